@@ -1,0 +1,33 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+// One stand-alone program. Splitting keeps what a call does not need unloaded; the last two flags
+// keep the program from reading `.env` and `bunfig.toml` of the folder in which it is called.
+export const COMPILE_FLAGS = [
+  '--compile',
+  '--minify',
+  '--bytecode',
+  '--format=esm',
+  '--splitting',
+  '--no-compile-autoload-dotenv',
+  '--no-compile-autoload-bunfig',
+]
+
+const root = join(import.meta.dir, '..')
+
+/** Compiles one entry file into one executable. */
+export function compile(entry: string, outfile: string): void {
+  const { exitCode, stderr, stdout } = Bun.spawnSync(
+    [process.execPath, 'build', ...COMPILE_FLAGS, entry, '--outfile', outfile],
+    { cwd: root, stdout: 'pipe', stderr: 'pipe' },
+  )
+  if (exitCode === 0) return
+  console.error(`${stdout.toString()}${stderr.toString()}`)
+  process.exit(exitCode ?? 1)
+}
+
+if (import.meta.main) {
+  mkdirSync(join(root, 'bin'), { recursive: true })
+  compile('src/main.ts', 'bin/forkhestra')
+  console.log('Built bin/forkhestra')
+}

@@ -1,0 +1,25 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { eventSchema } from '../src/events/schema.ts'
+import { chainsSchema } from '../src/parse/chains-schema.ts'
+
+// The JSON Schemas that editors and scripts use, made from the schemas that the program uses.
+// `--check` writes nothing and fails where a file is not what it would write.
+
+const folder = join(import.meta.dir, '../schema')
+const files = {
+  'chains.schema.json': { title: 'forkhestra chains.json', ...z.toJSONSchema(chainsSchema) },
+  'events.schema.json': { title: 'forkhestra run event', ...z.toJSONSchema(eventSchema) },
+}
+
+mkdirSync(folder, { recursive: true })
+for (const [name, schema] of Object.entries(files)) {
+  const path = join(folder, name)
+  const text = `${JSON.stringify(schema, null, 2)}\n`
+  if (!process.argv.includes('--check')) writeFileSync(path, text)
+  else if (readFileSync(path, 'utf8') !== text) {
+    console.error(`schema/${name} is out of date. Run: npm run schema`)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,27 @@
+/** A mistake of the user's: one clear message, what to do next, and the exit code; never a stack. */
+export class UserError extends Error {
+  readonly exitCode: number = 2
+  readonly hint: string | undefined
+
+  constructor(message: string, hint?: string) {
+    super(message)
+    this.name = new.target.name
+    this.hint = hint
+  }
+}
+
+/** The operating system's short word for what went wrong (`ENOENT`), or undefined. */
+export function errorCode(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
+}
+
+/** One line of text about anything that was thrown. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Proves to the compiler, and at run time, that every member of a union was handled. */
+export function unreachable(value: never): never {
+  throw new Error(`not handled: ${JSON.stringify(value)}`)
+}

@@ -1,0 +1,58 @@
+import { closeSync, fstatSync, openSync, readSync, constants } from 'node:fs'
+import { errorCode, errorText } from './errors.ts'
+
+export type TextFile =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'unusable'; readonly problem: string }
+
+/**
+ * Reads a UTF-8 file that a person or an agent wrote, and says in words what is wrong with it.
+ * Only regular files: a FIFO or a device would block or never end.
+ */
+export function readTextFile(path: string, limitBytes: number): TextFile {
+  const unusable = (problem: string): TextFile => ({ kind: 'unusable', problem })
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'missing' }
+    if (code === 'EACCES' || code === 'EPERM') return unusable('may not be read by this user')
+    if (code === 'ELOOP') return unusable('is a symbolic link that leads in a circle')
+    return unusable(`cannot be opened: ${errorText(error)}`)
+  }
+  try {
+    const stat = fstatSync(fd)
+    if (stat.isDirectory()) return unusable('is a directory, expected a file')
+    if (!stat.isFile()) return unusable('is not a regular file')
+    if (stat.size > limitBytes) {
+      return unusable(`is ${formatBytes(stat.size)} long, the limit is ${formatBytes(limitBytes)}`)
+    }
+    const bytes = readUpTo(fd, stat.size)
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+  } catch (error) {
+    if (error instanceof TypeError) return unusable('is not UTF-8 text')
+    return unusable(`cannot be read: ${errorText(error)}`)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function readUpTo(fd: number, size: number): Uint8Array {
+  const bytes = new Uint8Array(size)
+  let length = 0
+  while (length < size) {
+    const got = readSync(fd, bytes, length, size - length, null)
+    if (got === 0) break
+    length += got
+  }
+  return bytes.subarray(0, length)
+}
+
+/** `100 KiB`, `1.5 MiB`: binary units, because the limits that matter are powers of two. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
+  const [value, unit] = bytes < 1024 ** 2 ? [bytes / 1024, 'KiB'] : [bytes / 1024 ** 2, 'MiB']
+  return `${Number(value.toFixed(1))} ${unit}`
+}

@@ -1,0 +1,102 @@
+import { parseArgs } from 'node:util'
+import { UserError } from '../base/errors.ts'
+import { nearest } from '../base/nearest.ts'
+
+/** A flag, or, with a `value`, an option that takes one. */
+interface Option {
+  readonly short?: string
+  /** Placeholder in the help, e.g. `<path>`. */
+  readonly value?: string
+  readonly help: string
+}
+
+export type Options = Readonly<Record<string, Option>>
+
+/** A verb of the command line as data: parsing, help and completion all come from it. */
+export interface Command {
+  readonly summary: string
+  readonly usage: readonly string[]
+  /** Command and what it does. */
+  readonly examples: readonly (readonly [string, string])[]
+  readonly options: Options
+  /** Words that the first argument may be, for completion. */
+  readonly words?: readonly string[]
+  run(input: Input): Promise<number>
+}
+
+/** What was typed behind a verb. */
+export interface Input {
+  readonly positionals: readonly string[]
+  /** What stands behind `--`. */
+  readonly rest: readonly string[]
+  text(option: string): string | undefined
+  flag(option: string): boolean
+}
+
+export class UsageError extends UserError {}
+
+export const COMMON_OPTIONS: Options = { help: { short: 'h', help: 'show this help' } }
+
+/** Reads what stands behind a verb, and refuses what the command does not know. */
+export function parseInput(args: readonly string[], command: Command): Input {
+  const options = { ...command.options, ...COMMON_OPTIONS }
+  const { tokens } = parseArgs({
+    args: [...args],
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(
+      Object.entries(options).map(([name, { short, value }]) => [
+        name,
+        {
+          type: value === undefined ? 'boolean' : 'string',
+          ...(short === undefined ? {} : { short }),
+        },
+      ]),
+    ),
+  })
+  const values = new Map<string, string | true>()
+  const positionals: string[] = []
+  let rest: readonly string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'option-terminator') {
+      rest = args.slice(token.index + 1)
+      break
+    }
+    if (token.kind === 'positional') positionals.push(token.value)
+    else values.set(token.name, readOption(token, options))
+  }
+  return {
+    positionals,
+    rest,
+    text: (option) => {
+      const value = values.get(option)
+      return typeof value === 'string' ? value : undefined
+    },
+    flag: (option) => values.get(option) === true,
+  }
+}
+
+interface OptionToken {
+  readonly name: string
+  readonly rawName: string
+  readonly value?: string | undefined
+  readonly inlineValue?: boolean | undefined
+}
+
+function readOption(token: OptionToken, options: Options): string | true {
+  const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined
+  if (option === undefined) {
+    const known = Object.keys(options).map((name) => `--${name}`)
+    const close = nearest(token.rawName, known)
+    throw new UsageError(
+      `Unknown option ${token.rawName}${close === undefined ? '' : `, did you mean ${close}?`}`,
+      close === undefined ? `Known options: ${known.join(', ')}.` : undefined,
+    )
+  }
+  if (option.value === undefined) {
+    if (token.value === undefined) return true
+    throw new UsageError(`Option ${token.rawName} takes no value, got '${token.value}'.`)
+  }
+  if (token.value !== undefined) return token.value
+  throw new UsageError(`Option ${token.rawName} needs a value: ${token.rawName} ${option.value}`)
+}

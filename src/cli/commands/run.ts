@@ -1,0 +1,37 @@
+import type { Command, Options } from '../command.ts'
+
+/** What every command that reads the configuration takes. */
+export const CONFIG_OPTIONS: Options = {
+  cwd: { value: '<path>', help: 'working directory of every agent, base of every relative path' },
+  config: { value: '<path>', help: 'this configuration instead of forge/orch/chains.json' },
+}
+
+export const runCommand: Command = {
+  summary: 'Run coding agents unattended, in chains and loops with a fresh context each time.',
+  usage: [
+    'forkhestra <agent>[:N]                   one agent: once, or a loop of at most N iterations',
+    'forkhestra "<chain>" [VAR=value …]       a chain: a:3 -> b:10',
+    'forkhestra --chain <name> [VAR=value …]  a named chain of the configuration',
+    'forkhestra … -- <args…>                  arguments for every agent',
+  ],
+  examples: [
+    ['forkhestra "planner:3 -> builder:20"', 'plan at most 3 times, then build at most 20 times'],
+    ['forkhestra builder:10 -p "Fix the tests"', 'a loop with a prompt'],
+    ['forkhestra --chain build FEATURE=login', 'a named chain with a variable'],
+    ['forkhestra --chain build --dry-run', 'what would run'],
+  ],
+  options: {
+    chain: { value: '<name>', help: 'run a named chain of the configuration' },
+    prompt: { short: 'p', value: '<text>', help: 'the prompt for all steps' },
+    'prompt-file': { value: '<path>', help: 'the same from a file, read again at every iteration' },
+    ...CONFIG_OPTIONS,
+    'dry-run': { help: 'print what would run, run nothing' },
+    verbose: { short: 'v', help: 'everything, untruncated, and where each prompt came from' },
+    json: { help: 'one JSON event a line on stdout, nothing else' },
+    version: { help: 'print the version' },
+  },
+  async run(input) {
+    const { runChain } = await import('../run-chain.ts')
+    return runChain(input)
+  },
+}

@@ -1,0 +1,71 @@
+import { statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { UserError } from '../base/errors.ts'
+import { readTextFile } from '../base/files.ts'
+import type { ChainsConfig } from '../parse/chains-schema.ts'
+
+/** The configuration that applies, and what its relative paths are relative to. */
+export interface Configuration {
+  readonly file: string | undefined
+  readonly base: string
+  readonly content: ChainsConfig
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const CONFIG_LIMIT_BYTES = 4 * 1024 * 1024
+
+/** Finds and reads the configuration: the given file, or the first of the places where it may be. */
+export async function loadConfiguration(
+  cwd: string,
+  given: string | undefined,
+  env: Environment,
+): Promise<Configuration> {
+  for (const { path, base } of places(cwd, given, env)) {
+    const file = readTextFile(path, CONFIG_LIMIT_BYTES)
+    if (file.kind === 'text') {
+      const name = nameFor(path, cwd)
+      // Loaded only here: most calls find no configuration, and a validator takes time to load.
+      const { parseChainsFile } = await import('../parse/chains-file.ts')
+      return { file: name, base, content: parseChainsFile(file.text, name) }
+    }
+    if (file.kind === 'unusable')
+      throw new UserError(`Configuration ${nameFor(path, cwd)} ${file.problem}.`)
+    if (given !== undefined) {
+      throw new UserError(`Configuration not found: ${given}`, `It was looked for in ${cwd}.`)
+    }
+  }
+  return { file: undefined, base: cwd, content: { chains: {} } }
+}
+
+function places(
+  cwd: string,
+  given: string | undefined,
+  env: Environment,
+): { path: string; base: string }[] {
+  if (given !== undefined) return [{ path: resolve(cwd, given), base: cwd }]
+  const home = env['XDG_CONFIG_HOME'] || (env['HOME'] ? join(env['HOME'], '.config') : undefined)
+  const user = home === undefined ? [] : [join(home, 'forkhestra/chains.json')]
+  return [
+    { path: join(cwd, 'forge/orch/chains.json'), base: cwd },
+    { path: join(cwd, 'forge/chains.json'), base: cwd },
+    ...user.map((path) => ({ path, base: dirname(path) })),
+  ]
+}
+
+function nameFor(path: string, cwd: string): string {
+  const name = relative(cwd, path)
+  return name.startsWith('..') ? path : name
+}
+
+/** The folder that a person named with --cwd, or the current one, as an absolute path. */
+export function resolveCwd(given: string | undefined): string {
+  const cwd = resolve(given ?? '.')
+  const stat = statSync(cwd, { throwIfNoEntry: false })
+  if (given === '') throw new UserError('The path for --cwd is empty.')
+  if (stat === undefined)
+    throw new UserError(`The folder for --cwd does not exist: ${given ?? cwd}`)
+  if (!stat.isDirectory())
+    throw new UserError(`The path for --cwd is not a folder: ${given ?? cwd}`)
+  return cwd
+}

@@ -1,0 +1,89 @@
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { errorText } from '../base/errors.ts'
+import type { Facts, ProgramFact } from '../plan/facts.ts'
+import { readPromptText } from '../prompt/prompt-file.ts'
+
+/** What planning may ask about this machine; PATH is the one that agents will get. */
+export function lookAround(path: string | undefined): Facts {
+  // A relative entry would make the working directory decide which program is meant.
+  const searchPath = [...new Set((path ?? '').split(':').filter(isAbsolute))]
+  return {
+    searchPath,
+    programAt,
+    programOnPath(name) {
+      const candidates = searchPath.map((folder) => join(folder, name))
+      const facts = name === '' ? [] : candidates.map(programAt)
+      return (
+        facts.find((fact) => fact.kind === 'program') ??
+        facts.find((fact) => fact.kind === 'unusable' && !isFolder(fact.path)) ?? {
+          kind: 'missing',
+        }
+      )
+    },
+    fileExists: existsSync,
+    readPrompt: readPromptText,
+  }
+}
+
+function programAt(path: string): ProgramFact {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return { kind: 'missing' }
+  if (stat.isDirectory())
+    return { kind: 'unusable', path, problem: 'is a directory, expected a program' }
+  if (!stat.isFile()) return { kind: 'unusable', path, problem: 'is not a regular file' }
+  try {
+    accessSync(path, constants.X_OK)
+  } catch {
+    return { kind: 'unusable', path, problem: 'is not executable', hint: `Run: chmod +x ${path}` }
+  }
+  return readInterpreter(path)
+}
+
+/** Checks what the first line asks for; a script without one is run by the shell, as shells do. */
+function readInterpreter(path: string): ProgramFact {
+  let head: Buffer
+  try {
+    head = readHead(path, 256)
+  } catch (error) {
+    // A program may be executable without being readable; a script may not.
+    void errorText(error)
+    return { kind: 'program', path }
+  }
+  const line = head.toString('latin1').split('\n', 1)[0] ?? ''
+  if (line.startsWith('#!')) {
+    const interpreter = line.slice(2).trim().split(/[ \t]/, 1)[0] ?? ''
+    if (line.endsWith('\r')) {
+      const hint = 'Save it with Unix line ends (LF).'
+      return { kind: 'unusable', path, problem: 'has Windows line ends in its first line', hint }
+    }
+    if (existsSync(interpreter)) return { kind: 'program', path }
+    const problem = `asks for '${interpreter}' in its first line, which does not exist`
+    return { kind: 'unusable', path, problem }
+  }
+  if (isNative(head)) return { kind: 'program', path }
+  if (line.includes('\0')) {
+    return { kind: 'unusable', path, problem: 'is neither a script nor a program of this system' }
+  }
+  return { kind: 'program', path, interpreter: '/bin/sh' }
+}
+
+function readHead(path: string, length: number): Buffer {
+  const fd = openSync(path, 'r')
+  try {
+    const head = Buffer.alloc(length)
+    return head.subarray(0, readSync(fd, head, 0, length, 0))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** ELF, or one of the Mach-O kinds. */
+function isNative(head: Buffer): boolean {
+  const magic = head.length < 4 ? 0 : head.readUInt32BE(0)
+  return [0x7f454c46, 0xcffaedfe, 0xcefaedfe, 0xcafebabe].includes(magic)
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}

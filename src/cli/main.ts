@@ -1,0 +1,48 @@
+import { UserError } from '../base/errors.ts'
+import { parseInput } from './command.ts'
+import { runCommand } from './commands/run.ts'
+import { columns, renderHelp } from './help.ts'
+import { RESERVED_VERBS, VERBS } from './verbs.ts'
+
+/** The front door: finds the verb, runs it, and turns a user's mistake into two lines and a code. */
+export async function main(args: readonly string[]): Promise<number> {
+  try {
+    return await dispatch(args)
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    console.error(renderError(error))
+    return error.exitCode
+  }
+}
+
+async function dispatch(args: readonly string[]): Promise<number> {
+  const [first] = args
+  if (first === undefined) {
+    console.log(renderMainHelp())
+    return 2
+  }
+  if (RESERVED_VERBS.has(first)) {
+    throw new UserError(
+      `'${first}' will be a verb of a coming version.`,
+      `For an agent of that name write: forkhestra run ${first}`,
+    )
+  }
+  const verb = Object.hasOwn(VERBS, first) ? first : ''
+  const command = VERBS[verb] ?? runCommand
+  const input = parseInput(verb === '' ? args : args.slice(1), command)
+  if (input.flag('help')) {
+    console.log(verb === '' ? renderMainHelp() : renderHelp(verb, command))
+    return 0
+  }
+  return command.run(input)
+}
+
+function renderMainHelp(): string {
+  const verbs = Object.entries(VERBS).map(([name, { summary }]) => [name, summary] as const)
+  return `${renderHelp('', runCommand)}\n\nVerbs:\n${columns(verbs).join('\n')}`
+}
+
+function renderError({ message, hint }: UserError): string {
+  const lines = `[forkhestra] Error: ${message.replaceAll('\n', '\n  ')}`
+  return hint === undefined ? lines : `${lines}\n  ${hint.replaceAll('\n', '\n  ')}`
+}

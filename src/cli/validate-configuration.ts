@@ -1,0 +1,71 @@
+import { UserError } from '../base/errors.ts'
+import { makeAgentEnvironment } from '../engines/environment.ts'
+import type { ChainsConfig } from '../parse/chains-schema.ts'
+import { parseTemplate, variablesOf } from '../parse/template.ts'
+import type { Facts } from '../plan/facts.ts'
+import { collect, PlanError, type Problem } from '../plan/problems.ts'
+import { checkAgentFiles, resolveAgent } from '../plan/resolve-agent.ts'
+import type { Input } from './command.ts'
+import { loadConfiguration, resolveCwd, type Configuration } from './configuration.ts'
+import { lookAround } from './facts.ts'
+import { ownFolder } from './own-folder.ts'
+
+/** The verb `validate`: everything that can be known of a configuration without running it. */
+export async function validateConfiguration(input: Input): Promise<number> {
+  const cwd = resolveCwd(input.text('cwd'))
+  try {
+    const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
+    const facts = lookAround(makeAgentEnvironment(process.env, ownFolder(), cwd)['PATH'])
+    const problems = findProblems(configuration, facts)
+    if (problems.length > 0) throw new PlanError(problems)
+    report(input, configuration)
+    return 0
+  } catch (error) {
+    if (error instanceof UserError && input.flag('json')) {
+      console.log(JSON.stringify({ ok: false, problems: error.message.split('\n') }))
+    }
+    throw error
+  }
+}
+
+function report(input: Input, { file, content }: Configuration): void {
+  const chains = Object.keys(content.chains).length
+  const agents = Object.keys(content.agents ?? {}).length
+  if (input.flag('json'))
+    console.log(JSON.stringify({ ok: true, file: file ?? null, chains, agents }))
+  else if (file === undefined) console.log('There is no configuration here; nothing to check.')
+  else console.log(`${file} is valid: chains ${chains}, agents ${agents}.`)
+}
+
+function findProblems({ content, base }: Configuration, facts: Facts): Problem[] {
+  const problems: Problem[] = []
+  for (const [name, agent] of Object.entries(content.agents ?? {})) {
+    collect(problems, () => checkAgentFiles(name, agent, base, facts))
+  }
+  for (const agent of usedAgents(content)) {
+    collect(problems, () => resolveAgent(agent, content.agents ?? {}, base, facts))
+  }
+  for (const file of promptFiles(content)) {
+    // What a variable will make of the path cannot be known here.
+    if (variablesOf(parseTemplate(file)).length > 0) continue
+    collect(problems, () => facts.readPrompt(file, base))
+  }
+  return problems.filter((problem, index) => {
+    return problems.findIndex(({ message }) => message === problem.message) === index
+  })
+}
+
+function usedAgents({ chains }: ChainsConfig): Set<string> {
+  return new Set(Object.values(chains).flatMap(({ steps }) => steps.map(({ agent }) => agent)))
+}
+
+function promptFiles({ chains, agents = {} }: ChainsConfig): Set<string> {
+  const files = [
+    ...Object.values(agents).map((agent) => agent.defaultPromptFile),
+    ...Object.values(chains).flatMap(({ promptFile, steps }) => [
+      promptFile,
+      ...steps.map((step) => step.promptFile),
+    ]),
+  ]
+  return new Set(files.filter((file) => file !== undefined).filter((file) => file !== ''))
+}

@@ -1,0 +1,21 @@
+import type { Command } from './command.ts'
+import { completionsCommand } from './commands/completions.ts'
+import { listCommand } from './commands/list.ts'
+import { runCommand } from './commands/run.ts'
+import { validateCommand } from './commands/validate.ts'
+
+export const VERBS: Readonly<Record<string, Command>> = {
+  run: runCommand,
+  list: listCommand,
+  validate: validateCommand,
+  completions: completionsCommand,
+}
+
+/** Words that will be verbs; nobody should get used to agents of these names in first place. */
+export const RESERVED_VERBS: ReadonlySet<string> = new Set(
+  [
+    'init doctor runs show logs cost clean stop resume retry-now',
+    'prompt push run-queue check receive send queue inbox cancel chat mcp',
+    'tasks ui watch worker',
+  ].flatMap((words) => words.split(' ')),
+)

@@ -1,0 +1,34 @@
+import { UserError } from '../base/errors.ts'
+import { formatBytes } from '../base/files.ts'
+import type { BinaryAgent, Engine } from './engine.ts'
+import { MarkerScanner, StderrScanner } from './marker.ts'
+
+/** The longest prompt that is handed over as an argument; Linux refuses one of 128 KiB. */
+const PROMPT_LIMIT_BYTES = 100 * 1024
+
+/** Any program: arguments, then the prompt as the last one; it speaks plain text. */
+export const binaryEngine: Engine<BinaryAgent> = {
+  prepare(agent, turn) {
+    checkSize(agent, turn.prompt ?? '')
+    const command = agent.interpreter === undefined ? [] : [agent.interpreter]
+    const prompt = turn.prompt === undefined ? [] : [turn.prompt]
+    return {
+      kind: 'process',
+      argv: [...command, agent.program, ...turn.args, ...prompt],
+      env: {},
+      decode(stream) {
+        if (!turn.loop) return undefined
+        return stream === 'out' ? new MarkerScanner() : new StderrScanner()
+      },
+    }
+  },
+}
+
+function checkSize(agent: BinaryAgent, prompt: string): void {
+  const bytes = Buffer.byteLength(prompt)
+  if (bytes <= PROMPT_LIMIT_BYTES) return
+  throw new UserError(
+    `The prompt for '${agent.name}' is ${formatBytes(bytes)} long; a program takes at most ${formatBytes(PROMPT_LIMIT_BYTES)}.`,
+    'Write it to a file and let the prompt name that file.',
+  )
+}

@@ -1,0 +1,10 @@
+import { binaryEngine } from './binary.ts'
+import type { Launch, ResolvedAgent, Turn } from './engine.ts'
+
+/** Asks the engine of the agent's kind how to call it. */
+export function prepareLaunch(agent: ResolvedAgent, turn: Turn): Launch {
+  switch (agent.engine) {
+    case 'binary':
+      return binaryEngine.prepare(agent, turn)
+  }
+}

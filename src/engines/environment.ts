@@ -1,0 +1,38 @@
+// Set by a coding CLI for what it starts itself; a CLI that finds them believes that it is nested in
+// another one and refuses to start, or joins the outer session. Credentials and provider switches
+// (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_BEDROCK, …) are not among them: those stay.
+const NESTING = [
+  'CLAUDECODE',
+  'CLAUDE_CODE_ENTRYPOINT',
+  'CLAUDE_CODE_CHILD_SESSION',
+  'CLAUDE_CODE_SESSION_ID',
+  'CLAUDE_CODE_SSE_PORT',
+  'CLAUDE_ENV_FILE',
+  'CLAUDE_PROJECT_DIR',
+  'CODEX_THREAD_ID',
+  'CODEX_SANDBOX',
+  'GEMINI_CLI',
+  'OPENCODE',
+  'OPENCODE_PID',
+  'CURSOR_AGENT',
+]
+
+// A program compiled with Bun obeys these: an agent of that kind would become another program.
+const BUN = ['BUN_OPTIONS', 'BUN_BE_BUN']
+
+/** The environment that every agent starts from: the user's, without what misleads an agent. */
+export function makeAgentEnvironment(
+  outer: Readonly<Record<string, string | undefined>>,
+  ownFolder: string,
+  cwd: string,
+): Record<string, string> {
+  const env: Record<string, string> = {}
+  for (const [name, value] of Object.entries(outer)) {
+    if (value !== undefined && !NESTING.includes(name) && !BUN.includes(name)) env[name] = value
+  }
+  env['PATH'] = env['PATH'] ? `${env['PATH']}:${ownFolder}` : ownFolder
+  env['PWD'] = cwd
+  // Otherwise `claude --print` stays alive behind a command that it moved to the background.
+  env['CLAUDE_CODE_DISABLE_BACKGROUND_TASKS'] ??= '1'
+  return env
+}

@@ -1,0 +1,29 @@
+import type { RunEvent } from './schema.ts'
+
+type Stamped = 'at' | 'run' | 'seq' | 'worker'
+type WithoutStamp<Event> = Event extends unknown ? Omit<Event, Stamped> : never
+
+/** What happened, before it is written down: who, when and which number are added by `makeStamp`. */
+export type EventBody = WithoutStamp<RunEvent>
+
+export type Stamp = (body: EventBody) => RunEvent
+
+/** Gives events their time, run, number and writer. Live output is not numbered. */
+export function makeStamp(run: string, worker: string): Stamp {
+  let seq = 0
+  return (body) => {
+    const { type, ...rest } = body
+    const number = type === 'output' ? {} : { seq: ++seq }
+    const stamp = { at: new Date().toISOString(), run, ...number, worker }
+    return { type, ...stamp, ...rest } as RunEvent
+  }
+}
+
+/** A piece of what an agent printed; too frequent and too raw to be an event. */
+export interface OutputChunk {
+  readonly scope: readonly string[]
+  readonly step: number
+  readonly iteration: number
+  readonly stream: 'out' | 'err'
+  readonly bytes: Uint8Array
+}

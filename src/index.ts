@@ -1,0 +1,28 @@
+// The library: thin doors to the code that the command line uses.
+export { UserError } from './base/errors.ts'
+export type { OutputChunk } from './events/event.ts'
+export type { Outcome, Reason, RunEvent } from './events/schema.ts'
+export {
+  getChain,
+  loadConfig,
+  substituteVars,
+  type Chain,
+  type Substituted,
+} from './library/configuration.ts'
+export {
+  executeChain,
+  run,
+  type ChainOptions,
+  type ChainResult,
+  type RunOptions,
+  type RunResult,
+} from './library/execute.ts'
+export { readPromptFile, resolvePrompt, type PromptSources } from './library/prompts.ts'
+export { parseDSL, type ChainStep } from './library/steps.ts'
+export type { AgentConfig, ChainConfig, ChainsConfig } from './parse/chains-schema.ts'
+export {
+  composeSystemPrompt,
+  isDirectSpawnAgent,
+  loadAgentSystemPrompt,
+  MODE_AWARENESS_PREFIX,
+} from './prompt/mode-awareness.ts'

@@ -1,0 +1,66 @@
+import { loadConfiguration } from '../cli/configuration.ts'
+import { getChain as findChain } from '../cli/request.ts'
+import { renderTemplate } from '../parse/template.ts'
+import type { ChainsConfig } from '../parse/chains-schema.ts'
+import { PlanError } from '../plan/problems.ts'
+import { Variables } from '../plan/variables.ts'
+import { toChainStep, type ChainStep } from './steps.ts'
+
+/** The configuration of a project, or null where it has none of its own. */
+export async function loadConfig(cwd: string): Promise<ChainsConfig | null> {
+  const { file, content } = await loadConfiguration(cwd, undefined, {})
+  return file === undefined ? null : content
+}
+
+/** A named chain of a configuration; throws with the names that there are. */
+export function getChain(config: ChainsConfig, name: string): Chain {
+  const { description, prompt, promptFile, steps } = findChain(config.chains, name)
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(promptFile === undefined ? {} : { promptFile }),
+    steps: steps.map(toChainStep),
+  }
+}
+
+export interface Chain {
+  readonly description?: string
+  readonly prompt?: string
+  readonly promptFile?: string
+  readonly steps: readonly ChainStep[]
+}
+
+export interface Substituted {
+  readonly steps: ChainStep[]
+  readonly chainPrompt: string | undefined
+  readonly chainPromptFile: string | undefined
+}
+
+/** Fills `${NAME}` everywhere; throws once with everything that is missing. */
+export function substituteVars(
+  steps: readonly ChainStep[],
+  vars: Readonly<Record<string, string>>,
+  chainPrompt?: string,
+  chainPromptFile?: string,
+): Substituted {
+  const variables = new Variables(new Map(Object.entries(vars)))
+  const fill = (text: string, owner: string) => renderTemplate(variables.require(text, owner))
+  const filled = steps.map((step) => {
+    const owner = `'${step.agent}'`
+    return {
+      ...step,
+      ...(step.args === undefined ? {} : { args: step.args.map((arg) => fill(arg, owner)) }),
+      ...(step.prompt === undefined ? {} : { prompt: fill(step.prompt, owner) }),
+      ...(step.promptFile === undefined ? {} : { promptFile: fill(step.promptFile, owner) }),
+    }
+  })
+  const inChain = (text: string | undefined) =>
+    text === undefined ? undefined : fill(text, 'the chain')
+  const result = {
+    steps: filled,
+    chainPrompt: inChain(chainPrompt),
+    chainPromptFile: inChain(chainPromptFile),
+  }
+  if (variables.problems.length > 0) throw new PlanError(variables.problems)
+  return result
+}

@@ -1,0 +1,140 @@
+import { UserError } from '../base/errors.ts'
+
+/** One step as typed: `loop` is the number of iterations, absent where the agent runs once. */
+export interface DslStep {
+  readonly agent: string
+  readonly loop?: number
+}
+
+export const MAX_ITERATIONS = 100_000
+
+/** A mistake in a chain's text, with the text and a caret under the place. */
+class DslError extends UserError {
+  constructor(text: string, offset: number, length: number, problem: string, hint?: string) {
+    super(`${problem}\n${pointAt(text, offset, length)}`, hint)
+  }
+}
+
+interface Token {
+  readonly text: string
+  readonly offset: number
+}
+
+const RESERVED: Record<string, string> = {
+  '(': 'Groups in parentheses',
+  ')': 'Groups in parentheses',
+  '&': "Parallel agents with '&'",
+  '||': "Fallback agents with '||'",
+  '|': "Fallback agents with '||'",
+}
+
+/**
+ * Reads `a:3 -> b`. Names may contain colons, so `isAgent` decides whether `x:abc` is a name; it is
+ * asked only where the part after the last colon is no number.
+ */
+export function parseDsl(text: string, isAgent: (name: string) => boolean): DslStep[] {
+  if (text.trim() === '') {
+    throw new UserError(
+      'The chain is empty.',
+      'Write an agent, e.g. forkhestra "planner:3 -> builder:20".',
+    )
+  }
+  const steps: DslStep[] = []
+  let previous: Token | undefined
+  for (const token of tokenize(text)) {
+    const isArrow = token.text === '->'
+    if (isArrow && (previous === undefined || previous.text === '->')) {
+      throw new DslError(text, token.offset, 2, "An agent is missing before '->'.")
+    }
+    if (!isArrow) {
+      if (previous !== undefined && previous.text !== '->') {
+        throw new DslError(
+          text,
+          token.offset,
+          token.text.length,
+          `'->' is missing before '${token.text}'.`,
+          `Write "${previous.text} -> ${token.text}". Arguments for the agents go behind --.`,
+        )
+      }
+      steps.push(parseStep(text, token, isAgent))
+    }
+    previous = token
+  }
+  if (previous?.text === '->') {
+    throw new DslError(text, previous.offset, 2, "An agent is missing after '->'.")
+  }
+  return steps
+}
+
+function* tokenize(text: string): Generator<Token> {
+  const pattern = /->|\|\||[()&|]|(?:(?!->|[()&|])\S)+/g
+  for (const match of text.matchAll(pattern)) {
+    const reserved = RESERVED[match[0]]
+    if (reserved !== undefined) {
+      throw new DslError(
+        text,
+        match.index,
+        match[0].length,
+        `${reserved} are not available yet.`,
+        "A chain is a sequence: join the agents with '->'.",
+      )
+    }
+    yield { text: match[0], offset: match.index }
+  }
+}
+
+function parseStep(text: string, token: Token, isAgent: (name: string) => boolean): DslStep {
+  const colon = token.text.lastIndexOf(':')
+  if (colon === -1) return { agent: checkName(text, token, token.text) }
+  const count = token.text.slice(colon + 1)
+  if (/^\d+$/.test(count)) {
+    const agent = checkName(text, token, token.text.slice(0, colon))
+    const loop = Number(count)
+    if (loop >= 1 && loop <= MAX_ITERATIONS) return { agent, loop }
+  } else if (count !== '' && isAgent(token.text)) {
+    return { agent: token.text }
+  }
+  const name = token.text.slice(0, colon)
+  throw new DslError(
+    text,
+    token.offset + colon + 1,
+    Math.max(1, count.length),
+    countProblem(token.text, count),
+    `Write ${name || 'agent'}:N for at most N iterations, N from 1 to ${MAX_ITERATIONS}, or ${name || 'agent'} to run it once.`,
+  )
+}
+
+function countProblem(word: string, count: string): string {
+  if (count === '') return `The count behind the colon is missing in '${word}'.`
+  if (/^[-+]?\d+(\.\d+)?$/.test(count)) {
+    return `The count '${count}' is not a whole number from 1 to ${MAX_ITERATIONS}.`
+  }
+  return `The count '${count}' is not a number, and no agent is called '${word}'.`
+}
+
+function checkName(text: string, token: Token, name: string): string {
+  if (name === '') {
+    throw new DslError(text, token.offset, 1, 'The agent before the colon is missing.')
+  }
+  if (name.startsWith('-')) {
+    throw new DslError(
+      text,
+      token.offset,
+      name.length,
+      `An agent's name cannot begin with '-': '${name}'.`,
+      `Write ./${name} for a program in this folder, or '->' if the arrow was meant.`,
+    )
+  }
+  return name
+}
+
+/** The line of the text that holds the place, and a caret line under it. */
+function pointAt(text: string, offset: number, length: number): string {
+  const start = text.lastIndexOf('\n', offset - 1) + 1
+  const end = text.indexOf('\n', offset)
+  const line = text.slice(start, end === -1 ? undefined : end)
+  const before = text.slice(start, offset)
+  const width = Bun.stringWidth(before)
+  const carets = Math.max(1, Math.min(length, line.length - before.length))
+  return `  ${line.replaceAll('\t', ' ')}\n  ${' '.repeat(width + (before.match(/\t/g)?.length ?? 0))}${'^'.repeat(carets)}`
+}

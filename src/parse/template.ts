@@ -1,0 +1,34 @@
+/** Text with holes: the plan fills what the command line gave, each iteration fills the rest. */
+export type Template = readonly (string | { readonly variable: string })[]
+
+const HOLE = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+/** `${NAME}` is a hole, `$${NAME}` is the text `${NAME}`, any other `${…}` is text. */
+export function parseTemplate(text: string): Template {
+  const parts: (string | { variable: string })[] = []
+  let end = 0
+  for (const match of text.matchAll(HOLE)) {
+    const [all, escape, variable] = match
+    if (match.index > end) parts.push(text.slice(end, match.index))
+    parts.push(escape === '$' ? all.slice(1) : { variable: variable! })
+    end = match.index + all.length
+  }
+  if (end < text.length) parts.push(text.slice(end))
+  return parts
+}
+
+export function variablesOf(template: Template): string[] {
+  return template.flatMap((part) => (typeof part === 'string' ? [] : [part.variable]))
+}
+
+/** Fills the holes whose value is known; values are never looked into again. */
+export function fillTemplate(template: Template, values: ReadonlyMap<string, string>): Template {
+  return template.map((part) =>
+    typeof part === 'string' ? part : (values.get(part.variable) ?? part),
+  )
+}
+
+/** The text, with holes that are still open shown as they were written. */
+export function renderTemplate(template: Template): string {
+  return template.map((part) => (typeof part === 'string' ? part : `\${${part.variable}}`)).join('')
+}

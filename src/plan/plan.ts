@@ -1,0 +1,63 @@
+import type { ResolvedAgent } from '../engines/engine.ts'
+import type { Template } from '../parse/template.ts'
+import type { PromptCandidate } from '../prompt/choose.ts'
+
+/** Everything a run will do, decided before its first process: plain data, printable, resumable. */
+export interface Plan {
+  readonly run: string
+  readonly cwd: string
+  readonly chain?: string
+  readonly root: SequenceNode
+}
+
+export type Node = StepNode | SequenceNode
+
+interface SequenceNode {
+  readonly kind: 'sequence'
+  readonly id: string
+  readonly of: readonly Node[]
+}
+
+export interface StepNode {
+  readonly kind: 'step'
+  /** Stable name of the place, part of every event's scope. */
+  readonly id: string
+  /** What people count: 1, 2, 3. */
+  readonly number: number
+  readonly agent: ResolvedAgent
+  /** Most iterations; absent where the agent runs once. */
+  readonly loop?: number
+  readonly args: readonly Template[]
+  readonly prompt: readonly PromptCandidate[]
+  readonly grace: Grace
+}
+
+export interface Grace {
+  /** How long an agent may go on after its marker. */
+  readonly markerMs: number
+  /** How long it may go on after a signal was handed to it. */
+  readonly termMs: number
+}
+
+export const DEFAULT_GRACE: Grace = { markerMs: 60_000, termMs: 10_000 }
+
+/** The steps of a plan in the order in which they are numbered. */
+export function stepsOf(node: Node): StepNode[] {
+  return node.kind === 'step' ? [node] : node.of.flatMap(stepsOf)
+}
+
+/** What `${…}` can always refer to. */
+export function builtInVariables(
+  run: string,
+  step: Pick<StepNode, 'number' | 'loop'>,
+  iteration: number,
+): Map<string, string> {
+  return new Map([
+    ['RUN_ID', run],
+    ['STEP', String(step.number)],
+    ['ITERATION', String(iteration)],
+    ['MAX_ITERATIONS', String(step.loop ?? 1)],
+  ])
+}
+
+export const BUILT_IN_VARIABLES = ['RUN_ID', 'STEP', 'ITERATION', 'MAX_ITERATIONS']

@@ -1,0 +1,30 @@
+import { UserError } from '../base/errors.ts'
+
+export interface Problem {
+  readonly message: string
+  readonly hint?: string | undefined
+}
+
+/** Every reason why a run cannot start, at once. */
+export class PlanError extends UserError {
+  constructor(problems: readonly Problem[]) {
+    const [only] = problems
+    if (problems.length === 1 && only !== undefined) super(only.message, only.hint)
+    else super(problems.map(renderProblem).join('\n'))
+  }
+}
+
+function renderProblem({ message, hint }: Problem): string {
+  return hint === undefined ? message : `${message}\n    ${hint.replaceAll('\n', '\n    ')}`
+}
+
+/** Runs a part of the planning and keeps a user's mistake instead of stopping at it. */
+export function collect<T>(problems: Problem[], part: () => T): T | undefined {
+  try {
+    return part()
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    problems.push({ message: error.message, hint: error.hint })
+    return undefined
+  }
+}

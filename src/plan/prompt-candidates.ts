@@ -1,0 +1,89 @@
+import type { ChainConfig, StepConfig } from '../parse/chains-schema.ts'
+import { fillTemplate, renderTemplate } from '../parse/template.ts'
+import { isBlank, type PromptCandidate, type PromptLevel, type Values } from '../prompt/choose.ts'
+import type { Facts } from './facts.ts'
+import type { Agents } from './resolve-agent.ts'
+import type { Variables } from './variables.ts'
+
+/** A prompt as a text or as the path of a file; where both are given the text counts. */
+export interface InlineOrFile {
+  readonly prompt?: string | undefined
+  readonly promptFile?: string | undefined
+}
+
+interface Levels {
+  readonly name?: string | undefined
+  readonly cwd: string
+  readonly base: string
+  readonly chain: ChainConfig
+  readonly agents: Agents
+  readonly cliPrompt: InlineOrFile
+}
+
+/**
+ * The places that may hold a step's prompt, highest first, up to the first text that always counts.
+ * A variable that a higher level makes unnecessary is not demanded.
+ */
+export function promptCandidates(
+  levels: Levels,
+  step: StepConfig,
+  builtIn: Values,
+  variables: Variables,
+  facts: Facts,
+): PromptCandidate[] {
+  const candidates: PromptCandidate[] = []
+  let settled = false
+  let overridden = false
+  for (const { level, owner, kind, source } of sources(levels, step)) {
+    const literal = level === 'command line'
+    const { template, missing } = literal
+      ? { template: [source], missing: [] }
+      : variables.fill(source)
+    if (settled) continue
+    if (!overridden) variables.demand(missing, owner)
+    if (missing.length > 0 || isBlank(renderTemplate(template))) continue
+    if (kind === 'text') {
+      candidates.push({ level, text: template })
+      settled = true
+    } else {
+      const base = literal ? levels.cwd : levels.base
+      candidates.push({ level, file: template, base })
+      const path = renderTemplate(fillTemplate(template, builtIn))
+      overridden ||= !isBlank(facts.readPrompt(path, base))
+    }
+  }
+  return candidates
+}
+
+interface Source {
+  readonly level: PromptLevel
+  /** What a message about a missing variable names. */
+  readonly owner: string
+  readonly kind: 'text' | 'file'
+  readonly source: string
+}
+
+function sources(levels: Levels, step: StepConfig): Source[] {
+  const agent = Object.hasOwn(levels.agents, step.agent) ? levels.agents[step.agent] : undefined
+  const agentName = `'${step.agent}'`
+  const chainName = levels.name === undefined ? 'the chain' : `chain '${levels.name}'`
+  const both = (
+    level: PromptLevel,
+    owner: string,
+    { prompt, promptFile }: InlineOrFile,
+  ): Source[] => [
+    ...(prompt === undefined ? [] : [{ level, owner, kind: 'text' as const, source: prompt }]),
+    ...(promptFile === undefined
+      ? []
+      : [{ level, owner, kind: 'file' as const, source: promptFile }]),
+  ]
+  return [
+    ...both('command line', agentName, levels.cliPrompt),
+    ...both('step', agentName, step),
+    ...both('chain', chainName, levels.chain),
+    ...both('agent default', agentName, {
+      prompt: agent?.defaultPrompt,
+      promptFile: agent?.defaultPromptFile,
+    }),
+  ]
+}

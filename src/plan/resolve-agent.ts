@@ -1,0 +1,77 @@
+import { resolve } from 'node:path'
+import { UserError } from '../base/errors.ts'
+import { didYouMean } from '../base/nearest.ts'
+import type { ResolvedAgent } from '../engines/engine.ts'
+import type { AgentConfig } from '../parse/chains-schema.ts'
+import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
+import type { Facts } from './facts.ts'
+
+export type Agents = Readonly<Record<string, AgentConfig>>
+
+/** Says which agent a name means, or throws with what was looked for and where. */
+export function resolveAgent(
+  name: string,
+  agents: Agents,
+  base: string,
+  facts: Facts,
+): ResolvedAgent {
+  const config = Object.hasOwn(agents, name) ? agents[name] : undefined
+  if (config !== undefined && isDirectSpawnAgent(config)) {
+    checkAgentFiles(name, config, base, facts)
+    throw new UserError(
+      `Agent '${name}' has a system prompt, and this version runs programs only.`,
+      `Give the chain a program that calls your coding CLI, or remove the system prompt to run a program called '${name}'.`,
+    )
+  }
+  const fact = name.includes('/') ? facts.programAt(resolve(base, name)) : facts.programOnPath(name)
+  if (fact.kind === 'program') {
+    const { path: program, interpreter } = fact
+    return {
+      engine: 'binary',
+      name,
+      program,
+      ...(interpreter === undefined ? {} : { interpreter }),
+    }
+  }
+  if (fact.kind === 'unusable')
+    throw new UserError(`Agent '${name}' (${fact.path}) ${fact.problem}.`, fact.hint)
+  throw name.includes('/') ? pathNotFound(name, base) : nameNotFound(name, agents, facts)
+}
+
+/** Whether a whole word such as `fk:builder` names an agent, so that `builder` is not a count. */
+export function isKnownAgent(name: string, agents: Agents, facts: Facts): boolean {
+  return Object.hasOwn(agents, name) || facts.programOnPath(name).kind === 'program'
+}
+
+/** Refuses an agent whose files are not there. */
+export function checkAgentFiles(
+  name: string,
+  config: AgentConfig,
+  base: string,
+  facts: Facts,
+): void {
+  const usesSystemPromptFile = !config.systemPromptText
+  for (const field of ['systemPrompt', 'mcpConfig', 'settings'] as const) {
+    const path = config[field]
+    if (path === undefined || (field === 'systemPrompt' && !usesSystemPromptFile)) continue
+    if (facts.fileExists(resolve(base, path))) continue
+    throw new UserError(
+      `Agent '${name}' references ${field} '${path}' which does not exist`,
+      `It was looked for in ${base}.`,
+    )
+  }
+}
+
+function pathNotFound(name: string, base: string): UserError {
+  return new UserError(`Agent not found: ${name}`, `There is no such file in ${base}.`)
+}
+
+function nameNotFound(name: string, agents: Agents, facts: Facts): UserError {
+  const suggestion = didYouMean(name, Object.keys(agents))
+  const places =
+    facts.searchPath.length === 0 ? 'PATH is empty' : `PATH: ${facts.searchPath.join(', ')}`
+  return new UserError(
+    `Agent not found: ${name}${suggestion}`,
+    `No agent of the configuration has a system prompt under that name, and no program is called '${name}' on ${places}.\nInstall it, or write its path, e.g. ./${name}`,
+  )
+}

@@ -1,0 +1,54 @@
+import { UserError } from '../base/errors.ts'
+import { fillTemplate, parseTemplate, variablesOf, type Template } from '../parse/template.ts'
+import { BUILT_IN_VARIABLES } from './plan.ts'
+import type { Problem } from './problems.ts'
+
+/** Fills `${NAME}` with what the command line gave, and remembers what was missing or not needed. */
+export class Variables {
+  readonly #given: ReadonlyMap<string, string>
+  readonly #referenced = new Set<string>()
+  readonly #missing = new Map<string, Problem>()
+
+  constructor(given: ReadonlyMap<string, string>) {
+    for (const name of given.keys()) {
+      if (!BUILT_IN_VARIABLES.includes(name)) continue
+      throw new UserError(
+        `The variable '${name}' is set by forkhestra itself and cannot be given.`,
+        `Choose another name. Taken are ${BUILT_IN_VARIABLES.join(', ')}.`,
+      )
+    }
+    this.#given = given
+  }
+
+  /** The filled template, and what it still lacks. */
+  fill(text: string): { readonly template: Template; readonly missing: readonly string[] } {
+    const template = fillTemplate(parseTemplate(text), this.#given)
+    for (const name of variablesOf(parseTemplate(text))) this.#referenced.add(name)
+    const missing = variablesOf(template).filter((name) => !BUILT_IN_VARIABLES.includes(name))
+    return { template, missing }
+  }
+
+  /** Like `fill`; what lacks is a reason not to start. `owner` is an agent or `chain 'name'`. */
+  require(text: string, owner: string): Template {
+    const { template, missing } = this.fill(text)
+    this.demand(missing, owner)
+    return template
+  }
+
+  demand(missing: readonly string[], owner: string): void {
+    for (const name of missing) {
+      const message = `Variable '${name}' referenced in ${owner} but not provided`
+      this.#missing.set(message, { message, hint: `Add ${name}=value to the command.` })
+    }
+  }
+
+  get problems(): readonly Problem[] {
+    return [...this.#missing.values()]
+  }
+
+  get warnings(): readonly string[] {
+    return [...this.#given.keys()]
+      .filter((name) => !this.#referenced.has(name))
+      .map((name) => `Variable '${name}' is given, but nothing references it.`)
+  }
+}

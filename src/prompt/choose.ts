@@ -1,0 +1,48 @@
+import { fillTemplate, renderTemplate, type Template } from '../parse/template.ts'
+
+/** Where a prompt may come from, highest first. */
+export type PromptLevel = 'command line' | 'step' | 'chain' | 'agent default'
+
+/** One place that may hold the prompt; files are looked at anew in every iteration. */
+export type PromptCandidate =
+  | { readonly level: PromptLevel; readonly text: Template }
+  | { readonly level: PromptLevel; readonly file: Template; readonly base: string }
+
+export interface ChosenPrompt {
+  readonly text: string
+  /** For people: the level, and the file where it is one. */
+  readonly from: string
+}
+
+/** Reads a prompt file relative to a folder, or throws a `UserError`. */
+export type ReadPrompt = (path: string, base: string) => string
+
+export type Values = ReadonlyMap<string, string>
+
+/**
+ * The first candidate that is not blank. `values` fill the paths of files and, unless `asWritten`,
+ * the inline texts; what a file holds is passed on unchanged.
+ */
+export function choosePrompt(
+  candidates: readonly PromptCandidate[],
+  values: Values,
+  readPrompt: ReadPrompt,
+  { asWritten = false } = {},
+): ChosenPrompt | undefined {
+  for (const candidate of candidates) {
+    if ('text' in candidate) {
+      const text = renderTemplate(asWritten ? candidate.text : fillTemplate(candidate.text, values))
+      if (!isBlank(text)) return { text, from: candidate.level }
+    } else {
+      const path = renderTemplate(fillTemplate(candidate.file, values))
+      const text = readPrompt(path, candidate.base)
+      if (!isBlank(text)) return { text, from: `${candidate.level}, file ${path}` }
+    }
+  }
+  return undefined
+}
+
+/** A blank text or file counts as absent, so that the next level counts. */
+export function isBlank(text: string): boolean {
+  return text.trim() === ''
+}

@@ -1,0 +1,45 @@
+import { resolve } from 'node:path'
+import { UserError } from '../base/errors.ts'
+import { readTextFile } from '../base/files.ts'
+import type { AgentConfig } from '../parse/chains-schema.ts'
+
+/**
+ * Stands before every direct agent's system prompt. The marker never stands alone on a line of it:
+ * an agent that echoes its instructions must not complete a step.
+ */
+export const MODE_AWARENESS_PREFIX = `# How you are run
+
+You work unattended, started by forkhestra in print mode. Nobody reads along and nobody answers:
+do not ask, do not wait for a confirmation, do not use interactive features. Decide and act.
+
+You begin with an empty context and will not remember this session. Whatever must last goes into
+files, the task database and git; read them first to see what has been done.
+
+Before you end, commit your code changes with a message that says what changed and why.
+
+How to end:
+- The whole assignment is done: write the word ORCHESTRA_COMPLETE on a line of its own, nothing else on it.
+- Your part is done and more remains: end without that word. You will be started again.
+
+---
+
+`
+
+/** Whether the configuration alone defines the agent, so that no program of that name is needed. */
+export function isDirectSpawnAgent(config: AgentConfig): boolean {
+  return Boolean(config.systemPromptText) || Boolean(config.systemPrompt)
+}
+
+export function composeSystemPrompt(text: string): string {
+  return MODE_AWARENESS_PREFIX + text
+}
+
+/** The agent's own system prompt; its file is read anew at every call. */
+export function loadAgentSystemPrompt(config: AgentConfig, cwd: string): string {
+  if (config.systemPromptText) return config.systemPromptText
+  if (!config.systemPrompt) return ''
+  const file = readTextFile(resolve(cwd, config.systemPrompt), 16 * 1024 * 1024)
+  if (file.kind === 'text') return file.text
+  const problem = file.kind === 'missing' ? 'does not exist' : file.problem
+  throw new UserError(`System prompt '${config.systemPrompt}' ${problem}.`)
+}

@@ -1,0 +1,57 @@
+import { dlopen, ptr } from 'bun:ffi'
+
+// The few calls of Linux that the runtime has no door to. Elsewhere, and where the library cannot be
+// opened, `libc` is undefined and the callers do without.
+
+const SYMBOLS = {
+  prctl: { args: ['i32', 'u64', 'u64', 'u64', 'u64'], returns: 'i32' },
+  pipe2: { args: ['ptr', 'i32'], returns: 'i32' },
+  fcntl: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
+  wait4: { args: ['i32', 'ptr', 'i32', 'ptr'], returns: 'i32' },
+} as const
+
+const PR_SET_CHILD_SUBREAPER = 36
+const O_CLOEXEC = 0o2000000
+const F_SETPIPE_SZ = 1031
+const WNOHANG = 1
+
+function open() {
+  if (process.platform !== 'linux') return undefined
+  const arch = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
+  for (const name of ['libc.so.6', `libc.musl-${arch}.so.1`]) {
+    try {
+      return dlopen(name, SYMBOLS).symbols
+    } catch {
+      // The next name: glibc and musl call the same library differently.
+    }
+  }
+  return undefined
+}
+
+let opened: { readonly symbols: ReturnType<typeof open> } | undefined
+const libc = () => (opened ??= { symbols: open() }).symbols
+
+/**
+ * Makes this process the parent of every orphan among its descendants, so that none can leave the
+ * tree by a double fork or a session of its own. False where the system cannot.
+ */
+export function adoptOrphans(): boolean {
+  return libc()?.prctl(PR_SET_CHILD_SUBREAPER, 1n, 0n, 0n, 0n) === 0
+}
+
+/** Takes note of an adopted child's end; without it the dead would pile up. */
+export function reap(pid: number): void {
+  libc()?.wait4(pid, null, WNOHANG, null)
+}
+
+/** How much the kernel holds for a slow reader; four times the rate of the usual 64 KiB. */
+export const PIPE_BYTES = 512 * 1024
+
+/** A real pipe. The runtime makes sockets instead, and `echo > /dev/stderr` fails on those. */
+export function openPipe(): { readonly read: number; readonly write: number } | undefined {
+  const fds = new Int32Array(2)
+  if (libc()?.pipe2(ptr(fds), O_CLOEXEC) !== 0) return undefined
+  const [read = -1, write = -1] = fds
+  libc()?.fcntl(write, F_SETPIPE_SZ, PIPE_BYTES)
+  return { read, write }
+}

@@ -1,0 +1,79 @@
+import { closeSync } from 'node:fs'
+import { firstOf } from './first-of.ts'
+import { openPipe, PIPE_BYTES } from './libc.ts'
+
+/** How long a pipe is read after its agent has gone, for what other holders of it still write. */
+const LINGER_MS = 1000
+const LAST_LOOK_MS = 20
+
+/** The reading end of an agent's stream. */
+export class Pipe {
+  readonly #reader
+  readonly #close: () => void
+  #waiting = false
+  /** Bytes that may still be read once the agent's time is over; undefined before. */
+  #allowance: number | undefined
+
+  constructor(stream: ReadableStream<Uint8Array>, close: () => void) {
+    this.#reader = stream.getReader()
+    this.#close = close
+  }
+
+  /** The next bytes, or undefined at the end. */
+  async read(): Promise<Uint8Array | undefined> {
+    if (this.#allowance !== undefined && this.#allowance <= 0) return undefined
+    const next = this.#reader.read()
+    if (this.#allowance !== undefined) {
+      if ((await firstOf({ next, late: LAST_LOOK_MS })) === 'late') await this.#reader.cancel()
+    }
+    this.#waiting = true
+    const { value, done } = await next
+    this.#waiting = false
+    if (done) return undefined
+    if (this.#allowance !== undefined) this.#allowance -= value.length
+    return value
+  }
+
+  /**
+   * Called when the agent has exited. Whoever else holds the pipe open has a second; then only what
+   * the pipe can hold is read, so that a slow screen loses nothing and a chatty orphan gains nothing.
+   */
+  async linger(ended: Promise<unknown>): Promise<void> {
+    if ((await firstOf({ ended, late: LINGER_MS })) === 'ended') return
+    this.#allowance = 2 * PIPE_BYTES
+    if (this.#waiting) await this.#reader.cancel()
+  }
+
+  async close(): Promise<void> {
+    await this.#reader.cancel().catch(() => undefined)
+    this.#close()
+  }
+}
+
+/** Two ends for one stream of a child: what to give to the spawn, and how to read from it. */
+export interface Plug {
+  readonly stdio: number | 'pipe'
+  /** Call once the child is there, or could not be started. */
+  releaseWriter(): void
+  open(fromRuntime: unknown): Pipe
+  /** Call instead of `open` where the child could not be started. */
+  discard(): void
+}
+
+export function makePlug(): Plug {
+  const ends = openPipe()
+  if (ends === undefined) {
+    return {
+      stdio: 'pipe',
+      releaseWriter: () => undefined,
+      open: (stream) => new Pipe(stream as ReadableStream<Uint8Array>, () => undefined),
+      discard: () => undefined,
+    }
+  }
+  return {
+    stdio: ends.write,
+    releaseWriter: () => closeSync(ends.write),
+    open: () => new Pipe(Bun.file(ends.read).stream(), () => closeSync(ends.read)),
+    discard: () => closeSync(ends.read),
+  }
+}

@@ -1,0 +1,125 @@
+import { unreachable } from '../base/errors.ts'
+import type { OutputChunk } from '../events/event.ts'
+import type { Outcome, RunEvent } from '../events/schema.ts'
+import { isComplete, NO_EVENTS, next, type RunState, type StepState } from '../events/state.ts'
+import type { Screen, View } from './screen.ts'
+import { failureWords, iterations, REFUSALS, stepWords } from './words.ts'
+
+/** Tells a run as lines for people, between what the agents print. */
+export class PlainView implements View {
+  readonly #screen: Screen
+  readonly #verbose: boolean
+  #state: RunState = NO_EVENTS
+
+  constructor(screen: Screen, verbose: boolean) {
+    this.#screen = screen
+    this.#verbose = verbose
+  }
+
+  show(event: RunEvent): void {
+    this.#state = next(this.#state, event)
+    switch (event.type) {
+      case 'run_started':
+        return this.#detail(`Run ${event.run} in ${event.cwd}, record: ${event.record ?? 'none'}`)
+      case 'step_started':
+        if (event.step > 1) this.#screen.line('')
+        return event.maxIterations === undefined
+          ? this.#say(`Running: ${event.agent}`)
+          : this.#say(`Starting: ${event.agent} (max ${iterations(event.maxIterations)})`)
+      case 'iteration_started':
+        if (this.#step(event).maxIterations !== undefined) this.#say(this.#iteration(event))
+        if (event.argv !== undefined) this.#detail(`  command: ${JSON.stringify(event.argv)}`)
+        return this.#detail(`  prompt from: ${event.promptFrom ?? 'none'}`)
+      case 'marker_refused':
+        return this.#say(`Marker ignored: ${REFUSALS[event.why]}`)
+      case 'iteration_ended':
+        return this.#endIteration(event)
+      case 'step_ended':
+        if (event.reason === 'marker') this.#say(`Complete after ${iterations(event.iterations)}`)
+        if (event.reason === 'max_iterations')
+          this.#say(`Not complete after ${iterations(event.iterations)}`)
+        return
+      case 'warning':
+        return this.#warn(event.text)
+      case 'run_ended':
+        return this.#summarize()
+      case 'dry_run':
+      case 'run_refused':
+      case 'output':
+        return
+      default:
+        unreachable(event)
+    }
+  }
+
+  output({ stream, bytes }: OutputChunk): void | Promise<void> {
+    return this.#screen.bytes(stream, bytes)
+  }
+
+  #endIteration(event: RunEvent & { type: 'iteration_ended' }): void {
+    const { agent, maxIterations } = this.#step(event)
+    const how = outcomeWords(event.outcome)
+    const isLoop = maxIterations !== undefined
+    if (event.outcome.kind === 'spawn_failed') this.#warn(`Error: ${agent}: ${event.outcome.error}`)
+    else if (!isLoop && how !== '') this.#say(`Done: ${agent} (${how})`)
+    else if (isLoop && how !== '' && how !== 'exit 0')
+      this.#warn(`${this.#iteration(event)}: ${how}`)
+    this.#detail(`  took ${(event.ms / 1000).toFixed(1)} s, printed ${event.outputBytes} bytes`)
+  }
+
+  #summarize(): void {
+    const { steps, ended, record } = this.#state
+    for (const { pid, command, survived } of ended?.leftovers ?? []) {
+      if (survived) this.#warn(`Could not end a process left running: ${command} (pid ${pid})`)
+      else this.#say(`Ended a process left running: ${command} (pid ${pid})`)
+    }
+    this.#screen.line('')
+    if (steps.length > 1 || !ended?.ok) {
+      for (const step of steps)
+        this.#screen.line(`  ${step.number}. ${step.agent}: ${stepWords(step)}`)
+    }
+    const kind = steps.some((step) => step.maxIterations !== undefined) ? 'Chain' : 'Pipeline'
+    const complete = steps.filter((step) => isComplete(step.reason)).length
+    const state = complete === steps.length ? 'complete' : 'incomplete'
+    this.#say(`${kind} ${state} (${complete}/${steps.length} steps)`)
+    const failed = steps.find((step) => !isComplete(step.reason))
+    if (failed !== undefined) {
+      this.#say(`Failed at step ${failed.number}: ${failed.agent} (${failureWords(failed)})`)
+      if (record !== undefined) this.#warn(`Record of the run: ${record}`)
+    }
+  }
+
+  #iteration({ step, iteration }: { readonly step: number; readonly iteration: number }): string {
+    return `Iteration ${iteration}/${this.#step({ step }).maxIterations}`
+  }
+
+  #step({ step }: { readonly step: number }): StepState {
+    const found = this.#state.steps.find(({ number }) => number === step)
+    return found ?? { number: step, agent: '', iterations: 0 }
+  }
+
+  #say(text: string): void {
+    this.#screen.line(`[forkhestra] ${text}`)
+  }
+
+  #warn(text: string): void {
+    this.#screen.warn(`[forkhestra] ${text}`)
+  }
+
+  #detail(text: string): void {
+    if (this.#verbose) this.#say(text)
+  }
+}
+
+function outcomeWords(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'exited':
+      return `exit ${outcome.code}`
+    case 'signalled':
+      return `killed by ${outcome.signal}`
+    case 'marker':
+    case 'interrupted':
+    case 'spawn_failed':
+      return ''
+  }
+}

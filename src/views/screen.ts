@@ -1,0 +1,18 @@
+import type { OutputChunk } from '../events/event.ts'
+import type { RunEvent } from '../events/schema.ts'
+
+/** Where a view writes to. */
+export interface Screen {
+  /** Bytes of an agent, unchanged. A promise asks to wait until there is room for more. */
+  bytes(stream: 'out' | 'err', bytes: Uint8Array): void | Promise<void>
+  /** A line of ours on a fresh line of stdout, or, for warnings, of stderr. */
+  line(text: string): void
+  warn(text: string): void
+}
+
+/** Shows a run while it happens. */
+export interface View {
+  show(event: RunEvent): void
+  /** A promise asks to wait until there is room for more. */
+  output(chunk: OutputChunk): void | Promise<void>
+}

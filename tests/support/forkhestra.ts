@@ -1,0 +1,122 @@
+import { afterEach, expect } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The program under test, as `npm run build` makes it. */
+export const FORKHESTRA = join(import.meta.dir, '../../bin/forkhestra')
+
+const TEST_VARIABLE = 'FORKHESTRA_TEST_PROCESS'
+const testId = `${process.pid}-${Math.random().toString(36).slice(2)}`
+
+interface Options {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface Finished {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Everything but PATH and a home of its own is shut out, so that no machine decides a test. */
+export function environment({ cwd, env = {} }: Options): Record<string, string> {
+  return {
+    PATH: `${cwd}:${process.env['PATH']}`,
+    HOME: cwd,
+    XDG_STATE_HOME: join(cwd, '.state'),
+    XDG_CONFIG_HOME: join(cwd, '.config'),
+    [TEST_VARIABLE]: testId,
+    ...env,
+  }
+}
+
+/** Runs the real program to its end. The project's folder is on PATH, so its scripts are agents. */
+export async function forkhestra(args: readonly string[], options: Options): Promise<Finished> {
+  return new Running(args, options).finished
+}
+
+/** The real program while it runs. */
+export class Running {
+  readonly #process
+  readonly finished: Promise<Finished>
+  #stdout = ''
+  #stderr = ''
+  readonly #waiting: (() => void)[] = []
+
+  constructor(args: readonly string[], options: Options) {
+    this.#process = Bun.spawn([FORKHESTRA, ...args], {
+      cwd: options.cwd,
+      env: environment(options),
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const out = this.#collect(this.#process.stdout, (text) => (this.#stdout += text))
+    const err = this.#collect(this.#process.stderr, (text) => (this.#stderr += text))
+    this.finished = Promise.all([this.#process.exited, out, err]).then(([code]) => ({
+      code,
+      stdout: this.#stdout,
+      stderr: this.#stderr,
+    }))
+  }
+
+  get pid(): number {
+    return this.#process.pid
+  }
+  get stdout(): string {
+    return this.#stdout
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal)
+  }
+
+  /** Waits until stdout holds the text; never for a time. */
+  async printed(text: string): Promise<void> {
+    while (!this.#stdout.includes(text)) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#waiting.push(resolve)
+      const ended = this.finished.then(() => 'ended' as const)
+      if ((await Promise.race([promise, ended])) === 'ended' && !this.#stdout.includes(text)) {
+        throw new Error(`ended without printing '${text}':\n${this.#stdout}${this.#stderr}`)
+      }
+    }
+  }
+
+  async #collect(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
+    const decoder = new TextDecoder()
+    for await (const bytes of stream) {
+      add(decoder.decode(bytes, { stream: true }))
+      for (const wake of this.#waiting.splice(0)) wake()
+    }
+  }
+}
+
+/** Processes of this test file that are still alive: the dead and ourselves do not count. */
+export function survivors(): string[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return []
+    const environ = readProc(pid, 'environ')
+    if (!environ.split('\0').includes(`${TEST_VARIABLE}=${testId}`)) return []
+    return isAlive(Number(pid)) ? [`${pid} ${readProc(pid, 'cmdline').replaceAll('\0', ' ')}`] : []
+  })
+}
+
+/** A zombie is not alive, though a signal to it succeeds. */
+export function isAlive(pid: number): boolean {
+  const stat = readProc(String(pid), 'stat')
+  return stat !== '' && !/^\) [ZX]/.test(stat.slice(stat.lastIndexOf(')')))
+}
+
+function readProc(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+afterEach(() => {
+  expect(survivors()).toEqual([])
+})
