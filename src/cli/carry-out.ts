@@ -1,3 +1,4 @@
+import { errorCode, errorText } from '../base/errors.ts'
 import type { EventBody, Stamp } from '../events/event.ts'
 import { NO_EVENTS, next } from '../events/state.ts'
 import { recordRoot } from '../journal/record-folder.ts'
@@ -27,7 +28,16 @@ export async function carryOut(
 ): Promise<number> {
   const stopSwitch = new StopSwitch()
   stopSwitch.listen()
-  const terminal = new Terminal({ uncut: verbose, onClosed: () => stopSwitch.outputClosed() })
+  const terminal = new Terminal({
+    uncut: verbose,
+    onClosed: (error) => {
+      // A reader that has gone is no news to the person who closed it.
+      if (errorCode(error) !== 'EPIPE') {
+        terminal.warn(`[forkhestra] Error: stdout cannot be written: ${errorText(error)}`)
+      }
+      stopSwitch.outputClosed()
+    },
+  })
   const view = json ? new JsonView(terminal, stamp) : new PlainView(terminal, verbose)
   const record = new RunRecord(recordRoot(plan.cwd, process.env), plan.run, stamp)
   let state = NO_EVENTS

@@ -62,8 +62,12 @@ export function parseInput(args: readonly string[], command: Command): Input {
       rest = args.slice(token.index + 1)
       break
     }
+    const word = args[token.index] ?? ''
     if (token.kind === 'positional') positionals.push(token.value)
-    else values.set(token.name, readOption(token, options))
+    // A chain that begins with its arrow looks like a bundle of one-letter options.
+    else if (word.startsWith('->')) {
+      if (positionals.at(-1) !== word) positionals.push(word)
+    } else values.set(token.name, readOption(token, options))
   }
   return {
     positionals,

@@ -60,12 +60,10 @@ function nameFor(path: string, cwd: string): string {
 
 /** The folder that a person named with --cwd, or the current one, as an absolute path. */
 export function resolveCwd(given: string | undefined): string {
+  if (given === '') throw new UserError('The path for --cwd is empty.')
   const cwd = resolve(given ?? '.')
   const stat = statSync(cwd, { throwIfNoEntry: false })
-  if (given === '') throw new UserError('The path for --cwd is empty.')
-  if (stat === undefined)
-    throw new UserError(`The folder for --cwd does not exist: ${given ?? cwd}`)
-  if (!stat.isDirectory())
-    throw new UserError(`The path for --cwd is not a folder: ${given ?? cwd}`)
+  if (stat === undefined) throw new UserError(`The folder for --cwd does not exist: ${given}`)
+  if (!stat.isDirectory()) throw new UserError(`The path for --cwd is not a folder: ${given}`)
   return cwd
 }

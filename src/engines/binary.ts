@@ -28,7 +28,7 @@ function checkSize(agent: BinaryAgent, prompt: string): void {
   const bytes = Buffer.byteLength(prompt)
   if (bytes <= PROMPT_LIMIT_BYTES) return
   throw new UserError(
-    `The prompt for '${agent.name}' is ${formatBytes(bytes)} long; a program takes at most ${formatBytes(PROMPT_LIMIT_BYTES)}.`,
+    `The prompt for '${agent.name}' is ${bytes} bytes long; a program takes at most ${PROMPT_LIMIT_BYTES} (${formatBytes(PROMPT_LIMIT_BYTES)}).`,
     'Write it to a file and let the prompt name that file.',
   )
 }

@@ -41,10 +41,11 @@ export function promptCandidates(
       : variables.fill(source)
     if (settled) continue
     if (!overridden) variables.demand(missing, owner)
-    if (missing.length > 0 || isBlank(renderTemplate(template))) continue
+    if (isBlank(renderTemplate(template))) continue
+    if (kind === 'text') settled = true
+    if (missing.length > 0) continue
     if (kind === 'text') {
       candidates.push({ level, text: template })
-      settled = true
     } else {
       const base = literal ? levels.cwd : levels.base
       candidates.push({ level, file: template, base })

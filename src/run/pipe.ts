@@ -4,6 +4,8 @@ import { openPipe, PIPE_BYTES } from './libc.ts'
 
 /** How long a pipe is read after its agent has gone, for what other holders of it still write. */
 const LINGER_MS = 1000
+/** The same once the run was told to stop: what the agent itself said is in the pipe already. */
+const STOPPED_LINGER_MS = 100
 const LAST_LOOK_MS = 20
 
 /** The reading end of an agent's stream. */
@@ -38,8 +40,10 @@ export class Pipe {
    * Called when the agent has exited. Whoever else holds the pipe open has a second; then only what
    * the pipe can hold is read, so that a slow screen loses nothing and a chatty orphan gains nothing.
    */
-  async linger(ended: Promise<unknown>): Promise<void> {
-    if ((await firstOf({ ended, late: LINGER_MS })) === 'ended') return
+  async linger(ended: Promise<unknown>, stop: AbortSignal): Promise<void> {
+    let cause = await firstOf({ ended, stop, late: LINGER_MS })
+    if (cause === 'stop') cause = await firstOf({ ended, late: STOPPED_LINGER_MS })
+    if (cause === 'ended') return
     this.#allowance = 2 * PIPE_BYTES
     if (this.#waiting) await this.#reader.cancel()
   }

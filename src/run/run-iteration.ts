@@ -125,7 +125,11 @@ async function follow(
 ): Promise<Outcome> {
   await waitForExit(child, watch, step, ports)
   const said = Promise.all(streams)
-  await Promise.all([child.out.linger(said), child.err.linger(said), lastWords(said, ports)])
+  await Promise.all([
+    child.out.linger(said, ports.stop),
+    child.err.linger(said, ports.stop),
+    lastWords(said, ports),
+  ])
   await Promise.all([child.out.close(), child.err.close()])
   if (watch.hasMarker) return { kind: 'marker' }
   if (ports.stop.aborted) return { kind: 'interrupted' }

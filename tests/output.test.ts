@@ -1,0 +1,168 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { environment, FORKHESTRA, forkhestra } from './support/forkhestra.ts'
+import { makeProject, sh } from './support/project.ts'
+
+/** Runs a shell line with `forkhestra` on PATH, for redirections and pipes. */
+async function shell(
+  line: string,
+  cwd: string,
+): Promise<{ code: number; stdout: Uint8Array; stderr: string }> {
+  const child = Bun.spawn(['/bin/bash', '-c', line], {
+    cwd,
+    env: {
+      ...environment({ cwd }),
+      PATH: `${join(FORKHESTRA, '..')}:${cwd}:${process.env['PATH']}`,
+    },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    child.stdout.bytes(),
+    child.stderr.text(),
+    child.exited,
+  ])
+  return { code, stdout, stderr }
+}
+
+test('what an agent prints passes byte for byte, both streams, whatever it is', async () => {
+  const bytes = crypto.getRandomValues(new Uint8Array(60_000))
+  const cwd = makeProject({ 'data.bin': bytes, agent: sh('cat data.bin', 'cat data.bin >&2') })
+  const { code, stdout } = await shell('forkhestra agent 2> err.bin', cwd)
+  expect(code).toBe(0)
+  const head = '[forkhestra] Running: agent\n'
+  expect(Buffer.from(stdout).subarray(head.length, head.length + bytes.length)).toEqual(
+    Buffer.from(bytes),
+  )
+  expect(readFileSync(join(cwd, 'err.bin'))).toEqual(Buffer.from(bytes))
+})
+
+test('a line of ours begins on a fresh line', async () => {
+  const cwd = makeProject({ agent: sh('printf "no newline"') })
+  const { stdout } = await forkhestra(['agent'], { cwd })
+  expect(stdout).toBe(`[forkhestra] Running: agent
+no newline
+[forkhestra] Done: agent (exit 0)
+
+[forkhestra] Pipeline complete (1/1 steps)
+`)
+})
+
+test('a line of ours begins on a fresh line also behind stderr, where both go to the same place', async () => {
+  const cwd = makeProject({ agent: sh('printf "no newline" >&2') })
+  const { stdout } = await shell('forkhestra agent > out 2>&1; cat out', cwd)
+  expect(Buffer.from(stdout).toString()).toContain('no newline\n[forkhestra] Done')
+})
+
+test('an agent may open /dev/stdout and /dev/stderr', async () => {
+  const cwd = makeProject({ agent: sh('echo one > /dev/stdout', 'echo two > /dev/stderr') })
+  const { code, stdout, stderr } = await forkhestra(['agent'], { cwd })
+  expect([code, stdout.includes('one\n'), stderr]).toEqual([0, true, 'two\n'])
+})
+
+test('ten megabytes without a newline pass, and the marker behind them is found', async () => {
+  const cwd = makeProject({
+    agent: sh('head -c 10000000 /dev/zero | tr "\\\\0" x', 'echo', 'echo ORCHESTRA_COMPLETE'),
+  })
+  const { code, stdout } = await forkhestra(['agent:2'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout.length).toBeGreaterThan(10_000_000)
+})
+
+test('two megabytes on stderr do not block the agent', async () => {
+  const cwd = makeProject({ agent: sh('head -c 2000000 /dev/zero >&2', 'echo done') })
+  const { code, stdout, stderr } = await forkhestra(['agent'], { cwd })
+  expect([code, stdout.includes('done'), stderr.length]).toEqual([0, true, 2_000_000])
+})
+
+test('a reader that takes its time gets everything', async () => {
+  const cwd = makeProject({ agent: sh('seq 1 400000') })
+  const { stdout } = await shell(
+    'forkhestra agent | (sleep 2; cat) | grep -E "^[0-9]+$" | md5sum; seq 1 400000 | md5sum',
+    cwd,
+  )
+  const [got, want] = Buffer.from(stdout).toString().trim().split('\n')
+  expect(got).toBe(want!)
+})
+
+test('the output of the shell is as blocking after a run as before', async () => {
+  const cwd = makeProject({ agent: sh('echo hi') })
+  const { stdout } = await shell(
+    '(forkhestra agent > /dev/stdout; seq 1 200000) | (sleep 1; tail -n 1)',
+    cwd,
+  )
+  expect(Buffer.from(stdout).toString()).toBe('200000\n')
+})
+
+test('a closed stdout ends the run like SIGTERM', async () => {
+  const cwd = makeProject({
+    agent: sh(`trap 'echo got TERM > told; exit' TERM`, 'while :; do echo line; sleep 0.05; done'),
+  })
+  const { stdout } = await shell(
+    'forkhestra agent 2>/dev/null | head -n 2 > /dev/null; echo ${PIPESTATUS[0]}',
+    cwd,
+  )
+  expect(Buffer.from(stdout).toString()).toBe('143\n')
+  expect(readFileSync(join(cwd, 'told'), 'utf8')).toBe('got TERM\n')
+})
+
+test('a full disk behind stdout ends the run, says so, and leaves no stack trace', async () => {
+  const cwd = makeProject({ agent: sh('while :; do echo line; sleep 0.05; done') })
+  const { stdout, stderr } = await shell('forkhestra agent > /dev/full; echo $?', cwd)
+  expect(Buffer.from(stdout).toString()).toBe('143\n')
+  expect(stderr).toContain('[forkhestra] Error: stdout cannot be written: ENOSPC')
+  expect(stderr).not.toContain('    at ')
+})
+
+test('Ctrl-C works while nobody reads the output', async () => {
+  const cwd = makeProject({
+    agent: sh('touch filling', 'exec yes'),
+    start: sh('echo $$ > pid', 'exec forkhestra agent'),
+  })
+  const { stdout } = await shell(
+    `(start 2>/dev/null; echo $? > code) | (until [ -s code ]; do sleep 0.05; done) &
+     until [ -e filling ]; do sleep 0.05; done; sleep 0.5
+     kill -INT $(cat pid)
+     wait; cat code`,
+    cwd,
+  )
+  expect(Buffer.from(stdout).toString()).toBe('130\n')
+})
+
+test('on a terminal very long lines are cut, and with -v they are not', async () => {
+  const cwd = makeProject({
+    agent: sh('head -c 50000 /dev/zero | tr "\\\\0" x', 'echo', 'echo short'),
+  })
+  const show = async (args: string[]) => {
+    let text = ''
+    const child = Bun.spawn([FORKHESTRA, 'agent', ...args], {
+      cwd,
+      env: environment({ cwd }),
+      terminal: {
+        cols: 80,
+        rows: 24,
+        data: (_, bytes) => void (text += Buffer.from(bytes).toString()),
+      },
+    })
+    await child.exited
+    while (!text.includes('Pipeline complete')) await Bun.sleep(5)
+    return text
+  }
+  const cut = await show([])
+  expect(cut).toContain('48000 bytes more (-v shows all)')
+  expect(cut).toContain('short')
+  expect(cut.length).toBeLessThan(3000)
+  expect((await show(['-v'])).length).toBeGreaterThan(50_000)
+})
+
+test('an agent that closes its output early is waited for', async () => {
+  const cwd = makeProject({
+    agent: sh('echo before', 'exec >&- 2>&-', 'sleep 0.3', 'touch done', 'exit 4'),
+  })
+  const { code, stdout } = await forkhestra(['agent'], { cwd })
+  expect(code).toBe(1)
+  expect(stdout).toContain('Done: agent (exit 4)')
+  expect(readFileSync(join(cwd, 'done'), 'utf8')).toBe('')
+})
