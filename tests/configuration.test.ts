@@ -251,7 +251,20 @@ test('validate checks every chain and every file, and says all of it', async () 
   ]) {
     expect(stderr).toContain(text)
   }
+  const json: unknown = JSON.parse((await forkhestra(['validate', '--json'], { cwd })).stdout)
+  expect(json).toMatchObject({
+    ok: false,
+    problems: [
+      { message: expect.stringContaining("Agent 'x' references systemPrompt") },
+      { message: expect.stringContaining("Agent 'x' references mcpConfig") },
+      { message: 'Agent not found: nowhere' },
+      {},
+    ],
+  })
   const fine = makeProject({ say, 'forge/orch/chains.json': chain([{ agent: 'say' }]) })
+  expect((await forkhestra(['validate', 'x'], { cwd: fine })).stderr).toContain(
+    "Unexpected argument 'x'",
+  )
   const good = await forkhestra(['validate'], { cwd: fine })
   expect([good.code, good.stdout]).toEqual([
     0,

@@ -1,3 +1,8 @@
+export interface Problem {
+  readonly message: string
+  readonly hint?: string | undefined
+}
+
 /** A mistake of the user's: one clear message, what to do next, and the exit code; never a stack. */
 export class UserError extends Error {
   readonly exitCode: number = 2
@@ -7,6 +12,11 @@ export class UserError extends Error {
     super(message)
     this.name = new.target.name
     this.hint = hint
+  }
+
+  /** Each mistake by itself, where one error tells of several. */
+  get problems(): readonly Problem[] {
+    return [{ message: this.message, hint: this.hint }]
   }
 }
 

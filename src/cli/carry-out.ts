@@ -50,6 +50,7 @@ export async function carryOut(
     if (trouble !== undefined) emit({ type: 'warning', text: trouble })
   }
   for (const text of warnings) emit({ type: 'warning', text: `Warning: ${text}` })
+  adoptOrphans()
   await runPlan(plan, {
     emit,
     output: (chunk) => {
@@ -60,7 +61,7 @@ export async function carryOut(
     env,
     stop: stopSwitch.stop,
     force: stopSwitch.force,
-    ownsDescendants: adoptOrphans(),
+    ownsDescendants: true,
     record: record.folder,
     version: VERSION,
     verbose,

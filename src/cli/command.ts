@@ -19,7 +19,7 @@ export interface Command {
   /** Command and what it does. */
   readonly examples: readonly (readonly [string, string])[]
   readonly options: Options
-  /** Words that the first argument may be, for completion. */
+  /** The only words that it takes, for completion; absent where it takes words of any kind. */
   readonly words?: readonly string[]
   run(input: Input): Promise<number>
 }
@@ -69,6 +69,8 @@ export function parseInput(args: readonly string[], command: Command): Input {
       if (positionals.at(-1) !== word) positionals.push(word)
     } else values.set(token.name, readOption(token, options))
   }
+  const surplus = command.words?.length === 0 ? positionals[0] : undefined
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`)
   return {
     positionals,
     rest,

@@ -9,9 +9,13 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     return await dispatch(args)
   } catch (error) {
-    if (!(error instanceof UserError)) throw error
-    console.error(renderError(error))
-    return error.exitCode
+    if (error instanceof UserError) {
+      console.error(renderError(error))
+      return error.exitCode
+    }
+    console.error('[forkhestra] This is a mistake in forkhestra itself. Please report it:')
+    console.error(error)
+    return 1
   }
 }
 

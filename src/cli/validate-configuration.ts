@@ -1,10 +1,10 @@
-import { UserError } from '../base/errors.ts'
+import { UserError, type Problem } from '../base/errors.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { parseTemplate, variablesOf } from '../parse/template.ts'
 import type { Facts } from '../plan/facts.ts'
-import { collect, PlanError, type Problem } from '../plan/problems.ts'
-import { checkAgentFiles, resolveAgent } from '../plan/resolve-agent.ts'
+import { collect, PlanError } from '../plan/problems.ts'
+import { missingAgentFiles, resolveAgent } from '../plan/resolve-agent.ts'
 import type { Input } from './command.ts'
 import { loadConfiguration, resolveCwd, type Configuration } from './configuration.ts'
 import { lookAround } from './facts.ts'
@@ -22,7 +22,7 @@ export async function validateConfiguration(input: Input): Promise<number> {
     return 0
   } catch (error) {
     if (error instanceof UserError && input.flag('json')) {
-      console.log(JSON.stringify({ ok: false, problems: error.message.split('\n') }))
+      console.log(JSON.stringify({ ok: false, problems: error.problems }))
     }
     throw error
   }
@@ -40,7 +40,7 @@ function report(input: Input, { file, content }: Configuration): void {
 function findProblems({ content, base }: Configuration, facts: Facts): Problem[] {
   const problems: Problem[] = []
   for (const [name, agent] of Object.entries(content.agents ?? {})) {
-    collect(problems, () => checkAgentFiles(name, agent, base, facts))
+    problems.push(...missingAgentFiles(name, agent, base, facts))
   }
   for (const agent of usedAgents(content)) {
     collect(problems, () => resolveAgent(agent, content.agents ?? {}, base, facts))

@@ -7,17 +7,21 @@ import {
   type ParseError,
 } from 'jsonc-parser'
 import type { z } from 'zod'
-import { UserError } from '../base/errors.ts'
+import { UserError, type Problem as UserProblem } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
 import { agentSchema, chainsSchema, type ChainsConfig } from './chains-schema.ts'
 
 /** Everything that is wrong with a configuration file, each mistake with its line and column. */
 class ConfigError extends UserError {
-  readonly problems: readonly string[]
+  readonly #messages: readonly string[]
 
-  constructor(problems: readonly string[], hint?: string) {
-    super(problems.join('\n'), hint)
-    this.problems = problems
+  constructor(messages: readonly string[], hint?: string) {
+    super(messages.join('\n'), hint)
+    this.#messages = messages
+  }
+
+  override get problems(): readonly UserProblem[] {
+    return this.#messages.map((message) => ({ message, hint: this.hint }))
   }
 }
 

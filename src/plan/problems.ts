@@ -1,16 +1,18 @@
-import { UserError } from '../base/errors.ts'
-
-export interface Problem {
-  readonly message: string
-  readonly hint?: string | undefined
-}
+import { UserError, type Problem } from '../base/errors.ts'
 
 /** Every reason why a run cannot start, at once. */
 export class PlanError extends UserError {
+  readonly #problems: readonly Problem[]
+
   constructor(problems: readonly Problem[]) {
     const [only] = problems
     if (problems.length === 1 && only !== undefined) super(only.message, only.hint)
     else super(problems.map(renderProblem).join('\n'))
+    this.#problems = problems
+  }
+
+  override get problems(): readonly Problem[] {
+    return this.#problems
   }
 }
 

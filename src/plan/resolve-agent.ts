@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
-import { UserError } from '../base/errors.ts'
+import { UserError, type Problem } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
 import type { ResolvedAgent } from '../engines/engine.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
 import type { Facts } from './facts.ts'
+import { PlanError } from './problems.ts'
 
 export type Agents = Readonly<Record<string, AgentConfig>>
 
@@ -17,7 +18,8 @@ export function resolveAgent(
 ): ResolvedAgent {
   const config = Object.hasOwn(agents, name) ? agents[name] : undefined
   if (config !== undefined && isDirectSpawnAgent(config)) {
-    checkAgentFiles(name, config, base, facts)
+    const missing = missingAgentFiles(name, config, base, facts)
+    if (missing.length > 0) throw new PlanError(missing)
     throw new UserError(
       `Agent '${name}' has a system prompt, and this version runs programs only.`,
       `Give the chain a program that calls your coding CLI, or remove the system prompt to run a program called '${name}'.`,
@@ -43,23 +45,22 @@ export function isKnownAgent(name: string, agents: Agents, facts: Facts): boolea
   return Object.hasOwn(agents, name) || facts.programOnPath(name).kind === 'program'
 }
 
-/** Refuses an agent whose files are not there. */
-export function checkAgentFiles(
+/** The files that an agent names and that are not there. */
+export function missingAgentFiles(
   name: string,
   config: AgentConfig,
   base: string,
   facts: Facts,
-): void {
-  const usesSystemPromptFile = !config.systemPromptText
-  for (const field of ['systemPrompt', 'mcpConfig', 'settings'] as const) {
+): Problem[] {
+  const fields = config.systemPromptText
+    ? (['mcpConfig', 'settings'] as const)
+    : (['systemPrompt', 'mcpConfig', 'settings'] as const)
+  return fields.flatMap((field) => {
     const path = config[field]
-    if (path === undefined || (field === 'systemPrompt' && !usesSystemPromptFile)) continue
-    if (facts.fileExists(resolve(base, path))) continue
-    throw new UserError(
-      `Agent '${name}' references ${field} '${path}' which does not exist`,
-      `It was looked for in ${base}.`,
-    )
-  }
+    if (!path || facts.fileExists(resolve(base, path))) return []
+    const message = `Agent '${name}' references ${field} '${path}' which does not exist`
+    return [{ message, hint: `It was looked for in ${base}.` }]
+  })
 }
 
 function pathNotFound(name: string, base: string): UserError {

@@ -1,7 +1,6 @@
-import { UserError } from '../base/errors.ts'
+import { UserError, type Problem } from '../base/errors.ts'
 import { fillTemplate, parseTemplate, variablesOf, type Template } from '../parse/template.ts'
 import { BUILT_IN_VARIABLES } from './plan.ts'
-import type { Problem } from './problems.ts'
 
 /** Fills `${NAME}` with what the command line gave, and remembers what was missing or not needed. */
 export class Variables {

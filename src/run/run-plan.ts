@@ -22,8 +22,14 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
     })),
     plan: { ...plan },
   })
-  const isComplete = await runNode(plan.root, plan, ports)
-  const leftovers = await endLeftovers(plan.run, ports)
+  let isComplete = false
+  let leftovers: Leftover[]
+  try {
+    isComplete = await runNode(plan.root, plan, ports)
+  } finally {
+    // Even a mistake of our own must not leave an agent behind that nobody watches.
+    leftovers = await endLeftovers(plan.run, ports)
+  }
   const exitCode = ports.stop.aborted ? EXIT_CODES[stopSignalOf(ports.stop)] : isComplete ? 0 : 1
   emit({ type: 'run_ended', ok: exitCode === 0, exitCode, leftovers })
 }

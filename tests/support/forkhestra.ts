@@ -1,4 +1,3 @@
-import { afterEach, expect } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -116,7 +115,3 @@ function readProc(pid: string, file: string): string {
     return ''
   }
 }
-
-afterEach(() => {
-  expect(survivors()).toEqual([])
-})

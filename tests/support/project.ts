@@ -1,4 +1,3 @@
-import { afterEach } from 'bun:test'
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -8,9 +7,10 @@ export type Files = Readonly<Record<string, string | Uint8Array>>
 
 const made: string[] = []
 
-afterEach(() => {
+/** Called after each test. */
+export function removeProjects(): void {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
+}
 
 /** A throw-away folder with these files, gone after the test. */
 export function makeProject(files: Files = {}): string {

@@ -13,6 +13,7 @@ export const listCommand: Command = {
     plain: { help: 'one record a line' },
     json: { help: 'one JSON object' },
   },
+  words: [],
   async run(input) {
     const { listChains } = await import('../list-chains.ts')
     return listChains(input)

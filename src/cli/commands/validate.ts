@@ -9,6 +9,7 @@ export const validateCommand: Command = {
     ['forkhestra validate --config other.json', 'another file'],
   ],
   options: { ...CONFIG_OPTIONS, json: { help: 'one JSON object' } },
+  words: [],
   async run(input) {
     const { validateConfiguration } = await import('../validate-configuration.ts')
     return validateConfiguration(input)

@@ -1,0 +1,99 @@
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { compile } from '../scripts/build.ts'
+
+// What forkhestra is for, in ten seconds: a planner and a builder work in a throw-away repository.
+// The agents are small scripts; the program that runs them is the real one.
+
+const root = join(import.meta.dir, '..')
+const program = join(root, 'bin/forkhestra')
+
+/** Whether the program is missing or older than what it is made of. */
+function isOutdated(): boolean {
+  const built = statSync(program, { throwIfNoEntry: false })
+  if (built === undefined) return true
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .map((path) => join('src', path))
+  const parts = ['package.json', 'scripts/build.ts', ...sources]
+  return parts.some((path) => statSync(join(root, path)).mtimeMs > built.mtimeMs)
+}
+
+/** The user's environment without their git settings: a hook or a signing key is not for a demo. */
+function makeEnvironment(folder: string): Record<string, string> {
+  const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))
+  return {
+    ...(Object.fromEntries(outer) as Record<string, string>),
+    PATH: [join(folder, 'agents'), process.env['PATH']].join(delimiter),
+    XDG_STATE_HOME: join(folder, 'state'),
+    XDG_CONFIG_HOME: join(folder, 'config'),
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+  }
+}
+
+interface Place {
+  readonly cwd: string
+  readonly env: Record<string, string>
+}
+
+function makeRepository(folder: string): Place {
+  const place = { cwd: join(folder, 'project'), env: makeEnvironment(folder) }
+  for (const path of [place.cwd, join(folder, 'agents')]) mkdirSync(path)
+  for (const agent of ['planner', 'builder']) {
+    copyFileSync(join(import.meta.dir, 'agents', agent), join(folder, 'agents', agent))
+  }
+  git(['init', '--quiet'], place)
+  git(['config', 'user.name', 'forkhestra demo'], place)
+  git(['config', 'user.email', 'demo@example.invalid'], place)
+  return place
+}
+
+function git(args: readonly string[], { cwd, env }: Place): string {
+  const { success, stdout, stderr } = Bun.spawnSync(['git', ...args], { cwd, env })
+  if (!success) throw new Error(`git ${args.join(' ')} failed: ${stderr.toString()}`)
+  return stdout.toString()
+}
+
+/** Runs the chain in front of the person; signals are for it to answer, so that we can clean up. */
+async function runChain({ cwd, env }: Place): Promise<number> {
+  const chain = 'planner:3 -> builder:10'
+  const prompt = 'Build the web site'
+  console.log(`$ forkhestra "${chain}" --prompt "${prompt}"\n`)
+  const child = Bun.spawn([program, chain, '--prompt', prompt], {
+    cwd,
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => child.kill(signal))
+  }
+  return child.exited
+}
+
+async function demo(): Promise<number> {
+  if (Bun.which('git') === null) {
+    console.error('The demo needs git, because the agents in it commit their work. Install git.')
+    return 1
+  }
+  if (isOutdated()) {
+    console.log('Building bin/forkhestra …\n')
+    mkdirSync(join(root, 'bin'), { recursive: true })
+    compile('src/main.ts', 'bin/forkhestra')
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'forkhestra-demo-'))
+  try {
+    const place = makeRepository(folder)
+    const exitCode = await runChain(place)
+    console.log(`\n$ echo $?\n${exitCode}`)
+    console.log(
+      `\n$ git log --oneline --reverse\n${git(['log', '--all', '--oneline', '--reverse'], place)}`,
+    )
+    return exitCode
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+process.exit(await demo())

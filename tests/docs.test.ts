@@ -1,0 +1,234 @@
+import { expect, test } from 'bun:test'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { VERBS } from '../src/cli/verbs.ts'
+import { eventSchema } from '../src/events/schema.ts'
+import { parseChainsFile } from '../src/parse/chains-file.ts'
+import chainsSchema from '../schema/chains.schema.json'
+import { environment, forkhestra, FORKHESTRA } from './support/forkhestra.ts'
+import { makeProject, writeFiles } from './support/project.ts'
+
+// How a page marks its examples is told in CONTRIBUTING.md.
+
+const ROOT = join(import.meta.dir, '..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const find = (pattern: string) => [...new Bun.Glob(pattern).scanSync(ROOT)].toSorted()
+const TALK = ['*.md', 'docs/**/*.md', 'examples/**/*.md'].flatMap(find)
+const PAGES = TALK.filter((page) => page === 'README.md' || page.startsWith('docs/'))
+
+interface Block {
+  readonly language: string
+  /** Path in the page's project, where the block names one. */
+  readonly file: string | undefined
+  readonly text: string
+}
+
+function blocksOf(markdown: string): Block[] {
+  const fences = markdown.matchAll(/^(`{3,})(\w*) ?(\S*)\n([^]*?)^\1$/gm)
+  return Array.from(fences, ([, , language = '', file = '', text = '']) => ({
+    language,
+    file: file === '' ? undefined : file,
+    text,
+  }))
+}
+
+/** Does what a page shows, from top to bottom in one folder; what differs is thrown. */
+function followPage(markdown: string): void {
+  const project = makeProject()
+  mkdirSync(join(project, 'node_modules'))
+  symlinkSync(ROOT, join(project, 'node_modules/forkhestra'))
+  for (const { language, file, text } of blocksOf(markdown)) {
+    if (language === 'jsonc') parseChainsFile(text, file ?? 'example')
+    if (file !== undefined) writeFiles(project, { [file]: text })
+    else if (language === 'ts') throw new Error(`a ts block needs a file name:\n${text}`)
+    if (language === 'console') checkConsole(text, project)
+  }
+}
+
+interface Exchange {
+  readonly command: string
+  readonly output: string
+}
+
+function checkConsole(text: string, project: string): void {
+  const exchanges = text.split(/^\$ /m).filter((part) => part !== '')
+  const expected = exchanges.map((part): Exchange => {
+    const end = part.indexOf('\n')
+    return { command: part.slice(0, end), output: part.slice(end + 1) }
+  })
+  if (!text.startsWith('$ ')) throw new Error(`a console block begins with a command:\n${text}`)
+  const commands = expected.map(({ command }) => command)
+  for (const [index, output] of runCommands(commands, project).entries()) {
+    const { command, output: wanted } = expected[index]!
+    if (!isAsShown(output, wanted))
+      expect(`$ ${command}\n${output}`).toBe(`$ ${command}\n${wanted}`)
+  }
+}
+
+/** Runs commands in one shell, so that `$?` means the one before, and returns what each printed. */
+function runCommands(commands: readonly string[], cwd: string): string[] {
+  const seam = '<<< end of the command >>>'
+  const lines = commands.map((line) => `${line}\ns=$?; printf '%s' '${seam}'; (exit $s)`)
+  const folders = [cwd, dirname(FORKHESTRA), join(ROOT, 'node_modules/.bin'), process.env['PATH']]
+  const { stdout } = Bun.spawnSync(['sh', '-c', ['exec 2>&1', ...lines].join('\n')], {
+    cwd,
+    env: environment({ cwd, env: { PATH: folders.join(':') } }),
+  })
+  return stdout.toString().split(seam).slice(0, -1)
+}
+
+/** `…` alone on a line stands for any lines, and within a line for anything on it. */
+function isAsShown(output: string, wanted: string): boolean {
+  const pattern = wanted
+    .split(/^…\n/m)
+    .map((part) => part.split('…').map(escapeRegExp).join('[^\\n]*'))
+    .join('(?:[^\\n]*\\n)*?')
+  return new RegExp(`^${pattern}$`).test(output)
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+}
+
+test.each(PAGES)('the examples of %s do what the page shows', (page) => {
+  followPage(read(page))
+})
+
+test('there are examples to follow in the pages for users', () => {
+  const topics = ['FORKHESTRA', 'CONFIGURATION', 'MARKER', 'EVENTS', 'LIBRARY']
+  for (const page of ['README.md', ...topics.map((topic) => `docs/${topic}.md`)]) {
+    expect(PAGES).toContain(page)
+    const consoles = blocksOf(read(page)).filter(({ language }) => language === 'console')
+    expect([page, consoles.length > 0]).toEqual([page, true])
+  }
+})
+
+test.each([
+  ['an output that is not what the page shows', '```console\n$ echo a\nb\n```\n'],
+  ['a line that the page does not show', "```console\n$ printf 'a\\nb\\n'\na\n```\n"],
+  ['an exit code that is not what the page shows', '```console\n$ false\n$ echo $?\n0\n```\n'],
+  ['an unknown option', '```console\n$ forkhestra --dry a\n```\n'],
+  ['an unknown field of the configuration', '```jsonc\n{ "chain": {} }\n```\n'],
+  ['a program that nobody runs', '```ts\nthrow 1\n```\n'],
+])('a page is refused for %s', (_, markdown) => {
+  expect(() => followPage(markdown)).toThrow()
+})
+
+test('a page may leave out lines and parts of lines', () => {
+  followPage("```console\n$ printf '1\\n2\\n3 at noon\\n'\n…\n3 at …\n```\n")
+})
+
+test('every link within the documentation leads somewhere', () => {
+  const broken = TALK.flatMap((page) =>
+    Array.from(read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g), ([, link = '']) => link)
+      .filter((link) => !leadsSomewhere(page, link))
+      .map((link) => `${page}: ${link}`),
+  )
+  expect(broken).toEqual([])
+})
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? join(ROOT, page) : resolve(ROOT, dirname(page), path)
+  if (!existsSync(target)) return false
+  if (anchor === undefined) return true
+  const headings = readFileSync(target, 'utf8').matchAll(/^#+ (.+)$/gm)
+  return Array.from(headings, ([, heading = '']) => anchorOf(heading)).includes(anchor)
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+const inCode = (text: string, words: Iterable<string>) =>
+  [...words].filter((word) => !text.includes(`\`${word}`))
+
+test('the guide names every verb and option', () => {
+  const guide = read('docs/FORKHESTRA.md')
+  const options = Object.values(VERBS).flatMap(({ options: known }) => Object.keys(known))
+  const named = guide.matchAll(/--([a-z-]+)/g)
+  const names = new Set(Array.from(named, ([, name = '']) => name))
+  expect(options.filter((option) => !names.has(option))).toEqual([])
+  expect(Object.keys(VERBS).filter((verb) => !guide.includes(`forkhestra ${verb}`))).toEqual([])
+})
+
+test('the page about the configuration names every field', () => {
+  const fields = JSON.stringify(chainsSchema).matchAll(/"(\$?[a-zA-Z]+)":\{"type"|"(model)":/g)
+  const names = new Set(Array.from(fields, ([, name, other]) => name ?? other ?? ''))
+  for (const word of ['properties', 'propertyNames', 'additionalProperties', 'items'])
+    names.delete(word)
+  expect(names.size).toBeGreaterThan(15)
+  expect(inCode(read('docs/CONFIGURATION.md'), names)).toEqual([])
+})
+
+test('the page about events names every type, field, outcome, reason and refusal', () => {
+  const page = read('docs/EVENTS.md')
+  const types = eventSchema.options.map(({ shape }) => shape.type.value)
+  const fields = new Set(eventSchema.options.flatMap(({ shape }) => Object.keys(shape)))
+  expect(inCode(page, [...types, ...fields])).toEqual([])
+  for (const option of eventSchema.options) {
+    const { shape } = option
+    if ('outcome' in shape) {
+      const kinds = shape.outcome.options.map((outcome) => outcome.shape.kind.value)
+      expect(inCode(page, kinds)).toEqual([])
+    }
+    if ('reason' in shape) expect(inCode(page, shape.reason.options)).toEqual([])
+    if ('why' in shape) expect(inCode(page, shape.why.options)).toEqual([])
+  }
+})
+
+test('the table of rooms says what the linter enforces', () => {
+  const messages = read('.oxlintrc.json').matchAll(/the room '(\w+)' may import only ([\w, ]+)\./g)
+  const rows = read('ARCHITECTURE.md').matchAll(/^\| `(\w+)` +\|[^|]+\| ([^|]+?) +\|$/gm)
+  const table = new Map(Array.from(rows, ([, room = '', imports = '']) => [room, imports]))
+  for (const [, room = '', imports] of messages)
+    expect([room, table.get(room)]).toEqual([room, imports])
+  const rooms = find('src/*/*').map((path) => path.split('/')[1]!)
+  expect([...table.keys()].toSorted()).toEqual([...new Set(rooms)].toSorted())
+})
+
+const EXAMPLE = 'examples/forge/orch/chains.json'
+const CHAINS = Object.entries(parseChainsFile(read(EXAMPLE), EXAMPLE).chains)
+
+/** The examples as a user has them: a copy in a repository of its own. */
+function copyExamples(): string {
+  const cwd = makeProject()
+  cpSync(join(ROOT, 'examples'), cwd, { recursive: true })
+  Bun.spawnSync(['git', 'init', '--quiet'], { cwd, env: environment({ cwd }) })
+  return cwd
+}
+
+test.each(CHAINS)('the example chain %s completes', async (name, { steps }) => {
+  const cwd = copyExamples()
+  const { code, stdout, stderr } = await forkhestra(['--chain', name, 'FEATURE=login'], { cwd })
+  const unused = name === 'hello' ? /^\[forkhestra\] Warning: Variable 'FEATURE' .*\n$/ : /^$/
+  expect(stderr).toMatch(unused)
+  expect(stdout).toContain(`complete (${steps.length}/${steps.length} steps)`)
+  expect(code).toBe(0)
+})
+
+test('the example chain build leaves one commit per task', async () => {
+  const cwd = copyExamples()
+  await forkhestra(['--chain', 'build', 'FEATURE=login'], { cwd })
+  const log = ['git', 'log', '--reverse', '--format=%s']
+  const { stdout } = Bun.spawnSync(log, { cwd, env: environment({ cwd }) })
+  expect(stdout.toString().trim().split('\n')).toEqual([
+    "Plan the feature 'login'",
+    'Build model',
+    'Build view',
+    'Build docs',
+    'Review: 0 missing',
+  ])
+})
+
+test('the example agents refuse to commit into a repository around them', async () => {
+  const outer = copyExamples()
+  const cwd = join(outer, 'inner')
+  cpSync(join(ROOT, 'examples'), cwd, { recursive: true })
+  const { code, stderr } = await forkhestra(['--chain', 'plan', 'FEATURE=login'], { cwd })
+  expect(stderr).toContain('copy the examples to a folder of their own')
+  expect(code).toBe(1)
+})
