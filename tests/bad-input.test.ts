@@ -94,6 +94,11 @@ const usage: readonly (readonly [readonly string[], string])[] = [
   [['..'], 'Agent not found: ..'],
   [['/'], 'is a directory, expected a program'],
   [['ok', '--cwd', 'gone'], 'The folder for --cwd does not exist: gone'],
+  [['ok', '--cwd', 'ok/x'], 'The folder for --cwd does not exist: ok/x'],
+  [['ok', '-p', '--dry-run'], 'Option -p needs a value, and --dry-run is an option.'],
+  [['ok', '-p', 'a', '-p', 'b'], 'Option -p is given twice.'],
+  [['x'.repeat(300)], 'Agent not found: xxx'],
+  [['constructor'], 'Agent not found: constructor'],
   [['ok', '--cwd', 'ok'], 'The path for --cwd is not a folder: ok'],
   [['runs'], "'runs' will be a verb of a coming version."],
   [['completions', 'tcsh'], "No completions for 'tcsh'."],
@@ -172,6 +177,21 @@ test('a record that cannot be written is a warning; the run goes on', async () =
   const { code, stderr } = await forkhestra(['ok'], { cwd })
   expect(code).toBe(0)
   expect(stderr).toContain('[forkhestra] Warning: the run goes on without a record: ')
+})
+
+test('an entry of PATH that is no folder harms nobody', async () => {
+  const cwd = makeProject({ ok })
+  const PATH = `/etc/passwd:${cwd}:${process.env['PATH']}`
+  expect((await forkhestra(['ok'], { cwd, env: { PATH } })).code).toBe(0)
+})
+
+test('a file of garbage is refused quickly and not in full', async () => {
+  const cwd = makeProject({ ok, 'forge/orch/chains.json': `[${'1 2 '.repeat(200_000)}` })
+  const began = performance.now()
+  const message = await refusal(['ok'], cwd)
+  expect(message.length).toBeLessThan(10_000)
+  expect(message).toMatch(/… and \d+ more/)
+  expect(performance.now() - began).toBeLessThan(5000)
 })
 
 test('names of agents with spaces work from the configuration', async () => {

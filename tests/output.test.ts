@@ -84,7 +84,7 @@ test('a reader that takes its time gets everything', async () => {
     cwd,
   )
   const [got, want] = Buffer.from(stdout).toString().trim().split('\n')
-  expect(got).toBe(want!)
+  expect(got).toBe(want as string)
 })
 
 test('the output of the shell is as blocking after a run as before', async () => {
@@ -131,30 +131,45 @@ test('Ctrl-C works while nobody reads the output', async () => {
   expect(Buffer.from(stdout).toString()).toBe('130\n')
 })
 
+/** What a person sees on a terminal. */
+async function show(args: string[], cwd: string, last: string): Promise<string> {
+  let text = ''
+  const child = Bun.spawn([FORKHESTRA, ...args], {
+    cwd,
+    env: environment({ cwd }),
+    terminal: {
+      cols: 80,
+      rows: 24,
+      data: (_, bytes) => void (text += Buffer.from(bytes).toString()),
+    },
+  })
+  await child.exited
+  while (!text.includes(last)) await Bun.sleep(5)
+  return text
+}
+
 test('on a terminal very long lines are cut, and with -v they are not', async () => {
   const cwd = makeProject({
-    agent: sh('head -c 50000 /dev/zero | tr "\\\\0" x', 'echo', 'echo short'),
+    agent: sh('head -c 50000 /dev/zero | tr "\\0" x', 'echo', 'echo short'),
   })
-  const show = async (args: string[]) => {
-    let text = ''
-    const child = Bun.spawn([FORKHESTRA, 'agent', ...args], {
-      cwd,
-      env: environment({ cwd }),
-      terminal: {
-        cols: 80,
-        rows: 24,
-        data: (_, bytes) => void (text += Buffer.from(bytes).toString()),
-      },
-    })
-    await child.exited
-    while (!text.includes('Pipeline complete')) await Bun.sleep(5)
-    return text
-  }
-  const cut = await show([])
+  const cut = await show(['agent'], cwd, 'Pipeline complete')
   expect(cut).toContain('48000 bytes more (-v shows all)')
   expect(cut).toContain('short')
   expect(cut.length).toBeLessThan(3000)
-  expect((await show(['-v'])).length).toBeGreaterThan(50_000)
+  expect((await show(['agent', '-v'], cwd, 'Pipeline complete')).length).toBeGreaterThan(50_000)
+})
+
+test('a line that was cut and never ended does not swallow the next iteration', async () => {
+  const cwd = makeProject({
+    agent: sh(
+      'echo "iteration $FORKHESTRA_ITERATION begins"',
+      'head -c 3000 /dev/zero | tr "\\0" x',
+    ),
+  })
+  const text = await show(['agent:2'], cwd, 'Failed at step')
+  expect(text).toContain(
+    '1000 bytes more (-v shows all)\r\n[forkhestra] Iteration 2/2\r\niteration 2 begins\r\n',
+  )
 })
 
 test('an agent that closes its output early is waited for', async () => {

@@ -80,6 +80,22 @@ test('a prompt file that is not there is refused before anything runs, also for 
   expect(await Bun.file(`${cwd}/ran`).exists()).toBe(false)
 })
 
+test('a file that a higher file makes unnecessary need not be there', async () => {
+  const config = {
+    chains: { c: { promptFile: 'gone.md', steps: [{ agent: 'say', promptFile: 'p.md' }] } },
+  }
+  const cwd = makeProject({ say, 'p.md': 'here', 'forge/orch/chains.json': JSON.stringify(config) })
+  expect((await forkhestra(['--chain', 'c'], { cwd })).stdout).toContain('said:<here>')
+})
+
+test('a byte order mark is part of the prompt and no part of the configuration', async () => {
+  const config = JSON.stringify({
+    chains: { c: { steps: [{ agent: 'say', promptFile: 'p.md' }] } },
+  })
+  const cwd = makeProject({ say, 'p.md': '\uFEFFhi', 'forge/orch/chains.json': `\uFEFF${config}` })
+  expect((await forkhestra(['--chain', 'c'], { cwd })).stdout).toContain('said:<\uFEFFhi>')
+})
+
 test('a prompt file that vanishes fails its step', async () => {
   const cwd = makeProject({ agent: sh('rm p.md'), 'p.md': 'hello' })
   const { code, stdout, stderr } = await forkhestra(['agent:3', '--prompt-file', 'p.md'], { cwd })

@@ -1,5 +1,14 @@
-import { closeSync, fstatSync, openSync, readSync, constants } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs'
 import { errorCode, errorText } from './errors.ts'
+
+/** What is at a path; undefined where the path leads nowhere, for whatever reason. */
+export function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch {
+    return undefined
+  }
+}
 
 export type TextFile =
   | { readonly kind: 'text'; readonly text: string }
@@ -30,7 +39,10 @@ export function readTextFile(path: string, limitBytes: number): TextFile {
       return unusable(`is ${formatBytes(stat.size)} long, the limit is ${formatBytes(limitBytes)}`)
     }
     const bytes = readUpTo(fd, stat.size)
-    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+    return {
+      kind: 'text',
+      text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes),
+    }
   } catch (error) {
     if (error instanceof TypeError) return unusable('is not UTF-8 text')
     return unusable(`cannot be read: ${errorText(error)}`)

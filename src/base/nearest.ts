@@ -1,6 +1,6 @@
 /** The candidate that a person most likely meant, or undefined where none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  const limit = Math.max(1, Math.floor(word.length / 3))
+  const limit = Math.min(word.length - 1, Math.max(1, Math.floor(word.length / 3)))
   let best: string | undefined
   let bestDistance = limit + 1
   for (const candidate of candidates) {

@@ -67,7 +67,13 @@ export function parseInput(args: readonly string[], command: Command): Input {
     // A chain that begins with its arrow looks like a bundle of one-letter options.
     else if (word.startsWith('->')) {
       if (positionals.at(-1) !== word) positionals.push(word)
-    } else values.set(token.name, readOption(token, options))
+    } else {
+      const value = readOption(token, options)
+      if (typeof value === 'string' && values.has(token.name)) {
+        throw new UsageError(`Option ${token.rawName} is given twice.`)
+      }
+      values.set(token.name, value)
+    }
   }
   const surplus = command.words?.length === 0 ? positionals[0] : undefined
   if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`)
@@ -80,6 +86,11 @@ export function parseInput(args: readonly string[], command: Command): Input {
     },
     flag: (option) => values.get(option) === true,
   }
+}
+
+function isOption(word: string, options: Options): boolean {
+  const names = Object.entries(options).flatMap(([name, { short }]) => [`--${name}`, `-${short}`])
+  return word === '--' || names.includes(word.split('=', 1)[0]!)
 }
 
 interface OptionToken {
@@ -103,6 +114,16 @@ function readOption(token: OptionToken, options: Options): string | true {
     if (token.value === undefined) return true
     throw new UsageError(`Option ${token.rawName} takes no value, got '${token.value}'.`)
   }
-  if (token.value !== undefined) return token.value
-  throw new UsageError(`Option ${token.rawName} needs a value: ${token.rawName} ${option.value}`)
+  const { rawName, value } = token
+  if (value === undefined) {
+    throw new UsageError(`Option ${rawName} needs a value: ${rawName} ${option.value}`)
+  }
+  // A prompt may begin with a dash, but a whole option in its place is one that lost its value.
+  if (token.inlineValue !== true && isOption(value, options)) {
+    throw new UsageError(
+      `Option ${rawName} needs a value, and ${value} is an option.`,
+      `If it is meant as the value, write --${token.name}=${value}`,
+    )
+  }
+  return value
 }

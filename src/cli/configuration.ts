@@ -1,7 +1,6 @@
-import { statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { UserError } from '../base/errors.ts'
-import { readTextFile } from '../base/files.ts'
+import { readTextFile, statOf } from '../base/files.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 
 /** The configuration that applies, and what its relative paths are relative to. */
@@ -62,7 +61,7 @@ function nameFor(path: string, cwd: string): string {
 export function resolveCwd(given: string | undefined): string {
   if (given === '') throw new UserError('The path for --cwd is empty.')
   const cwd = resolve(given ?? '.')
-  const stat = statSync(cwd, { throwIfNoEntry: false })
+  const stat = statOf(cwd)
   if (stat === undefined) throw new UserError(`The folder for --cwd does not exist: ${given}`)
   if (!stat.isDirectory()) throw new UserError(`The path for --cwd is not a folder: ${given}`)
   return cwd

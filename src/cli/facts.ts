@@ -1,6 +1,6 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { errorText } from '../base/errors.ts'
+import { statOf } from '../base/files.ts'
 import type { Facts, ProgramFact } from '../plan/facts.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
 
@@ -21,13 +21,13 @@ export function lookAround(path: string | undefined): Facts {
         }
       )
     },
-    fileExists: existsSync,
+    fileExists: (file) => statOf(file)?.isFile() ?? false,
     readPrompt: readPromptText,
   }
 }
 
 function programAt(path: string): ProgramFact {
-  const stat = statSync(path, { throwIfNoEntry: false })
+  const stat = statOf(path)
   if (stat === undefined) return { kind: 'missing' }
   if (stat.isDirectory())
     return { kind: 'unusable', path, problem: 'is a directory, expected a program' }
@@ -45,9 +45,8 @@ function readInterpreter(path: string): ProgramFact {
   let head: Buffer
   try {
     head = readHead(path, 256)
-  } catch (error) {
+  } catch {
     // A program may be executable without being readable; a script may not.
-    void errorText(error)
     return { kind: 'program', path }
   }
   const line = head.toString('latin1').split('\n', 1)[0] ?? ''
@@ -85,5 +84,5 @@ function isNative(head: Buffer): boolean {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  return statOf(path)?.isDirectory() ?? false
 }

@@ -26,7 +26,7 @@ export function makeRequest(
   }
   const agents = content.agents ?? {}
   const dsl = readDsl(input.positionals, name)
-  const isAgent = (word: string) => isKnownAgent(word, agents, facts)
+  const isAgent = (word: string) => isKnownAgent(word, agents, cwd, facts)
   return {
     run,
     cwd,

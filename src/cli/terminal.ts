@@ -1,4 +1,5 @@
 import { fstatSync } from 'node:fs'
+import { isTerminal } from '../run/libc.ts'
 import { LineCutter } from '../views/line-cutter.ts'
 import type { Screen } from '../views/screen.ts'
 import { Writer } from './writer.ts'
@@ -23,17 +24,16 @@ export class Terminal implements Screen {
     const err = fstatSync(2)
     const cursor: Cursor = { isAtLineStart: true }
     const isSame = out.dev === err.dev && out.ino === err.ino && out.rdev === err.rdev
-    const cutter = (isTerminal: boolean) =>
-      isTerminal && !options.uncut ? new LineCutter() : undefined
+    const cutter = (isShown: boolean) => (isShown && !options.uncut ? new LineCutter() : undefined)
     this.#out = {
       writer: new Writer(1, options.onClosed),
       cursor,
-      cutter: cutter(out.isCharacterDevice()),
+      cutter: cutter(isTerminal(1) ?? out.isCharacterDevice()),
     }
     this.#err = {
       writer: new Writer(2, () => undefined),
       cursor: isSame ? cursor : { isAtLineStart: true },
-      cutter: cutter(err.isCharacterDevice()),
+      cutter: cutter(isTerminal(2) ?? err.isCharacterDevice()),
     }
   }
 
@@ -61,7 +61,9 @@ export class Terminal implements Screen {
 
   #fresh(stream: 'out' | 'err', text: string): void {
     const { writer, cursor } = stream === 'out' ? this.#out : this.#err
-    const before = cursor.isAtLineStart ? '' : '\n'
+    const cutters = [this.#out, this.#err].filter((each) => each.cursor === cursor)
+    const notes = cutters.map(({ cutter }) => cutter?.finishLine() ?? '').join('')
+    const before = cursor.isAtLineStart ? '' : `${notes}\n`
     cursor.isAtLineStart = true
     void writer.write(Buffer.from(`${before}${text}\n`))
   }

@@ -50,9 +50,7 @@ function findProblems({ content, base }: Configuration, facts: Facts): Problem[]
     if (variablesOf(parseTemplate(file)).length > 0) continue
     collect(problems, () => facts.readPrompt(file, base))
   }
-  return problems.filter((problem, index) => {
-    return problems.findIndex(({ message }) => message === problem.message) === index
-  })
+  return problems
 }
 
 function usedAgents({ chains }: ChainsConfig): Set<string> {

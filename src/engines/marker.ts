@@ -1,35 +1,34 @@
 import type { Refusal } from '../events/schema.ts'
 import type { Decoder, Fact } from './engine.ts'
+import { Fences } from './fences.ts'
+import { PartialLine } from './partial-line.ts'
 
 // Lines that cannot matter are never looked at: native searches find the few that hold a piece of a
 // marker or of a code fence, so that a gigabyte of output costs little more than reading it.
-const MENTION = Buffer.from('ESTRA_COMPLETE')
-const MENTION_LOWER = Buffer.from('estra_complete')
-const NEEDLES = [MENTION, MENTION_LOWER, Buffer.from('```'), Buffer.from('~~~')]
+const MENTIONS = ['ESTRA_COMPLETE', 'estra_complete', 'estra_Complete'].map((text) =>
+  Buffer.from(text),
+)
+const FENCES = ['```', '~~~'].map((text) => Buffer.from(text))
 
 const MARKER = /^(?:ORCHESTRA|FORKHESTRA)_COMPLETE$/
 const QUOTES = /^["'“”„‘’«»]+|["'“”„‘’«»]+$/g
-const FENCE = /^([ \t]*)(`{3,}|~{3,})(.*)$/s
 
 /** A line of the marker is short; of a longer one only the beginning is kept. */
 const LINE_LIMIT = 4096
 const NEWLINE = 10
-
-interface Fence {
-  readonly mark: string
-  readonly indent: number
-}
+const ESCAPE = 27
 
 /** Finds the marker in an agent's own words: a whole line, outside of closed code fences. */
 export class MarkerScanner implements Decoder {
-  #line = new PartialLine()
-  #fence: Fence | undefined
-  #pending = false
+  readonly #line = new PartialLine(LINE_LIMIT, MENTIONS)
+  readonly #fences = new Fences(() => this.#endBlock())
+  /** Whether the open block holds a marker, which counts only if the block is never closed. */
+  #isPending = false
   #refusal: Refusal | undefined
-  #found = false
+  #isFound = false
 
   push(bytes: Uint8Array): readonly Fact[] {
-    if (this.#found) return []
+    if (this.#isFound) return []
     const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     let from = 0
     if (!this.#line.isEmpty) {
@@ -42,73 +41,64 @@ export class MarkerScanner implements Decoder {
     const end = chunk.lastIndexOf(NEWLINE) + 1
     if (end > from) this.#scan(chunk.subarray(from, end))
     this.#line.append(chunk.subarray(Math.max(from, end)))
-    return this.#found ? [{ type: 'marker' }] : []
+    return this.#isFound ? [{ type: 'marker' }] : []
   }
 
   end(): readonly Fact[] {
     const facts: Fact[] = []
-    const before = this.#found
-    if (!before && !this.#line.isEmpty) this.#judgePartial()
-    if (this.#fence !== undefined && this.#pending) this.#found = true
-    if (this.#found && !before) facts.push({ type: 'marker' })
+    const wasFound = this.#isFound
+    if (!wasFound && !this.#line.isEmpty) this.#judgePartial()
+    if (this.#isPending) this.#isFound = true
+    if (this.#isFound && !wasFound) facts.push({ type: 'marker' })
     if (this.#refusal !== undefined) facts.push({ type: 'marker_refused', why: this.#refusal })
     return facts
   }
 
   /** Judges, among complete lines, those that hold a needle. */
   #scan(lines: Buffer): void {
-    const hits = NEEDLES.map((needle) => lines.indexOf(needle))
-    while (!this.#found) {
-      const found = hits.filter((at) => at !== -1)
-      if (found.length === 0) return
-      const hit = Math.min(...found)
-      const start = lines.lastIndexOf(NEWLINE, hit) + 1
-      const end = lines.indexOf(NEWLINE, hit)
-      const line = lines.subarray(start, end)
-      this.#judge(line.toString('utf8', 0, LINE_LIMIT), line.length > LINE_LIMIT, mentions(line))
-      for (const [index, at] of hits.entries()) {
-        if (at !== -1 && at < end) hits[index] = lines.indexOf(NEEDLES[index]!, end)
-      }
+    const mentions = new Search(lines, MENTIONS)
+    const fences = new Search(lines, FENCES)
+    const isColoured = lines.includes(ESCAPE)
+    for (let from = 0; !this.#isFound;) {
+      const mention = mentions.next(from)
+      const hit = Math.min(mention, fences.next(from))
+      if (hit === Infinity) return
+      const start = lines[hit - 1] === NEWLINE ? hit : lines.lastIndexOf(NEWLINE, hit) + 1
+      const end = endOfLine(lines, hit)
+      const stop = Math.min(end, start + LINE_LIMIT)
+      if (mention < end) this.#judge(lines.subarray(start, stop), end - start)
+      else if (isColoured) this.#takeFence(lines.subarray(start, stop))
+      else this.#fences.take(lines, start, stop)
+      from = end
     }
   }
 
   #judgePartial(): void {
-    const { text, isCut, isMention } = this.#line
-    this.#line = new PartialLine()
-    this.#judge(text, isCut, isMention)
+    const { head, length, hasNeedle } = this.#line
+    this.#line.clear()
+    if (hasNeedle) this.#judge(head, length)
+    else if (FENCES.some((fence) => head.includes(fence))) this.#takeFence(head)
   }
 
-  #judge(line: string, isCut: boolean, isMention: boolean): void {
-    const text = Bun.stripANSI(line)
-    if (this.#judgeFence(text) || !isMention) return
+  #takeFence(head: Buffer): boolean {
+    const line = withoutColours(head)
+    return this.#fences.take(line, 0, line.length)
+  }
+
+  /** Judges a line that mentions the marker, by its beginning and its length. */
+  #judge(head: Buffer, length: number): void {
+    if (this.#takeFence(head)) return
+    const text = withoutColours(head).toString('utf8')
     const words = unwrap(text.trim())
-    if (isCut || !MARKER.test(words)) return this.#refuse(whyNot(words))
-    if (this.#fence !== undefined && indentOf(text) >= this.#fence.indent - 3) {
-      this.#pending = true
-    } else {
-      this.#found = true
-    }
+    if (length > LINE_LIMIT) this.#refuse('longer_line')
+    else if (!MARKER.test(words)) this.#refuse(whyNot(words))
+    else if (this.#fences.isOpen) this.#isPending = true
+    else this.#isFound = true
   }
 
-  /** Follows CommonMark's fences; true where the line is one. */
-  #judgeFence(text: string): boolean {
-    const match = FENCE.exec(text)
-    if (match === null) return false
-    const [, , mark = '', rest = ''] = match
-    const indent = indentOf(text)
-    if (this.#fence === undefined) {
-      // Three backticks with more of them behind on the same line are a span, not a fence.
-      if (mark.startsWith('`') && rest.includes('`')) return false
-      this.#fence = { mark, indent }
-      return true
-    }
-    // A fence that begins deeper belongs to a list; its end may stand as deep.
-    const deepest = this.#fence.indent >= 4 ? this.#fence.indent + 3 : 3
-    if (!mark.startsWith(this.#fence.mark) || rest.trim() !== '' || indent > deepest) return false
-    if (this.#pending) this.#refuse('code_fence')
-    this.#pending = false
-    this.#fence = undefined
-    return true
+  #endBlock(): void {
+    if (this.#isPending) this.#refuse('code_fence')
+    this.#isPending = false
   }
 
   /** Of several refusals the most telling one is kept: mentions in prose are the normal case. */
@@ -120,54 +110,56 @@ export class MarkerScanner implements Decoder {
 /** On stderr a marker never counts; the person is told about it all the same. */
 export class StderrScanner implements Decoder {
   readonly #scanner = new MarkerScanner()
-  #seen = false
+  #isSeen = false
 
   push(bytes: Uint8Array): readonly Fact[] {
-    this.#seen ||= this.#scanner.push(bytes).length > 0
+    this.#isSeen ||= this.#scanner.push(bytes).length > 0
     return []
   }
 
   end(): readonly Fact[] {
-    this.#seen ||= this.#scanner.end().some((fact) => fact.type === 'marker')
-    return this.#seen ? [{ type: 'marker_refused', why: 'stderr' }] : []
+    this.#isSeen ||= this.#scanner.end().some((fact) => fact.type === 'marker')
+    return this.#isSeen ? [{ type: 'marker_refused', why: 'stderr' }] : []
   }
 }
 
-/** The beginning of a line whose end has not come yet. */
-class PartialLine {
-  #head = Buffer.alloc(0)
-  #tail = Buffer.alloc(0)
-  #length = 0
-  #isMention = false
+/** Where the first of several needles comes next; each place is searched for only once. */
+class Search {
+  readonly #bytes: Buffer
+  readonly #needles: readonly Buffer[]
+  readonly #places: number[]
+  #first = -1
 
-  append(bytes: Buffer): void {
-    if (bytes.length === 0) return
-    this.#length += bytes.length
-    const room = LINE_LIMIT - this.#head.length
-    if (room > 0) this.#head = Buffer.concat([this.#head, bytes.subarray(0, room)])
-    const seam = Buffer.concat([this.#tail, bytes.subarray(0, MENTION.length)])
-    this.#isMention ||= mentions(seam) || mentions(bytes)
-    this.#tail = Buffer.concat([this.#tail, bytes.subarray(-MENTION.length)]).subarray(
-      -MENTION.length,
-    )
+  constructor(bytes: Buffer, needles: readonly Buffer[]) {
+    this.#bytes = bytes
+    this.#needles = needles
+    this.#places = needles.map(() => -1)
   }
 
-  get isEmpty(): boolean {
-    return this.#length === 0
-  }
-  get isCut(): boolean {
-    return this.#length > LINE_LIMIT
-  }
-  get isMention(): boolean {
-    return this.#isMention
-  }
-  get text(): string {
-    return this.#head.toString('utf8')
+  /** Infinity where there is none any more. */
+  next(from: number): number {
+    if (this.#first >= from) return this.#first
+    let first = Infinity
+    for (let index = 0; index < this.#places.length; index += 1) {
+      if (this.#places[index]! < from) {
+        const place = this.#bytes.indexOf(this.#needles[index]!, from)
+        this.#places[index] = place === -1 ? Infinity : place
+      }
+      first = Math.min(first, this.#places[index]!)
+    }
+    this.#first = first
+    return first
   }
 }
 
-function mentions(bytes: Buffer): boolean {
-  return bytes.includes(MENTION) || bytes.includes(MENTION_LOWER)
+/** Lines with a fence are short; for the next few bytes a native search would cost more. */
+function endOfLine(lines: Buffer, from: number): number {
+  for (let at = from; at < from + 32; at += 1) if (lines[at] === NEWLINE) return at
+  return lines.indexOf(NEWLINE, from + 32)
+}
+
+function withoutColours(line: Buffer): Buffer {
+  return line.includes(ESCAPE) ? Buffer.from(Bun.stripANSI(line.toString('utf8'))) : line
 }
 
 /** Takes `**`, `__` and backticks off, where they hold the whole line. */
@@ -180,14 +172,4 @@ function whyNot(words: string): Refusal {
   if (MARKER.test(words.toUpperCase())) return 'letter_case'
   if (MARKER.test(words.replaceAll(QUOTES, '').trim())) return 'quotes'
   return 'longer_line'
-}
-
-function indentOf(text: string): number {
-  let column = 0
-  for (const character of text) {
-    if (character === ' ') column += 1
-    else if (character === '\t') column += 4 - (column % 4)
-    else break
-  }
-  return column
 }

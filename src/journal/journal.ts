@@ -63,6 +63,12 @@ export class Journal {
     closeSync(this.#events)
   }
 
+  /** Lets go of the files without writing anything more. */
+  abandon(): void {
+    closeSync(this.#events)
+    this.#log?.file.abandon()
+  }
+
   #openLog(name: string): OutputLog {
     if (this.#log?.name === name) return this.#log.file
     this.#endLog()

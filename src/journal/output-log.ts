@@ -47,6 +47,12 @@ export class OutputLog {
     }
   }
 
+  /** Lets go of the files without writing anything more. */
+  abandon(): void {
+    closeSync(this.#head)
+    if (this.#tail !== undefined) closeSync(this.#tail)
+  }
+
   #writeTail(bytes: Uint8Array): void {
     if (this.#tail !== undefined && this.#tailLength >= TAIL_BYTES) {
       closeSync(this.#tail)

@@ -1,9 +1,10 @@
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { statOf } from '../base/files.ts'
 
 /** Where the records of runs live: with the project that has a `forge/` folder, else with the user. */
 export function recordRoot(cwd: string, env: Readonly<Record<string, string | undefined>>): string {
-  if (isFolder(join(cwd, 'forge'))) return join(cwd, 'forge/orch/runs')
+  if (statOf(join(cwd, 'forge'))?.isDirectory()) return join(cwd, 'forge/orch/runs')
   const state = env['XDG_STATE_HOME'] || join(env['HOME'] || '/', '.local/state')
   return join(state, 'forkhestra')
 }
@@ -19,8 +20,4 @@ export function makeRecordFolder(root: string, run: string): string {
     // It is there already.
   }
   return folder
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }

@@ -42,7 +42,9 @@ export class RunRecord {
     try {
       return write()
     } catch (error) {
+      const journal = this.#journal
       this.#journal = undefined
+      journal?.abandon()
       this.#trouble = `Warning: the run goes on without a record: ${errorText(error)}`
       return undefined
     }

@@ -44,32 +44,53 @@ const SYNTAX: Partial<Record<ReturnType<typeof printParseErrorCode>, string>> = 
 }
 
 /** Reads a chains.json: JSON with comments and trailing commas. `file` is its name in messages. */
-export function parseChainsFile(text: string, file: string): ChainsConfig {
+export function parseChainsFile(content: string, file: string): ChainsConfig {
+  // Some editors put a byte order mark in front.
+  const text = content.replace(/^\uFEFF/, '')
   if (text.trim() === '') {
     throw new ConfigError([`${file}  is empty.`], `Write { "chains": {} } into it, or delete it.`)
   }
-  const where = makeLocator(text, file)
+  try {
+    return check(text, makeLocator(text, file))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new ConfigError([`${file}  is nested too deeply.`])
+  }
+}
+
+function check(text: string, where: Locator): ChainsConfig {
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: true })
-  if (root === undefined || errors.length > 0) {
-    throw new ConfigError([...new Set(errors.map((error) => syntaxProblem(error, where)))])
-  }
+  refuse(errors.map(syntaxProblem), where)
+  if (root === undefined) throw new Error('no value and no error')
   // Of two equal keys the value holds only the last, so its mistakes could not be placed.
-  refuse(keyProblems(root, where))
+  refuse(keyProblems(root), where)
   const checked = chainsSchema.safeParse(getNodeValue(root))
-  refuse((checked.error?.issues ?? []).flatMap((issue) => schemaProblems(issue, root, where)))
+  const issues = checked.error?.issues ?? []
+  refuse(
+    issues.flatMap((issue) => schemaProblems(issue, root, text)),
+    where,
+  )
   return checked.data!
 }
 
-function refuse(problems: readonly Problem[]): void {
-  if (problems.length === 0) return
-  const inOrder = problems.toSorted((a, b) => a.offset - b.offset)
-  throw new ConfigError(inOrder.map((problem) => problem.text))
-}
-
+/** Something wrong at a place of the text. */
 interface Problem {
   readonly offset: number
   readonly text: string
+}
+
+/** More than anybody mends in one go. */
+const MOST_PROBLEMS = 50
+
+function refuse(problems: readonly Problem[], where: Locator): void {
+  if (problems.length === 0) return
+  const inOrder = problems.toSorted((a, b) => a.offset - b.offset)
+  const shown = inOrder
+    .slice(0, MOST_PROBLEMS)
+    .map(({ offset, text }) => `${where(offset)}  ${text}`)
+  const more = problems.length - MOST_PROBLEMS
+  throw new ConfigError([...new Set(shown), ...(more > 0 ? [`… and ${more} more`] : [])])
 }
 
 type Locator = (offset: number) => string
@@ -83,34 +104,29 @@ function makeLocator(text: string, file: string): Locator {
   }
 }
 
-function syntaxProblem(error: ParseError, where: Locator): string {
-  const code = printParseErrorCode(error.error)
-  return `${where(error.offset)}  ${SYNTAX[code] ?? code}.`
+function syntaxProblem({ error, offset }: ParseError): Problem {
+  const code = printParseErrorCode(error)
+  return { offset, text: `${SYNTAX[code] ?? code}.` }
 }
 
-function schemaProblems(issue: z.core.$ZodIssue, root: Node, where: Locator): Problem[] {
+function schemaProblems(issue: z.core.$ZodIssue, root: Node, text: string): Problem[] {
   const path = issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))
   const node = findNodeAtLocation(root, path)
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const offset = keyOffset(node, key)
-      const suggestion =
-        didYouMean(key, knownKeys(path)) || `; known: ${knownKeys(path).join(', ')}`
-      return {
-        offset,
-        text: `${where(offset)}  ${renderPath([...path, key])} is unknown${suggestion}`,
-      }
+      const known = knownKeys(path)
+      const suggestion = didYouMean(key, known) || `; known: ${known.join(', ')}`
+      const place = renderPath([...path, key])
+      return { offset: keyOffset(node, key), text: `${place} is unknown${suggestion}` }
     })
   }
   if (node === undefined) {
-    const parent = findNodeAtLocation(root, path.slice(0, -1)) ?? root
-    const text = `${where(parent.offset)}  ${renderPath(path)} is missing, expected ${issue.message}`
-    return [{ offset: parent.offset, text }]
+    const { offset } = findNodeAtLocation(root, path.slice(0, -1)) ?? root
+    return [{ offset, text: `${renderPath(path)} is missing, expected ${issue.message}` }]
   }
-  const found = renderFound(getNodeValue(node))
   const model = path.at(-1) === 'model' ? modelSuggestion(getNodeValue(node)) : ''
-  const text = `${where(node.offset)}  ${renderPath(path)} is ${found}, expected ${issue.message}${model}`
-  return [{ offset: node.offset, text }]
+  const found = `${renderPath(path)} is ${renderFound(node, text)}`
+  return [{ offset: node.offset, text: `${found}, expected ${issue.message}${model}` }]
 }
 
 function modelSuggestion(value: unknown): string {
@@ -131,23 +147,20 @@ function knownKeys(path: readonly (string | number)[]): string[] {
 }
 
 /** A second key of the same name would silently win, and `__proto__` would silently vanish. */
-function keyProblems(node: Node, where: Locator, path: (string | number)[] = []): Problem[] {
+function keyProblems(node: Node, path: (string | number)[] = []): Problem[] {
   const seen = new Set<string>()
   return (node.children ?? []).flatMap((child, index) => {
-    if (node.type !== 'object') return keyProblems(child, where, [...path, index])
+    if (node.type !== 'object') return keyProblems(child, [...path, index])
     const [key, value] = child.children ?? []
     const name = String(key?.value)
     const here = [...path, name]
-    const inner = value === undefined ? [] : keyProblems(value, where, here)
-    const problem = seen.has(name)
-      ? 'is there twice'
-      : name === '__proto__'
-        ? 'cannot be a name'
-        : ''
+    const problems = value === undefined ? [] : keyProblems(value, here)
+    const { offset } = child
+    if (seen.has(name)) problems.push({ offset, text: `${renderPath(here)} is there twice` })
+    if (name === '__proto__')
+      problems.push({ offset, text: `${renderPath(here)} cannot be a name` })
     seen.add(name)
-    if (problem === '') return inner
-    const text = `${where(child.offset)}  ${renderPath(here)} ${problem}`
-    return [{ offset: child.offset, text }, ...inner]
+    return problems
   })
 }
 
@@ -162,9 +175,9 @@ function renderPath(path: readonly (string | number)[]): string {
     .join('')
 }
 
-function renderFound(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
-  if (typeof value === 'object' && value !== null) return 'an object'
-  const text = JSON.stringify(value)
-  return text.length > 60 ? `${text.slice(0, 57)}…"` : text
+function renderFound({ type, children = [], offset, length }: Node, text: string): string {
+  if (type === 'array') return children.length === 0 ? 'an empty list' : 'a list'
+  if (type === 'object') return 'an object'
+  const found = text.slice(offset, offset + length)
+  return found.length > 60 ? `${found.slice(0, 57)}…"` : found
 }

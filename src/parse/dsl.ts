@@ -20,13 +20,13 @@ interface Token {
   readonly offset: number
 }
 
-const RESERVED: Record<string, string> = {
-  '(': 'Groups in parentheses',
-  ')': 'Groups in parentheses',
-  '&': "Parallel agents with '&'",
-  '||': "Fallback agents with '||'",
-  '|': "Fallback agents with '||'",
-}
+const RESERVED = new Map([
+  ['(', 'Groups in parentheses'],
+  [')', 'Groups in parentheses'],
+  ['&', "Parallel agents with '&'"],
+  ['||', "Fallback agents with '||'"],
+  ['|', "Fallback agents with '||'"],
+])
 
 /**
  * Reads `a:3 -> b`. Names may contain colons, so `isAgent` decides whether `x:abc` is a name; it is
@@ -69,7 +69,7 @@ export function parseDsl(text: string, isAgent: (name: string) => boolean): DslS
 function* tokenize(text: string): Generator<Token> {
   const pattern = /->|\|\||[()&|]|(?:(?!->|[()&|])\S)+/g
   for (const match of text.matchAll(pattern)) {
-    const reserved = RESERVED[match[0]]
+    const reserved = RESERVED.get(match[0])
     if (reserved !== undefined) {
       throw new DslError(
         text,
@@ -128,13 +128,11 @@ function checkName(text: string, token: Token, name: string): string {
   return name
 }
 
-/** The line of the text that holds the place, and a caret line under it. */
+/** The line of the text that holds the place, and carets under it; a tab is shown as a space. */
 function pointAt(text: string, offset: number, length: number): string {
   const start = text.lastIndexOf('\n', offset - 1) + 1
-  const end = text.indexOf('\n', offset)
-  const line = text.slice(start, end === -1 ? undefined : end)
-  const before = text.slice(start, offset)
-  const width = Bun.stringWidth(before)
-  const carets = Math.max(1, Math.min(length, line.length - before.length))
-  return `  ${line.replaceAll('\t', ' ')}\n  ${' '.repeat(width + (before.match(/\t/g)?.length ?? 0))}${'^'.repeat(carets)}`
+  const line = text.slice(start).split('\n', 1)[0]!.replaceAll('\t', ' ')
+  const width = Bun.stringWidth(line.slice(0, offset - start))
+  const carets = Bun.stringWidth(line.slice(offset - start, offset - start + length))
+  return `  ${line}\n  ${' '.repeat(width)}${'^'.repeat(Math.max(1, carets))}`
 }

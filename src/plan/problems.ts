@@ -4,7 +4,10 @@ import { UserError, type Problem } from '../base/errors.ts'
 export class PlanError extends UserError {
   readonly #problems: readonly Problem[]
 
-  constructor(problems: readonly Problem[]) {
+  constructor(all: readonly Problem[]) {
+    const problems = all.filter((problem, index) => {
+      return all.findIndex(({ message }) => message === problem.message) === index
+    })
     const [only] = problems
     if (problems.length === 1 && only !== undefined) super(only.message, only.hint)
     else super(problems.map(renderProblem).join('\n'))

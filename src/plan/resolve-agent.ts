@@ -4,7 +4,7 @@ import { didYouMean } from '../base/nearest.ts'
 import type { ResolvedAgent } from '../engines/engine.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
-import type { Facts } from './facts.ts'
+import type { Facts, ProgramFact } from './facts.ts'
 import { PlanError } from './problems.ts'
 
 export type Agents = Readonly<Record<string, AgentConfig>>
@@ -25,7 +25,7 @@ export function resolveAgent(
       `Give the chain a program that calls your coding CLI, or remove the system prompt to run a program called '${name}'.`,
     )
   }
-  const fact = name.includes('/') ? facts.programAt(resolve(base, name)) : facts.programOnPath(name)
+  const fact = findProgram(name, base, facts)
   if (fact.kind === 'program') {
     const { path: program, interpreter } = fact
     return {
@@ -41,8 +41,12 @@ export function resolveAgent(
 }
 
 /** Whether a whole word such as `fk:builder` names an agent, so that `builder` is not a count. */
-export function isKnownAgent(name: string, agents: Agents, facts: Facts): boolean {
-  return Object.hasOwn(agents, name) || facts.programOnPath(name).kind === 'program'
+export function isKnownAgent(name: string, agents: Agents, base: string, facts: Facts): boolean {
+  return Object.hasOwn(agents, name) || findProgram(name, base, facts).kind === 'program'
+}
+
+function findProgram(name: string, base: string, facts: Facts): ProgramFact {
+  return name.includes('/') ? facts.programAt(resolve(base, name)) : facts.programOnPath(name)
 }
 
 /** The files that an agent names and that are not there. */

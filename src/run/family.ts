@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { sendSignal } from './child.ts'
 import { firstOf } from './first-of.ts'
-import { reap } from './libc.ts'
+import { hasDeadChild, reap } from './libc.ts'
 
 /** From SIGTERM to SIGKILL. */
 const TERM_MS = 2000
@@ -66,6 +66,7 @@ function bears(pid: number, run: string): boolean {
 
 /** Takes note of adopted orphans that ended, except the one that the runtime itself waits for. */
 export function reapAdopted(except: number): void {
+  if (!hasDeadChild()) return
   const children = readProc(process.pid, `task/${process.pid}/children`)?.split(' ') ?? []
   for (const pid of children.map(Number)) {
     if (pid !== except && pid > 0) reap(pid)

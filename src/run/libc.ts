@@ -8,12 +8,20 @@ const SYMBOLS = {
   pipe2: { args: ['ptr', 'i32'], returns: 'i32' },
   fcntl: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
   wait4: { args: ['i32', 'ptr', 'i32', 'ptr'], returns: 'i32' },
+  waitid: { args: ['i32', 'u32', 'ptr', 'i32'], returns: 'i32' },
+  isatty: { args: ['i32'], returns: 'i32' },
 } as const
 
 const PR_SET_CHILD_SUBREAPER = 36
 const O_CLOEXEC = 0o2000000
 const F_SETPIPE_SZ = 1031
+const P_ALL = 0
 const WNOHANG = 1
+const WEXITED = 4
+const WNOWAIT = 0x1000000
+/** Of the structure that waitid fills. */
+const SIGINFO_BYTES = 128
+const SIGINFO_PID = 16
 
 function open() {
   if (process.platform !== 'linux') return undefined
@@ -39,9 +47,22 @@ export function adoptOrphans(): boolean {
   return libc()?.prctl(PR_SET_CHILD_SUBREAPER, 1n, 0n, 0n, 0n) === 0
 }
 
+/** Whether any child, adopted ones included, has ended and nobody has taken note of it yet. */
+export function hasDeadChild(): boolean {
+  const info = Buffer.alloc(SIGINFO_BYTES)
+  const answer = libc()?.waitid(P_ALL, 0, ptr(info), WEXITED | WNOHANG | WNOWAIT)
+  return answer === 0 && info.readInt32LE(SIGINFO_PID) !== 0
+}
+
 /** Takes note of an adopted child's end; without it the dead would pile up. */
 export function reap(pid: number): void {
   libc()?.wait4(pid, null, WNOHANG, null)
+}
+
+/** Whether a person looks at it; undefined where the system cannot be asked. */
+export function isTerminal(fd: number): boolean | undefined {
+  const answer = libc()?.isatty(fd)
+  return answer === undefined ? undefined : answer === 1
 }
 
 /** How much the kernel holds for a slow reader; four times the rate of the usual 64 KiB. */

@@ -2,23 +2,20 @@ import { closeSync } from 'node:fs'
 import { firstOf } from './first-of.ts'
 import { openPipe, PIPE_BYTES } from './libc.ts'
 
-/** How long a pipe is read after its agent has gone, for what other holders of it still write. */
-const LINGER_MS = 1000
-/** The same once the run was told to stop: what the agent itself said is in the pipe already. */
-const STOPPED_LINGER_MS = 100
 const LAST_LOOK_MS = 20
 
 /** The reading end of an agent's stream. */
 export class Pipe {
   readonly #reader
-  readonly #close: () => void
-  #waiting = false
+  readonly #release: () => void
+  #isWaiting = false
+  #isEnded = false
   /** Bytes that may still be read once the agent's time is over; undefined before. */
   #allowance: number | undefined
 
-  constructor(stream: ReadableStream<Uint8Array>, close: () => void) {
+  constructor(stream: ReadableStream<Uint8Array>, release: () => void) {
     this.#reader = stream.getReader()
-    this.#close = close
+    this.#release = release
   }
 
   /** The next bytes, or undefined at the end. */
@@ -28,29 +25,27 @@ export class Pipe {
     if (this.#allowance !== undefined) {
       if ((await firstOf({ next, late: LAST_LOOK_MS })) === 'late') await this.#reader.cancel()
     }
-    this.#waiting = true
+    this.#isWaiting = true
     const { value, done } = await next
-    this.#waiting = false
+    this.#isWaiting = false
+    this.#isEnded = done
     if (done) return undefined
     if (this.#allowance !== undefined) this.#allowance -= value.length
     return value
   }
 
   /**
-   * Called when the agent has exited. Whoever else holds the pipe open has a second; then only what
-   * the pipe can hold is read, so that a slow screen loses nothing and a chatty orphan gains nothing.
+   * Whoever else holds the pipe open has had time enough. From now on only what the pipe can hold is
+   * read, so that a slow screen loses nothing and a chatty orphan gains nothing.
    */
-  async linger(ended: Promise<unknown>, stop: AbortSignal): Promise<void> {
-    let cause = await firstOf({ ended, stop, late: LINGER_MS })
-    if (cause === 'stop') cause = await firstOf({ ended, late: STOPPED_LINGER_MS })
-    if (cause === 'ended') return
+  async finish(): Promise<void> {
     this.#allowance = 2 * PIPE_BYTES
-    if (this.#waiting) await this.#reader.cancel()
+    if (this.#isWaiting) await this.#reader.cancel()
   }
 
   async close(): Promise<void> {
-    await this.#reader.cancel().catch(() => undefined)
-    this.#close()
+    if (!this.#isEnded) await this.#reader.cancel().catch(() => undefined)
+    this.#release()
   }
 }
 

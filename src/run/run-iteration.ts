@@ -9,7 +9,11 @@ import { firstOf } from './first-of.ts'
 import type { Pipe } from './pipe.ts'
 import { stopSignalOf, type Ports } from './ports.ts'
 
-/** How long the last words of an agent may take to be shown once the run was told to stop. */
+/** How long a pipe is read after its agent has gone, for what other holders of it still write. */
+const LINGER_MS = 1000
+/** The same once the run was told to stop: what the agent itself said is in the pipe already. */
+const STOPPED_LINGER_MS = 100
+/** How long the last words may take to be shown once the run was told to stop. */
 const LAST_WORDS_MS = 1000
 
 /** Starts the agent once with a fresh context, watches it until it is gone, and says how it ended. */
@@ -118,22 +122,30 @@ async function pump(
 /** Waits for the end of the agent and of what it says. */
 async function follow(
   child: Child,
-  streams: readonly Promise<unknown>[],
+  streams: readonly Promise<void>[],
   watch: Watch,
   step: StepNode,
   ports: Ports,
 ): Promise<Outcome> {
   await waitForExit(child, watch, step, ports)
-  const said = Promise.all(streams)
-  await Promise.all([
-    child.out.linger(said, ports.stop),
-    child.err.linger(said, ports.stop),
-    lastWords(said, ports),
-  ])
+  await drain(child, Promise.all(streams), ports.stop)
   await Promise.all([child.out.close(), child.err.close()])
   if (watch.hasMarker) return { kind: 'marker' }
   if (ports.stop.aborted) return { kind: 'interrupted' }
   return child.exited
+}
+
+/** Reads what the agent said before it went, and what others that hold its pipes say for a while. */
+async function drain(child: Child, said: Promise<unknown>, stop: AbortSignal): Promise<void> {
+  let cause: 'said' | 'stop' | 'late' = await firstOf({ said, stop, late: LINGER_MS })
+  if (cause === 'stop') cause = await firstOf({ said, late: STOPPED_LINGER_MS })
+  if (cause === 'late') {
+    await Promise.all([child.out.finish(), child.err.finish()])
+    // A slow reader of ours may take its time with the rest, unless nobody wants it any more.
+    cause = await firstOf({ said, stop })
+    if (cause === 'stop') cause = await firstOf({ said, late: LAST_WORDS_MS })
+  }
+  if (cause === 'said') await said
 }
 
 /** Returns when the agent is gone, or when it has had its time after a stop. */
@@ -159,12 +171,4 @@ async function waitForExit(
     child.signal(stopSignalOf(stop))
     await firstOf({ exit, late: step.grace.termMs, force })
   }
-}
-
-/** Waits until all was handed on; after a stop only so long, because nobody may be reading. */
-async function lastWords(said: Promise<unknown>, { stop }: Ports): Promise<void> {
-  if ((await firstOf({ said, stop })) === 'stop') {
-    if ((await firstOf({ said, late: LAST_WORDS_MS })) === 'late') return
-  }
-  await said
 }

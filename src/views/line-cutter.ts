@@ -1,45 +1,65 @@
 /** Far longer than any screen is wide. */
 const LIMIT_BYTES = 2000
 const NEWLINE = 10
+const RETURN = 13
 
 /** Shortens lines for a terminal: one of ten megabytes would push everything else away. */
 export class LineCutter {
   #column = 0
   #dropped = 0
+  /** Held back behind a cut line: it may belong to the end of the line. */
+  #return = false
 
   cut(bytes: Uint8Array): Uint8Array {
-    if (this.#column + bytes.length <= LIMIT_BYTES && this.#dropped === 0) {
-      const newline = bytes.lastIndexOf(NEWLINE)
-      this.#column = newline === -1 ? this.#column + bytes.length : bytes.length - newline - 1
-      return bytes
-    }
     const parts: Uint8Array[] = []
     let from = 0
     while (from < bytes.length) {
-      const newline = bytes.indexOf(NEWLINE, from)
-      const end = newline === -1 ? bytes.length : newline
-      this.#addPiece(bytes.subarray(from, end), parts)
-      if (newline !== -1) this.#endLine(parts)
+      const end = endOfPiece(bytes, from)
+      if (end > from) this.#addPiece(bytes.subarray(from, end), parts)
+      if (bytes[end] === NEWLINE) parts.push(Buffer.from(`${this.finishLine()}\n`))
+      if (bytes[end] === RETURN) this.#goBack(parts)
       from = end + 1
     }
-    return Buffer.concat(parts)
+    return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+  }
+
+  /** What is to be said at the end of a line, or where another writer ends it. */
+  finishLine(): string {
+    const note = this.#dropped > 0 ? `\u001b[0m … ${this.#dropped} bytes more (-v shows all)` : ''
+    const back = this.#return ? '\r' : ''
+    this.#column = 0
+    this.#dropped = 0
+    this.#return = false
+    return `${note}${back}`
+  }
+
+  /** A carriage return begins the line anew, as progress displays do. */
+  #goBack(parts: Uint8Array[]): void {
+    if (this.#dropped > 0) {
+      this.#return = true
+    } else {
+      parts.push(Buffer.from('\r'))
+      this.#column = 0
+    }
   }
 
   #addPiece(piece: Uint8Array, parts: Uint8Array[]): void {
+    if (this.#return) {
+      this.#dropped = 0
+      parts.push(Buffer.from(this.finishLine()))
+    }
     let room = Math.min(piece.length, Math.max(0, LIMIT_BYTES - this.#column))
-    if (this.#dropped > 0) room = 0
     // Not in the middle of a character: its further bytes look like 10xxxxxx.
-    while (room > 0 && room < piece.length && (piece[room]! & 0xc0) === 0x80) room -= 1
+    const isInside = (at: number) => at < piece.length && (piece[at]! & 0xc0) === 0x80
+    if (room === 0 && this.#dropped === 0) while (isInside(room)) room += 1
+    else while (room > 0 && isInside(room)) room -= 1
     if (room > 0) parts.push(piece.subarray(0, room))
     this.#dropped += piece.length - room
     this.#column += piece.length
   }
+}
 
-  #endLine(parts: Uint8Array[]): void {
-    const note =
-      this.#dropped > 0 ? `\u001b[0m … ${this.#dropped} bytes more (-v shows all)\n` : '\n'
-    parts.push(Buffer.from(note))
-    this.#column = 0
-    this.#dropped = 0
-  }
+function endOfPiece(bytes: Uint8Array, from: number): number {
+  const ends = [bytes.indexOf(NEWLINE, from), bytes.indexOf(RETURN, from)].filter((at) => at !== -1)
+  return Math.min(bytes.length, ...ends)
 }

@@ -1,0 +1,79 @@
+import { cpus, release } from 'node:os'
+import { version } from '../package.json'
+import { isMissed, ratioOf, renderTable, type Figure } from './figure.ts'
+import { measureLoop } from './loop.ts'
+import { measureOutput } from './output.ts'
+import { buildPrograms, removeProjects, type Programs } from './project.ts'
+import { measureStartup } from './startup.ts'
+import { measureStop } from './stop.ts'
+
+// `npm run bench [-- GROUP…] [--json]`: exit code 1 where a target is missed.
+
+type Measure = (programs: Programs) => Figure[] | Promise<Figure[]>
+
+const GROUPS: Readonly<Record<string, Measure>> = {
+  startup: measureStartup,
+  loop: measureLoop,
+  output: measureOutput,
+  stop: measureStop,
+}
+
+const words = process.argv.slice(2)
+const asJson = words.includes('--json')
+const chosen = words.filter((word) => word !== '--json')
+const unknown = chosen.find((word) => !Object.hasOwn(GROUPS, word))
+
+if (unknown !== undefined) {
+  console.error(`There is no group '${unknown}'. Groups: ${Object.keys(GROUPS).join(', ')}`)
+  process.exitCode = 2
+} else if (process.platform !== 'linux') {
+  console.error('The benchmark reads /proc and so needs Linux.')
+  process.exitCode = 2
+} else {
+  const figures = await measure(chosen.length === 0 ? Object.keys(GROUPS) : chosen)
+  console.log(asJson ? renderJson(figures) : `${renderTable(figures)}\n\n${renderMachine()}`)
+  process.exitCode = figures.some(isMissed) ? 1 : 0
+}
+
+async function measure(names: readonly string[]): Promise<Figure[]> {
+  const figures: Figure[] = []
+  process.once('SIGINT', () => {
+    removeProjects()
+    process.exit(130)
+  })
+  try {
+    const programs = buildPrograms()
+    for (const name of names) {
+      console.error(`Measuring ${name} …`)
+      figures.push(...(await GROUPS[name]!(programs)))
+    }
+  } finally {
+    removeProjects()
+  }
+  return figures
+}
+
+function machine() {
+  const processors = cpus()
+  return {
+    forkhestra: version,
+    bun: Bun.version,
+    system: `Linux ${release()} ${process.arch}`,
+    cores: processors.length,
+    processor: processors[0]?.model ?? 'unknown',
+  }
+}
+
+function renderMachine(): string {
+  const { forkhestra, bun, system, cores, processor } = machine()
+  return `forkhestra ${forkhestra}, Bun ${bun}, ${system}, ${cores} cores (${processor})`
+}
+
+function renderJson(figures: readonly Figure[]): string {
+  const rows = figures.map((figure) => ({
+    ...figure,
+    ratio: ratioOf(figure),
+    pass: figure.limit === undefined ? undefined : !isMissed(figure),
+  }))
+  return JSON.stringify({ machine: machine(), figures: rows }, null, 2)
+}

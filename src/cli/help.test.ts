@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test'
+import type { Command } from './command.ts'
+import { columns, renderHelp } from './help.ts'
+import { RESERVED_VERBS, VERBS } from './verbs.ts'
+
+const COMMAND: Command = {
+  summary: 'Do something.',
+  usage: ['forkhestra do [x]', 'forkhestra do --all'],
+  examples: [
+    ['forkhestra do', 'the usual'],
+    ['forkhestra do -p x', 'with a prompt'],
+  ],
+  options: {
+    prompt: { short: 'p', value: '<text>', help: 'the prompt' },
+    all: { help: 'everything' },
+  },
+  run: () => Promise.resolve(0),
+}
+
+test('the help shows examples first, and every option', () => {
+  expect(renderHelp('do', COMMAND)).toBe(`Do something.
+
+Examples:
+  forkhestra do       the usual
+  forkhestra do -p x  with a prompt
+
+Usage:
+  forkhestra do [x]
+  forkhestra do --all
+
+Options:
+  -p, --prompt <text>  the prompt
+  --all                everything
+  -h, --help           show this help
+
+More: forkhestra --help`)
+})
+
+test('the main help does not refer to itself', () => {
+  expect(renderHelp('', COMMAND)).not.toContain('More:')
+})
+
+test('a long left side pushes its text to the next line', () => {
+  const long = 'x'.repeat(50)
+  expect(
+    columns([
+      ['a', 'short'],
+      [long, 'long'],
+    ]),
+  ).toEqual([`  ${'a'.padEnd(44)}  short`, `  ${long}\n  ${' '.repeat(44)}  long`])
+  expect(columns([])).toEqual([])
+})
+
+test.each(Object.entries(VERBS))('the help of %s fits a screen of 100 columns', (verb, command) => {
+  for (const line of renderHelp(verb, command).split('\n')) {
+    expect(Bun.stringWidth(line)).toBeLessThanOrEqual(100)
+  }
+})
+
+test.each(Object.entries(VERBS))('the examples of %s begin with the program', (_, command) => {
+  expect(command.examples.length).toBeGreaterThan(0)
+  for (const [example] of command.examples) expect(example).toContain('forkhestra ')
+})
+
+test('no two options of a verb share a letter, and none takes that of the help', () => {
+  for (const { options } of Object.values(VERBS)) {
+    const letters = Object.values(options).flatMap(({ short }) => short ?? [])
+    expect(new Set(letters).size).toBe(letters.length)
+    expect(letters).not.toContain('h')
+  }
+})
+
+test('every verb of the contract is there or reserved, and none is both', () => {
+  const contract =
+    'run init list validate doctor completions ' +
+    'runs show logs cost clean stop resume retry-now ' +
+    'prompt push run-queue check receive send queue inbox cancel chat mcp tasks ui watch worker'
+  const verbs = [...Object.keys(VERBS), ...RESERVED_VERBS]
+  expect(verbs.toSorted()).toEqual(contract.split(' ').toSorted())
+})

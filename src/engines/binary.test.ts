@@ -1,0 +1,48 @@
+import { expect, test } from 'bun:test'
+import { UserError } from '../base/errors.ts'
+import { binaryEngine } from './binary.ts'
+import type { BinaryAgent, Turn } from './engine.ts'
+import { prepareLaunch } from './engines.ts'
+import { MarkerScanner, StderrScanner } from './marker.ts'
+
+const AGENT: BinaryAgent = { engine: 'binary', name: 'worker', program: '/bin/worker' }
+const LIMIT = 100 * 1024
+
+const argv = (turn: Partial<Turn>, agent = AGENT) =>
+  binaryEngine.prepare(agent, { args: [], prompt: undefined, loop: false, ...turn }).argv
+
+test.each<[string, Partial<Turn>, string[]]>([
+  ['nothing', {}, []],
+  ['arguments', { args: ['--task', 'a b', ''] }, ['--task', 'a b', '']],
+  ['a prompt', { prompt: 'Do it\nnow' }, ['Do it\nnow']],
+  ['both, the prompt last', { args: ['-x'], prompt: '--y' }, ['-x', '--y']],
+])('a program is called with %s', (_, turn, args) => {
+  expect(argv(turn)).toEqual(['/bin/worker', ...args])
+})
+
+test('a program that names no interpreter itself is called through one', () => {
+  const agent = { ...AGENT, interpreter: '/bin/sh' }
+  expect(argv({ args: ['-x'] }, agent)).toEqual(['/bin/sh', '/bin/worker', '-x'])
+})
+
+test('the marker is looked for in a loop only', () => {
+  const decoders = (loop: boolean) => {
+    const launch = prepareLaunch(AGENT, { args: [], prompt: undefined, loop })
+    return [launch.decode('out'), launch.decode('err')]
+  }
+  expect(decoders(false)).toEqual([undefined, undefined])
+  const [out, err] = decoders(true)
+  expect(out).toBeInstanceOf(MarkerScanner)
+  expect(err).toBeInstanceOf(StderrScanner)
+})
+
+test('a prompt of exactly the limit is handed over, one byte more is refused', () => {
+  expect(argv({ prompt: 'x'.repeat(LIMIT) })[1]).toHaveLength(LIMIT)
+  expect(() => argv({ prompt: 'x'.repeat(LIMIT + 1) })).toThrow(UserError)
+})
+
+test('the size of a prompt is counted in bytes and told with the limit', () => {
+  expect(() => argv({ prompt: '日'.repeat(50 * 1024) })).toThrow(
+    "The prompt for 'worker' is 153600 bytes long; a program takes at most 102400 (100 KiB).",
+  )
+})

@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test'
+import { makeStamp, type EventBody } from './event.ts'
+import { eventSchema } from './schema.ts'
+
+const PLACE = { scope: ['s1', 'i1'], step: 1, iteration: 1 }
+
+const BODIES: EventBody[] = [
+  {
+    type: 'run_started',
+    schema: 1,
+    version: '1.2.3',
+    pid: 7,
+    cwd: '/project',
+    chain: 'build',
+    record: '/record',
+    steps: [
+      { step: 1, agent: 'a' },
+      { step: 2, agent: 'b', maxIterations: 3 },
+    ],
+    plan: { run: 'r1' },
+  },
+  { type: 'step_started', scope: ['s1'], step: 1, agent: 'a', maxIterations: 3 },
+  { type: 'iteration_started', ...PLACE, pid: 8, argv: ['/bin/a'], promptFrom: 'step' },
+  { type: 'output', ...PLACE, stream: 'out', text: 'hello' },
+  { type: 'output', ...PLACE, stream: 'err', log: 'x.log', offset: 0, bytes: 5 },
+  { type: 'marker_refused', ...PLACE, why: 'code_fence' },
+  { type: 'iteration_ended', ...PLACE, outcome: { kind: 'marker' }, ms: 5, outputBytes: 5 },
+  {
+    type: 'iteration_ended',
+    ...PLACE,
+    outcome: { kind: 'exited', code: 3 },
+    ms: 5,
+    outputBytes: 5,
+  },
+  { type: 'step_ended', scope: ['s1'], step: 1, agent: 'a', reason: 'marker', iterations: 1 },
+  { type: 'warning', text: 'careful' },
+  { type: 'dry_run', steps: [] },
+  { type: 'run_refused', exitCode: 2, message: 'no', hint: 'do this' },
+  { type: 'run_ended', ok: true, exitCode: 0, leftovers: [{ pid: 9, command: 'sleep' }] },
+]
+
+test.each(BODIES.map((body) => [body.type, body] as const))(
+  'a stamped %s is an event of the vocabulary, with nothing added or lost',
+  (_, body) => {
+    const event = makeStamp('r1', 'w-1')(body)
+    expect(eventSchema.parse(event)).toEqual(event)
+    expect(event).toMatchObject({ ...body, run: 'r1', worker: 'w-1' })
+  },
+)
+
+test('events are numbered without gaps, live output is not', () => {
+  const stamp = makeStamp('r1', 'w-1')
+  const numbers = BODIES.map((body) => stamp(body).seq)
+  expect(numbers).toEqual([1, 2, 3, undefined, undefined, 4, 5, 6, 7, 8, 9, 10, 11])
+})
+
+test('an event begins with what it is and when it was', () => {
+  const before = Date.now()
+  const event = makeStamp('r1', 'w-1')({ type: 'warning', text: 'careful' })
+  expect(Object.keys(event)).toEqual(['type', 'at', 'run', 'seq', 'worker', 'text'])
+  const at = Date.parse(event.at)
+  expect(at).toBeGreaterThanOrEqual(before)
+  expect(at).toBeLessThanOrEqual(Date.now())
+})
+
+test.each([
+  [{ type: 'unknown' }],
+  [{ type: 'warning' }],
+  [{ type: 'step_ended', scope: [], step: 0, agent: 'a', reason: 'marker', iterations: 1 }],
+  [{ type: 'step_ended', scope: [], step: 1, agent: 'a', reason: 'whatever', iterations: 1 }],
+  [{ type: 'iteration_ended', ...PLACE, outcome: { kind: 'exited' }, ms: 1, outputBytes: 0 }],
+])('%j is not of the vocabulary', (body) => {
+  const stamp = { at: new Date(0).toISOString(), run: 'r1', worker: 'w-1' }
+  expect(eventSchema.safeParse({ ...body, ...stamp }).success).toBe(false)
+})

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import { UserError } from '../base/errors.ts'
+import type { Facts, ProgramFact } from './facts.ts'
+import { isKnownAgent, missingAgentFiles, resolveAgent, type Agents } from './resolve-agent.ts'
+
+const program = (path: string): ProgramFact => ({ kind: 'program', path })
+
+const AT: Record<string, ProgramFact> = {
+  '/project/agents/a.sh': { kind: 'program', path: '/project/agents/a.sh', interpreter: '/bin/sh' },
+  '/opt/b': program('/opt/b'),
+  '/project/locked': {
+    kind: 'unusable',
+    path: '/project/locked',
+    problem: 'is not executable',
+    hint: 'Run: chmod +x /project/locked',
+  },
+}
+const ON_PATH: Record<string, ProgramFact> = {
+  worker: program('/usr/bin/worker'),
+  'fk:builder': program('/usr/bin/fk:builder'),
+  broken: { kind: 'unusable', path: '/usr/bin/broken', problem: 'is not a regular file' },
+}
+
+const FACTS: Facts = {
+  programAt: (path) => AT[path] ?? { kind: 'missing' },
+  programOnPath: (name) =>
+    (Object.hasOwn(ON_PATH, name) ? ON_PATH[name] : undefined) ?? { kind: 'missing' },
+  searchPath: ['/usr/bin', '/bin'],
+  fileExists: (path) => path === '/project/system.md',
+  readPrompt: () => '',
+}
+
+const resolve = (name: string, agents: Agents = {}, facts = FACTS) =>
+  resolveAgent(name, agents, '/project', facts)
+
+function refusal(part: () => unknown): UserError {
+  try {
+    part()
+  } catch (error) {
+    if (error instanceof UserError) return error
+    throw error
+  }
+  throw new Error('was not refused')
+}
+
+test.each([
+  ['worker', { program: '/usr/bin/worker' }],
+  ['fk:builder', { program: '/usr/bin/fk:builder' }],
+  ['/opt/b', { program: '/opt/b' }],
+  ['agents/a.sh', { program: '/project/agents/a.sh', interpreter: '/bin/sh' }],
+  ['./agents/a.sh', { program: '/project/agents/a.sh', interpreter: '/bin/sh' }],
+  ['../project/agents/a.sh', { program: '/project/agents/a.sh', interpreter: '/bin/sh' }],
+])('%s is a program', (name, found) => {
+  expect(resolve(name)).toEqual({ engine: 'binary', name, ...found })
+})
+
+test('an entry of the configuration without a system prompt only gives defaults', () => {
+  const agents = { worker: { defaultPrompt: 'Work', systemPrompt: '' } }
+  expect(resolve('worker', agents).program).toBe('/usr/bin/worker')
+})
+
+describe('what is not found', () => {
+  test('says what was looked for and where, with a suggestion', () => {
+    const { message, hint } = refusal(() => resolve('wroker', { worker: {} }))
+    expect(message).toBe("Agent not found: wroker, did you mean 'worker'?")
+    expect(hint).toContain("no program is called 'wroker' on PATH: /usr/bin, /bin.")
+    expect(hint).toContain('write its path, e.g. ./wroker')
+  })
+
+  test('says so where PATH is empty', () => {
+    const facts = { ...FACTS, searchPath: [] }
+    expect(refusal(() => resolve('xyz', {}, facts)).hint).toContain('PATH is empty')
+  })
+
+  test('says in which folder a relative path was looked up', () => {
+    const { message, hint } = refusal(() => resolve('./gone'))
+    expect(message).toBe('Agent not found: ./gone')
+    expect(hint).toBe('There is no such file in /project.')
+  })
+
+  test.each(['constructor', '__proto__', 'toString'])(
+    'is not taken from any object: %s',
+    (name) => {
+      expect(refusal(() => resolve(name)).message).toBe(`Agent not found: ${name}`)
+    },
+  )
+})
+
+test('what is there and cannot be started says why and what to do', () => {
+  const locked = refusal(() => resolve('./locked'))
+  expect(locked.message).toBe("Agent './locked' (/project/locked) is not executable.")
+  expect(locked.hint).toBe('Run: chmod +x /project/locked')
+  expect(refusal(() => resolve('broken')).message).toBe(
+    "Agent 'broken' (/usr/bin/broken) is not a regular file.",
+  )
+})
+
+test('an agent with a system prompt is not mistaken for a program of that name', () => {
+  const agents = { worker: { systemPromptText: 'You work.' } }
+  expect(refusal(() => resolve('worker', agents)).message).toContain('has a system prompt')
+})
+
+test.each([
+  [{ systemPrompt: 'gone.md' }, 'systemPrompt', 'gone.md'],
+  [{ systemPrompt: 'system.md', mcpConfig: 'mcp.json' }, 'mcpConfig', 'mcp.json'],
+  [{ systemPromptText: 'x', settings: '/s.json' }, 'settings', '/s.json'],
+])('an agent with %j is refused for its file', (config, field, path) => {
+  const { message, hint } = refusal(() => resolve('fk:planner', { 'fk:planner': config }))
+  expect(message).toBe(`Agent 'fk:planner' references ${field} '${path}' which does not exist`)
+  expect(hint).toBe('It was looked for in /project.')
+})
+
+test.each([
+  [{}],
+  [{ systemPrompt: 'system.md' }],
+  [{ systemPromptText: 'wins', systemPrompt: 'gone.md' }],
+])('the files of %j are fine', (config) => {
+  expect(missingAgentFiles('x', config, '/project', FACTS)).toEqual([])
+})
+
+test('a word with colons is an agent where it is configured or a program', () => {
+  const agents = { 'tasks:manager': {} }
+  expect(isKnownAgent('tasks:manager', agents, '/project', FACTS)).toBe(true)
+  expect(isKnownAgent('fk:builder', agents, '/project', FACTS)).toBe(true)
+  expect(isKnownAgent('fk:planner', agents, '/project', FACTS)).toBe(false)
+  expect(isKnownAgent('constructor', agents, '/project', FACTS)).toBe(false)
+})

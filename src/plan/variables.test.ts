@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test'
+import { renderTemplate } from '../parse/template.ts'
+import { Variables } from './variables.ts'
+
+const given = (values: Record<string, string>) => new Variables(new Map(Object.entries(values)))
+
+test('what is given is filled in', () => {
+  const variables = given({ A: 'one=1 two', B: '${A}' })
+  expect(renderTemplate(variables.require('${A} ${B}', "'x'"))).toBe('one=1 two ${A}')
+  expect(variables.problems).toEqual([])
+  expect(variables.warnings).toEqual([])
+})
+
+test('what is missing is remembered with who needs it, each once', () => {
+  const variables = given({})
+  variables.require('${A} ${B} ${A}', "'x'")
+  variables.require('${A}', "'x'")
+  variables.require('${A}', "chain 'build'")
+  expect(variables.problems.map(({ message }) => message)).toEqual([
+    "Variable 'A' referenced in 'x' but not provided",
+    "Variable 'B' referenced in 'x' but not provided",
+    "Variable 'A' referenced in chain 'build' but not provided",
+  ])
+  expect(variables.problems[1]!.hint).toBe('Add B=value to the command.')
+})
+
+test('filling alone demands nothing', () => {
+  const variables = given({})
+  expect(variables.fill('${A} ${RUN_ID} ${B}').missing).toEqual(['A', 'B'])
+  expect(variables.problems).toEqual([])
+})
+
+test('what is always there is never missing and stays open until an iteration fills it', () => {
+  const variables = given({})
+  const text = '${RUN_ID} ${STEP} ${ITERATION} ${MAX_ITERATIONS}'
+  expect(renderTemplate(variables.require(text, "'x'"))).toBe(text)
+  expect(variables.problems).toEqual([])
+})
+
+test.each(['RUN_ID', 'STEP', 'ITERATION', 'MAX_ITERATIONS'])('%s cannot be given', (name) => {
+  expect(() => given({ [name]: '1' })).toThrow(
+    `The variable '${name}' is set by forkhestra itself and cannot be given.`,
+  )
+})
+
+test('what nothing references is a warning, what is escaped is no reference', () => {
+  const variables = given({ USED: '1', LONELY: '2', ESCAPED: '3' })
+  variables.fill('${USED} $${ESCAPED}')
+  expect(variables.warnings).toEqual([
+    "Variable 'LONELY' is given, but nothing references it.",
+    "Variable 'ESCAPED' is given, but nothing references it.",
+  ])
+})
+
+test('an empty value is a value', () => {
+  const variables = given({ A: '' })
+  expect(renderTemplate(variables.require('<${A}>', "'x'"))).toBe('<>')
+  expect(variables.problems).toEqual([])
+})

@@ -1,0 +1,94 @@
+import { expect, test } from 'bun:test'
+import * as fc from 'fast-check'
+import { renderDryRun } from './dry-run.ts'
+
+const BINARY = { kind: 'binary', args: [], argv: [] }
+
+const withPrompt = (text: string, verbose = false) => {
+  const step = { ...BINARY, number: 1, agent: 'a', prompt: { text, from: 'step' } }
+  const line = renderDryRun([step], verbose)
+    .split('\n')
+    .find((each) => each.includes('prompt: '))
+  return line?.trim().slice('prompt: '.length)
+}
+
+test('a chain is shown in the exact words', () => {
+  const steps = [
+    {
+      ...BINARY,
+      number: 1,
+      agent: 'task-manager',
+      loop: 2,
+      prompt: { text: 'Break down requirements.md into atomic tasks', from: 'step' },
+    },
+    { ...BINARY, number: 2, agent: 'task-coordinator', args: ['--task', 'TASK-001'] },
+    { ...BINARY, number: 3, agent: 'last', loop: 1 },
+  ]
+  expect(renderDryRun(steps, false)).toBe(`[forkhestra] Dry run - would execute the following chain:
+
+  1. task-manager - loop up to 2 iterations
+       prompt: "Break down requirements.md into atomic tasks"
+  2. task-coordinator - run once
+       args: ["--task","TASK-001"]
+  3. last - loop up to 1 iteration
+
+[forkhestra] Dry run complete. No agents were executed.`)
+})
+
+test('-v shows the source of the prompt, the kind of the agent and the exact command', () => {
+  const steps = [
+    {
+      number: 1,
+      agent: 'a',
+      kind: 'binary',
+      args: ['x'],
+      argv: ['/bin/a', 'x', 'Do it'],
+      prompt: { text: 'Do it', from: 'chain, file p.md' },
+    },
+    { ...BINARY, number: 2, agent: 'b', argv: ['/bin/b'] },
+  ]
+  expect(renderDryRun(steps, true)).toBe(`[forkhestra] Dry run - would execute the following chain:
+
+  1. a - run once
+       args: ["x"]
+       prompt: "Do it"
+       prompt from: chain, file p.md
+       kind: binary
+       command: ["/bin/a","x","Do it"]
+  2. b - run once
+       prompt from: none
+       kind: binary
+       command: ["/bin/b"]
+
+[forkhestra] Dry run complete. No agents were executed.`)
+})
+
+test.each([
+  ['one\ntwo\r\n', String.raw`"one\ntwo\r\n"`],
+  ['a\tb', String.raw`"a\tb"`],
+  ['\u001b[31mred', String.raw`"\u001b[31mred"`],
+  ['\u009b31m', String.raw`"\u009b31m"`],
+  ['say "hi"', '"say "hi""'],
+  ['${ITERATION}', '"${ITERATION}"'],
+  ['é 日本 👍', '"é 日本 👍"'],
+])('the prompt %j is shown as %s', (text, shown) => {
+  expect(withPrompt(text)).toBe(shown)
+})
+
+test('a prompt is cut at a hundred characters, not bytes, unless -v', () => {
+  expect(withPrompt('👍'.repeat(100))).toBe(`"${'👍'.repeat(100)}"`)
+  expect(withPrompt('👍'.repeat(101))).toBe(`"${'👍'.repeat(100)}..."`)
+  expect(withPrompt('x'.repeat(5000), true)).toBe(`"${'x'.repeat(5000)}"`)
+})
+
+test('no prompt can break out of its line or command the terminal', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, verbose) => {
+      const step = { ...BINARY, number: 1, agent: 'a', prompt: { text, from: 'step' } }
+      const shown = renderDryRun([step], verbose)
+      expect(shown.split('\n')).toHaveLength(verbose ? 9 : 6)
+      // oxlint-disable-next-line no-control-regex
+      expect(shown.replaceAll('\n', '')).not.toMatch(/[\0-\x1f\x7f-\x9f]/)
+    }),
+  )
+})

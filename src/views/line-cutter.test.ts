@@ -1,0 +1,105 @@
+import { expect, test } from 'bun:test'
+import * as fc from 'fast-check'
+import { LineCutter } from './line-cutter.ts'
+
+const LIMIT = 2000
+const note = (dropped: number) => `\u001b[0m … ${dropped} bytes more (-v shows all)`
+
+function cut(...chunks: readonly (string | Uint8Array)[]): string {
+  const cutter = new LineCutter()
+  return Buffer.concat(chunks.map((chunk) => cutter.cut(Buffer.from(chunk)))).toString()
+}
+
+test.each([
+  ['nothing', ''],
+  ['short lines', 'one\ntwo\r\n\nthree'],
+  ['a line of exactly the limit', `${'x'.repeat(LIMIT)}\n`],
+  ['many lines, together far longer', `${'x'.repeat(1500)}\n`.repeat(20)],
+])('%s passes unchanged', (_, text) => {
+  expect(cut(text)).toBe(text)
+})
+
+test('a line that is too long is cut and says how much is missing', () => {
+  const text = `before\n${'x'.repeat(LIMIT + 1)}\nafter\n${'y'.repeat(10_000)}\nend`
+  expect(cut(text)).toBe(
+    `before\n${'x'.repeat(LIMIT)}${note(1)}\nafter\n${'y'.repeat(LIMIT)}${note(8000)}\nend`,
+  )
+})
+
+test('a line that comes in many pieces is cut all the same', () => {
+  const pieces = Array.from({ length: 50 }, () => 'x'.repeat(100))
+  expect(cut(...pieces, '\nnext\n')).toBe(`${'x'.repeat(LIMIT)}${note(3000)}\nnext\n`)
+})
+
+test('a line that begins in the middle of a piece is measured from its beginning', () => {
+  const [half, rest] = ['x'.repeat(1500), 'x'.repeat(1000)]
+  expect(cut(`short\n${half}`, `${rest}\n`)).toBe(`short\n${'x'.repeat(LIMIT)}${note(500)}\n`)
+})
+
+test.each([
+  ['of two bytes', 'é', 1],
+  ['of three bytes', '日', 1],
+  ['of three bytes', '日', 2],
+  ['of four bytes', '👍', 1],
+  ['of four bytes', '👍', 3],
+])('a character %s is not cut in two: %s, %d bytes before the limit', (_, character, before) => {
+  const head = 'x'.repeat(LIMIT - before)
+  const dropped = Buffer.byteLength(character) + 4
+  expect(cut(`${head}${character}tail\n`)).toBe(`${head}${note(dropped)}\n`)
+})
+
+/** The same without any cleverness. */
+function naive(text: string): string {
+  return text
+    .split('\n')
+    .map((line, index, all) => {
+      const [body, back] = line.endsWith('\r') ? [line.slice(0, -1), '\r'] : [line, '']
+      const dropped = body.length - LIMIT
+      if (dropped <= 0) return line
+      return body.slice(0, LIMIT) + (index === all.length - 1 ? '' : note(dropped)) + back
+    })
+    .join('\n')
+}
+
+test('however the bytes come, the lines are cut in the same place', () => {
+  const piece = fc.oneof(
+    fc.stringMatching(/^[ -~]{0,20}$/),
+    fc.constantFrom('\n', '\r\n', '\n\n', 'x'.repeat(1999), 'y'.repeat(700), 'z'.repeat(5000)),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+      const text = pieces.join('')
+      expect(cut(...pieces)).toBe(naive(text))
+      expect(cut(text)).toBe(naive(text))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a carriage return begins the line anew, so that a progress display goes on', () => {
+  const frame = `${'='.repeat(1500)}\r`
+  expect(cut(frame, frame, frame, 'DONE\n')).toBe(`${frame.repeat(3)}DONE\n`)
+  const long = 'x'.repeat(LIMIT)
+  expect(cut(`${long}lost\rDONE\n`)).toBe(`${long}\rDONE\n`)
+})
+
+test('a character that begins in one piece is finished in the next', () => {
+  const [first, second] = [Buffer.from('é').subarray(0, 1), Buffer.from('é').subarray(1)]
+  const head = Buffer.concat([Buffer.from('x'.repeat(LIMIT - 1)), first])
+  expect(cut(head, Buffer.concat([second, Buffer.from('y\n')]))).toBe(
+    `${'x'.repeat(LIMIT - 1)}é${note(1)}\n`,
+  )
+})
+
+test('bytes that are no text at all pass, as long as lines are short', () => {
+  const lines = fc.uint8Array({ maxLength: 1000 })
+  fc.assert(
+    fc.property(fc.array(lines), (chunks) => {
+      const cutter = new LineCutter()
+      for (const chunk of chunks) {
+        const line = Buffer.concat([chunk, Buffer.from('\n')])
+        expect(Buffer.from(cutter.cut(line)).equals(line)).toBe(true)
+      }
+    }),
+  )
+})

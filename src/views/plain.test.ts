@@ -1,0 +1,234 @@
+import { expect, test } from 'bun:test'
+import { makeStamp, type EventBody } from '../events/event.ts'
+import type { Outcome, Reason } from '../events/schema.ts'
+import { PlainView } from './plain.ts'
+import type { Screen } from './screen.ts'
+
+const stamp = makeStamp('r1', 'w-1')
+const encode = (text: string) => Buffer.from(text)
+
+/** Both streams in order; a line of stderr begins with `!`. */
+class Paper implements Screen {
+  text = ''
+  bytes(stream: 'out' | 'err', bytes: Uint8Array): void {
+    this.text += `${stream === 'err' ? '!' : ''}${Buffer.from(bytes).toString()}`
+  }
+  line(text: string): void {
+    this.text += `${text}\n`
+  }
+  warn(text: string): void {
+    this.text += `!${text}\n`
+  }
+}
+
+type Happening = EventBody | string
+
+/** A string is what the agent prints. */
+function tell(happenings: readonly Happening[], verbose = false): string {
+  const paper = new Paper()
+  const view = new PlainView(paper, verbose)
+  for (const each of happenings) {
+    if (typeof each !== 'string') view.show(stamp(each))
+    else void view.output({ ...at(1, 1), stream: 'out', bytes: encode(each) })
+  }
+  return paper.text
+}
+
+const at = (step: number, iteration: number) => ({ scope: [], step, iteration })
+
+/** Steps as `a` or `b:3`. */
+function started(...words: string[]): EventBody {
+  const steps = words.map((word, index) => {
+    const [agent = '', max] = word.split(':')
+    return { step: index + 1, agent, ...(max === undefined ? {} : { maxIterations: Number(max) }) }
+  })
+  const rest = { schema: 1, version: '1', pid: 1, cwd: '/project', record: '/record' } as const
+  return { type: 'run_started', ...rest, steps, plan: {} }
+}
+const begin = (step: number, agent: string, maxIterations?: number): EventBody => ({
+  type: 'step_started',
+  scope: [],
+  step,
+  agent,
+  ...(maxIterations === undefined ? {} : { maxIterations }),
+})
+const iterate = (step: number, iteration: number, how: Outcome, ...said: string[]): Happening[] => [
+  { type: 'iteration_started', ...at(step, iteration), pid: 2 },
+  ...said,
+  { type: 'iteration_ended', ...at(step, iteration), outcome: how, ms: 1234, outputBytes: 5 },
+]
+const end = (step: number, reason: Reason, iterations: number, detail?: string): EventBody => ({
+  type: 'step_ended',
+  scope: [],
+  step,
+  agent: '',
+  reason,
+  iterations,
+  ...(detail === undefined ? {} : { detail }),
+})
+const over = (exitCode: number, leftovers: { pid: number; command: string }[] = []): EventBody => ({
+  type: 'run_ended',
+  ok: exitCode === 0,
+  exitCode,
+  leftovers,
+})
+
+const DONE: Outcome = { kind: 'exited', code: 0 }
+const FAILED: Outcome = { kind: 'exited', code: 3 }
+const MARKER: Outcome = { kind: 'marker' }
+
+test('a pipeline of one step', () => {
+  const run = [
+    started('a'),
+    begin(1, 'a'),
+    ...iterate(1, 1, DONE, 'hello\n'),
+    end(1, 'single_run', 1),
+    over(0),
+  ]
+  expect(tell(run)).toBe(`[forkhestra] Running: a
+hello
+[forkhestra] Done: a (exit 0)
+
+[forkhestra] Pipeline complete (1/1 steps)
+`)
+})
+
+test('a chain with a loop that completes', () => {
+  const run = [
+    started('a:3', 'b'),
+    begin(1, 'a', 3),
+    ...iterate(1, 1, DONE, 'one\n'),
+    ...iterate(1, 2, MARKER, 'two\n'),
+    end(1, 'marker', 2),
+    begin(2, 'b'),
+    ...iterate(2, 1, DONE),
+    end(2, 'single_run', 1),
+    over(0),
+  ]
+  expect(tell(run)).toBe(`[forkhestra] Starting: a (max 3 iterations)
+[forkhestra] Iteration 1/3
+one
+[forkhestra] Iteration 2/3
+two
+[forkhestra] Complete after 2 iterations
+
+[forkhestra] Running: b
+[forkhestra] Done: b (exit 0)
+
+  1. a: complete (2/3 iterations, marker)
+  2. b: complete (exit 0)
+[forkhestra] Chain complete (2/2 steps)
+`)
+})
+
+test('a chain that stops at its second step', () => {
+  const run = [
+    started('a', 'b:2', 'c'),
+    begin(1, 'a'),
+    ...iterate(1, 1, DONE),
+    end(1, 'single_run', 1),
+    begin(2, 'b', 2),
+    ...iterate(2, 1, FAILED),
+    { type: 'marker_refused', ...at(2, 2), why: 'code_fence' } as const,
+    ...iterate(2, 2, { kind: 'signalled', signal: 'SIGSEGV' }),
+    end(2, 'max_iterations', 2),
+    end(3, 'skipped', 0),
+    over(1),
+  ]
+  expect(tell(run)).toBe(`[forkhestra] Running: a
+[forkhestra] Done: a (exit 0)
+
+[forkhestra] Starting: b (max 2 iterations)
+[forkhestra] Iteration 1/2
+![forkhestra] Iteration 1/2: exit 3
+[forkhestra] Marker ignored: inside a code fence
+[forkhestra] Iteration 2/2
+![forkhestra] Iteration 2/2: killed by SIGSEGV
+[forkhestra] Not complete after 2 iterations
+
+  1. a: complete (exit 0)
+  2. b: incomplete (2/2 iterations, max iterations reached)
+  3. c: skipped
+[forkhestra] Chain incomplete (1/3 steps)
+[forkhestra] Failed at step 2: b (max iterations reached, 2/2)
+![forkhestra] Record of the run: /record
+`)
+})
+
+const failing = (how: Outcome, reason: Reason, detail: string) =>
+  tell([started('a'), begin(1, 'a'), ...iterate(1, 1, how), end(1, reason, 1, detail), over(1)])
+
+test.each<[Outcome, Reason, string, string]>([
+  [FAILED, 'agent_failed', 'exit 3', '[forkhestra] Done: a (exit 3)\n'],
+  [
+    { kind: 'signalled', signal: 'SIGKILL' },
+    'agent_failed',
+    'killed by SIGKILL',
+    '[forkhestra] Done: a (killed by SIGKILL)\n',
+  ],
+  [{ kind: 'spawn_failed', error: 'boom' }, 'error', 'boom', '![forkhestra] Error: a: boom\n'],
+  [{ kind: 'interrupted' }, 'interrupted', 'interrupted by SIGINT', ''],
+])('an agent that ended with %j fails its step', (how, reason, detail, line) => {
+  expect(failing(how, reason, detail)).toBe(`[forkhestra] Running: a
+${line}
+  1. a: incomplete (${detail})
+[forkhestra] Pipeline incomplete (0/1 steps)
+[forkhestra] Failed at step 1: a (${detail})
+![forkhestra] Record of the run: /record
+`)
+})
+
+test('-v tells more', () => {
+  const run: Happening[] = [
+    started('a:1'),
+    begin(1, 'a', 1),
+    { type: 'iteration_started', ...at(1, 1), argv: ['/bin/a', 'x y'], promptFrom: 'step' },
+    { type: 'iteration_ended', ...at(1, 1), outcome: MARKER, ms: 1234, outputBytes: 5 },
+    end(1, 'marker', 1),
+    over(0),
+  ]
+  expect(tell(run, true)).toBe(`[forkhestra] Run r1 in /project, record: /record
+[forkhestra] Starting: a (max 1 iteration)
+[forkhestra] Iteration 1/1
+[forkhestra]   command: ["/bin/a","x y"]
+[forkhestra]   prompt from: step
+[forkhestra]   took 1.2 s, printed 5 bytes
+[forkhestra] Complete after 1 iteration
+
+[forkhestra] Chain complete (1/1 steps)
+`)
+})
+
+test('warnings and what was left running are told', () => {
+  const left = [
+    { pid: 7, command: 'server' },
+    { pid: 8, command: 'stuck', survived: true },
+  ]
+  const text = tell([started('a'), { type: 'warning', text: 'Warning: careful' }, over(1, left)])
+  expect(text).toStartWith(`![forkhestra] Warning: careful
+[forkhestra] Ended a process left running: server (pid 7)
+![forkhestra] Could not end a process left running: stuck (pid 8)
+`)
+})
+
+test('what the agent prints passes byte for byte, on its own stream', () => {
+  const paper = new Paper()
+  const view = new PlainView(paper, false)
+  void view.output({ ...at(1, 1), stream: 'err', bytes: encode('no newline') })
+  expect(paper.text).toBe('!no newline')
+})
+
+test('events that are not for people say nothing', () => {
+  const silent: EventBody[] = [
+    { type: 'dry_run', steps: [] },
+    { type: 'run_refused', exitCode: 2, message: 'x' },
+    { type: 'output', ...at(1, 1), stream: 'out', text: 'x' },
+  ]
+  expect(tell(silent, true)).toBe('')
+})
+
+test('an event of an unknown type is a bug', () => {
+  expect(() => new PlainView(new Paper(), false).show({ type: 'new' } as never)).toThrow(
+    'not handled',
+  )
+})
