@@ -1,6 +1,6 @@
 import type { Refusal } from '../events/schema.ts'
 import type { Decoder, Fact } from './engine.ts'
-import { Fences } from './fences.ts'
+import { Fences } from '../base/fences.ts'
 import { PartialLine } from './partial-line.ts'
 
 // Lines that cannot matter are never looked at: native searches find the few that hold a piece of a

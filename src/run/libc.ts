@@ -1,4 +1,5 @@
-import { dlopen, ptr } from 'bun:ffi'
+import { ptr } from 'bun:ffi'
+import { openLibc } from '../base/libc.ts'
 
 // The few calls of Linux that the runtime has no door to. Elsewhere, and where the library cannot be
 // opened, `libc` is undefined and the callers do without.
@@ -23,20 +24,8 @@ const WNOWAIT = 0x1000000
 const SIGINFO_BYTES = 128
 const SIGINFO_PID = 16
 
-function open() {
-  if (process.platform !== 'linux') return undefined
-  const arch = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
-  for (const name of ['libc.so.6', `libc.musl-${arch}.so.1`]) {
-    try {
-      return dlopen(name, SYMBOLS).symbols
-    } catch {
-      // The next name: glibc and musl call the same library differently.
-    }
-  }
-  return undefined
-}
-
 let opened: { readonly symbols: ReturnType<typeof open> } | undefined
+const open = () => (process.platform === 'linux' ? openLibc(SYMBOLS) : undefined)
 const libc = () => (opened ??= { symbols: open() }).symbols
 
 /**

@@ -1,0 +1,37 @@
+import { closeSync, openSync } from 'node:fs'
+import { UserError } from './errors.ts'
+import { openLibc } from './libc.ts'
+
+const LOCK_EXCLUSIVE = 2
+const DO_NOT_WAIT = 4
+const PATIENCE_MS = 30_000
+
+let flock: ((fd: number, operation: number) => number) | undefined
+
+/**
+ * Runs something while no other process that asks for the same file does. The system itself gives
+ * the lock back when its holder dies, however it dies.
+ */
+export function withLock<Result>(path: string, work: () => Result): Result {
+  flock ??= openLibc({ flock: { args: ['i32', 'i32'], returns: 'i32' } })?.flock
+  if (flock === undefined) throw new Error('this system has no flock')
+  const fd = openSync(path, 'a', 0o644)
+  try {
+    const end = Date.now() + PATIENCE_MS
+    while (flock(fd, LOCK_EXCLUSIVE | DO_NOT_WAIT) !== 0) {
+      if (Date.now() > end) throw busy(path)
+      // At random, so that of many that wait none is always late.
+      Bun.sleepSync(0.3 + Math.random() * 2)
+    }
+    return work()
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function busy(path: string): UserError {
+  return new UserError(
+    `Another process has been holding the lock ${path} for ${PATIENCE_MS / 1000} seconds.`,
+    'See whether one of them hangs, then try again.',
+  )
+}

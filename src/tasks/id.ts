@@ -1,0 +1,32 @@
+import { UserError } from '../base/errors.ts'
+
+/** `TASK-001`: a prefix and a number; how many zeros are in front does not matter. */
+export interface TaskId {
+  readonly prefix: string
+  readonly number: number
+}
+
+const WRITTEN = /^([A-Za-z][A-Za-z0-9_]*)-0*(\d{1,9})$/
+const PADDING = 3
+
+export function readId(text: string): TaskId | undefined {
+  const match = WRITTEN.exec(text.trim())
+  return match === null ? undefined : { prefix: match[1]!.toUpperCase(), number: Number(match[2]) }
+}
+
+/** What a person types: `TASK-1`, `task-001` or just `1`. */
+export function parseId(word: string, prefix: string): TaskId {
+  const id = /^\d{1,9}$/.test(word) ? { prefix, number: Number(word) } : readId(word)
+  if (id !== undefined && id.number > 0) return id
+  throw new UserError(`'${word}' is no task id.`, `Write e.g. ${renderId({ prefix, number: 1 })} or 1.`)
+}
+
+export function renderId({ prefix, number }: TaskId): string {
+  return `${prefix}-${String(number).padStart(PADDING, '0')}`
+}
+
+/** The same for all ways of writing one id. */
+export function normalId(text: string): string {
+  const id = readId(text)
+  return id === undefined ? text.trim() : renderId(id)
+}

@@ -1,0 +1,132 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { idOfFileName } from './file-name.ts'
+import { renderId } from './id.ts'
+import type { Places } from './places.ts'
+import type { Claim } from './state.ts'
+import { parseTask, type Task } from './task.ts'
+import { PRIORITIES } from './words.ts'
+
+/** Why a task can be begun now, or what it waits for. */
+export interface Readiness {
+  readonly task: Task
+  readonly isReady: boolean
+  readonly reasons: readonly string[]
+}
+
+/** Judges tasks by their dependencies, their status and the claims of others. */
+export class Graph {
+  readonly #tasks: ReadonlyMap<string, Task>
+  readonly #places: Places
+  readonly #claims: ReadonlyMap<string, Claim>
+  #archived: ReadonlyMap<string, string> | undefined
+  readonly #waiting = new Map<string, number>()
+
+  constructor(places: Places, tasks: readonly Task[], claims: ReadonlyMap<string, Claim>) {
+    this.#places = places
+    this.#claims = claims
+    this.#tasks = new Map(tasks.map((task) => [task.id, task]))
+    for (const task of tasks) {
+      if (task.status === 'Done') continue
+      for (const id of task.dependencies) this.#waiting.set(id, (this.#waiting.get(id) ?? 0) + 1)
+    }
+  }
+
+  has(id: string): boolean {
+    return this.#tasks.has(id) || this.#archive().has(id)
+  }
+
+  /** `To Do`, `Done`, …, or undefined where there is no such task. Archived tasks count. */
+  statusOf(id: string): string | undefined {
+    return this.#tasks.get(id)?.status ?? this.#archivedStatus(id)
+  }
+
+  judge(task: Task): Readiness {
+    const reasons: string[] = []
+    if (task.status !== 'To Do') reasons.push(`status is ${task.status}`)
+    for (const id of task.dependencies) {
+      const status = this.statusOf(id)
+      if (status !== 'Done') reasons.push(`waits for ${id} (${status ?? 'missing'})`)
+    }
+    const claim = this.#claims.get(task.id)
+    if (claim !== undefined) reasons.push(claimWords(claim, this.#places))
+    return { task, isReady: reasons.length === 0, reasons }
+  }
+
+  /** What can be begun now: by priority, then by how much it unblocks, then by age. */
+  ready(): Task[] {
+    return this.sorted([...this.#tasks.values()].filter((task) => this.judge(task).isReady))
+  }
+
+  sorted(tasks: readonly Task[]): Task[] {
+    const unblocks = (task: Task) => this.#waiting.get(task.id) ?? 0
+    return tasks.toSorted(
+      (a, b) => priorityOf(a) - priorityOf(b) || unblocks(b) - unblocks(a) || byAge(a, b),
+    )
+  }
+
+  /** A way from a task back to itself, where its new dependencies would close one. */
+  cycleThrough(id: string, dependencies: readonly string[]): string[] | undefined {
+    const seen = new Set<string>()
+    const follow = (at: string, path: readonly string[]): string[] | undefined => {
+      if (at === id) return [...path, at]
+      if (seen.has(at)) return undefined
+      seen.add(at)
+      for (const next of this.#tasks.get(at)?.dependencies ?? []) {
+        const found = follow(next, [...path, at])
+        if (found !== undefined) return found
+      }
+      return undefined
+    }
+    for (const next of dependencies) {
+      const found = follow(next, [id])
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #archivedStatus(id: string): string | undefined {
+    const file = this.#archive().get(id)
+    if (file === undefined) return undefined
+    try {
+      return parseTask(readFileSync(join(this.#places.archive, file), 'utf8'), file).status
+    } catch {
+      return 'unreadable'
+    }
+  }
+
+  #archive(): ReadonlyMap<string, string> {
+    this.#archived ??= new Map(
+      listNames(this.#places.archive).flatMap((file) => {
+        const id = idOfFileName(file)
+        return id === undefined ? [] : [[renderId(id), file] as const]
+      }),
+    )
+    return this.#archived
+  }
+}
+
+function claimWords(claim: Claim, places: Places): string {
+  if (claim.isDone === true) return `done in ${claim.root}, not merged here`
+  const where = claim.root === places.root ? '' : ` in ${claim.root}`
+  return `claimed by ${claim.owner}${where}`
+}
+
+function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+export function priorityOf(task: Task): number {
+  const place = task.priority === undefined ? -1 : PRIORITIES.indexOf(task.priority)
+  return place === -1 ? PRIORITIES.length : place
+}
+
+/** The older one first; of the same age the one with the lower number. */
+export function byAge(a: Task, b: Task): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
+  return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
+}

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { errorCode, errorText } from '../base/errors.ts'
+import { statOf } from '../base/files.ts'
+import { BrokenFile } from './frontmatter.ts'
+import { loadIndex, saveIndex, type Indexed } from './index-file.ts'
+import type { Places } from './places.ts'
+import { parseTask, type Task } from './task.ts'
+
+/** A file that cannot be used, and why. */
+export interface Broken {
+  readonly file: string
+  readonly line: number
+  readonly problem: string
+}
+
+export interface Scan {
+  readonly tasks: readonly Task[]
+  readonly broken: readonly Broken[]
+}
+
+/** So many changed files are read anew each time rather than writing the index again. */
+const CHANGES_WORTH_WRITING = 16
+
+/** Every task of the folder; what did not change since the last time comes from the index. */
+export function scanTasks(places: Places): Scan {
+  const known = loadIndex(places)
+  const entries: Indexed[] = []
+  const broken: Broken[] = []
+  let changes = 0
+  for (const file of listFiles(places.tasks)) {
+    const path = join(places.tasks, file)
+    const stat = statOf(path)
+    const fingerprint = { mtime: stat?.mtimeMs ?? 0, size: stat?.size ?? 0, inode: stat?.ino ?? 0 }
+    const before = known.find(file, fingerprint)
+    if (before !== undefined) {
+      entries.push(before)
+      continue
+    }
+    changes += 1
+    const task = readTaskFile(path, file)
+    if ('problem' in task) broken.push(task)
+    else entries.push({ fingerprint, task })
+  }
+  if (changes > CHANGES_WORTH_WRITING || changes > known.size) saveIndex(places, entries)
+  return refuseTwins(entries, broken)
+}
+
+/** Names of the files that are tasks, or should be. */
+export function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
+    throw error
+  }
+}
+
+export function readTaskFile(path: string, file: string): Task | Broken {
+  try {
+    return parseTask(readFileSync(path, 'utf8'), file)
+  } catch (error) {
+    if (error instanceof BrokenFile) return { file, line: error.line, problem: error.message }
+    return { file, line: 1, problem: readProblem(error) }
+  }
+}
+
+function readProblem(error: unknown): string {
+  switch (errorCode(error)) {
+    case 'EISDIR':
+      return 'it is a directory'
+    case 'ELOOP':
+      return 'it is a symbolic link that leads in a circle'
+    case 'ENOENT':
+      return 'it is a symbolic link that leads nowhere'
+    case 'EACCES':
+      return 'it may not be read by this user'
+    default:
+      return errorText(error)
+  }
+}
+
+/** Of two files with one id the older one keeps it. */
+function refuseTwins(entries: readonly Indexed[], broken: Broken[]): Scan {
+  const byId = new Map<string, Task>()
+  for (const { task } of entries) {
+    const twin = byId.get(task.id)
+    const [older, younger] =
+      twin === undefined || task.createdAt < twin.createdAt ? [task, twin] : [twin, task]
+    byId.set(task.id, older)
+    if (younger === undefined) continue
+    const problem = `its id ${task.id} is also that of "${older.file}"; run: forge-tasks doctor --fix`
+    broken.push({ file: younger.file, line: 1, problem })
+  }
+  return { tasks: [...byId.values()], broken }
+}

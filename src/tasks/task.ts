@@ -1,0 +1,95 @@
+import { BrokenFile, rawValue, readFields, splitFile, type Fields, type Parts } from './frontmatter.ts'
+import { normalId, readId, renderId } from './id.ts'
+import { idOfFileName } from './file-name.ts'
+import { findPriority, findStatus, PRIORITIES, STATUSES, type Priority, type Status } from './words.ts'
+
+/** What every command knows of a task: the frontmatter of its file. */
+export interface Task {
+  readonly id: string
+  readonly title: string
+  readonly status: Status
+  readonly priority: Priority | undefined
+  readonly assignee: string | undefined
+  readonly labels: readonly string[]
+  readonly dependencies: readonly string[]
+  readonly parent: string | undefined
+  readonly due: string | undefined
+  readonly createdAt: string
+  /** Name of its file, below the folder of the tasks. */
+  readonly file: string
+}
+
+/** Reads the frontmatter of a task file; throws `BrokenFile` with the line of what is wrong. */
+export function parseTask(text: string, file: string): Task {
+  const parts = splitFile(text)
+  const fields = readFields(parts)
+  return {
+    id: readTaskId(fields, parts, file),
+    title: readTitle(fields, parts, file),
+    status: readStatus(fields, parts),
+    priority: readPriority(fields, parts),
+    assignee: readWord(fields, parts, 'assignee'),
+    labels: readList(fields, 'labels'),
+    dependencies: [...new Set(readList(fields, 'dependencies').map(normalId))],
+    parent: optional(readWord(fields, parts, 'parent'), normalId),
+    due: readWord(fields, parts, 'due') ?? readWord(fields, parts, 'dueDate'),
+    createdAt: readWord(fields, parts, 'createdAt') ?? '',
+    file,
+  }
+}
+
+function readTaskId(fields: Fields, parts: Parts, file: string): string {
+  const written = readWord(fields, parts, 'id')
+  const id = written === undefined ? idOfFileName(file) : readId(written)
+  if (id !== undefined) return renderId(id)
+  const found = written === undefined ? 'there is no id' : `'${written}' is no id`
+  throw new BrokenFile(`${found}; write one such as "id: TASK-001"`, lineOf(parts, 'id'))
+}
+
+function readTitle(fields: Fields, parts: Parts, file: string): string {
+  const title = readWord(fields, parts, 'title')?.replaceAll(/\s+/g, ' ')
+  return title || file.replace(/\.md$/, '').replace(/^\S+ - /, '')
+}
+
+function readStatus(fields: Fields, parts: Parts): Status {
+  const written = readWord(fields, parts, 'status')
+  if (written === undefined) return 'To Do'
+  const status = findStatus(written)
+  if (status !== undefined) return status
+  const known = STATUSES.join(', ')
+  throw new BrokenFile(`the status '${written}' is none of ${known}`, lineOf(parts, 'status'))
+}
+
+function readPriority(fields: Fields, parts: Parts): Priority | undefined {
+  const written = readWord(fields, parts, 'priority')
+  const priority = written === undefined ? undefined : findPriority(written)
+  if (written === undefined || priority !== undefined) return priority
+  const known = PRIORITIES.join(', ')
+  throw new BrokenFile(`the priority '${written}' is none of ${known}`, lineOf(parts, 'priority'))
+}
+
+/** A single value as text: what YAML takes for a number or a date is read as it was written. */
+function readWord(fields: Fields, parts: Parts, key: string): string | undefined {
+  const value = fields[key]
+  if (value === undefined || value === null || value === '') return undefined
+  if (typeof value === 'string') return value.trim()
+  if (Array.isArray(value)) return value.map(String).join(', ') || undefined
+  return rawValue(parts, key)
+}
+
+function readList(fields: Fields, key: string): string[] {
+  const value = fields[key]
+  if (value === undefined || value === null || value === '') return []
+  const list: unknown[] = Array.isArray(value) ? value : String(value as string).split(',')
+  return list.map((item) => String(item).trim()).filter((item) => item !== '')
+}
+
+function optional<From, To>(value: From | undefined, change: (value: From) => To): To | undefined {
+  return value === undefined ? undefined : change(value)
+}
+
+function lineOf({ text, yaml }: Parts, key: string): number {
+  const lines = text.slice(0, yaml.end).split('\n')
+  const index = lines.findIndex((line) => line.startsWith(`${key}:`))
+  return index === -1 ? 1 : index + 1
+}

@@ -1,0 +1,40 @@
+import { UserError } from '../base/errors.ts'
+import { didYouMean } from '../base/nearest.ts'
+
+export const STATUSES = ['To Do', 'In Progress', 'Blocked', 'Done'] as const
+export type Status = (typeof STATUSES)[number]
+
+export const PRIORITIES = ['high', 'medium', 'low'] as const
+export type Priority = (typeof PRIORITIES)[number]
+
+/** `todo`, `to-do`, `TO DO`, `in-progress`, `inprogress`: letters alone decide. */
+export function findStatus(word: string): Status | undefined {
+  return STATUSES.find((status) => lettersOf(status) === lettersOf(word))
+}
+
+export function findPriority(word: string): Priority | undefined {
+  return PRIORITIES.find((priority) => priority === word.trim().toLowerCase())
+}
+
+export function parseStatus(word: string): Status {
+  const found = findStatus(word)
+  if (found !== undefined) return found
+  const words = ['todo', 'in-progress', 'blocked', 'done']
+  throw new UserError(
+    `Unknown status '${word}'${didYouMean(word, words) || '.'}`,
+    `Write one of: ${words.join(', ')}.`,
+  )
+}
+
+export function parsePriority(word: string): Priority {
+  const found = findPriority(word)
+  if (found !== undefined) return found
+  throw new UserError(
+    `Unknown priority '${word}'${didYouMean(word, PRIORITIES) || '.'}`,
+    `Write one of: ${PRIORITIES.join(', ')}.`,
+  )
+}
+
+function lettersOf(word: string): string {
+  return word.toLowerCase().replaceAll(/[\s_-]/g, '')
+}
