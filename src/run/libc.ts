@@ -1,4 +1,5 @@
-import { dlopen, ptr } from 'bun:ffi'
+import { ptr } from 'bun:ffi'
+import { openLibc } from '../base/libc.ts'
 
 // The few calls of Linux that the runtime has no door to. Elsewhere, and where the library cannot be
 // opened, `libc` is undefined and the callers do without.
@@ -9,7 +10,6 @@ const SYMBOLS = {
   fcntl: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
   wait4: { args: ['i32', 'ptr', 'i32', 'ptr'], returns: 'i32' },
   waitid: { args: ['i32', 'u32', 'ptr', 'i32'], returns: 'i32' },
-  isatty: { args: ['i32'], returns: 'i32' },
 } as const
 
 const PR_SET_CHILD_SUBREAPER = 36
@@ -23,20 +23,8 @@ const WNOWAIT = 0x1000000
 const SIGINFO_BYTES = 128
 const SIGINFO_PID = 16
 
-function open() {
-  if (process.platform !== 'linux') return undefined
-  const arch = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
-  for (const name of ['libc.so.6', `libc.musl-${arch}.so.1`]) {
-    try {
-      return dlopen(name, SYMBOLS).symbols
-    } catch {
-      // The next name: glibc and musl call the same library differently.
-    }
-  }
-  return undefined
-}
-
 let opened: { readonly symbols: ReturnType<typeof open> } | undefined
+const open = () => (process.platform === 'linux' ? openLibc(SYMBOLS) : undefined)
 const libc = () => (opened ??= { symbols: open() }).symbols
 
 /**
@@ -57,12 +45,6 @@ export function hasDeadChild(): boolean {
 /** Takes note of an adopted child's end; without it the dead would pile up. */
 export function reap(pid: number): void {
   libc()?.wait4(pid, null, WNOHANG, null)
-}
-
-/** Whether a person looks at it; undefined where the system cannot be asked. */
-export function isTerminal(fd: number): boolean | undefined {
-  const answer = libc()?.isatty(fd)
-  return answer === undefined ? undefined : answer === 1
 }
 
 /** How much the kernel holds for a slow reader; four times the rate of the usual 64 KiB. */
