@@ -91,7 +91,11 @@ test('the dry run tells a script everything', async () => {
   const args = ['a:2', '--json', '--dry-run', '-p', 'hi', '--', '--flag']
   const { stdout } = await forkhestra(args, { cwd })
   const step = {
-    ...{ step: 1, agent: 'a', kind: 'binary', maxIterations: 2, args: ['--flag'] },
+    step: 1,
+    agent: 'a',
+    kind: 'binary',
+    maxIterations: 2,
+    args: ['--flag'],
     prompt: { text: 'hi', source: { level: 'command line' } },
     argv: [join(cwd, 'a'), '--flag', 'hi'],
   }
