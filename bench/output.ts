@@ -48,28 +48,28 @@ const KINDS: readonly Kind[] = [
     name: 'lines of 100 bytes',
     command: `yes "$(printf '%099d' 7)"`,
     bytes: GIGABYTE,
-    rounds: 5,
+    rounds: 30,
     limit: 2,
   },
   {
     name: 'Markdown with many fences',
     command: 'yes "$(cat markdown)"',
     bytes: GIGABYTE,
-    rounds: 5,
+    rounds: 30,
     limit: 2,
   },
   {
     name: 'one line without end',
     command: `yes 'word after word' | tr '\\n' ' '`,
     bytes: GIGABYTE,
-    rounds: 5,
+    rounds: 30,
     limit: 2,
   },
   {
     name: 'hardly anything but fences',
     command: 'yes "$(cat fences)"',
     bytes: GIGABYTE / 5,
-    rounds: 3,
+    rounds: 30,
   },
 ]
 

@@ -66,8 +66,10 @@ async function runChain({ cwd, env }: Place): Promise<number> {
     env,
     stdio: ['ignore', 'inherit', 'inherit'],
   })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => child.kill(signal))
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const) {
+    // What is typed at a terminal reaches both of us; a second one would mean: at once.
+    const isTyped = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
+    process.on(signal, () => (isTyped ? undefined : child.kill(signal)))
   }
   return child.exited
 }

@@ -10,7 +10,10 @@ import { chainsSchema } from '../src/parse/chains-schema.ts'
 const folder = join(import.meta.dir, '../schema')
 const files = {
   'chains.schema.json': { title: 'forkhestra chains.json', ...z.toJSONSchema(chainsSchema) },
-  'events.schema.json': { title: 'forkhestra run event', ...z.toJSONSchema(eventSchema) },
+  'events.schema.json': {
+    title: 'forkhestra run event',
+    ...z.toJSONSchema(eventSchema, { io: 'input' }),
+  },
 }
 
 mkdirSync(folder, { recursive: true })

@@ -1,4 +1,4 @@
-import { VERSION } from './cli/version.ts'
+import { VERSION } from './setup/version.ts'
 
 const args = process.argv.slice(2)
 if (args[0] === '--version') {

@@ -99,6 +99,10 @@ const usage: readonly (readonly [readonly string[], string])[] = [
   [['ok', '-p', 'a', '-p', 'b'], 'Option -p is given twice.'],
   [['x'.repeat(300)], 'Agent not found: xxx'],
   [['constructor'], 'Agent not found: constructor'],
+  [['ok', '--prompt-file', ''], 'The path for --prompt-file is empty.'],
+  [['--chain', ''], 'The name for --chain is empty.'],
+  [['ok', 'A=1', 'A=2'], "The variable 'A' is given twice."],
+  [['ok → ok'], "Agents are joined with '->'."],
   [['ok', '--cwd', 'ok'], 'The path for --cwd is not a folder: ok'],
   [['runs'], "'runs' will be a verb of a coming version."],
   [['completions', 'tcsh'], "No completions for 'tcsh'."],
@@ -200,4 +204,20 @@ test('names of agents with spaces work from the configuration', async () => {
     'forge/orch/chains.json': '{"chains":{"c":{"steps":[{"agent":"./my agent"}]}}}',
   })
   expect((await forkhestra(['--chain', 'c'], { cwd })).stdout).toContain('spaced')
+})
+
+test('a chain that starts itself is stopped', async () => {
+  const cwd = makeProject({ self: sh('exec forkhestra self') })
+  const { code, stderr } = await forkhestra(['self'], { cwd })
+  expect(code).toBe(1)
+  expect(stderr).toContain('This run would be inside of 16 other runs.')
+})
+
+test('an argument that no system takes is refused before anything runs', async () => {
+  const args = ['x'.repeat(140_000)]
+  const chains = { c: { steps: [{ agent: 'ok', args }] } }
+  const cwd = makeProject({ ok, 'forge/orch/chains.json': JSON.stringify({ chains }) })
+  expect(await refusal(['--chain', 'c', '--dry-run'], cwd)).toContain(
+    "An argument for 'ok' is 140000 bytes",
+  )
 })

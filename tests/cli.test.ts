@@ -59,6 +59,18 @@ _forkhestra; printf '%s\\n' "\${COMPREPLY[@]}"`
   return (await child.stdout.text()).trim().split('\n')
 }
 
+test('completing the name of a chain executes nothing', async () => {
+  const cwd = makeProject({
+    'forge/orch/chains.json':
+      '{"chains":{"$(touch pwned)":{"steps":[{"agent":"x"}]},"two words":{"steps":[{"agent":"x"}]}}}',
+  })
+  expect(await complete(cwd, ['forkhestra', '--chain', ''])).toEqual([
+    '\\$\\(touch\\ pwned\\)',
+    'two\\ words',
+  ])
+  expect(await Bun.file(`${cwd}/pwned`).exists()).toBe(false)
+})
+
 test('completions know verbs, options and the names of the chains here', async () => {
   const cwd = project()
   expect(await complete(cwd, ['forkhestra', 'val'])).toEqual(['validate'])

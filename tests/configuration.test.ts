@@ -271,3 +271,42 @@ test('validate checks every chain and every file, and says all of it', async () 
     'forge/orch/chains.json is valid: chains 1, agents 0.\n',
   ])
 })
+
+test('agent defaults of the user’s own configuration hold for a typed chain', async () => {
+  const cwd = makeProject({
+    say,
+    '.config/forkhestra/chains.json': '{"agents":{"say":{"defaultPromptFile":"p.md"}},"chains":{}}',
+    '.config/forkhestra/p.md': 'from the user',
+  })
+  expect((await forkhestra(['say'], { cwd })).stdout).toContain('said: from the user')
+})
+
+test('files that an agent names must be there for programs, too', async () => {
+  const agents = { say: { settings: 'gone.json' } }
+  const cwd = makeProject({ say, 'forge/orch/chains.json': chain([{ agent: 'say' }], { agents }) })
+  const { code, stderr } = await forkhestra(['say'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toContain("Agent 'say' references settings 'gone.json' which does not exist")
+})
+
+test('a key that is there twice does not hide other mistakes', async () => {
+  const cwd = makeProject({
+    'forge/orch/chains.json':
+      '{"chains":{"a":{"steps":[]},"a":{"steps":[1]},"b":{"stepz":[]},"c\\u001b":{"steps":[{"agent":"x"}]}}}',
+  })
+  const { stderr } = await forkhestra(['x'], { cwd })
+  expect(stderr).toContain('chains.a is there twice')
+  expect(stderr).toContain("chains.b.stepz is unknown, did you mean 'steps'?")
+  expect(stderr).toContain('has control characters in its name')
+  expect(stderr).not.toContain('chains.a.steps')
+})
+
+test('a name that is no agent is met with what may have been meant', async () => {
+  const cwd = makeProject({
+    'forge/orch/chains.json': chain([{ agent: 'say:3' }, { agent: 'say it' }]),
+  })
+  expect((await forkhestra(['c'], { cwd })).stderr).toContain('forkhestra --chain c')
+  const { stderr } = await forkhestra(['--chain', 'c'], { cwd })
+  expect(stderr).toContain('"agent": "say", "iterations": 3')
+  expect(stderr).toContain('put them into "args"')
+})

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { z } from 'zod'
 import { VERBS } from '../src/cli/verbs.ts'
 import { eventSchema } from '../src/events/schema.ts'
 import { parseChainsFile } from '../src/parse/chains-file.ts'
@@ -24,6 +25,7 @@ interface Block {
 }
 
 function blocksOf(markdown: string): Block[] {
+  if (/^ +```console/m.test(markdown)) throw new Error('an indented console block is not run')
   const fences = markdown.matchAll(/^(`{3,})(\w*) ?(\S*)\n([^]*?)^\1$/gm)
   return Array.from(fences, ([, , language = '', file = '', text = '']) => ({
     language,
@@ -69,7 +71,8 @@ function checkConsole(text: string, project: string): void {
 function runCommands(commands: readonly string[], cwd: string): string[] {
   const seam = '<<< end of the command >>>'
   const lines = commands.map((line) => `${line}\ns=$?; printf '%s' '${seam}'; (exit $s)`)
-  const folders = [cwd, dirname(FORKHESTRA), join(ROOT, 'node_modules/.bin'), process.env['PATH']]
+  // Not the folder of the page: readers do not have theirs on PATH either.
+  const folders = [dirname(FORKHESTRA), join(ROOT, 'node_modules/.bin'), process.env['PATH']]
   const { stdout } = Bun.spawnSync(['sh', '-c', ['exec 2>&1', ...lines].join('\n')], {
     cwd,
     env: environment({ cwd, env: { PATH: folders.join(':') } }),
@@ -95,7 +98,7 @@ test.each(PAGES)('the examples of %s do what the page shows', (page) => {
 })
 
 test('there are examples to follow in the pages for users', () => {
-  const topics = ['FORKHESTRA', 'CONFIGURATION', 'MARKER', 'EVENTS', 'LIBRARY']
+  const topics = ['FORKHESTRA', 'CONFIGURATION', 'MARKER', 'EVENTS', 'LIBRARY', 'OVERNIGHT']
   for (const page of ['README.md', ...topics.map((topic) => `docs/${topic}.md`)]) {
     expect(PAGES).toContain(page)
     const consoles = blocksOf(read(page)).filter(({ language }) => language === 'console')
@@ -109,6 +112,7 @@ test.each([
   ['an exit code that is not what the page shows', '```console\n$ false\n$ echo $?\n0\n```\n'],
   ['an unknown option', '```console\n$ forkhestra --dry a\n```\n'],
   ['an unknown field of the configuration', '```jsonc\n{ "chain": {} }\n```\n'],
+  ['a console block that nobody runs', '- so:\n\n  ```console\n  $ false\n  ```\n'],
   ['a program that nobody runs', '```ts\nthrow 1\n```\n'],
 ])('a page is refused for %s', (_, markdown) => {
   expect(() => followPage(markdown)).toThrow()
@@ -167,8 +171,7 @@ test('the page about the configuration names every field', () => {
 test('the page about events names every type, field, outcome, reason and refusal', () => {
   const page = read('docs/EVENTS.md')
   const types = eventSchema.options.map(({ shape }) => shape.type.value)
-  const fields = new Set(eventSchema.options.flatMap(({ shape }) => Object.keys(shape)))
-  expect(inCode(page, [...types, ...fields])).toEqual([])
+  expect(inCode(page, [...types, ...fieldsOf(z.toJSONSchema(eventSchema))])).toEqual([])
   for (const option of eventSchema.options) {
     const { shape } = option
     if ('outcome' in shape) {
@@ -176,18 +179,83 @@ test('the page about events names every type, field, outcome, reason and refusal
       expect(inCode(page, kinds)).toEqual([])
     }
     if ('reason' in shape) expect(inCode(page, shape.reason.options)).toEqual([])
-    if ('why' in shape) expect(inCode(page, shape.why.options)).toEqual([])
+    if ('why' in shape && 'options' in shape.why)
+      expect(inCode(page, shape.why.options)).toEqual([])
   }
 })
 
-test('the table of rooms says what the linter enforces', () => {
-  const messages = read('.oxlintrc.json').matchAll(/the room '(\w+)' may import only ([\w, ]+)\./g)
-  const rows = read('ARCHITECTURE.md').matchAll(/^\| `(\w+)` +\|[^|]+\| ([^|]+?) +\|$/gm)
-  const table = new Map(Array.from(rows, ([, room = '', imports = '']) => [room, imports]))
-  for (const [, room = '', imports] of messages)
-    expect([room, table.get(room)]).toEqual([room, imports])
-  const rooms = find('src/*/*').map((path) => path.split('/')[1]!)
-  expect([...table.keys()].toSorted()).toEqual([...new Set(rooms)].toSorted())
+/** The names of all properties in a JSON Schema, at any depth. */
+function fieldsOf(schema: unknown): Set<string> {
+  if (typeof schema !== 'object' || schema === null) return new Set()
+  const own = 'properties' in schema ? Object.keys(schema.properties ?? {}) : []
+  return new Set([...own, ...Object.values(schema).flatMap((part) => [...fieldsOf(part)])])
+}
+
+test('every source file that the documentation names is there', () => {
+  const files = ['src/**/*.ts', 'tests/**/*.ts', 'scripts/*'].flatMap(find)
+  const isThere = (name: string) => files.some((file) => `/${file}`.endsWith(`/${name}`))
+  const missing = TALK.flatMap((page) =>
+    Array.from(prose(read(page)).matchAll(/`([\w./-]+\.ts)`/g), ([, name = '']) => name)
+      .filter((name) => !isThere(name))
+      .map((name) => `${page}: ${name}`),
+  )
+  expect(missing).toEqual([])
+})
+
+/** A page without its blocks and the files that those make. */
+function prose(markdown: string): string {
+  const made = blocksOf(markdown).flatMap(({ file, language }) => (language === 'ts' ? file! : []))
+  return made.reduce((text, file) => text.replaceAll(`\`${file}\``, ''), markdown)
+}
+
+const ROOMS = [...new Set(find('src/*/*').map((path) => path.split('/')[1]!))].toSorted()
+
+/** The table of ARCHITECTURE.md: what each room may import, as it is written there. */
+const TABLE = new Map(
+  Array.from(
+    read('ARCHITECTURE.md').matchAll(/^\| `(\w+)` +\|[^|]+\| ([^|]+?) +\|$/gm),
+    ([, room = '', imports = '']) => [room, imports] as const,
+  ),
+)
+
+function forbiddenIn(room: string): string[] {
+  const words = TABLE.get(room)!
+  const named: readonly string[] = words.replace(/^(all but|nothing)/, '').match(/\w+/g) ?? []
+  const others = ROOMS.filter((other) => other !== room)
+  expect(others).toEqual(expect.arrayContaining(named))
+  return others.filter((other) => named.includes(other) === words.startsWith('all but'))
+}
+
+interface Override {
+  readonly files: readonly string[]
+  readonly rules: { readonly 'no-restricted-imports'?: readonly [string, Restriction] }
+}
+interface Restriction {
+  readonly patterns: readonly { readonly group: readonly string[]; readonly message: string }[]
+}
+
+/** What the linter refuses in a room, with the words that it says then. */
+function restrictionsOf(room: string): { readonly groups: string[]; readonly words: string[] } {
+  const { overrides } = JSON.parse(read('.oxlintrc.json')) as { overrides: readonly Override[] }
+  const patterns = overrides
+    .filter(({ files }) => files.includes(`src/${room}/**`))
+    .flatMap(({ rules }) => rules['no-restricted-imports'] ?? [])
+    .flatMap((part) => (typeof part === 'string' ? [] : part.patterns))
+  const messages = patterns.map(({ message }) => /may import only ([\w, ]+)\./.exec(message)?.[1])
+  return {
+    groups: patterns.flatMap(({ group }) => group).toSorted(),
+    words: messages.filter((words) => words !== undefined),
+  }
+}
+
+test('the table has every room, and no other', () => {
+  expect([...TABLE.keys()].toSorted()).toEqual(ROOMS)
+})
+
+test.each(ROOMS)('the linter refuses in %s exactly what the table does not allow', (room) => {
+  const { groups, words } = restrictionsOf(room)
+  expect(groups).toEqual(forbiddenIn(room).map((other) => `**/${other}/**`))
+  for (const allowed of words) expect(allowed).toBe(TABLE.get(room)!)
 })
 
 const EXAMPLE = 'examples/forge/orch/chains.json'

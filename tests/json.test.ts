@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventSchema, type RunEvent } from '../src/events/schema.ts'
 import { forkhestra, Running, survivors } from './support/forkhestra.ts'
@@ -16,7 +16,8 @@ function journalOf(cwd: string): { folder: string; events: RunEvent[] } {
   const root = join(cwd, 'forge/orch/runs')
   const [run] = readdirSync(root).filter((name) => name !== '.gitignore')
   const folder = join(root, run!)
-  return { folder, events: parse(readFileSync(join(folder, 'events.ndjson'), 'utf8')) }
+  const text = readFileSync(join(folder, 'events.ndjson'), 'utf8')
+  return { folder, events: parse(text.slice(0, text.lastIndexOf('\n'))) }
 }
 
 test('--json prints events of the schema and nothing else', async () => {
@@ -41,7 +42,6 @@ test('--json prints events of the schema and nothing else', async () => {
     'marker_refused',
     'iteration_ended',
     'iteration_started',
-    'marker_refused',
     'iteration_ended',
     'step_ended',
     'step_started',
@@ -88,25 +88,31 @@ test('a refused start is an event too', async () => {
 
 test('the dry run tells a script everything', async () => {
   const cwd = makeProject({ a: sh('exit 0') })
-  const { stdout } = await forkhestra(['a:2', '--json', '--dry-run', '-p', 'hi', '--', '--flag'], {
-    cwd,
-  })
-  expect(parse(stdout)).toMatchObject([
-    {
-      type: 'dry_run',
-      steps: [
-        {
-          number: 1,
-          agent: 'a',
-          kind: 'binary',
-          loop: 2,
-          args: ['--flag'],
-          prompt: { text: 'hi', from: 'command line' },
-          argv: [join(cwd, 'a'), '--flag', 'hi'],
-        },
-      ],
-    },
-  ])
+  const args = ['a:2', '--json', '--dry-run', '-p', 'hi', '--', '--flag']
+  const { stdout } = await forkhestra(args, { cwd })
+  const step = {
+    step: 1,
+    agent: 'a',
+    kind: 'binary',
+    maxIterations: 2,
+    args: ['--flag'],
+    prompt: { text: 'hi', source: { level: 'command line' } },
+    argv: [join(cwd, 'a'), '--flag', 'hi'],
+  }
+  expect(parse(stdout)).toMatchObject([{ type: 'dry_run', steps: [step] }])
+})
+
+test('a wrong option is told as JSON where JSON was asked for', async () => {
+  const cwd = makeProject({ 'bad.json': '[]' })
+  const run = await forkhestra(['a', '--json', '--bogus'], { cwd })
+  expect(parse(run.stdout)).toMatchObject([{ type: 'run_refused', exitCode: 2 }])
+  const list = await forkhestra(['list', '--json', '--config', 'bad.json'], { cwd })
+  expect(JSON.parse(list.stdout)).toMatchObject({ ok: false, problems: [{}] })
+})
+
+test('the published schema lets fields be added', () => {
+  const text = readFileSync(join(import.meta.dir, '../schema/events.schema.json'), 'utf8')
+  expect(text).not.toContain('"additionalProperties": false')
 })
 
 test('an interrupted run says so in its last event', async () => {
@@ -185,4 +191,37 @@ test('after kill -9 every line of the journal but the last is whole', async () =
   ).toBeGreaterThanOrEqual(20)
   // Nobody ends the agent of a killed run; this one ends by itself.
   while (survivors().length > 0) await Bun.sleep(5)
+})
+
+test('a record that an agent deletes is a warning, and the run goes on', async () => {
+  const cwd = makeProject({
+    agent: sh(
+      'head -c 9000000 /dev/zero',
+      'rm -rf forge/orch/runs',
+      'head -c 9000000 /dev/zero',
+      'echo done',
+    ),
+    'forge/x': '',
+  })
+  const { code, stdout, stderr } = await forkhestra(['agent -> agent'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toContain('Pipeline complete (2/2 steps)')
+  expect(stderr).toMatch(/^\[forkhestra\] Warning: the run goes on without a record: .*\n$/)
+  expect(existsSync(join(cwd, 'forge/orch/runs'))).toBe(false)
+})
+
+test('records stay out of git whatever happened to their .gitignore', async () => {
+  const cwd = makeProject({ agent: sh('echo hi'), 'forge/orch/runs/.gitignore': '' })
+  await forkhestra(['agent'], { cwd })
+  expect(readFileSync(join(cwd, 'forge/orch/runs/.gitignore'), 'utf8')).toBe('*\n')
+})
+
+test('output reaches the journal while the agent is still silent about anything else', async () => {
+  const cwd = makeProject({ agent: sh('echo early', 'exec tail -f /dev/null'), 'forge/x': '' })
+  const run = new Running(['agent'], { cwd })
+  await run.printed('early')
+  const isTold = () => journalOf(cwd).events.some((event) => event.type === 'output')
+  while (!isTold()) await Bun.sleep(50)
+  run.signal('SIGTERM')
+  await run.finished
 })

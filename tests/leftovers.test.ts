@@ -81,3 +81,14 @@ test('a nested run ends its own processes and leaves those of the outer run alon
   const outer = /path (\S+)/.exec(stdout)?.[1]
   expect(stdout).toMatch(new RegExp(`inner ${outer}:\\S+`))
 })
+
+test('nor do they while an agent runs for long', async () => {
+  const cwd = makeProject({
+    agent: sh(
+      'for i in 1 2 3 4 5 6 7 8; do (setsid true &); done',
+      'sleep 3',
+      'for p in $(cat /proc/$PPID/task/$PPID/children); do grep -q "^State:.Z" /proc/$p/status && echo zombie; done; exit 0',
+    ),
+  })
+  expect((await forkhestra(['agent'], { cwd })).stdout).not.toContain('zombie')
+})

@@ -121,3 +121,37 @@ test('an abort signal ends a library run, and other children of the program are 
   bystander.kill()
   await bystander.exited
 })
+
+test('values that were filled in are not looked into again', async () => {
+  const cwd = makeProject({ say: sh('printf "%s" "$1"') })
+  const { steps } = substituteVars(
+    [{ agent: './say', iterations: 1, loop: false, prompt: '${A} $${B} ${STEP}' }],
+    { A: '${HOME}' },
+  )
+  let said = ''
+  await executeChain({
+    steps,
+    cwd,
+    onOutput: ({ bytes }) => void (said += Buffer.from(bytes).toString()),
+  })
+  expect(said).toBe('${HOME} ${B} 1')
+})
+
+test.each([[Number.NaN], [0], [1.5], [1e9]])('%d iterations are refused', (maxIterations) => {
+  expect(run({ agent: 'true', loop: true, maxIterations })).rejects.toThrow(
+    'expected a whole number',
+  )
+})
+
+test('no steps, and a folder that is not there, are refused', () => {
+  expect(executeChain({ steps: [] })).rejects.toThrow('at least one step')
+  expect(run({ agent: 'true', cwd: '/no/such/folder' })).rejects.toThrow('does not exist')
+})
+
+test('a callback that throws ends the agent and the run', () => {
+  const cwd = makeProject({ agent: sh('echo hi', 'exec tail -f /dev/null') })
+  const onOutput = () => {
+    throw new Error('no room')
+  }
+  expect(run({ agent: './agent', cwd, onOutput })).rejects.toThrow('no room')
+})

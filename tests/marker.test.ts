@@ -99,3 +99,10 @@ test('an agent that exits within its grace is not disturbed', async () => {
     'ORCHESTRA_COMPLETE\ncleaned up\n[forkhestra] Complete after 1 iteration',
   )
 })
+
+test('a marker whose line never ends counts when the agent falls silent', async () => {
+  const cwd = makeProject({ agent: sh('printf ORCHESTRA_COMPLETE', 'exec tail -f /dev/null') })
+  const steps = [{ agent: './agent', iterations: 2, loop: true }]
+  const { success } = await executeChain({ steps, cwd, grace: { markerMs: 100, termMs: 100 } })
+  expect(success).toBe(true)
+})

@@ -1,31 +1,8 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { environment, FORKHESTRA, forkhestra } from './support/forkhestra.ts'
+import { environment, FORKHESTRA, forkhestra, shell } from './support/forkhestra.ts'
 import { makeProject, sh } from './support/project.ts'
-
-/** Runs a shell line with `forkhestra` on PATH, for redirections and pipes. */
-async function shell(
-  line: string,
-  cwd: string,
-): Promise<{ code: number; stdout: Uint8Array; stderr: string }> {
-  const child = Bun.spawn(['/bin/bash', '-c', line], {
-    cwd,
-    env: {
-      ...environment({ cwd }),
-      PATH: `${join(FORKHESTRA, '..')}:${cwd}:${process.env['PATH']}`,
-    },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [stdout, stderr, code] = await Promise.all([
-    child.stdout.bytes(),
-    child.stderr.text(),
-    child.exited,
-  ])
-  return { code, stdout, stderr }
-}
 
 test('what an agent prints passes byte for byte, both streams, whatever it is', async () => {
   const bytes = crypto.getRandomValues(new Uint8Array(60_000))
@@ -112,8 +89,31 @@ test('a full disk behind stdout ends the run, says so, and leaves no stack trace
   const cwd = makeProject({ agent: sh('while :; do echo line; sleep 0.05; done') })
   const { stdout, stderr } = await shell('forkhestra agent > /dev/full; echo $?', cwd)
   expect(Buffer.from(stdout).toString()).toBe('143\n')
-  expect(stderr).toContain('[forkhestra] Error: stdout cannot be written: ENOSPC')
+  expect(stderr).toContain('[forkhestra] Error: stdout: ENOSPC')
   expect(stderr).not.toContain('    at ')
+})
+
+test('the last lines arrive though the reader pauses with a nearly full pipe', async () => {
+  const cwd = makeProject({ agent: sh('head -c 65500 /dev/zero | tr "\\0" x') })
+  const { stdout } = await shell('forkhestra agent | (sleep 2; tail -n 1)', cwd)
+  expect(Buffer.from(stdout).toString()).toBe('[forkhestra] Pipeline complete (1/1 steps)\n')
+})
+
+test('a second signal kills at once also while nobody reads the output', async () => {
+  const cwd = makeProject({
+    agent: sh('trap "" INT', 'touch filling', 'yes'),
+    start: sh('echo $$ > pid', 'exec forkhestra agent'),
+  })
+  const { stdout } = await shell(
+    `(start 2>/dev/null; echo $? > code) | (until [ -s code ]; do sleep 0.02; done) &
+     until [ -e filling ]; do sleep 0.05; done; sleep 0.5
+     kill -INT $(cat pid); sleep 0.3; kill -INT $(cat pid); date +%s%N
+     wait; date +%s%N; cat code`,
+    cwd,
+  )
+  const [before, after, code] = Buffer.from(stdout).toString().trim().split('\n').map(Number)
+  expect(code).toBe(130)
+  expect((after! - before!) / 1e9).toBeLessThan(1)
 })
 
 test('Ctrl-C works while nobody reads the output', async () => {

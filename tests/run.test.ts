@@ -197,3 +197,11 @@ test('-v tells the command, the source of the prompt and how long it took', asyn
   expect(stdout).toContain('[forkhestra]   prompt from: command line\n')
   expect(stdout).toMatch(/\[forkhestra\] {3}took \d+\.\d s, printed 0 bytes\n/)
 })
+
+test('a loop in which the agent itself fails says so', async () => {
+  const cwd = makeProject({ agent: sh('exit 4') })
+  const { stderr } = await forkhestra(['agent:2'], { cwd })
+  expect(stderr).toContain(
+    '[forkhestra] In 2 of 2 iterations the agent failed; the last ended with: exit 4\n',
+  )
+})

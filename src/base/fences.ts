@@ -30,9 +30,15 @@ export class Fences {
     return this.#mark !== 0
   }
 
+  /** Whether the block stands in a list, so that any line may be the one that ends it. */
+  get isInList(): boolean {
+    return this.isOpen && this.#inside > 0
+  }
+
   /** Takes the line from `start` to `end`; true where it is a fence. */
   take(bytes: Uint8Array, start: number, end: number): boolean {
     const text = skipBlanks(bytes, start, end)
+    if (isBlank(bytes, text, end)) return false
     const indent = columnsOf(bytes, start, text)
     if (this.isOpen && indent < this.#inside) this.#end()
     const at = this.isOpen ? text : skipListSigns(bytes, text, end)

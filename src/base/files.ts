@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+  type Stats,
+} from 'node:fs'
 import { errorCode, errorText } from './errors.ts'
 
 /** What is at a path; undefined where the path leads nowhere, for whatever reason. */
@@ -27,6 +36,8 @@ export function readTextFile(path: string, limitBytes: number): TextFile {
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'missing' }
+    // A folder that may not be entered hides whether there is such a file.
+    if (code === 'EACCES' && statOf(path) === undefined) return { kind: 'missing' }
     if (code === 'EACCES' || code === 'EPERM') return unusable('may not be read by this user')
     if (code === 'ELOOP') return unusable('is a symbolic link that leads in a circle')
     return unusable(`cannot be opened: ${errorText(error)}`)
@@ -60,6 +71,12 @@ function readUpTo(fd: number, size: number): Uint8Array {
     length += got
   }
   return bytes.subarray(0, length)
+}
+
+/** Writes everything: the system may take less at a time. */
+export function writeAll(fd: number, bytes: Uint8Array): void {
+  let done = 0
+  while (done < bytes.length) done += writeSync(fd, bytes, done)
 }
 
 /** `100 KiB`, `1.5 MiB`: binary units, because the limits that matter are powers of two. */

@@ -3,15 +3,18 @@ import type { EventBody, Stamp } from '../events/event.ts'
 import { NO_EVENTS, next } from '../events/state.ts'
 import { recordRoot } from '../journal/record-folder.ts'
 import { RunRecord } from '../journal/run-record.ts'
-import type { Plan } from '../plan/plan.ts'
+import { DEFAULT_GRACE, type Plan } from '../plan/plan.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
 import { adoptOrphans } from '../run/libc.ts'
 import { runPlan } from '../run/run-plan.ts'
 import { JsonView } from '../views/json.ts'
 import { PlainView } from '../views/plain.ts'
 import { StopSwitch } from './signals.ts'
-import { Terminal } from './terminal.ts'
-import { VERSION } from './version.ts'
+import { Terminal } from '../views/terminal.ts'
+import { VERSION } from '../setup/version.ts'
+
+/** How often the record is brought up to date while nothing but output happens. */
+const FLUSH_MS = 1000
 
 interface Options {
   readonly env: Readonly<Record<string, string>>
@@ -27,16 +30,24 @@ export async function carryOut(
   { env, stamp, verbose, json }: Options,
 ): Promise<number> {
   const stopSwitch = new StopSwitch()
-  stopSwitch.listen()
   const terminal = new Terminal({
     uncut: verbose,
+    onLost: (error) => emit({ type: 'warning', text: `output is lost: ${errorText(error)}` }),
     onClosed: (error) => {
+      const words =
+        errorCode(error) === 'EPIPE' ? 'stdout was closed' : `stdout: ${errorText(error)}`
       // A reader that has gone is no news to the person who closed it.
-      if (errorCode(error) !== 'EPIPE') {
-        terminal.warn(`[forkhestra] Error: stdout cannot be written: ${errorText(error)}`)
-      }
-      stopSwitch.outputClosed()
+      if (errorCode(error) !== 'EPIPE') terminal.warn(`[forkhestra] Error: ${words}`)
+      stopSwitch.outputClosed(words)
     },
+  })
+  stopSwitch.listen((signal) => {
+    const seconds = DEFAULT_GRACE.termMs / 1000
+    const words =
+      signal === 'SIGQUIT'
+        ? 'everything is killed'
+        : `the agent has ${seconds} s to end; a second signal kills it at once`
+    terminal.warn(`[forkhestra] ${signal}: ${words}`)
   })
   const view = json ? new JsonView(terminal, stamp) : new PlainView(terminal, verbose)
   const record = new RunRecord(recordRoot(plan.cwd, process.env), plan.run, stamp)
@@ -46,11 +57,18 @@ export async function carryOut(
     state = next(state, event)
     record.append(event)
     view.show(event)
-    const trouble = record.takeTrouble()
-    if (trouble !== undefined) emit({ type: 'warning', text: trouble })
+    tellTrouble()
   }
-  for (const text of warnings) emit({ type: 'warning', text: `Warning: ${text}` })
+  const tellTrouble = () => {
+    const why = record.takeTrouble()
+    if (why !== undefined) emit({ type: 'record_lost', why })
+  }
+  for (const text of warnings) emit({ type: 'warning', text })
   adoptOrphans()
+  const flushing = setInterval(() => {
+    record.flush()
+    tellTrouble()
+  }, FLUSH_MS)
   await runPlan(plan, {
     emit,
     output: (chunk) => {
@@ -64,9 +82,11 @@ export async function carryOut(
     ownsDescendants: true,
     record: record.folder,
     version: VERSION,
-    verbose,
   })
+  clearInterval(flushing)
   record.close()
-  await terminal.close()
+  const trouble = record.takeTrouble()
+  if (trouble !== undefined) view.show(stamp({ type: 'record_lost', why: trouble }))
+  await terminal.close(stopSwitch)
   return state.ended?.exitCode ?? 1
 }

@@ -1,6 +1,6 @@
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
 import type { Input } from './command.ts'
-import { loadConfiguration, resolveCwd } from './configuration.ts'
+import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
 import { columns } from './help.ts'
 
 /** The verb `list`. */

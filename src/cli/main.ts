@@ -10,6 +10,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await dispatch(args)
   } catch (error) {
     if (error instanceof UserError) {
+      if (wantsJson(args)) console.log(await renderJsonError(error, args[0]))
       console.error(renderError(error))
       return error.exitCode
     }
@@ -39,6 +40,20 @@ async function dispatch(args: readonly string[]): Promise<number> {
     return 0
   }
   return command.run(input)
+}
+
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return args.slice(0, end === -1 ? undefined : end).includes('--json')
+}
+
+/** A script that asked for JSON gets the refusal as JSON, too: a run as its only event. */
+async function renderJsonError(error: UserError, first: string | undefined): Promise<string> {
+  const { exitCode, message, hint, problems } = error
+  if (first === 'list' || first === 'validate') return JSON.stringify({ ok: false, problems })
+  const { makeIdentity } = await import('./identity.ts')
+  const words = { message, ...(hint === undefined ? {} : { hint }) }
+  return JSON.stringify(makeIdentity().stamp({ type: 'run_refused', exitCode, ...words }))
 }
 
 function renderMainHelp(): string {

@@ -17,8 +17,8 @@ export function printCompletions(input: Input): number {
   return 0
 }
 
-/** Prints the names of the chains here, one a line. */
-const CHAIN_NAMES = `forkhestra list --plain 2>/dev/null | awk -F '\\t' '$1 == "chain" { print $2 }'`
+/** Prints the names of the chains, one a line. */
+const CHAIN_NAMES = `list --plain 2>/dev/null | awk -F '\\t' '$1 == "chain" { print $2 }'`
 
 const options = (command: Command) => Object.entries({ ...command.options, ...COMMON_OPTIONS })
 
@@ -26,10 +26,25 @@ function renderBash(): string {
   const words = (command: Command) =>
     [...options(command).map(([name]) => `--${name}`), ...(command.words ?? [])].join(' ')
   const verbs = Object.entries(VERBS)
-  return `_forkhestra() {
-  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} words
+  return `_forkhestra_pick() {
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do
+    [[ $word == "$1"* ]] && COMPREPLY+=("$(printf %q "$word")")
+  done
+}
+_forkhestra() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} words place=() i
+  [ "$current" = = ] && current=
+  [ "$previous" = = ] && previous=\${COMP_WORDS[COMP_CWORD-2]}
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case \${COMP_WORDS[i]} in
+      --) return ;;
+      --cwd|--config) place+=("\${COMP_WORDS[i]}" "\${COMP_WORDS[i+1]}") ;;
+    esac
+  done
   case $previous in
-    --chain) COMPREPLY=($(compgen -W "$(${CHAIN_NAMES})" -- "$current")); return ;;
+    --chain) _forkhestra_pick "$current" < <(forkhestra ${CHAIN_NAMES.replace('list', 'list "${place[@]}"')}); return ;;
     --cwd) COMPREPLY=($(compgen -d -- "$current")); return ;;
     --config|--prompt-file) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
@@ -64,7 +79,7 @@ function renderFish(): string {
         const letter = short === undefined ? '' : ` -s ${short}`
         const names =
           name === 'chain'
-            ? ` -x -a ${quote(`(${CHAIN_NAMES})`)}`
+            ? ` -x -a ${quote(`(forkhestra ${CHAIN_NAMES})`)}`
             : value === undefined
               ? ''
               : ' -r'

@@ -1,12 +1,11 @@
-import { UserError } from '../base/errors.ts'
-import { didYouMean } from '../base/nearest.ts'
 import { parseDsl } from '../parse/dsl.ts'
 import type { ChainConfig } from '../parse/chains-schema.ts'
 import type { Facts } from '../plan/facts.ts'
 import type { Request } from '../plan/make-plan.ts'
 import { isKnownAgent } from '../plan/resolve-agent.ts'
 import { UsageError, type Input } from './command.ts'
-import type { Configuration } from './configuration.ts'
+import { getChain } from '../setup/chains.ts'
+import type { Configuration } from '../setup/configuration.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
@@ -24,17 +23,23 @@ export function makeRequest(
   if (prompt !== undefined && promptFile !== undefined) {
     throw new UsageError('--prompt and --prompt-file exclude each other.', 'Give one of them.')
   }
-  const agents = content.agents ?? {}
+  if (promptFile === '') throw new UsageError('The path for --prompt-file is empty.')
+  if (name === '') throw new UsageError('The name for --chain is empty.')
   const dsl = readDsl(input.positionals, name)
-  const isAgent = (word: string) => isKnownAgent(word, agents, cwd, facts)
+  // In a chain that was typed, a relative path is relative to where it was typed.
+  const known = {
+    agents: content.agents ?? {},
+    base: dsl === undefined ? base : cwd,
+    agentBase: base,
+    chainNames: Object.keys(content.chains),
+  }
+  const isAgent = (word: string) => isKnownAgent(word, known, facts)
   return {
     run,
     cwd,
     name,
     chain: dsl === undefined ? getChain(content.chains, name!) : chainOf(dsl, isAgent),
-    agents,
-    // In a chain that was typed, a relative path is relative to where it was typed.
-    base: dsl === undefined ? base : cwd,
+    ...known,
     variables: readVariables(input.positionals),
     args: input.rest,
     cliPrompt: { prompt, promptFile },
@@ -72,26 +77,13 @@ function chainOf(dsl: string, isAgent: (word: string) => boolean): ChainConfig {
   return { steps }
 }
 
-/** The chain of that name; where there is none, the message lists what there is. */
-export function getChain(chains: Readonly<Record<string, ChainConfig>>, name: string): ChainConfig {
-  const found = Object.hasOwn(chains, name) ? chains[name] : undefined
-  if (found !== undefined) return found
-  const list = Object.entries(chains).map(([known, { description }]) =>
-    description === undefined ? `  ${known}` : `  ${known}: ${description}`,
-  )
-  throw new UserError(
-    `There is no chain '${name}'${didYouMean(name, Object.keys(chains)) || '.'}`,
-    list.length === 0
-      ? 'The configuration defines no chains: write some into forge/orch/chains.json.'
-      : `Available chains:\n${list.join('\n')}`,
-  )
-}
-
 function readVariables(positionals: readonly string[]): Map<string, string> {
-  return new Map(
-    positionals.flatMap((word) => {
-      const match = VARIABLE.exec(word)
-      return match === null ? [] : [[match[1]!, match[2]!] as const]
-    }),
-  )
+  const variables = new Map<string, string>()
+  for (const word of positionals) {
+    const [, name, value] = VARIABLE.exec(word) ?? []
+    if (name === undefined || value === undefined) continue
+    if (variables.has(name)) throw new UsageError(`The variable '${name}' is given twice.`)
+    variables.set(name, value)
+  }
+  return variables
 }

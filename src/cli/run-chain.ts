@@ -1,16 +1,16 @@
 import { UserError } from '../base/errors.ts'
-import { makeRunId, randomLetters } from '../base/ids.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
-import { makeStamp, type Stamp } from '../events/event.ts'
+import type { Stamp } from '../events/event.ts'
 import type { Facts } from '../plan/facts.ts'
 import { makeLaunch } from '../plan/launch.ts'
 import { makePlan } from '../plan/make-plan.ts'
 import { builtInVariables, stepsOf, type Plan } from '../plan/plan.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from '../setup/version.ts'
 import type { Input } from './command.ts'
-import { loadConfiguration, resolveCwd } from './configuration.ts'
-import { lookAround } from './facts.ts'
-import { ownFolder } from './own-folder.ts'
+import { makeIdentity } from './identity.ts'
+import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
+import { lookAround } from '../setup/facts.ts'
+import { ownFolder } from '../setup/own-folder.ts'
 import { makeRequest } from './request.ts'
 
 /** The verb `run`: from what was typed to the exit code. */
@@ -19,30 +19,29 @@ export async function runChain(input: Input): Promise<number> {
     console.log(VERSION)
     return 0
   }
-  const run = makeRunId(new Date())
-  const stamp = makeStamp(run, `w-${randomLetters(6)}`)
-  try {
-    const cwd = resolveCwd(input.text('cwd'))
-    const env = makeAgentEnvironment(process.env, ownFolder(), cwd)
-    const facts = lookAround(env['PATH'])
-    const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
-    const { plan, warnings } = makePlan(makeRequest(input, run, cwd, configuration, facts), facts)
-    if (input.flag('dry-run')) return await showPlan(plan, warnings, facts, input, stamp)
-    const { carryOut } = await import('./carry-out.ts')
-    return await carryOut(plan, warnings, {
-      env,
-      stamp,
-      verbose: input.flag('verbose'),
-      json: input.flag('json'),
-    })
-  } catch (error) {
-    if (error instanceof UserError && input.flag('json')) {
-      const { exitCode, message, hint } = error
-      const reason = { exitCode, message, ...(hint === undefined ? {} : { hint }) }
-      console.log(JSON.stringify(stamp({ type: 'run_refused', ...reason })))
-    }
-    throw error
-  }
+  const { run, stamp } = makeIdentity()
+  const cwd = resolveCwd(input.text('cwd'))
+  const env = makeAgentEnvironment(process.env, ownFolder())
+  checkDepth(env['FORKHESTRA_RUN_PATH'])
+  const facts = lookAround(env['PATH'])
+  const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
+  const { plan, warnings } = makePlan(makeRequest(input, run, cwd, configuration, facts), facts)
+  if (input.flag('dry-run')) return showPlan(plan, warnings, facts, input, stamp)
+  const { carryOut } = await import('./carry-out.ts')
+  const [verbose, json] = [input.flag('verbose'), input.flag('json')]
+  return carryOut(plan, warnings, { env, stamp, verbose, json })
+}
+
+/** So deep only a chain that calls itself gets. */
+const DEEPEST = 16
+
+function checkDepth(path: string | undefined): void {
+  const depth = path === undefined ? 0 : path.split(':').length
+  if (depth < DEEPEST) return
+  throw new UserError(
+    `This run would be inside of ${depth} other runs.`,
+    'Look for an agent that starts the chain which starts it.',
+  )
 }
 
 async function showPlan(
@@ -54,15 +53,14 @@ async function showPlan(
 ): Promise<number> {
   const steps = stepsOf(plan.root).map((step) => {
     const values = builtInVariables(plan.run, step, 1)
-    const { launch, prompt } = makeLaunch(step, values, facts.readPrompt, { asWritten: true })
-    const { number, agent, loop } = step
-    const args = launch.argv.slice(launch.argv.length - step.args.length - (prompt ? 1 : 0))
+    const asWritten = { asWritten: true }
+    const { launch, args, prompt } = makeLaunch(step, values, facts.readPrompt, asWritten)
     return {
-      number,
-      agent: agent.name,
-      kind: agent.engine,
-      ...(loop === undefined ? {} : { loop }),
-      args: prompt === undefined ? args : args.slice(0, -1),
+      step: step.number,
+      agent: step.agent.name,
+      kind: step.agent.engine,
+      ...(step.loop === undefined ? {} : { maxIterations: step.loop }),
+      args: [...args],
       ...(prompt === undefined ? {} : { prompt }),
       argv: [...launch.argv],
     }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { StopSignal } from '../run/ports.ts'
+import { stopReason, type StopSignal } from '../run/ports.ts'
 
 /** Turns signals into the two words that a run understands: stop, and at once. */
 export class StopSwitch {
@@ -14,21 +14,27 @@ export class StopSwitch {
   }
 
   /** The first call stops the run; any further one says that nothing is to be waited for. */
-  press(signal: StopSignal): void {
-    if (this.#stop.signal.aborted) this.#force.abort()
-    else this.#stop.abort(signal)
+  press(signal: StopSignal, words?: string): void {
+    if (this.#stop.signal.aborted || signal === 'SIGQUIT') this.#force.abort()
+    if (!this.#stop.signal.aborted) this.#stop.abort(stopReason(signal, words))
   }
 
   /** Stops the run like SIGTERM, however often it is called: nobody reads what it says. */
-  outputClosed(): void {
-    if (!this.#stop.signal.aborted) this.press('SIGTERM')
+  outputClosed(words: string): void {
+    if (!this.#stop.signal.aborted) this.press('SIGTERM', words)
   }
 
-  listen(): void {
-    const signals: StopSignal[] = ['SIGINT', 'SIGTERM']
-    // Under nohup the user asked for it; the other two are ignored in a shell's background jobs.
+  /** `onFirst` is told of the first signal. */
+  listen(onFirst: (signal: StopSignal) => void): void {
+    const signals: StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGQUIT']
+    // Under nohup the user asked for it; the others are ignored in a shell's background jobs.
     if (!isIgnored(SIGHUP)) signals.push('SIGHUP')
-    for (const signal of signals) process.on(signal, () => this.press(signal))
+    for (const signal of signals) {
+      process.on(signal, () => {
+        if (!this.#stop.signal.aborted) onFirst(signal)
+        this.press(signal)
+      })
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { UserError, type Problem } from '../base/errors.ts'
+import type { Problem } from '../base/errors.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { parseTemplate, variablesOf } from '../parse/template.ts'
@@ -6,26 +6,19 @@ import type { Facts } from '../plan/facts.ts'
 import { collect, PlanError } from '../plan/problems.ts'
 import { missingAgentFiles, resolveAgent } from '../plan/resolve-agent.ts'
 import type { Input } from './command.ts'
-import { loadConfiguration, resolveCwd, type Configuration } from './configuration.ts'
-import { lookAround } from './facts.ts'
-import { ownFolder } from './own-folder.ts'
+import { loadConfiguration, resolveCwd, type Configuration } from '../setup/configuration.ts'
+import { lookAround } from '../setup/facts.ts'
+import { ownFolder } from '../setup/own-folder.ts'
 
 /** The verb `validate`: everything that can be known of a configuration without running it. */
 export async function validateConfiguration(input: Input): Promise<number> {
   const cwd = resolveCwd(input.text('cwd'))
-  try {
-    const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
-    const facts = lookAround(makeAgentEnvironment(process.env, ownFolder(), cwd)['PATH'])
-    const problems = findProblems(configuration, facts)
-    if (problems.length > 0) throw new PlanError(problems)
-    report(input, configuration)
-    return 0
-  } catch (error) {
-    if (error instanceof UserError && input.flag('json')) {
-      console.log(JSON.stringify({ ok: false, problems: error.problems }))
-    }
-    throw error
-  }
+  const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
+  const facts = lookAround(makeAgentEnvironment(process.env, ownFolder())['PATH'])
+  const problems = findProblems(configuration, facts)
+  if (problems.length > 0) throw new PlanError(problems)
+  report(input, configuration)
+  return 0
 }
 
 function report(input: Input, { file, content }: Configuration): void {
@@ -43,7 +36,9 @@ function findProblems({ content, base }: Configuration, facts: Facts): Problem[]
     problems.push(...missingAgentFiles(name, agent, base, facts))
   }
   for (const agent of usedAgents(content)) {
-    collect(problems, () => resolveAgent(agent, content.agents ?? {}, base, facts))
+    collect(problems, () =>
+      resolveAgent(agent, { agents: content.agents ?? {}, base, agentBase: base }, facts),
+    )
   }
   for (const file of promptFiles(content)) {
     // What a variable will make of the path cannot be known here.

@@ -7,6 +7,7 @@ import { MarkerScanner, StderrScanner } from './marker.ts'
 
 const AGENT: BinaryAgent = { engine: 'binary', name: 'worker', program: '/bin/worker' }
 const LIMIT = 100 * 1024
+const ARGUMENT_LIMIT = 128 * 1024
 
 const argv = (turn: Partial<Turn>, agent = AGENT) =>
   binaryEngine.prepare(agent, { args: [], prompt: undefined, loop: false, ...turn }).argv
@@ -45,4 +46,18 @@ test('the size of a prompt is counted in bytes and told with the limit', () => {
   expect(() => argv({ prompt: '日'.repeat(50 * 1024) })).toThrow(
     "The prompt for 'worker' is 153600 bytes long; a program takes at most 102400 (100 KiB).",
   )
+})
+
+test('an argument that the system would not take is refused before it is tried', () => {
+  const longest = 'x'.repeat(ARGUMENT_LIMIT - 1)
+  expect(argv({ args: ['-x', longest] })).toEqual(['/bin/worker', '-x', longest])
+  expect(() => argv({ args: ['-x', `${longest}x`] })).toThrow(UserError)
+  expect(() => argv({ args: ['é'.repeat(ARGUMENT_LIMIT)] })).toThrow(
+    "An argument for 'worker' is 262144 bytes long; the system takes less than 131072.",
+  )
+})
+
+test('the longest argument that passes the check is one that the system takes', () => {
+  const { stdout, exitCode } = Bun.spawnSync(['printf', '%s', 'x'.repeat(ARGUMENT_LIMIT - 1)])
+  expect([stdout.length, exitCode]).toEqual([ARGUMENT_LIMIT - 1, 0])
 })

@@ -3,13 +3,16 @@ import { formatBytes } from '../base/files.ts'
 import type { BinaryAgent, Engine } from './engine.ts'
 import { MarkerScanner, StderrScanner } from './marker.ts'
 
-/** The longest prompt that is handed over as an argument; Linux refuses one of 128 KiB. */
+/** The longest prompt that is handed over as an argument. */
 const PROMPT_LIMIT_BYTES = 100 * 1024
+/** Linux refuses a longer one. */
+const ARGUMENT_LIMIT_BYTES = 128 * 1024
 
 /** Any program: arguments, then the prompt as the last one; it speaks plain text. */
 export const binaryEngine: Engine<BinaryAgent> = {
   prepare(agent, turn) {
-    checkSize(agent, turn.prompt ?? '')
+    checkPrompt(agent, turn.prompt ?? '')
+    turn.args.forEach((arg) => checkArgument(agent, arg))
     const command = agent.interpreter === undefined ? [] : [agent.interpreter]
     const prompt = turn.prompt === undefined ? [] : [turn.prompt]
     return {
@@ -24,11 +27,20 @@ export const binaryEngine: Engine<BinaryAgent> = {
   },
 }
 
-function checkSize(agent: BinaryAgent, prompt: string): void {
+function checkPrompt(agent: BinaryAgent, prompt: string): void {
   const bytes = Buffer.byteLength(prompt)
   if (bytes <= PROMPT_LIMIT_BYTES) return
   throw new UserError(
     `The prompt for '${agent.name}' is ${bytes} bytes long; a program takes at most ${PROMPT_LIMIT_BYTES} (${formatBytes(PROMPT_LIMIT_BYTES)}).`,
     'Write it to a file and let the prompt name that file.',
+  )
+}
+
+function checkArgument(agent: BinaryAgent, arg: string): void {
+  const bytes = Buffer.byteLength(arg)
+  if (bytes < ARGUMENT_LIMIT_BYTES) return
+  throw new UserError(
+    `An argument for '${agent.name}' is ${bytes} bytes long; the system takes less than ${ARGUMENT_LIMIT_BYTES}.`,
+    'Write it to a file and let the argument name that file.',
   )
 }

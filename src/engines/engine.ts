@@ -8,6 +8,8 @@ export type Fact =
 export interface Decoder {
   push(bytes: Uint8Array): readonly Fact[]
   end(): readonly Fact[]
+  /** Whether what came last is the marker, and only the end of its line has not come. */
+  readonly isDoneIfSilent?: boolean
 }
 
 /** An agent after its name was resolved: everything an engine needs to call it, as plain data. */

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import { makeAgentEnvironment } from './environment.ts'
 
-const make = (outer: Record<string, string | undefined>) =>
-  makeAgentEnvironment(outer, '/own', '/project')
+const make = (outer: Record<string, string | undefined>) => makeAgentEnvironment(outer, '/own')
 
 test('the environment of the user is handed on', () => {
   expect(make({ HOME: '/home/me', LANG: 'de_DE.UTF-8', EMPTY: '', PATH: '/usr/bin' })).toEqual({
@@ -10,7 +9,6 @@ test('the environment of the user is handed on', () => {
     LANG: 'de_DE.UTF-8',
     EMPTY: '',
     PATH: '/usr/bin:/own',
-    PWD: '/project',
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
   })
 })
@@ -42,14 +40,13 @@ test.each([
   expect(make({ [name]: 'kept' })[name]).toBe('kept')
 })
 
-test('our own folder is the last of PATH, or all of it', () => {
-  expect(make({ PATH: '/a:/b' })['PATH']).toBe('/a:/b:/own')
-  expect(make({ PATH: '' })['PATH']).toBe('/own')
-  expect(make({})['PATH']).toBe('/own')
-})
-
-test('the working directory of the agents replaces the one of the caller', () => {
-  expect(make({ PWD: '/elsewhere' })['PWD']).toBe('/project')
+test.each([
+  [{ PATH: '/a:/b' }, '/a:/b'],
+  [{ PATH: '' }, '/usr/local/bin:/usr/bin:/bin'],
+  [{}, '/usr/local/bin:/usr/bin:/bin'],
+])('with %j agents look through %s, and our own folder comes last', (outer, path) => {
+  expect(make(outer)['PATH']).toBe(`${path}:/own`)
+  expect(makeAgentEnvironment(outer, undefined)['PATH']).toBe(path)
 })
 
 test('a wish about background tasks is respected', () => {

@@ -20,18 +20,20 @@ const NESTING = [
 // A program compiled with Bun obeys these: an agent of that kind would become another program.
 const BUN = ['BUN_OPTIONS', 'BUN_BE_BUN']
 
+/** What shells look through where nothing is set. */
+const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
+
 /** The environment that every agent starts from: the user's, without what misleads an agent. */
 export function makeAgentEnvironment(
   outer: Readonly<Record<string, string | undefined>>,
-  ownFolder: string,
-  cwd: string,
+  ownFolder: string | undefined,
 ): Record<string, string> {
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(outer)) {
     if (value !== undefined && !NESTING.includes(name) && !BUN.includes(name)) env[name] = value
   }
-  env['PATH'] = env['PATH'] ? `${env['PATH']}:${ownFolder}` : ownFolder
-  env['PWD'] = cwd
+  const path = [env['PATH'] || DEFAULT_PATH, ownFolder].filter((part) => part !== undefined)
+  env['PATH'] = path.join(':')
   // Otherwise `claude --print` stays alive behind a command that it moved to the background.
   env['CLAUDE_CODE_DISABLE_BACKGROUND_TASKS'] ??= '1'
   return env

@@ -123,6 +123,7 @@ describe('a code fence', () => {
     ['that begins in a numbered item', '10. ~~~ text\n    M\n    ~~~\n'],
     ['in a list that ends before it does', '-   ```\n    M\n\ntext\n```\ncode\n```\n'],
     ['behind a list whose own fence was never closed', '1. x\n    ```\n    a\ntext\n```\nM\n```\n'],
+    ['in a list behind a blank line', '- x\n  ```\n\n  M\n  ```\n'],
     ['closed late', `\`\`\`\nM\n${'text\n'.repeat(5000)}\`\`\`\n`],
   ])('%s hides the marker', (_, text) => {
     expect(verdict(text.replace('M', MARKER))).toBe('code_fence')
@@ -139,6 +140,7 @@ describe('a code fence', () => {
     ['begins behind it', 'M\n```\ncode\n```\n'],
     ['is a span on one line', '```code```\nM\n```code```\n'],
     ['has two backticks only', '``\nM\n``\n'],
+    ['was left by a line of prose', '- x\n    ```\n    y\nDone with the list.\n    M\n    ```\n'],
     ['was left with its list item', '- ```\nM\n- ```\n'],
     ['was left with its list', '1. x\n    ```\nM\n    ```\n'],
   ])('does not hide it where it %s', (_, text) => {
@@ -166,6 +168,49 @@ test('of several refusals the one that tells most is said, once', () => {
   expect(verdict(`${prose}"${MARKER}"\n${prose}orchestra_complete\n`)).toBe('quotes')
 })
 
+describe('where only the end of its line has not come', () => {
+  const isDone = (text: string) =>
+    CHUNK_SIZES.map((size) => {
+      const scanner = new MarkerScanner()
+      for (const chunk of chunksOf(text, size)) scanner.push(chunk)
+      return scanner.isDoneIfSilent
+    })
+
+  test.each([
+    [MARKER],
+    ['FORKHESTRA_COMPLETE'],
+    [`before\n  **${MARKER}** `],
+    [`\u001b[32m${MARKER}\u001b[0m`],
+    [`${MARKER}\r`],
+    [`\`\`\`\ncode\n\`\`\`\n${MARKER}`],
+  ])('%j is the marker if nothing follows', (text) => {
+    expect(new Set(isDone(text))).toEqual(new Set([true]))
+  })
+
+  test.each([
+    [''],
+    ['text'],
+    [MARKER.slice(0, -1)],
+    [`${MARKER} is what I say later`],
+    [`"${MARKER}"`],
+    [`\`\`\`\n${MARKER}`],
+    [`${MARKER}${' '.repeat(300)}`],
+    [`${MARKER}\n`],
+    [`${MARKER}\n${MARKER}`],
+  ])('%j is not', (text) => {
+    expect(new Set(isDone(text))).toEqual(new Set([false]))
+  })
+
+  test('it is a guess that the next words may correct', () => {
+    const scanner = new MarkerScanner()
+    scanner.push(Buffer.from(MARKER))
+    expect(scanner.isDoneIfSilent).toBe(true)
+    expect(scanner.push(Buffer.from(' is near\n'))).toEqual([])
+    expect(scanner.isDoneIfSilent).toBe(false)
+    expect(scanner.end()).toEqual([{ type: 'marker_refused', why: 'longer_line' }])
+  })
+})
+
 describe('on stderr', () => {
   const onStderr = (text: string) =>
     CHUNK_SIZES.map((size) => read(new StderrScanner(), chunksOf(text, size)).join(' '))
@@ -180,7 +225,7 @@ describe('on stderr', () => {
 })
 
 const WORDS = [MARKER, 'FORKHESTRA_COMPLETE', 'orchestra_complete', 'ORCH', 'ESTRA_COMPLETE']
-const SIGNS = ['**', '`', '```', '````', '~~~', '"', ' ', '    ', '\t', '\n', '\r\n']
+const SIGNS = ['- ', '**', '`', '```', '````', '~~~', '"', ' ', '    ', '\t', '\n', '\r\n']
 const LETTERS = ['é', '日本', 'x', 'x\u001b[0m', '\u001b[1m**', 'x'.repeat(4090), ' '.repeat(4096)]
 
 test('however random text is cut, the verdict is the same', () => {

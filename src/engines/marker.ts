@@ -15,6 +15,8 @@ const QUOTES = /^["'“”„‘’«»]+|["'“”„‘’«»]+$/g
 
 /** A line of the marker is short; of a longer one only the beginning is kept. */
 const LINE_LIMIT = 4096
+/** Longer than any marker with its colours. */
+const SHORT_LINE = 256
 const NEWLINE = 10
 const ESCAPE = 27
 
@@ -54,30 +56,38 @@ export class MarkerScanner implements Decoder {
     return facts
   }
 
-  /** Judges, among complete lines, those that hold a needle. */
+  get isDoneIfSilent(): boolean {
+    const { head, length } = this.#line
+    if (this.#isFound || this.#fences.isOpen || length === 0 || length > SHORT_LINE) return false
+    return MARKER.test(unwrap(withoutColours(head).toString('utf8').trim()))
+  }
+
+  /** Judges, among complete lines, those that may matter. */
   #scan(lines: Buffer): void {
     const mentions = new Search(lines, MENTIONS)
     const fences = new Search(lines, FENCES)
     const isColoured = lines.includes(ESCAPE)
-    for (let from = 0; !this.#isFound;) {
+    for (let from = 0; from < lines.length && !this.#isFound;) {
       const mention = mentions.next(from)
-      const hit = Math.min(mention, fences.next(from))
+      const hit = this.#fences.isInList ? from : Math.min(mention, fences.next(from))
       if (hit === Infinity) return
-      const start = lines[hit - 1] === NEWLINE ? hit : lines.lastIndexOf(NEWLINE, hit) + 1
+      const isAtStart = hit === 0 || lines[hit - 1] === NEWLINE
+      const start = isAtStart ? hit : lines.lastIndexOf(NEWLINE, hit) + 1
       const end = endOfLine(lines, hit)
       const stop = Math.min(end, start + LINE_LIMIT)
       if (mention < end) this.#judge(lines.subarray(start, stop), end - start)
       else if (isColoured) this.#takeFence(lines.subarray(start, stop))
       else this.#fences.take(lines, start, stop)
-      from = end
+      from = end + 1
     }
   }
 
   #judgePartial(): void {
     const { head, length, hasNeedle } = this.#line
     this.#line.clear()
+    const mayBeFence = this.#fences.isInList || FENCES.some((fence) => head.includes(fence))
     if (hasNeedle) this.#judge(head, length)
-    else if (FENCES.some((fence) => head.includes(fence))) this.#takeFence(head)
+    else if (mayBeFence) this.#takeFence(head)
   }
 
   #takeFence(head: Buffer): boolean {
@@ -88,8 +98,7 @@ export class MarkerScanner implements Decoder {
   /** Judges a line that mentions the marker, by its beginning and its length. */
   #judge(head: Buffer, length: number): void {
     if (this.#takeFence(head)) return
-    const text = withoutColours(head).toString('utf8')
-    const words = unwrap(text.trim())
+    const words = unwrap(withoutColours(head).toString('utf8').trim())
     if (length > LINE_LIMIT) this.#refuse('longer_line')
     else if (!MARKER.test(words)) this.#refuse(whyNot(words))
     else if (this.#fences.isOpen) this.#isPending = true

@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { makeStamp, type EventBody } from './event.ts'
 import { eventSchema } from './schema.ts'
 
-const PLACE = { scope: ['s1', 'i1'], step: 1, iteration: 1 }
+const STEP = { scope: ['s1'], step: 1 }
+const PLACE = { scope: ['s1', 'i1'], step: 1, iteration: 1, attempt: 1 }
 
 const BODIES: EventBody[] = [
   {
@@ -20,7 +21,8 @@ const BODIES: EventBody[] = [
     plan: { run: 'r1' },
   },
   { type: 'step_started', scope: ['s1'], step: 1, agent: 'a', maxIterations: 3 },
-  { type: 'iteration_started', ...PLACE, pid: 8, argv: ['/bin/a'], promptFrom: 'step' },
+  { type: 'iteration_started', ...PLACE, pid: 8, argv: ['/bin/a'], prompt: { level: 'step' } },
+  { type: 'iteration_started', ...PLACE, prompt: { level: 'chain', file: 'p.md' } },
   { type: 'output', ...PLACE, stream: 'out', text: 'hello' },
   { type: 'output', ...PLACE, stream: 'err', log: 'x.log', offset: 0, bytes: 5 },
   { type: 'marker_refused', ...PLACE, why: 'code_fence' },
@@ -32,11 +34,32 @@ const BODIES: EventBody[] = [
     ms: 5,
     outputBytes: 5,
   },
-  { type: 'step_ended', scope: ['s1'], step: 1, agent: 'a', reason: 'marker', iterations: 1 },
+  { type: 'step_ended', ...STEP, agent: 'a', reason: 'marker', iterations: 2, failures: 1 },
   { type: 'warning', text: 'careful' },
-  { type: 'dry_run', steps: [] },
+  { type: 'record_lost', why: 'the disk is full' },
+  {
+    type: 'dry_run',
+    steps: [
+      {
+        step: 1,
+        agent: 'a',
+        kind: 'binary',
+        maxIterations: 3,
+        args: ['x'],
+        prompt: { text: 'Do it', source: { level: 'agent default', file: 'p.md' } },
+        argv: ['/bin/a', 'x', 'Do it'],
+      },
+    ],
+  },
   { type: 'run_refused', exitCode: 2, message: 'no', hint: 'do this' },
   { type: 'run_ended', ok: true, exitCode: 0, leftovers: [{ pid: 9, command: 'sleep' }] },
+  {
+    type: 'run_ended',
+    ok: false,
+    exitCode: 130,
+    stopped: { signal: 'SIGINT', words: 'interrupted by SIGINT' },
+    leftovers: [],
+  },
 ]
 
 test.each(BODIES.map((body) => [body.type, body] as const))(
@@ -51,7 +74,7 @@ test.each(BODIES.map((body) => [body.type, body] as const))(
 test('events are numbered without gaps, live output is not', () => {
   const stamp = makeStamp('r1', 'w-1')
   const numbers = BODIES.map((body) => stamp(body).seq)
-  expect(numbers).toEqual([1, 2, 3, undefined, undefined, 4, 5, 6, 7, 8, 9, 10, 11])
+  expect(numbers).toEqual([1, 2, 3, 4, undefined, undefined, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14])
 })
 
 test('an event begins with what it is and when it was', () => {
@@ -63,11 +86,17 @@ test('an event begins with what it is and when it was', () => {
   expect(at).toBeLessThanOrEqual(Date.now())
 })
 
+const ENDED = { scope: [], agent: 'a', iterations: 1, failures: 0 }
+
 test.each([
   [{ type: 'unknown' }],
   [{ type: 'warning' }],
-  [{ type: 'step_ended', scope: [], step: 0, agent: 'a', reason: 'marker', iterations: 1 }],
-  [{ type: 'step_ended', scope: [], step: 1, agent: 'a', reason: 'whatever', iterations: 1 }],
+  [{ type: 'step_ended', ...ENDED, step: 0, reason: 'marker' }],
+  [{ type: 'step_ended', ...ENDED, step: 1, reason: 'whatever' }],
+  [{ type: 'step_ended', ...ENDED, step: 1, reason: 'marker', failures: undefined }],
+  [{ type: 'iteration_started', ...PLACE, attempt: 0 }],
+  [{ type: 'iteration_started', ...PLACE, prompt: { level: 'somewhere' } }],
+  [{ type: 'run_ended', ok: false, exitCode: 1, stopped: { signal: 'SIGKILL' }, leftovers: [] }],
   [{ type: 'iteration_ended', ...PLACE, outcome: { kind: 'exited' }, ms: 1, outputBytes: 0 }],
 ])('%j is not of the vocabulary', (body) => {
   const stamp = { at: new Date(0).toISOString(), run: 'r1', worker: 'w-1' }

@@ -6,6 +6,9 @@ type WithoutStamp<Event> = Event extends unknown ? Omit<Event, Stamped> : never
 /** What happened, before it is written down: who, when and which number are added by `makeStamp`. */
 export type EventBody = WithoutStamp<RunEvent>
 
+/** The events of one type. */
+export type EventOf<Type extends RunEvent['type']> = RunEvent & { type: Type }
+
 export type Stamp = (body: EventBody) => RunEvent
 
 /** Gives events their time, run, number and writer. Live output is not numbered. */
@@ -24,6 +27,7 @@ export interface OutputChunk {
   readonly scope: readonly string[]
   readonly step: number
   readonly iteration: number
+  readonly attempt: number
   readonly stream: 'out' | 'err'
   readonly bytes: Uint8Array
 }

@@ -43,7 +43,13 @@ const inStep = {
 const inIteration = {
   ...inStep,
   iteration: z.int().min(1).describe('Number of the iteration, from 1.'),
+  attempt: z.int().min(1).describe('1, and more where the same iteration is repeated.'),
 }
+
+const promptSource = z.object({
+  level: z.enum(['command line', 'step', 'chain', 'agent default']),
+  file: z.string().optional().describe('Absent where it is an inline text.'),
+})
 
 const leftover = z.object({
   pid: z.int(),
@@ -82,8 +88,8 @@ export const eventSchema = z.discriminatedUnion('type', [
     type: z.literal('iteration_started'),
     ...inIteration,
     pid: z.int().optional().describe('Absent where the agent could not be started.'),
-    argv: z.array(z.string()).optional().describe('Only where it was asked for with --verbose.'),
-    promptFrom: z.string().optional().describe('Where the prompt came from; absent: no prompt.'),
+    argv: z.array(z.string()).optional().describe('The exact command.'),
+    prompt: promptSource.optional().describe('Where the prompt came from; absent: no prompt.'),
   }),
   z.object({
     type: z.literal('output'),
@@ -108,14 +114,24 @@ export const eventSchema = z.discriminatedUnion('type', [
     agent: z.string(),
     reason,
     iterations: z.int().min(0),
+    failures: z.int().min(0).describe('How many of them ended with an error of the agent.'),
     detail: z.string().optional().describe('The same in words for people.'),
   }),
   z.object({ type: z.literal('warning'), ...inRun, text: z.string() }),
+  z.object({
+    type: z.literal('record_lost'),
+    ...inRun,
+    why: z.string().describe('Why the run goes on without a record.'),
+  }),
   z.object({
     type: z.literal('run_ended'),
     ...inRun,
     ok: z.boolean(),
     exitCode: z.int(),
+    stopped: z
+      .object({ signal: z.enum(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']), words: z.string() })
+      .optional()
+      .describe('What stopped the run before its end.'),
     leftovers: z.array(leftover).describe('Processes that the agents left running, now ended.'),
   }),
   z.object({
@@ -124,12 +140,12 @@ export const eventSchema = z.discriminatedUnion('type', [
     steps: z
       .array(
         z.object({
-          number: z.int().min(1),
+          step: z.int().min(1),
           agent: z.string(),
           kind: z.string().describe('How the agent is called: binary.'),
-          loop: z.int().optional(),
+          maxIterations: z.int().optional().describe('Absent where the agent runs once.'),
           args: z.array(z.string()),
-          prompt: z.object({ text: z.string(), from: z.string() }).optional(),
+          prompt: z.object({ text: z.string(), source: promptSource }).optional(),
           argv: z.array(z.string()),
         }),
       )

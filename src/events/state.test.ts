@@ -17,7 +17,7 @@ const STARTED: EventBody = {
   plan: {},
 }
 
-const at = (step: number, iteration: number) => ({ scope: [], step, iteration })
+const at = (step: number, iteration: number) => ({ scope: [], step, iteration, attempt: 1 })
 const outcome = { kind: 'exited', code: 1 } as const
 
 const fold = (events: readonly EventBody[]) => events.reduce(next, NO_EVENTS)
@@ -43,6 +43,7 @@ test('a run without a record has none', () => {
 
 test('the state follows a run from its start to its end', () => {
   const ended = { ok: false, exitCode: 1, leftovers: [{ pid: 5, command: 'sleep' }] }
+  const step = { type: 'step_ended' as const, scope: [] }
   const events: EventBody[] = [
     STARTED,
     { type: 'step_started', scope: [], step: 1, agent: 'a', maxIterations: 3 },
@@ -50,16 +51,16 @@ test('the state follows a run from its start to its end', () => {
     { type: 'iteration_ended', ...at(1, 1), outcome, ms: 1, outputBytes: 0 },
     { type: 'iteration_started', ...at(1, 2), pid: 3 },
     { type: 'iteration_ended', ...at(1, 2), outcome: { kind: 'marker' }, ms: 1, outputBytes: 0 },
-    { type: 'step_ended', scope: [], step: 1, agent: 'a', reason: 'marker', iterations: 2 },
+    { ...step, step: 1, agent: 'a', reason: 'marker', iterations: 2, failures: 1 },
     { type: 'iteration_started', ...at(2, 1), pid: 4 },
     { type: 'iteration_ended', ...at(2, 1), outcome, ms: 1, outputBytes: 0 },
     {
-      type: 'step_ended',
-      scope: [],
+      ...step,
       step: 2,
       agent: 'b',
       reason: 'agent_failed',
       iterations: 1,
+      failures: 1,
       detail: 'exit 1',
     },
     { type: 'run_ended', ...ended },
@@ -74,6 +75,7 @@ test('the state follows a run from its start to its end', () => {
         iterations: 2,
         lastOutcome: { kind: 'marker' },
         reason: 'marker',
+        failures: 1,
       },
       {
         number: 2,
@@ -82,10 +84,29 @@ test('the state follows a run from its start to its end', () => {
         lastOutcome: outcome,
         reason: 'agent_failed',
         detail: 'exit 1',
+        failures: 1,
       },
     ],
-    ended,
+    ended: { ...ended, stopped: undefined },
   })
+})
+
+test('an iteration is running from its start to its end', () => {
+  const begun = fold([STARTED, { type: 'iteration_started', ...at(1, 2), attempt: 3, pid: 7 }])
+  expect(begun.steps[0]).toMatchObject({ running: { iteration: 2, attempt: 3, pid: 7 } })
+  expect(begun.steps[1]!.running).toBeUndefined()
+  const over: EventBody = { type: 'iteration_ended', ...at(1, 2), outcome, ms: 1, outputBytes: 0 }
+  expect(next(begun, over).steps[0]!.running).toBeUndefined()
+})
+
+test('a run that was stopped knows by what, in words', () => {
+  const stopped = { signal: 'SIGINT', words: 'interrupted by SIGINT' } as const
+  const ended: EventBody = { type: 'run_ended', ok: false, exitCode: 130, stopped, leftovers: [] }
+  expect(fold([STARTED, ended]).ended?.stopped).toBe('interrupted by SIGINT')
+})
+
+test('a record that was lost is not there any more', () => {
+  expect(fold([STARTED, { type: 'record_lost', why: 'x' }])).not.toContainKey('record')
 })
 
 test.each<[string, EventBody]>([

@@ -9,10 +9,16 @@ export interface StepState {
   /** Absent where the agent runs once. */
   readonly maxIterations?: number | undefined
   readonly iterations: number
+  /** The iteration that has begun and not ended. */
+  readonly running?:
+    | { readonly iteration: number; readonly attempt: number; readonly pid?: number | undefined }
+    | undefined
   readonly lastOutcome?: Outcome
   /** Absent until it ended. */
   readonly reason?: Reason
   readonly detail?: string
+  /** How many iterations ended with an error of the agent. */
+  readonly failures?: number
 }
 
 /** What is known of a run from the events so far; its size depends on the chain, not on the run. */
@@ -23,6 +29,8 @@ export interface RunState {
   readonly ended?: {
     readonly ok: boolean
     readonly exitCode: number
+    /** What stopped it before its end, in words. */
+    readonly stopped: string | undefined
     readonly leftovers: readonly Leftover[]
   }
 }
@@ -40,17 +48,25 @@ export function next(state: RunState, event: EventBody): RunState {
       }))
       return { ...state, steps, ...(event.record === undefined ? {} : { record: event.record }) }
     }
-    case 'iteration_started':
-      return change(state, event.step, { iterations: event.iteration })
+    case 'iteration_started': {
+      const { iteration, attempt, pid } = event
+      const running = { iteration, attempt, pid }
+      return change(state, event.step, { iterations: iteration, running })
+    }
     case 'iteration_ended':
-      return change(state, event.step, { lastOutcome: event.outcome })
+      return change(state, event.step, { lastOutcome: event.outcome, running: undefined })
     case 'step_ended': {
-      const { reason, detail } = event
-      return change(state, event.step, { reason, ...(detail === undefined ? {} : { detail }) })
+      const { reason, detail, failures } = event
+      const words = detail === undefined ? {} : { detail }
+      return change(state, event.step, { reason, failures, ...words })
     }
     case 'run_ended': {
-      const { ok, exitCode, leftovers } = event
-      return { ...state, ended: { ok, exitCode, leftovers } }
+      const { ok, exitCode, stopped, leftovers } = event
+      return { ...state, ended: { ok, exitCode, stopped: stopped?.words, leftovers } }
+    }
+    case 'record_lost': {
+      const { record: _, ...rest } = state
+      return rest
     }
     case 'step_started':
     case 'dry_run':

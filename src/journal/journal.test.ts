@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject } from '../../tests/support/project.ts'
 import { makeStamp, type OutputChunk } from '../events/event.ts'
@@ -13,18 +13,20 @@ const chunk = (text: string, more: Partial<OutputChunk> = {}): OutputChunk => ({
   scope: ['s1', 'i1'],
   step: 1,
   iteration: 1,
+  attempt: 1,
   stream: 'out',
   bytes: Buffer.from(text),
   ...more,
 })
 
 const warning = (text: string) => stamp({ type: 'warning', text })
-const ended = (iteration: number) =>
+const ended = (iteration: number, attempt = 1) =>
   stamp({
     type: 'iteration_ended',
-    scope: [],
+    scope: ['s1', `i${iteration}`],
     step: 1,
     iteration,
+    attempt,
     outcome: { kind: 'marker' },
     ms: 1,
     outputBytes: 1,
@@ -34,6 +36,15 @@ function readEvents(folder: string): RunEvent[] {
   const lines = readFileSync(join(folder, 'events.ndjson'), 'utf8').split('\n')
   expect(lines.pop()).toBe('')
   return lines.map((line) => eventSchema.parse(JSON.parse(line)))
+}
+
+/** What each log holds, by its path. */
+function logs(folder: string): Record<string, string> {
+  const paths = readdirSync(join(folder, 'steps'), { recursive: true, encoding: 'utf8' })
+  const files = paths.filter((path) => path.endsWith('.log'))
+  return Object.fromEntries(
+    files.map((path) => [path, readFileSync(join(folder, 'steps', path), 'utf8')]),
+  )
 }
 
 /** The events in short: warnings by their text, output by stream, place and length. */
@@ -83,23 +94,117 @@ test('output becomes one event a span, which says where its bytes are', () => {
 test('each iteration of each step has a log of its own', () => {
   const folder = makeProject()
   const journal = new Journal(folder, stamp)
-  journal.output(chunk('first', { iteration: 1 }))
+  journal.output(chunk('first'))
   journal.append(ended(1))
-  journal.output(chunk('second', { iteration: 2 }))
-  journal.output(chunk('third', { step: 2, iteration: 1 }))
+  journal.output(chunk('second', { scope: ['s1', 'i2'], iteration: 2 }))
+  journal.append(ended(2))
+  journal.output(chunk('third', { scope: ['s2', 'i1'], step: 2 }))
   journal.close()
   expect(short(folder)).toEqual([
     'out steps/1/iterations/1.log 0+5',
     'iteration_ended',
     'out steps/1/iterations/2.log 0+6',
+    'iteration_ended',
     'out steps/2/iterations/1.log 0+5',
   ])
-  const read = (path: string) => readFileSync(join(folder, 'steps', path), 'utf8')
-  expect([
-    read('1/iterations/1.log'),
-    read('1/iterations/2.log'),
-    read('2/iterations/1.log'),
-  ]).toEqual(['first', 'second', 'third'])
+  expect(logs(folder)).toEqual({
+    '1/iterations/1.log': 'first',
+    '1/iterations/2.log': 'second',
+    '2/iterations/1.log': 'third',
+  })
+})
+
+test('agents that speak at the same time do not mix their logs', () => {
+  const folder = makeProject()
+  const journal = new Journal(folder, stamp)
+  const other = { scope: ['p1', 's2', 'i1'], step: 2 }
+  journal.output(chunk('a'))
+  journal.output(chunk('AA', other))
+  journal.output(chunk('a'))
+  journal.append(ended(1))
+  journal.output(chunk('A', other))
+  journal.close()
+  expect(short(folder)).toEqual([
+    'out steps/1/iterations/1.log 0+2',
+    'out steps/2/iterations/1.log 0+2',
+    'iteration_ended',
+    'out steps/2/iterations/1.log 2+1',
+  ])
+  expect(logs(folder)).toEqual({ '1/iterations/1.log': 'aa', '2/iterations/1.log': 'AAA' })
+})
+
+test('an iteration that is repeated leaves the log of the first attempt alone', () => {
+  const folder = makeProject()
+  const journal = new Journal(folder, stamp)
+  for (const attempt of [1, 2]) {
+    journal.output(chunk(`attempt ${attempt}`, { attempt }))
+    journal.append(ended(1, attempt))
+  }
+  journal.close()
+  expect(logs(folder)).toEqual({
+    '1/iterations/1.log': 'attempt 1',
+    '1/iterations/1.2.log': 'attempt 2',
+  })
+})
+
+test('a log that is there already is never written over', () => {
+  const folder = makeProject({ 'steps/1/iterations/1.log': 'of somebody else' })
+  const journal = new Journal(folder, stamp)
+  expect(() => journal.output(chunk('mine'))).toThrow('EEXIST')
+  journal.abandon()
+  expect(logs(folder)).toEqual({ '1/iterations/1.log': 'of somebody else' })
+})
+
+test('output that waits for more of its kind is told after a while all the same', () => {
+  const folder = makeProject()
+  const journal = new Journal(folder, (body) => ({ ...stamp(body), at: new Date(0).toISOString() }))
+  journal.output(chunk('long ago'))
+  expect(short(folder)).toEqual([])
+  journal.flush()
+  expect(short(folder)).toEqual(['out steps/1/iterations/1.log 0+8'])
+  journal.close()
+})
+
+test('output of this moment is kept back for company', () => {
+  const folder = makeProject()
+  const journal = new Journal(folder, stamp)
+  journal.output(chunk('now'))
+  journal.flush()
+  expect(short(folder)).toEqual([])
+  journal.close()
+  expect(short(folder)).toHaveLength(1)
+})
+
+describe('a folder that was deleted', () => {
+  const begin = () => {
+    const folder = join(makeProject({ 'r1/x': '' }), 'r1')
+    return { folder, journal: new Journal(folder, stamp) }
+  }
+
+  test('is noticed when an agent begins to speak', () => {
+    const { folder, journal } = begin()
+    rmSync(folder, { recursive: true })
+    expect(() => journal.output(chunk('x'))).toThrow(`${folder} was deleted`)
+    expect(existsSync(folder)).toBe(false)
+    journal.abandon()
+  })
+
+  test('is noticed when an iteration ends', () => {
+    const { folder, journal } = begin()
+    journal.output(chunk('x'))
+    rmSync(folder, { recursive: true })
+    expect(() => journal.append(ended(1))).toThrow(`${folder} was deleted`)
+    journal.abandon()
+  })
+})
+
+test('records that an agent put back under git by accident ignore themselves again', () => {
+  const root = makeProject({ '.gitignore': '*\n', 'r1/x': '' })
+  const journal = new Journal(join(root, 'r1'), stamp)
+  rmSync(join(root, '.gitignore'))
+  journal.output(chunk('x'))
+  journal.close()
+  expect(readFileSync(join(root, '.gitignore'), 'utf8')).toBe('*\n')
 })
 
 test('a stream that never pauses is told in spans of about a megabyte', () => {

@@ -1,20 +1,20 @@
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { OutputChunk, Stamp } from '../events/event.ts'
+import { writeAll } from '../base/files.ts'
+import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { OutputLog } from './output-log.ts'
+import { keepOutOfGit } from './record-folder.ts'
 
-/** A run of bytes of one stream is one event up to this length. */
+/** A run of bytes of one stream is one event up to this length and for this time. */
 const SPAN_BYTES = 1024 * 1024
+const SPAN_MS = 1000
 
-interface Span {
-  readonly step: number
-  readonly iteration: number
-  readonly scope: string[]
-  readonly stream: 'out' | 'err'
-  readonly log: string
-  readonly offset: number
-  bytes: number
+/** The log of an iteration while it is written, and the bytes that no event has told of yet. */
+interface OpenLog {
+  readonly name: string
+  readonly file: OutputLog
+  span: EventOf<'output'> | undefined
 }
 
 /**
@@ -25,8 +25,7 @@ export class Journal {
   readonly #folder: string
   readonly #events: number
   readonly #stamp: Stamp
-  #log: { readonly name: string; readonly file: OutputLog } | undefined
-  #span: Span | undefined
+  readonly #logs = new Map<string, OpenLog>()
 
   constructor(folder: string, stamp: Stamp) {
     this.#folder = folder
@@ -35,63 +34,84 @@ export class Journal {
   }
 
   append(event: RunEvent): void {
-    this.#endSpan()
-    if (event.type === 'iteration_ended') this.#endLog()
+    for (const log of this.#logs.values()) this.#endSpan(log)
+    if (event.type === 'iteration_ended') {
+      this.#checkFolder()
+      this.#endLog(event.scope.join('/'))
+    }
     this.#write(event)
   }
 
-  output({ scope, step, iteration, stream, bytes }: OutputChunk): void {
-    const log = `steps/${step}/iterations/${iteration}.log`
-    const offset = this.#openLog(log).write(bytes)
-    const span = this.#span
-    if (
-      span !== undefined &&
-      span.log === log &&
-      span.stream === stream &&
-      span.bytes < SPAN_BYTES
-    ) {
-      span.bytes += bytes.length
+  output(chunk: OutputChunk): void {
+    const log = this.#openLog(chunk)
+    const offset = log.file.write(chunk.bytes)
+    const { span } = log
+    if (span !== undefined && span.stream === chunk.stream && span.bytes! < SPAN_BYTES) {
+      span.bytes! += chunk.bytes.length
       return
     }
-    this.#endSpan()
-    this.#span = { scope: [...scope], step, iteration, stream, log, offset, bytes: bytes.length }
+    this.#endSpan(log)
+    const { bytes, scope, ...place } = chunk
+    const at = { offset, bytes: bytes.length, log: log.name }
+    const event = this.#stamp({ type: 'output', ...place, scope: [...scope], ...at })
+    log.span = event as EventOf<'output'>
+  }
+
+  /** Writes down what has been waiting for company; called now and then. */
+  flush(): void {
+    for (const log of this.#logs.values()) {
+      if (log.span !== undefined && Date.parse(log.span.at) < Date.now() - SPAN_MS)
+        this.#endSpan(log)
+    }
   }
 
   close(): void {
-    this.#endSpan()
-    this.#endLog()
+    for (const scope of this.#logs.keys()) this.#endLog(scope)
     closeSync(this.#events)
   }
 
   /** Lets go of the files without writing anything more. */
   abandon(): void {
+    for (const { file } of this.#logs.values()) file.abandon()
+    this.#logs.clear()
     closeSync(this.#events)
-    this.#log?.file.abandon()
   }
 
-  #openLog(name: string): OutputLog {
-    if (this.#log?.name === name) return this.#log.file
-    this.#endLog()
+  #openLog({ scope, step, iteration, attempt }: OutputChunk): OpenLog {
+    const key = scope.join('/')
+    const open = this.#logs.get(key)
+    if (open !== undefined) return open
+    this.#checkFolder()
+    keepOutOfGit(dirname(this.#folder))
+    const again = attempt === 1 ? '' : `.${attempt}`
+    const name = `steps/${step}/iterations/${iteration}${again}.log`
     const path = join(this.#folder, name)
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    const file = new OutputLog(path)
-    this.#log = { name, file }
-    return file
+    const log = { name, file: new OutputLog(path), span: undefined }
+    this.#logs.set(key, log)
+    return log
   }
 
-  #endLog(): void {
-    const log = this.#log
-    this.#log = undefined
-    log?.file.close()
+  /** An agent that cleans up may have taken the record away under our hands. */
+  #checkFolder(): void {
+    if (fstatSync(this.#events).nlink === 0) throw new Error(`${this.#folder} was deleted`)
   }
 
-  #endSpan(): void {
-    const span = this.#span
-    this.#span = undefined
-    if (span !== undefined) this.#write(this.#stamp({ type: 'output', ...span }))
+  #endLog(scope: string): void {
+    const log = this.#logs.get(scope)
+    if (log === undefined) return
+    this.#logs.delete(scope)
+    this.#endSpan(log)
+    log.file.close()
+  }
+
+  #endSpan(log: OpenLog): void {
+    const { span } = log
+    log.span = undefined
+    if (span !== undefined) this.#write(span)
   }
 
   #write(event: RunEvent): void {
-    writeSync(this.#events, `${JSON.stringify(event)}\n`)
+    writeAll(this.#events, Buffer.from(`${JSON.stringify(event)}\n`))
   }
 }

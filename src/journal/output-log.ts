@@ -1,12 +1,5 @@
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { writeAll } from '../base/files.ts'
 
 /** How much of the beginning and of the end of an iteration's output is kept. */
 const HEAD_BYTES = 4 * 1024 * 1024
@@ -26,7 +19,7 @@ export class OutputLog {
 
   constructor(path: string) {
     this.#path = path
-    this.#head = openSync(path, 'w', 0o600)
+    this.#head = openSync(path, 'wx', 0o600)
   }
 
   /** Where the bytes begin in the output of the iteration. */
@@ -56,8 +49,8 @@ export class OutputLog {
   #writeTail(bytes: Uint8Array): void {
     if (this.#tail !== undefined && this.#tailLength >= TAIL_BYTES) {
       closeSync(this.#tail)
-      renameSync(this.#newer, this.#older)
       this.#tail = undefined
+      renameSync(this.#newer, this.#older)
     }
     if (this.#tail === undefined) {
       this.#tail = openSync(this.#newer, 'w', 0o600)
@@ -84,9 +77,4 @@ export class OutputLog {
   get #older(): string {
     return `${this.#path}.tail-before`
   }
-}
-
-function writeAll(fd: number, bytes: Uint8Array): void {
-  let done = 0
-  while (done < bytes.length) done += writeSync(fd, bytes, done)
 }

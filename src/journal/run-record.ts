@@ -11,8 +11,9 @@ export class RunRecord {
   /** Absent where the record could not be begun. */
   readonly folder: string | undefined
 
-  constructor(root: string, run: string, stamp: Stamp) {
+  constructor(root: string | undefined, run: string, stamp: Stamp) {
     this.folder = this.#guard(() => {
+      if (root === undefined) throw new Error('HOME is no absolute path')
       const folder = makeRecordFolder(root, run)
       this.#journal = new Journal(folder, stamp)
       return folder
@@ -25,6 +26,11 @@ export class RunRecord {
 
   output(chunk: OutputChunk): void {
     this.#guard(() => this.#journal?.output(chunk))
+  }
+
+  /** Called now and then while an agent speaks without anything else happening. */
+  flush(): void {
+    this.#guard(() => this.#journal?.flush())
   }
 
   close(): void {
@@ -44,8 +50,12 @@ export class RunRecord {
     } catch (error) {
       const journal = this.#journal
       this.#journal = undefined
-      journal?.abandon()
-      this.#trouble = `Warning: the run goes on without a record: ${errorText(error)}`
+      this.#trouble = errorText(error)
+      try {
+        journal?.abandon()
+      } catch {
+        // Its files are beyond help; what matters has been said.
+      }
       return undefined
     }
   }

@@ -1,5 +1,5 @@
-import { loadConfiguration } from '../cli/configuration.ts'
-import { getChain as findChain } from '../cli/request.ts'
+import { loadConfiguration } from '../setup/configuration.ts'
+import { getChain as findChain } from '../setup/chains.ts'
 import { renderTemplate } from '../parse/template.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { PlanError } from '../plan/problems.ts'

@@ -1,13 +1,16 @@
+import { UserError } from '../base/errors.ts'
 import { makeRunId, randomLetters } from '../base/ids.ts'
-import { lookAround } from '../cli/facts.ts'
-import { ownFolder } from '../cli/own-folder.ts'
-import { Terminal } from '../cli/terminal.ts'
-import { VERSION } from '../cli/version.ts'
+import { resolveCwd } from '../setup/configuration.ts'
+import { lookAround } from '../setup/facts.ts'
+import { ownFolder } from '../setup/own-folder.ts'
+import { Terminal } from '../views/terminal.ts'
+import { VERSION } from '../setup/version.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makeStamp, type EventBody, type OutputChunk } from '../events/event.ts'
 import type { Reason, RunEvent } from '../events/schema.ts'
 import { isComplete, NO_EVENTS, next, type StepState } from '../events/state.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
+import { MAX_ITERATIONS } from '../parse/dsl.ts'
 import { makePlan } from '../plan/make-plan.ts'
 import type { Grace } from '../plan/plan.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
@@ -25,6 +28,8 @@ interface ExecuteOptions {
   readonly onOutput?: ((chunk: OutputChunk) => void | Promise<void>) | undefined
   /** Ends the run; the reason may be the signal that the agents get. */
   readonly signal?: AbortSignal | undefined
+  /** Says that nothing is to be waited for any more. */
+  readonly force?: AbortSignal | undefined
   readonly grace?: Grace | undefined
 }
 
@@ -72,23 +77,25 @@ export async function run(options: RunOptions): Promise<RunResult> {
 
 /** Runs a chain of steps, silently unless `verbose`; throws a `UserError` where it cannot start. */
 export async function executeChain(options: ChainOptions): Promise<ChainResult> {
-  const cwd = options.cwd ?? process.cwd()
+  const cwd = resolveCwd(options.cwd)
+  checkSteps(options.steps)
   const id = makeRunId(new Date())
   const stamp = makeStamp(id, `w-${randomLetters(6)}`)
-  const env = makeAgentEnvironment(process.env, ownFolder(), cwd)
+  const env = makeAgentEnvironment(process.env, ownFolder())
   const { chainPrompt: prompt, chainPromptFile: promptFile } = options
   const { plan } = makePlan(
     {
       run: id,
       cwd,
       base: cwd,
+      agentBase: cwd,
       chain: {
         steps: options.steps.map(toStepConfig),
         ...(prompt === undefined ? {} : { prompt }),
         ...(promptFile === undefined ? {} : { promptFile }),
       },
       agents: options.agentDefaults ?? {},
-      variables: new Map(),
+      variables: 'built-in only',
       args: options.args ?? [],
       cliPrompt: { prompt: options.cliPrompt, promptFile: options.cliPromptFile },
       ...(options.grace === undefined ? {} : { grace: options.grace }),
@@ -96,9 +103,10 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
     lookAround(env['PATH']),
   )
   const terminal = options.verbose
-    ? new Terminal({ uncut: true, onClosed: () => undefined })
+    ? new Terminal({ uncut: true, onClosed: () => undefined, onLost: () => undefined })
     : undefined
   const view = terminal === undefined ? undefined : new PlainView(terminal, true)
+  const stop = options.signal ?? new AbortController().signal
   let state = NO_EVENTS
   await runPlan(plan, {
     emit: (body: EventBody) => {
@@ -113,18 +121,29 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
     },
     readPrompt: readPromptText,
     env,
-    stop: options.signal ?? new AbortController().signal,
-    force: new AbortController().signal,
+    stop,
+    force: options.force ?? new AbortController().signal,
     ownsDescendants: false,
     version: VERSION,
-    verbose: options.verbose ?? false,
   })
-  await terminal?.close()
+  await terminal?.close({ stop, force: stop })
   const failedAt = state.steps.findIndex((step) => !isComplete(step.reason))
   return {
     success: failedAt === -1,
     steps: state.steps.map((step) => ({ agent: step.agent, result: resultOf(step) })),
     ...(failedAt === -1 ? {} : { failedAt }),
+  }
+}
+
+/** What the types cannot say. */
+function checkSteps(steps: readonly ChainStep[]): void {
+  if (steps.length === 0) throw new UserError('A chain needs at least one step.')
+  for (const { agent, iterations, loop } of steps) {
+    const isCount = Number.isInteger(iterations) && iterations >= 1 && iterations <= MAX_ITERATIONS
+    if (!loop || isCount) continue
+    throw new UserError(
+      `The iterations of '${agent}' are ${iterations}, expected a whole number from 1 to ${MAX_ITERATIONS}.`,
+    )
   }
 }
 

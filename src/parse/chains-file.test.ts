@@ -171,6 +171,12 @@ test.each([
   ['¶null', 'the file is null, expected an object with "chains"'],
   ['{ "chains": {}, ¶"chains": {} }', 'chains is there twice'],
   ['{ "chains": { ¶"__proto__": {} } }', 'chains.__proto__ cannot be a name'],
+  ['{ "chains": { ¶"": { "steps": [] } } }', 'chains[""] has no name'],
+  ['{ "chains": {}, "agents": { ¶" \\t": {} } }', 'agents[" \\t"] has no name'],
+  [
+    '{ "chains": {}, "agents": { ¶"a\\u001b": {} } }',
+    'agents["a\\u001b"] has control characters in its name',
+  ],
 ])('%s is refused', (marked, problem) => {
   expectProblem(marked, problem)
 })
@@ -225,6 +231,26 @@ test('all mistakes are listed at once, from top to bottom', () => {
     'chains.json:6:54  chains.two.steps[0].iterations',
     'chains.json:6:61  chains.two.steps[1].agent',
     'chains.json:6:63  chains.two.steps[1].prompts',
+  ])
+})
+
+test('a key that is there twice hides no mistake elsewhere, and none is told twice', () => {
+  const text = `{ "chains": {
+  "a": { "steps": [] },
+  "a": { "steps": "x" },
+  "c": { "steps": [{ "agent": "x", "iterations": 0 }] }
+} }`
+  expect(problems(text).map((line) => line.split(/,| expected/)[0])).toEqual([
+    'chains.json:3:3  chains.a is there twice',
+    'chains.json:4:50  chains.c.steps[0].iterations is 0',
+  ])
+})
+
+test('a key that is there twice hides no mistake under a name that only begins like it', () => {
+  const text = '{ "chains": { "a": {}, "a": { "steps": [{ "agent": "x" }] }, "ab": {} } }'
+  expect(problems(text).map((line) => line.split(',')[0])).toEqual([
+    'chains.json:1:24  chains.a is there twice',
+    'chains.json:1:68  chains.ab.steps is missing',
   ])
 })
 

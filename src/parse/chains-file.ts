@@ -7,7 +7,7 @@ import {
   type ParseError,
 } from 'jsonc-parser'
 import type { z } from 'zod'
-import { UserError, type Problem as UserProblem } from '../base/errors.ts'
+import { UserError, type Problem } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
 import { agentSchema, chainsSchema, type ChainsConfig } from './chains-schema.ts'
 
@@ -20,7 +20,7 @@ class ConfigError extends UserError {
     this.#messages = messages
   }
 
-  override get problems(): readonly UserProblem[] {
+  override get problems(): readonly Problem[] {
     return this.#messages.map((message) => ({ message, hint: this.hint }))
   }
 }
@@ -61,21 +61,21 @@ export function parseChainsFile(content: string, file: string): ChainsConfig {
 function check(text: string, where: Locator): ChainsConfig {
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: true })
-  refuse(errors.map(syntaxProblem), where)
+  refuse(errors.map(syntaxFinding), where)
   if (root === undefined) throw new Error('no value and no error')
-  // Of two equal keys the value holds only the last, so its mistakes could not be placed.
-  refuse(keyProblems(root), where)
-  const checked = chainsSchema.safeParse(getNodeValue(root))
-  const issues = checked.error?.issues ?? []
-  refuse(
-    issues.flatMap((issue) => schemaProblems(issue, root, text)),
-    where,
-  )
+  const keys = keyFindings(root)
+  const checked = chainsSchema.safeParse(getNodeValue(root), { jitless: true })
+  const issues = (checked.error?.issues ?? []).flatMap((issue) => schemaFindings(issue, root, text))
+  // Of two equal keys the value holds only the last, so what is wrong in it could not be placed.
+  const isDoubtful = (path: string) => keys.some((key) => isWithin(path, key.path))
+  refuse([...keys, ...issues.filter(({ path }) => !isDoubtful(path))], where)
   return checked.data!
 }
 
 /** Something wrong at a place of the text. */
-interface Problem {
+interface Finding {
+  /** Where in the value, e.g. `chains.build.steps[0]`. */
+  readonly path: string
   readonly offset: number
   readonly text: string
 }
@@ -83,7 +83,7 @@ interface Problem {
 /** More than anybody mends in one go. */
 const MOST_PROBLEMS = 50
 
-function refuse(problems: readonly Problem[], where: Locator): void {
+function refuse(problems: readonly Finding[], where: Locator): void {
   if (problems.length === 0) return
   const inOrder = problems.toSorted((a, b) => a.offset - b.offset)
   const shown = inOrder
@@ -104,29 +104,30 @@ function makeLocator(text: string, file: string): Locator {
   }
 }
 
-function syntaxProblem({ error, offset }: ParseError): Problem {
+function syntaxFinding({ error, offset }: ParseError): Finding {
   const code = printParseErrorCode(error)
-  return { offset, text: `${SYNTAX[code] ?? code}.` }
+  return { path: '', offset, text: `${SYNTAX[code] ?? code}.` }
 }
 
-function schemaProblems(issue: z.core.$ZodIssue, root: Node, text: string): Problem[] {
-  const path = issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))
-  const node = findNodeAtLocation(root, path)
+function schemaFindings(issue: z.core.$ZodIssue, root: Node, text: string): Finding[] {
+  const keys = issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))
+  const path = renderPath(keys)
+  const node = findNodeAtLocation(root, keys)
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const known = knownKeys(path)
+      const known = knownKeys(keys)
       const suggestion = didYouMean(key, known) || `; known: ${known.join(', ')}`
-      const place = renderPath([...path, key])
-      return { offset: keyOffset(node, key), text: `${place} is unknown${suggestion}` }
+      const place = renderPath([...keys, key])
+      return { path: place, offset: keyOffset(node, key), text: `${place} is unknown${suggestion}` }
     })
   }
   if (node === undefined) {
-    const { offset } = findNodeAtLocation(root, path.slice(0, -1)) ?? root
-    return [{ offset, text: `${renderPath(path)} is missing, expected ${issue.message}` }]
+    const { offset } = findNodeAtLocation(root, keys.slice(0, -1)) ?? root
+    return [{ path, offset, text: `${path} is missing, expected ${issue.message}` }]
   }
-  const model = path.at(-1) === 'model' ? modelSuggestion(getNodeValue(node)) : ''
-  const found = `${renderPath(path)} is ${renderFound(node, text)}`
-  return [{ offset: node.offset, text: `${found}, expected ${issue.message}${model}` }]
+  const model = keys.at(-1) === 'model' ? modelSuggestion(getNodeValue(node)) : ''
+  const found = `${path} is ${renderFound(node, text)}`
+  return [{ path, offset: node.offset, text: `${found}, expected ${issue.message}${model}` }]
 }
 
 function modelSuggestion(value: unknown): string {
@@ -146,22 +147,31 @@ function knownKeys(path: readonly (string | number)[]): string[] {
   return Object.keys(chain.shape.steps.element.shape)
 }
 
-/** A second key of the same name would silently win, and `__proto__` would silently vanish. */
-function keyProblems(node: Node, path: (string | number)[] = []): Problem[] {
+/** Keys that no value shows: a second one of the same name, and those that nobody could type. */
+function keyFindings(node: Node, keys: (string | number)[] = []): Finding[] {
   const seen = new Set<string>()
   return (node.children ?? []).flatMap((child, index) => {
-    if (node.type !== 'object') return keyProblems(child, [...path, index])
+    if (node.type !== 'object') return keyFindings(child, [...keys, index])
     const [key, value] = child.children ?? []
     const name = String(key?.value)
-    const here = [...path, name]
-    const problems = value === undefined ? [] : keyProblems(value, here)
-    const { offset } = child
-    if (seen.has(name)) problems.push({ offset, text: `${renderPath(here)} is there twice` })
-    if (name === '__proto__')
-      problems.push({ offset, text: `${renderPath(here)} cannot be a name` })
+    const here = [...keys, name]
+    const path = renderPath(here)
+    const findings = value === undefined ? [] : keyFindings(value, here)
+    const problem = seen.has(name) ? 'is there twice' : nameProblem(name)
     seen.add(name)
-    return problems
+    if (problem === undefined) return findings
+    return [...findings, { path, offset: child.offset, text: `${path} ${problem}` }]
   })
+}
+
+function isWithin(path: string, other: string): boolean {
+  return path === other || path.startsWith(`${other}.`) || path.startsWith(`${other}[`)
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name === '__proto__') return 'cannot be a name'
+  if (name.trim() === '') return 'has no name'
+  return /\p{Cc}/u.test(name) ? 'has control characters in its name' : undefined
 }
 
 function renderPath(path: readonly (string | number)[]): string {

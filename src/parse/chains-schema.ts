@@ -1,9 +1,6 @@
 import { z } from 'zod'
 import { MAX_ITERATIONS } from './dsl.ts'
 
-// Code made for one schema pays off after thousands of files; here it is one, and it has to be quick.
-z.config({ jitless: true })
-
 // Each `error` below is what a message says behind "expected"; what was found and where is added by
 // chains-file.ts. Descriptions end up in the JSON Schema that editors show.
 

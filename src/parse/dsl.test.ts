@@ -122,6 +122,10 @@ test.each([
   ['a:x', 'Write a:N for at most N iterations, N from 1 to 100000, or a to run it once.'],
   [':', 'Write agent:N for at most N iterations, N from 1 to 100000, or agent to run it once.'],
   ['a b', 'Write "a -> b". Arguments for the agents go behind --.'],
+  ['a => b', "Agents are joined with '->'."],
+  ['a → b', "Agents are joined with '->'."],
+  ['a > b', "Agents are joined with '->'."],
+  ['a , b', "Agents are joined with '->'."],
   ['--> a', "Write ./- for a program in this folder, or '->' if the arrow was meant."],
   ['a & b', "A chain is a sequence: join the agents with '->'."],
 ])('%p comes with a hint', (text, hint) => {

@@ -48,12 +48,15 @@ export function parseDsl(text: string, isAgent: (name: string) => boolean): DslS
     }
     if (!isArrow) {
       if (previous !== undefined && previous.text !== '->') {
+        const looksLikeArrow = /^(?:→|⇒|=>|-?>|[;,])/.test(token.text)
         throw new DslError(
           text,
           token.offset,
           token.text.length,
           `'->' is missing before '${token.text}'.`,
-          `Write "${previous.text} -> ${token.text}". Arguments for the agents go behind --.`,
+          looksLikeArrow
+            ? "Agents are joined with '->'."
+            : `Write "${previous.text} -> ${token.text}". Arguments for the agents go behind --.`,
         )
       }
       steps.push(parseStep(text, token, isAgent))

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { fillTemplate, parseTemplate, renderTemplate, variablesOf } from './template.ts'
+import { fillTemplate, parseHoles, parseTemplate, renderTemplate, variablesOf } from './template.ts'
 
 const fill = (text: string, values: Record<string, string>) =>
   renderTemplate(fillTemplate(parseTemplate(text), new Map(Object.entries(values))))
@@ -40,6 +40,27 @@ test('variables are named in order, as often as they occur; escaped ones are non
 
 test('names that every object has are variables like any other', () => {
   expect(fill('${constructor} ${__proto__}', {})).toBe('${constructor} ${__proto__}')
+})
+
+test.each([
+  ['${A}', [{ variable: 'A' }]],
+  ['a ${A} b ${B}${A}', ['a ', { variable: 'A' }, ' b ', { variable: 'B' }, { variable: 'A' }]],
+  ['$${A}', ['$', { variable: 'A' }]],
+  ['${C} ${AB} ${A', ['${C} ${AB} ${A']],
+  ['$A {A} ${ A }', ['$A {A} ${ A }']],
+  ['', []],
+])('where only A and B are holes, %j is taken apart as %j', (text, parts) => {
+  expect(parseHoles(text, ['A', 'B'])).toEqual(parts)
+})
+
+test('with only some names as holes nothing of the text is lost', () => {
+  const part = fc.constantFrom('${A}', '${B}', '$${A}', '$', '{A}', '\n', 'text')
+  fc.assert(
+    fc.property(fc.array(part), (parts) => {
+      const text = parts.join('')
+      expect(renderTemplate(parseHoles(text, ['A']))).toBe(text)
+    }),
+  )
 })
 
 test('a text without holes is passed on unchanged', () => {

@@ -17,6 +17,14 @@ export function parseTemplate(text: string): Template {
   return parts
 }
 
+/** Only these names are holes; everything else, escapes included, is text. */
+export function parseHoles(text: string, names: readonly string[]): Template {
+  return text
+    .split(new RegExp(`(\\$\\{(?:${names.join('|')})\\})`))
+    .map((part, index) => (index % 2 === 0 ? part : { variable: part.slice(2, -1) }))
+    .filter((part) => part !== '')
+}
+
 export function variablesOf(template: Template): string[] {
   return template.flatMap((part) => (typeof part === 'string' ? [] : [part.variable]))
 }

@@ -13,9 +13,14 @@ export function makeLaunch(
   values: Values,
   readPrompt: ReadPrompt,
   { asWritten = false } = {},
-): { readonly launch: Launch; readonly prompt: ChosenPrompt | undefined } {
+): {
+  readonly launch: Launch
+  readonly args: readonly string[]
+  readonly prompt: ChosenPrompt | undefined
+} {
   const prompt = choosePrompt(step.prompt, values, readPrompt, { asWritten })
   const args = step.args.map((arg) => renderTemplate(asWritten ? arg : fillTemplate(arg, values)))
   const loop = step.loop !== undefined
-  return { launch: prepareLaunch(step.agent, { args, prompt: prompt?.text, loop }), prompt }
+  const launch = prepareLaunch(step.agent, { args, prompt: prompt?.text, loop })
+  return { launch, args, prompt }
 }

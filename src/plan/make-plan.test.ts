@@ -26,6 +26,7 @@ const REQUEST: Request = {
   chain: { steps: [{ agent: 'a' }] },
   agents: {},
   base: '/project',
+  agentBase: '/project',
   variables: new Map(),
   args: [],
   cliPrompt: {},
@@ -68,6 +69,7 @@ test('a plan is complete, plain and printable', () => {
           id: 's1',
           number: 1,
           agent: { engine: 'binary', name: 'a', program: '/bin/a' },
+          cwd: '/project',
           loop: 3,
           args: [['--all']],
           prompt: [],
@@ -78,6 +80,7 @@ test('a plan is complete, plain and printable', () => {
           id: 's2',
           number: 2,
           agent: { engine: 'binary', name: './c', program: '/project/c' },
+          cwd: '/project',
           args: [['--all'], ['x']],
           prompt: [],
           grace: DEFAULT_GRACE,
@@ -162,6 +165,18 @@ test('a prompt that is too long is refused before anything runs', () => {
 test('a variable that nothing references is a warning', () => {
   expect(make({ variables: new Map([['V', '1']]) }).warnings).toEqual([
     "Variable 'V' is given, but nothing references it.",
+  ])
+})
+
+test('without variables of a command line only the built-in ones are filled', () => {
+  const chain = { prompt: 'P ${V} ${STEP}', steps: [{ agent: 'a', args: ['$${STEP} ${V}'] }] }
+  const [step] = stepsFor({ chain, variables: 'built-in only' })
+  expect(argvOf(step!, 1)).toEqual(['/bin/a', '$1 ${V}', 'P ${V} 1'])
+})
+
+test('an empty prompt of the command line is a warning', () => {
+  expect(make({ cliPrompt: { prompt: ' ' } }).warnings).toEqual([
+    'The prompt of the command line is empty.',
   ])
 })
 

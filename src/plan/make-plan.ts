@@ -1,5 +1,6 @@
 import type { Problem } from '../base/errors.ts'
 import type { ChainConfig, StepConfig } from '../parse/chains-schema.ts'
+import { isBlank } from '../prompt/choose.ts'
 import type { Facts } from './facts.ts'
 import { makeLaunch } from './launch.ts'
 import { builtInVariables, DEFAULT_GRACE, type Grace, type Plan, type StepNode } from './plan.ts'
@@ -16,12 +17,16 @@ export interface Request {
   readonly name?: string | undefined
   readonly chain: ChainConfig
   readonly agents: Agents
-  /** What relative paths of the configuration are relative to. */
+  /** What relative paths of the chain are relative to. */
   readonly base: string
-  readonly variables: ReadonlyMap<string, string>
+  /** What relative paths of the agents are relative to. */
+  readonly agentBase: string
+  /** From the command line; a library's steps are filled already, but for the built-in ones. */
+  readonly variables: ReadonlyMap<string, string> | 'built-in only'
   /** Arguments for every agent. */
   readonly args: readonly string[]
   readonly cliPrompt: InlineOrFile
+  readonly chainNames?: readonly string[]
   readonly grace?: Grace
 }
 
@@ -44,7 +49,11 @@ export function makePlan(
     ...(request.name === undefined ? {} : { chain: request.name }),
     root: { kind: 'sequence', id: 'root', of: steps },
   }
-  return { plan, warnings: variables.warnings }
+  return { plan, warnings: [...variables.warnings, ...promptWarnings(request)] }
+}
+
+function promptWarnings({ cliPrompt: { prompt } }: Request): string[] {
+  return prompt !== undefined && isBlank(prompt) ? ['The prompt of the command line is empty.'] : []
 }
 
 function makeStep(
@@ -55,9 +64,7 @@ function makeStep(
   facts: Facts,
   problems: Problem[],
 ): StepNode | undefined {
-  const agent = collect(problems, () =>
-    resolveAgent(step.agent, request.agents, request.base, facts),
-  )
+  const agent = collect(problems, () => resolveAgent(step.agent, request, facts))
   const own = (step.args ?? []).map((arg) => variables.require(arg, `'${step.agent}'`))
   const loop = step.iterations === undefined ? {} : { loop: step.iterations }
   const builtIn = builtInVariables(request.run, { number, ...loop }, 1)
@@ -68,6 +75,7 @@ function makeStep(
     id: `s${number}`,
     number,
     agent,
+    cwd: request.cwd,
     ...loop,
     args: [...request.args.map((arg) => [arg]), ...own],
     prompt,

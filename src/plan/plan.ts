@@ -25,6 +25,8 @@ export interface StepNode {
   /** What people count: 1, 2, 3. */
   readonly number: number
   readonly agent: ResolvedAgent
+  /** Working directory of the agent. */
+  readonly cwd: string
   /** Most iterations; absent where the agent runs once. */
   readonly loop?: number
   readonly args: readonly Template[]

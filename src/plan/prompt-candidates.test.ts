@@ -12,6 +12,7 @@ const FILES: Record<string, string> = {
   '/base/blank.md': ' \n',
   '/base/2.md': 'two',
   '/cwd/typed.md': 'typed',
+  '/agents/default.md': 'default',
 }
 
 const FACTS: Facts = {
@@ -41,6 +42,7 @@ function plan({ cli = {}, step = {}, chain = {}, agent = {} }: Levels, given = {
       name: 'build',
       cwd: '/cwd',
       base: '/base',
+      agentBase: '/agents',
       chain: { ...chain, steps },
       agents: { x: agent },
       cliPrompt: cli,
@@ -89,6 +91,11 @@ test.each<[string, Levels, string[]]>([
     'a file from the command line, relative to where it was typed',
     { cli: { promptFile: 'typed.md' } },
     ['command line: file /cwd/typed.md'],
+  ],
+  [
+    'a file of the agent, relative to where agents are configured',
+    { agent: { defaultPromptFile: 'default.md' } },
+    ['agent default: file /agents/default.md'],
   ],
   [
     'a path with a built-in variable, left open',

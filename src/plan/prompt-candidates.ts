@@ -15,6 +15,7 @@ interface Levels {
   readonly name?: string | undefined
   readonly cwd: string
   readonly base: string
+  readonly agentBase: string
   readonly chain: ChainConfig
   readonly agents: Agents
   readonly cliPrompt: InlineOrFile
@@ -47,13 +48,18 @@ export function promptCandidates(
     if (kind === 'text') {
       candidates.push({ level, text: template })
     } else {
-      const base = literal ? levels.cwd : levels.base
+      const base = baseOf(level, levels)
       candidates.push({ level, file: template, base })
       const path = renderTemplate(fillTemplate(template, builtIn))
       overridden ||= !isBlank(facts.readPrompt(path, base))
     }
   }
   return candidates
+}
+
+function baseOf(level: PromptLevel, { cwd, base, agentBase }: Levels): string {
+  if (level === 'command line') return cwd
+  return level === 'agent default' ? agentBase : base
 }
 
 interface Source {

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { UserError } from '../base/errors.ts'
 import type { Facts, ProgramFact } from './facts.ts'
-import { isKnownAgent, missingAgentFiles, resolveAgent, type Agents } from './resolve-agent.ts'
+import {
+  isKnownAgent,
+  missingAgentFiles,
+  resolveAgent,
+  type Agents,
+  type Known,
+} from './resolve-agent.ts'
 
 const program = (path: string): ProgramFact => ({ kind: 'program', path })
 
@@ -30,8 +36,15 @@ const FACTS: Facts = {
   readPrompt: () => '',
 }
 
+const KNOWN: Known = {
+  agents: {},
+  base: '/project',
+  agentBase: '/project',
+  chainNames: ['build'],
+}
+
 const resolve = (name: string, agents: Agents = {}, facts = FACTS) =>
-  resolveAgent(name, agents, '/project', facts)
+  resolveAgent(name, { ...KNOWN, agents }, facts)
 
 function refusal(part: () => unknown): UserError {
   try {
@@ -63,13 +76,24 @@ describe('what is not found', () => {
   test('says what was looked for and where, with a suggestion', () => {
     const { message, hint } = refusal(() => resolve('wroker', { worker: {} }))
     expect(message).toBe("Agent not found: wroker, did you mean 'worker'?")
-    expect(hint).toContain("no program is called 'wroker' on PATH: /usr/bin, /bin.")
-    expect(hint).toContain('write its path, e.g. ./wroker')
+    expect(hint).toBe(
+      `No program is called 'wroker' on PATH, and the configuration has no such agent.
+Install it, or write its path, e.g. ./wroker
+Looked in: /usr/bin, /bin`,
+    )
+  })
+
+  test.each([
+    ['build', 'There is a chain of that name: forkhestra --chain build'],
+    ['wroker:3', 'For a loop write "agent": "wroker", "iterations": 3'],
+    ['wroker --fast', 'Arguments do not belong to the name: put them into "args".'],
+  ])('%j gets a hint about what was meant', (name, hint) => {
+    expect(refusal(() => resolve(name)).hint).toContain(`\n${hint}\n`)
   })
 
   test('says so where PATH is empty', () => {
     const facts = { ...FACTS, searchPath: [] }
-    expect(refusal(() => resolve('xyz', {}, facts)).hint).toContain('PATH is empty')
+    expect(refusal(() => resolve('xyz', {}, facts)).hint).toContain('Looked in: an empty PATH')
   })
 
   test('says in which folder a relative path was looked up', () => {
@@ -104,10 +128,20 @@ test.each([
   [{ systemPrompt: 'gone.md' }, 'systemPrompt', 'gone.md'],
   [{ systemPrompt: 'system.md', mcpConfig: 'mcp.json' }, 'mcpConfig', 'mcp.json'],
   [{ systemPromptText: 'x', settings: '/s.json' }, 'settings', '/s.json'],
+  [{ mcpConfig: 'mcp.json' }, 'mcpConfig', 'mcp.json'],
 ])('an agent with %j is refused for its file', (config, field, path) => {
   const { message, hint } = refusal(() => resolve('fk:planner', { 'fk:planner': config }))
   expect(message).toBe(`Agent 'fk:planner' references ${field} '${path}' which does not exist`)
   expect(hint).toBe('It was looked for in /project.')
+})
+
+test('the files of an agent are looked for where agents are configured', () => {
+  const known = { ...KNOWN, agents: { worker: { settings: 's.json' } }, agentBase: '/user' }
+  const facts = { ...FACTS, fileExists: (path: string) => path === '/user/s.json' }
+  expect(resolveAgent('worker', known, facts).program).toBe('/usr/bin/worker')
+  expect(refusal(() => resolveAgent('worker', known, FACTS)).hint).toBe(
+    'It was looked for in /user.',
+  )
 })
 
 test.each([
@@ -119,9 +153,9 @@ test.each([
 })
 
 test('a word with colons is an agent where it is configured or a program', () => {
-  const agents = { 'tasks:manager': {} }
-  expect(isKnownAgent('tasks:manager', agents, '/project', FACTS)).toBe(true)
-  expect(isKnownAgent('fk:builder', agents, '/project', FACTS)).toBe(true)
-  expect(isKnownAgent('fk:planner', agents, '/project', FACTS)).toBe(false)
-  expect(isKnownAgent('constructor', agents, '/project', FACTS)).toBe(false)
+  const known = { ...KNOWN, agents: { 'tasks:manager': {} } }
+  expect(isKnownAgent('tasks:manager', known, FACTS)).toBe(true)
+  expect(isKnownAgent('fk:builder', known, FACTS)).toBe(true)
+  expect(isKnownAgent('fk:planner', known, FACTS)).toBe(false)
+  expect(isKnownAgent('constructor', known, FACTS)).toBe(false)
 })

@@ -9,17 +9,22 @@ import { PlanError } from './problems.ts'
 
 export type Agents = Readonly<Record<string, AgentConfig>>
 
+/** What names are resolved against; agents of the configuration have a folder of their own. */
+export interface Known {
+  readonly agents: Agents
+  readonly base: string
+  readonly agentBase: string
+  /** For a hint: somebody may have meant a chain. */
+  readonly chainNames?: readonly string[]
+}
+
 /** Says which agent a name means, or throws with what was looked for and where. */
-export function resolveAgent(
-  name: string,
-  agents: Agents,
-  base: string,
-  facts: Facts,
-): ResolvedAgent {
+export function resolveAgent(name: string, known: Known, facts: Facts): ResolvedAgent {
+  const { agents, base, agentBase } = known
   const config = Object.hasOwn(agents, name) ? agents[name] : undefined
+  const missing = config === undefined ? [] : missingAgentFiles(name, config, agentBase, facts)
+  if (missing.length > 0) throw new PlanError(missing)
   if (config !== undefined && isDirectSpawnAgent(config)) {
-    const missing = missingAgentFiles(name, config, base, facts)
-    if (missing.length > 0) throw new PlanError(missing)
     throw new UserError(
       `Agent '${name}' has a system prompt, and this version runs programs only.`,
       `Give the chain a program that calls your coding CLI, or remove the system prompt to run a program called '${name}'.`,
@@ -37,11 +42,11 @@ export function resolveAgent(
   }
   if (fact.kind === 'unusable')
     throw new UserError(`Agent '${name}' (${fact.path}) ${fact.problem}.`, fact.hint)
-  throw name.includes('/') ? pathNotFound(name, base) : nameNotFound(name, agents, facts)
+  throw name.includes('/') ? pathNotFound(name, base) : nameNotFound(name, known, facts)
 }
 
 /** Whether a whole word such as `fk:builder` names an agent, so that `builder` is not a count. */
-export function isKnownAgent(name: string, agents: Agents, base: string, facts: Facts): boolean {
+export function isKnownAgent(name: string, { agents, base }: Known, facts: Facts): boolean {
   return Object.hasOwn(agents, name) || findProgram(name, base, facts).kind === 'program'
 }
 
@@ -71,12 +76,23 @@ function pathNotFound(name: string, base: string): UserError {
   return new UserError(`Agent not found: ${name}`, `There is no such file in ${base}.`)
 }
 
-function nameNotFound(name: string, agents: Agents, facts: Facts): UserError {
-  const suggestion = didYouMean(name, Object.keys(agents))
-  const places =
-    facts.searchPath.length === 0 ? 'PATH is empty' : `PATH: ${facts.searchPath.join(', ')}`
+function nameNotFound(name: string, { agents, chainNames = [] }: Known, facts: Facts): UserError {
+  const places = facts.searchPath.length === 0 ? 'an empty PATH' : facts.searchPath.join(', ')
   return new UserError(
-    `Agent not found: ${name}${suggestion}`,
-    `No agent of the configuration has a system prompt under that name, and no program is called '${name}' on ${places}.\nInstall it, or write its path, e.g. ./${name}`,
+    `Agent not found: ${name}${didYouMean(name, Object.keys(agents))}`,
+    [
+      `No program is called '${name}' on PATH, and the configuration has no such agent.`,
+      guess(name, chainNames),
+      `Looked in: ${places}`,
+    ].join('\n'),
   )
+}
+
+/** What a person may have meant. */
+function guess(name: string, chainNames: readonly string[]): string {
+  if (chainNames.includes(name)) return `There is a chain of that name: forkhestra --chain ${name}`
+  const loop = /^(.+):(\d+)$/.exec(name)
+  if (loop !== null) return `For a loop write "agent": "${loop[1]}", "iterations": ${loop[2]}`
+  if (/\s/.test(name)) return 'Arguments do not belong to the name: put them into "args".'
+  return `Install it, or write its path, e.g. ./${name}`
 }

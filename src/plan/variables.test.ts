@@ -57,3 +57,12 @@ test('an empty value is a value', () => {
   expect(renderTemplate(variables.require('<${A}>', "'x'"))).toBe('<>')
   expect(variables.problems).toEqual([])
 })
+
+test('where only the built-in ones are known, any other hole is text', () => {
+  const variables = new Variables('built-in only')
+  const { template, missing } = variables.fill('${A} $${B} ${STEP}')
+  expect(template).toEqual(['${A} $${B} ', { variable: 'STEP' }])
+  expect(missing).toEqual([])
+  expect(renderTemplate(variables.require('${A}', "'x'"))).toBe('${A}')
+  expect([variables.problems, variables.warnings]).toEqual([[], []])
+})

@@ -1,5 +1,11 @@
 import { UserError, type Problem } from '../base/errors.ts'
-import { fillTemplate, parseTemplate, variablesOf, type Template } from '../parse/template.ts'
+import {
+  fillTemplate,
+  parseHoles,
+  parseTemplate,
+  variablesOf,
+  type Template,
+} from '../parse/template.ts'
 import { BUILT_IN_VARIABLES } from './plan.ts'
 
 /** Fills `${NAME}` with what the command line gave, and remembers what was missing or not needed. */
@@ -8,7 +14,12 @@ export class Variables {
   readonly #referenced = new Set<string>()
   readonly #missing = new Map<string, Problem>()
 
-  constructor(given: ReadonlyMap<string, string>) {
+  readonly #isLiteral: boolean
+
+  /** With 'built-in only' any other `${NAME}` is text. */
+  constructor(variables: ReadonlyMap<string, string> | 'built-in only') {
+    const given = variables === 'built-in only' ? new Map<string, string>() : variables
+    this.#isLiteral = variables === 'built-in only'
     for (const name of given.keys()) {
       if (!BUILT_IN_VARIABLES.includes(name)) continue
       throw new UserError(
@@ -21,6 +32,7 @@ export class Variables {
 
   /** The filled template, and what it still lacks. */
   fill(text: string): { readonly template: Template; readonly missing: readonly string[] } {
+    if (this.#isLiteral) return { template: parseHoles(text, BUILT_IN_VARIABLES), missing: [] }
     const template = fillTemplate(parseTemplate(text), this.#given)
     for (const name of variablesOf(parseTemplate(text))) this.#referenced.add(name)
     const missing = variablesOf(template).filter((name) => !BUILT_IN_VARIABLES.includes(name))

@@ -10,8 +10,13 @@ export type PromptCandidate =
 
 export interface ChosenPrompt {
   readonly text: string
-  /** For people: the level, and the file where it is one. */
-  readonly from: string
+  readonly source: PromptSource
+}
+
+/** Where a prompt came from: the level, and the file where it is one. */
+interface PromptSource {
+  readonly level: PromptLevel
+  readonly file?: string
 }
 
 /** Reads a prompt file relative to a folder, or throws a `UserError`. */
@@ -32,11 +37,11 @@ export function choosePrompt(
   for (const candidate of candidates) {
     if ('text' in candidate) {
       const text = renderTemplate(asWritten ? candidate.text : fillTemplate(candidate.text, values))
-      if (!isBlank(text)) return { text, from: candidate.level }
+      if (!isBlank(text)) return { text, source: { level: candidate.level } }
     } else {
       const path = renderTemplate(fillTemplate(candidate.file, values))
       const text = readPrompt(path, candidate.base)
-      if (!isBlank(text)) return { text, from: `${candidate.level}, file ${path}` }
+      if (!isBlank(text)) return { text, source: { level: candidate.level, file: path } }
     }
   }
   return undefined

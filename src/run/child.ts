@@ -3,7 +3,7 @@ import type { Launch } from '../engines/engine.ts'
 import { errorCode, errorText } from '../base/errors.ts'
 import { makePlug, type Pipe } from './pipe.ts'
 
-type Exit =
+export type Exit =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'signalled'; readonly signal: string }
 

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
+import type { Leftover } from '../events/schema.ts'
 import { sendSignal } from './child.ts'
-import { firstOf } from './first-of.ts'
+import { firstOf } from '../base/first-of.ts'
 import { hasDeadChild, reap } from './libc.ts'
 
 /** From SIGTERM to SIGKILL. */
@@ -9,6 +10,8 @@ const TERM_MS = 2000
 /** How long the killed may take to vanish; one that hangs in the kernel cannot be waited for. */
 const KILL_MS = 3000
 const POLL_MS = 15
+/** How often the ends of adopted orphans are looked for while an agent runs. */
+const REAP_MS = 2000
 
 interface Row {
   readonly pid: number
@@ -16,18 +19,80 @@ interface Row {
   readonly isDead: boolean
 }
 
-/** Everything that descends from a process, without the dead. Dead children of ours are reaped. */
-export function descendantsOf(root: number): number[] {
-  const children = Map.groupBy(readProcesses(), (row) => row.parent)
+/** The processes of one run: what its agents started, wherever it has gone since. */
+export class Family {
+  readonly #run: string
+  readonly #owns: boolean
+  /** Children that were there before the run, as behind a shell's `exec`: they are not ours. */
+  readonly #strangers: ReadonlySet<number>
+  readonly #agents = new Set<number>()
+
+  /** `ownsDescendants`: whether everything that descends from this process belongs to the run. */
+  constructor(run: string, ownsDescendants: boolean) {
+    this.#run = run
+    this.#owns = ownsDescendants
+    const children = ownsDescendants ? childrenOf(process.pid, readProcesses()) : []
+    this.#strangers = new Set(children)
+  }
+
+  /** Waits for the end of an agent; orphans that end in the meantime are taken note of. */
+  async whileAlive<Result>(agent: number, finished: Promise<Result>): Promise<Result> {
+    this.#agents.add(agent)
+    const timer = this.#owns ? setInterval(() => this.#reapAdopted(), REAP_MS) : undefined
+    try {
+      return await finished
+    } finally {
+      clearInterval(timer)
+      this.#agents.delete(agent)
+      if (this.#owns) this.#reapAdopted()
+    }
+  }
+
+  /** Ends whatever is left of the run, and names it. */
+  async end(force: AbortSignal): Promise<Leftover[]> {
+    const find = () => this.#find()
+    const found = find().map((pid) => ({ pid, command: nameOf(pid) }))
+    if (found.length === 0) return []
+    const survivors = await endProcesses(find, force)
+    return found.map((each) => (survivors.includes(each.pid) ? { ...each, survived: true } : each))
+  }
+
+  #find(): number[] {
+    const rows = readProcesses()
+    const below = this.#owns ? descendantsOf([process.pid], rows, this.#strangers) : []
+    return [...new Set([...below, ...bearersOf(this.#run, rows)])]
+  }
+
+  /** Adopted orphans that ended would pile up; those that the runtime itself waits for stay. */
+  #reapAdopted(): void {
+    if (!hasDeadChild()) return
+    const children = readProc(process.pid, `task/${process.pid}/children`)?.split(' ') ?? []
+    for (const pid of children.map(Number)) {
+      if (pid > 0 && !this.#agents.has(pid) && !this.#strangers.has(pid)) reap(pid)
+    }
+  }
+}
+
+function childrenOf(parent: number, rows: readonly Row[]): number[] {
+  return rows.flatMap((row) => (row.parent === parent ? [row.pid] : []))
+}
+
+/** Everything below some processes, without the dead and without the subtrees of strangers. */
+function descendantsOf(
+  roots: readonly number[],
+  rows: readonly Row[],
+  strangers: ReadonlySet<number> = new Set(),
+): number[] {
+  const children = Map.groupBy(rows, (row) => row.parent)
   const found: number[] = []
   const visit = (pid: number) => {
     for (const row of children.get(pid) ?? []) {
+      if (strangers.has(row.pid)) continue
       if (!row.isDead) found.push(row.pid)
-      else if (row.parent === process.pid) reap(row.pid)
       visit(row.pid)
     }
   }
-  visit(root)
+  roots.forEach(visit)
   return found
 }
 
@@ -38,15 +103,16 @@ export function descendantsOf(root: number): number[] {
 export function treeOf(root: number): () => number[] {
   const known = new Set([root])
   return () => {
-    for (const pid of known) descendantsOf(pid).forEach((child) => known.add(child))
-    return readProcesses().flatMap(({ pid, isDead }) => (known.has(pid) && !isDead ? [pid] : []))
+    const rows = readProcesses()
+    for (const pid of descendantsOf([...known], rows)) known.add(pid)
+    return rows.flatMap(({ pid, isDead }) => (known.has(pid) && !isDead ? [pid] : []))
   }
 }
 
 /** Everything that was started with this run's id in its environment (Linux), without the dead. */
-export function bearersOf(run: string): number[] {
+function bearersOf(run: string, rows: readonly Row[]): number[] {
   if (process.platform !== 'linux') return []
-  return readProcesses()
+  return rows
     .filter((row) => !row.isDead && row.pid !== process.pid && bears(row.pid, run))
     .map((row) => row.pid)
 }
@@ -64,17 +130,8 @@ function bears(pid: number, run: string): boolean {
   )
 }
 
-/** Takes note of adopted orphans that ended, except the one that the runtime itself waits for. */
-export function reapAdopted(except: number): void {
-  if (!hasDeadChild()) return
-  const children = readProc(process.pid, `task/${process.pid}/children`)?.split(' ') ?? []
-  for (const pid of children.map(Number)) {
-    if (pid !== except && pid > 0) reap(pid)
-  }
-}
-
 /** For a message: program and first word, because the rest may hold secrets. */
-export function nameOf(pid: number): string {
+function nameOf(pid: number): string {
   const [program, first] = (readProc(pid, 'cmdline') ?? '').split('\0')
   if (!program) return 'unknown'
   const name = basename(program)

@@ -10,7 +10,6 @@ const SYMBOLS = {
   fcntl: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
   wait4: { args: ['i32', 'ptr', 'i32', 'ptr'], returns: 'i32' },
   waitid: { args: ['i32', 'u32', 'ptr', 'i32'], returns: 'i32' },
-  isatty: { args: ['i32'], returns: 'i32' },
 } as const
 
 const PR_SET_CHILD_SUBREAPER = 36
@@ -46,12 +45,6 @@ export function hasDeadChild(): boolean {
 /** Takes note of an adopted child's end; without it the dead would pile up. */
 export function reap(pid: number): void {
   libc()?.wait4(pid, null, WNOHANG, null)
-}
-
-/** Whether a person looks at it; undefined where the system cannot be asked. */
-export function isTerminal(fd: number): boolean | undefined {
-  const answer = libc()?.isatty(fd)
-  return answer === undefined ? undefined : answer === 1
 }
 
 /** How much the kernel holds for a slow reader; four times the rate of the usual 64 KiB. */

@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs'
-import { firstOf } from './first-of.ts'
+import { firstOf } from '../base/first-of.ts'
 import { openPipe, PIPE_BYTES } from './libc.ts'
 
 const LAST_LOOK_MS = 20

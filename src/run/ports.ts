@@ -2,7 +2,7 @@ import type { EventBody, OutputChunk } from '../events/event.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
 
 /** The signals that end a run. */
-export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT'
 
 /** What carrying out a plan needs from outside. */
 export interface Ports {
@@ -12,7 +12,7 @@ export interface Ports {
   readonly readPrompt: ReadPrompt
   /** Environment that every agent starts from. */
   readonly env: Readonly<Record<string, string>>
-  /** Aborts when the run is to end; the reason is the signal that agents get, SIGTERM if it is none. */
+  /** Aborts, with a `StopReason`, when the run is to end. */
   readonly stop: AbortSignal
   /** Aborts when nothing is to be waited for any more. */
   readonly force: AbortSignal
@@ -21,14 +21,30 @@ export interface Ports {
   /** For `run_started`: what the record of the run is. */
   readonly record?: string | undefined
   readonly version: string
-  /** Whether `iteration_started` tells the exact command. */
-  readonly verbose: boolean
 }
 
-export const EXIT_CODES: Record<StopSignal, number> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
+export const EXIT_CODES: Record<StopSignal, number> = {
+  SIGINT: 130,
+  SIGTERM: 143,
+  SIGHUP: 129,
+  SIGQUIT: 131,
+}
 
-/** Which signal an aborted run is stopped by. */
-export function stopSignalOf(stop: AbortSignal): StopSignal {
+/** Why a run is stopped: the signal that agents get, and the words for people. */
+export interface StopReason {
+  readonly signal: StopSignal
+  readonly words: string
+}
+
+export function stopReason(signal: StopSignal, words = `interrupted by ${signal}`): StopReason {
+  return { signal, words }
+}
+
+/** What an aborted run was stopped by; any other reason than ours counts as SIGTERM. */
+export function stopReasonOf(stop: AbortSignal): StopReason {
   const reason: unknown = stop.reason
-  return reason === 'SIGINT' || reason === 'SIGHUP' ? reason : 'SIGTERM'
+  if (typeof reason === 'string' && Object.hasOwn(EXIT_CODES, reason))
+    return stopReason(reason as StopSignal)
+  if (typeof reason !== 'object' || reason === null) return stopReason('SIGTERM')
+  return 'signal' in reason && 'words' in reason ? (reason as StopReason) : stopReason('SIGTERM')
 }

@@ -1,174 +1,124 @@
 import { UserError } from '../base/errors.ts'
-import type { Decoder, Fact, Launch } from '../engines/engine.ts'
+import type { Launch } from '../engines/engine.ts'
 import type { Outcome, Refusal } from '../events/schema.ts'
 import { makeLaunch } from '../plan/launch.ts'
-import { builtInVariables, type Plan, type StepNode } from '../plan/plan.ts'
-import { SpawnError, startChild, type Child } from './child.ts'
-import { endProcesses, reapAdopted, treeOf } from './family.ts'
-import { firstOf } from './first-of.ts'
-import type { Pipe } from './pipe.ts'
-import { stopSignalOf, type Ports } from './ports.ts'
+import { builtInVariables, type StepNode } from '../plan/plan.ts'
+import { SpawnError } from './child.ts'
+import type { Context } from './context.ts'
+import { startProcess } from './process.ts'
+import { Verdict } from './verdict.ts'
 
-/** How long a pipe is read after its agent has gone, for what other holders of it still write. */
-const LINGER_MS = 1000
-/** The same once the run was told to stop: what the agent itself said is in the pipe already. */
-const STOPPED_LINGER_MS = 100
-/** How long the last words may take to be shown once the run was told to stop. */
-const LAST_WORDS_MS = 1000
+/** How long a marker waits for the end of its line: some agents end without one. */
+const SILENCE_MS = 5000
+
+/** Where in the run an iteration is. */
+interface Place {
+  readonly scope: string[]
+  readonly step: number
+  readonly iteration: number
+  readonly attempt: number
+}
+
+/** What an iteration has come to. */
+interface End {
+  readonly outcome: Outcome
+  readonly outputBytes: number
+  readonly refusal?: Refusal | undefined
+}
 
 /** Starts the agent once with a fresh context, watches it until it is gone, and says how it ended. */
 export async function runIteration(
   step: StepNode,
   iteration: number,
-  plan: Plan,
-  ports: Ports,
+  context: Context,
 ): Promise<Outcome> {
-  const place = { scope: [step.id, `i${iteration}`], step: step.number, iteration }
+  const { emit } = context.ports
+  const place = { scope: [step.id, `i${iteration}`], step: step.number, iteration, attempt: 1 }
   const began = performance.now()
-  const watch = new Watch()
-  let outcome: Outcome
-  try {
-    const values = builtInVariables(plan.run, step, iteration)
-    const { launch, prompt } = makeLaunch(step, values, ports.readPrompt)
-    const child = startChild(launch, plan.cwd, environment(step, iteration, plan, ports, launch))
-    ports.emit({
-      type: 'iteration_started',
-      ...place,
-      pid: child.pid,
-      ...(ports.verbose ? { argv: [...launch.argv] } : {}),
-      ...(prompt === undefined ? {} : { promptFrom: prompt.from }),
-    })
-    const stream = (name: 'out' | 'err') =>
-      pump(child[name], launch.decode(name), watch, (bytes) =>
-        watch.isOver ? undefined : ports.output({ ...place, stream: name, bytes }),
-      )
-    outcome = await follow(child, [stream('out'), stream('err')], watch, step, ports)
-    if (ports.ownsDescendants) reapAdopted(child.pid)
-  } catch (error) {
-    if (!(error instanceof UserError || error instanceof SpawnError)) throw error
-    ports.emit({ type: 'iteration_started', ...place })
-    outcome = { kind: 'spawn_failed', error: error.message }
-  }
-  if (watch.refusal !== undefined) {
-    ports.emit({ type: 'marker_refused', ...place, why: watch.refusal })
-  }
-  watch.isOver = true
+  const { outcome, outputBytes, refusal } = await startAgent(step, place, context)
+  if (refusal !== undefined) emit({ type: 'marker_refused', ...place, why: refusal })
   const ms = Math.round(performance.now() - began)
-  ports.emit({ type: 'iteration_ended', ...place, outcome, ms, outputBytes: watch.bytes })
+  emit({ type: 'iteration_ended', ...place, outcome, ms, outputBytes })
   return outcome
 }
 
-function environment(
+/** An agent that cannot be started is an outcome, too. */
+function startAgent(step: StepNode, place: Place, context: Context): Promise<End> {
+  const { plan, ports } = context
+  try {
+    const values = builtInVariables(plan.run, step, place.iteration)
+    const { launch, prompt } = makeLaunch(step, values, ports.readPrompt)
+    const { pid, end } = followAgent(launch, step, place, context)
+    const source = prompt === undefined ? {} : { prompt: prompt.source }
+    ports.emit({ type: 'iteration_started', ...place, pid, argv: [...launch.argv], ...source })
+    return end
+  } catch (error) {
+    if (!(error instanceof UserError || error instanceof SpawnError)) throw error
+    ports.emit({ type: 'iteration_started', ...place })
+    const outcome: Outcome = { kind: 'spawn_failed', error: error.message }
+    return Promise.resolve({ outcome, outputBytes: 0 })
+  }
+}
+
+/** Starts the process of an agent; what it says goes to the decoders and to the outside. */
+function followAgent(
+  launch: Launch,
+  step: StepNode,
+  place: Place,
+  { plan, ports, family }: Context,
+): { readonly pid: number; readonly end: Promise<End> } {
+  const verdict = new Verdict()
+  const decoders = { out: launch.decode('out'), err: launch.decode('err') }
+  let outputBytes = 0
+  let isOver = false
+  let silence: Timer | undefined
+  const takeMarker = () => verdict.take([{ type: 'marker' }])
+  const { pid, finished } = startProcess(launch, {
+    cwd: step.cwd,
+    env: makeEnvironment(step, place.iteration, plan.run, { ...ports.env, ...launch.env }),
+    grace: step.grace,
+    stop: ports.stop,
+    force: ports.force,
+    enough: verdict.marker,
+    take(stream, bytes) {
+      // After a stop a stream may be left behind in the middle of a chunk.
+      if (isOver) return undefined
+      outputBytes += bytes.length
+      verdict.take(decoders[stream]?.push(bytes) ?? [])
+      if (stream === 'out') {
+        clearTimeout(silence)
+        const isDone = decoders.out?.isDoneIfSilent === true
+        silence = isDone ? setTimeout(takeMarker, SILENCE_MS) : undefined
+      }
+      return ports.output({ ...place, stream, bytes })
+    },
+  })
+  const over = family.whileAlive(pid, finished).finally(() => {
+    isOver = true
+    clearTimeout(silence)
+  })
+  const end = over.then((exit) => {
+    for (const decoder of [decoders.out, decoders.err]) verdict.take(decoder?.end() ?? [])
+    return { outcome: verdict.outcome(exit), outputBytes, refusal: verdict.refusal }
+  })
+  return { pid, end }
+}
+
+function makeEnvironment(
   step: StepNode,
   iteration: number,
-  plan: Plan,
-  ports: Ports,
-  launch: Launch,
+  run: string,
+  env: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const outer = ports.env['FORKHESTRA_RUN_PATH']
+  const outer = env['FORKHESTRA_RUN_PATH']
   return {
-    ...ports.env,
-    ...launch.env,
-    FORKHESTRA_RUN_ID: plan.run,
-    FORKHESTRA_RUN_PATH: outer ? `${outer}:${plan.run}` : plan.run,
+    ...env,
+    PWD: step.cwd,
+    FORKHESTRA_RUN_ID: run,
+    FORKHESTRA_RUN_PATH: outer ? `${outer}:${run}` : run,
     FORKHESTRA_STEP: String(step.number),
     FORKHESTRA_AGENT: step.agent.name,
     FORKHESTRA_ITERATION: String(iteration),
     FORKHESTRA_MAX_ITERATIONS: String(step.loop ?? 1),
-  }
-}
-
-/** What the streams of one iteration have told so far. */
-class Watch {
-  /** After a stop a stream may be left behind in the middle of a chunk; it is not listened to. */
-  isOver = false
-  bytes = 0
-  refusal: Refusal | undefined
-  readonly #marker = Promise.withResolvers<void>()
-  hasMarker = false
-
-  get marker(): Promise<void> {
-    return this.#marker.promise
-  }
-
-  take(facts: readonly Fact[]): void {
-    for (const fact of facts) {
-      if (fact.type === 'marker_refused') this.refusal ??= fact.why
-      else {
-        this.hasMarker = true
-        this.#marker.resolve()
-      }
-    }
-  }
-}
-
-/** Hands one stream on, byte for byte, as fast as it is taken. */
-async function pump(
-  pipe: Pipe,
-  decoder: Decoder | undefined,
-  watch: Watch,
-  output: (bytes: Uint8Array) => void | Promise<void>,
-): Promise<void> {
-  for (;;) {
-    const bytes = await pipe.read()
-    if (bytes === undefined) break
-    watch.bytes += bytes.length
-    if (decoder !== undefined) watch.take(decoder.push(bytes))
-    await output(bytes)
-  }
-  if (decoder !== undefined) watch.take(decoder.end())
-}
-
-/** Waits for the end of the agent and of what it says. */
-async function follow(
-  child: Child,
-  streams: readonly Promise<void>[],
-  watch: Watch,
-  step: StepNode,
-  ports: Ports,
-): Promise<Outcome> {
-  await waitForExit(child, watch, step, ports)
-  await drain(child, Promise.all(streams), ports.stop)
-  await Promise.all([child.out.close(), child.err.close()])
-  if (watch.hasMarker) return { kind: 'marker' }
-  if (ports.stop.aborted) return { kind: 'interrupted' }
-  return child.exited
-}
-
-/** Reads what the agent said before it went, and what others that hold its pipes say for a while. */
-async function drain(child: Child, said: Promise<unknown>, stop: AbortSignal): Promise<void> {
-  let cause: 'said' | 'stop' | 'late' = await firstOf({ said, stop, late: LINGER_MS })
-  if (cause === 'stop') cause = await firstOf({ said, late: STOPPED_LINGER_MS })
-  if (cause === 'late') {
-    await Promise.all([child.out.finish(), child.err.finish()])
-    // A slow reader of ours may take its time with the rest, unless nobody wants it any more.
-    cause = await firstOf({ said, stop })
-    if (cause === 'stop') cause = await firstOf({ said, late: LAST_WORDS_MS })
-  }
-  if (cause === 'said') await said
-}
-
-/** Returns when the agent is gone, or when it has had its time after a stop. */
-async function waitForExit(
-  child: Child,
-  watch: Watch,
-  step: StepNode,
-  ports: Ports,
-): Promise<void> {
-  const { stop, force } = ports
-  const exit = child.exited
-  let cause: 'exit' | 'marker' | 'stop' | 'late' = await firstOf({
-    exit,
-    marker: watch.marker,
-    stop,
-  })
-  if (cause === 'marker') cause = await firstOf({ exit, stop, late: step.grace.markerMs })
-  if (cause === 'late') {
-    await endProcesses(treeOf(child.pid), force)
-    await firstOf({ exit, stop })
-  }
-  if (cause === 'stop') {
-    child.signal(stopSignalOf(stop))
-    await firstOf({ exit, late: step.grace.termMs, force })
   }
 }

@@ -1,7 +1,8 @@
 import type { Leftover } from '../events/schema.ts'
 import { stepsOf, type Node, type Plan } from '../plan/plan.ts'
-import { bearersOf, descendantsOf, endProcesses, nameOf } from './family.ts'
-import { EXIT_CODES, stopSignalOf, type Ports } from './ports.ts'
+import type { Context } from './context.ts'
+import { Family } from './family.ts'
+import { EXIT_CODES, stopReasonOf, type Ports } from './ports.ts'
 import { runStep } from './run-step.ts'
 
 /** Carries a plan out. What happens is told by events alone; nothing of the run is left behind. */
@@ -22,48 +23,35 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
     })),
     plan: { ...plan },
   })
+  const family = new Family(plan.run, ports.ownsDescendants)
   let isComplete = false
   let leftovers: Leftover[]
   try {
-    isComplete = await runNode(plan.root, plan, ports)
+    isComplete = await runNode(plan.root, { plan, ports, family })
   } finally {
     // Even a mistake of our own must not leave an agent behind that nobody watches.
-    leftovers = await endLeftovers(plan.run, ports)
+    leftovers = await family.end(ports.force)
   }
-  const exitCode = ports.stop.aborted ? EXIT_CODES[stopSignalOf(ports.stop)] : isComplete ? 0 : 1
-  emit({ type: 'run_ended', ok: exitCode === 0, exitCode, leftovers })
+  const stop = ports.stop.aborted ? stopReasonOf(ports.stop) : undefined
+  const exitCode = stop === undefined ? (isComplete ? 0 : 1) : EXIT_CODES[stop.signal]
+  const stopped = stop === undefined ? {} : { stopped: stop }
+  emit({ type: 'run_ended', ok: exitCode === 0, exitCode, ...stopped, leftovers })
 }
 
-async function runNode(node: Node, plan: Plan, ports: Ports): Promise<boolean> {
-  if (node.kind === 'step') return runStep(node, plan, ports)
+async function runNode(node: Node, context: Context): Promise<boolean> {
+  if (node.kind === 'step') return runStep(node, context)
   let isComplete = true
   for (const child of node.of) {
-    if (isComplete) isComplete = await runNode(child, plan, ports)
-    else skip(child, ports)
+    isComplete &&= !context.ports.stop.aborted
+    if (isComplete) isComplete = await runNode(child, context)
+    else skip(child, context.ports)
   }
   return isComplete
 }
 
 function skip(node: Node, { emit }: Ports): void {
   for (const { id, number, agent } of stepsOf(node)) {
-    emit({
-      type: 'step_ended',
-      scope: [id],
-      step: number,
-      agent: agent.name,
-      reason: 'skipped',
-      iterations: 0,
-    })
+    const place = { scope: [id], step: number, agent: agent.name }
+    emit({ type: 'step_ended', ...place, reason: 'skipped', iterations: 0, failures: 0 })
   }
-}
-
-/** Ends what the agents left running, after a normal end as after a signal, and names it. */
-async function endLeftovers(run: string, { ownsDescendants, force }: Ports): Promise<Leftover[]> {
-  const find = () => [
-    ...new Set([...(ownsDescendants ? descendantsOf(process.pid) : []), ...bearersOf(run)]),
-  ]
-  const found = find().map((pid) => ({ pid, command: nameOf(pid) }))
-  if (found.length === 0) return []
-  const survivors = await endProcesses(find, force)
-  return found.map((each) => (survivors.includes(each.pid) ? { ...each, survived: true } : each))
 }

@@ -3,9 +3,10 @@ import * as fc from 'fast-check'
 import { renderDryRun } from './dry-run.ts'
 
 const BINARY = { kind: 'binary', args: [], argv: [] }
+const STEP = { level: 'step' as const }
 
 const withPrompt = (text: string, verbose = false) => {
-  const step = { ...BINARY, number: 1, agent: 'a', prompt: { text, from: 'step' } }
+  const step = { ...BINARY, step: 1, agent: 'a', prompt: { text, source: STEP } }
   const line = renderDryRun([step], verbose)
     .split('\n')
     .find((each) => each.includes('prompt: '))
@@ -16,13 +17,13 @@ test('a chain is shown in the exact words', () => {
   const steps = [
     {
       ...BINARY,
-      number: 1,
+      step: 1,
       agent: 'task-manager',
-      loop: 2,
-      prompt: { text: 'Break down requirements.md into atomic tasks', from: 'step' },
+      maxIterations: 2,
+      prompt: { text: 'Break down requirements.md into atomic tasks', source: STEP },
     },
-    { ...BINARY, number: 2, agent: 'task-coordinator', args: ['--task', 'TASK-001'] },
-    { ...BINARY, number: 3, agent: 'last', loop: 1 },
+    { ...BINARY, step: 2, agent: 'task-coordinator', args: ['--task', 'TASK-001'] },
+    { ...BINARY, step: 3, agent: 'last', maxIterations: 1 },
   ]
   expect(renderDryRun(steps, false)).toBe(`[forkhestra] Dry run - would execute the following chain:
 
@@ -38,14 +39,14 @@ test('a chain is shown in the exact words', () => {
 test('-v shows the source of the prompt, the kind of the agent and the exact command', () => {
   const steps = [
     {
-      number: 1,
+      step: 1,
       agent: 'a',
       kind: 'binary',
       args: ['x'],
       argv: ['/bin/a', 'x', 'Do it'],
-      prompt: { text: 'Do it', from: 'chain, file p.md' },
+      prompt: { text: 'Do it', source: { level: 'chain' as const, file: 'p.md' } },
     },
-    { ...BINARY, number: 2, agent: 'b', argv: ['/bin/b'] },
+    { ...BINARY, step: 2, agent: 'b', argv: ['/bin/b'] },
   ]
   expect(renderDryRun(steps, true)).toBe(`[forkhestra] Dry run - would execute the following chain:
 
@@ -84,7 +85,7 @@ test('a prompt is cut at a hundred characters, not bytes, unless -v', () => {
 test('no prompt can break out of its line or command the terminal', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, verbose) => {
-      const step = { ...BINARY, number: 1, agent: 'a', prompt: { text, from: 'step' } }
+      const step = { ...BINARY, step: 1, agent: 'a', prompt: { text, source: STEP } }
       const shown = renderDryRun([step], verbose)
       expect(shown.split('\n')).toHaveLength(verbose ? 9 : 6)
       // oxlint-disable-next-line no-control-regex

@@ -1,7 +1,7 @@
-import type { RunEvent } from '../events/schema.ts'
-import { iterations } from './words.ts'
+import type { EventOf } from '../events/event.ts'
+import { iterations, sourceWords } from './words.ts'
 
-type StepPreview = (RunEvent & { type: 'dry_run' })['steps'][number]
+type StepPreview = EventOf<'dry_run'>['steps'][number]
 
 const PROMPT_WIDTH = 100
 
@@ -16,15 +16,16 @@ export function renderDryRun(steps: readonly StepPreview[], verbose: boolean): s
 }
 
 function renderStep(step: StepPreview, verbose: boolean): string[] {
-  const mode = step.loop === undefined ? 'run once' : `loop up to ${iterations(step.loop)}`
+  const mode =
+    step.maxIterations === undefined ? 'run once' : `loop up to ${iterations(step.maxIterations)}`
   const { prompt } = step
   const lines = [
-    `${step.number}. ${step.agent} - ${mode}`,
+    `${step.step}. ${step.agent} - ${mode}`,
     ...(step.args.length > 0 ? [`     args: ${JSON.stringify(step.args)}`] : []),
     ...(prompt === undefined ? [] : [`     prompt: ${renderPrompt(prompt.text, verbose)}`]),
   ]
   if (verbose) {
-    lines.push(`     prompt from: ${prompt?.from ?? 'none'}`)
+    lines.push(`     prompt from: ${sourceWords(prompt?.source)}`)
     lines.push(`     kind: ${step.kind}`, `     command: ${JSON.stringify(step.argv)}`)
   }
   return lines.map((line) => `  ${line}`)

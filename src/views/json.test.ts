@@ -5,7 +5,7 @@ import { eventSchema, type RunEvent } from '../events/schema.ts'
 import { JsonView } from './json.ts'
 
 const stamp = makeStamp('r1', 'w-1')
-const place = { scope: ['s1', 'i1'], step: 1, iteration: 1 }
+const place = { scope: ['s1', 'i1'], step: 1, iteration: 1, attempt: 1 }
 
 function watch(play: (view: JsonView) => void): RunEvent[] {
   let text = ''

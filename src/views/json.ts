@@ -1,4 +1,4 @@
-import type { OutputChunk, Stamp } from '../events/event.ts'
+import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import type { Screen, View } from './screen.ts'
 
@@ -6,8 +6,8 @@ import type { Screen, View } from './screen.ts'
 export class JsonView implements View {
   readonly #screen: Screen
   readonly #stamp: Stamp
-  /** One per stream: a character may be cut in two by the end of a chunk. */
-  #decoders = makeDecoders()
+  /** One per stream of each agent: a character may be cut in two by the end of a chunk. */
+  readonly #decoders = new Map<string, Decoders>()
 
   constructor(screen: Screen, stamp: Stamp) {
     this.#screen = screen
@@ -19,22 +19,30 @@ export class JsonView implements View {
     void this.#write(event)
   }
 
-  output({ scope, step, iteration, stream, bytes }: OutputChunk): void | Promise<void> {
-    const text = this.#decoders[stream].decode(bytes, { stream: true })
-    if (text === '') return
-    return this.#write(
-      this.#stamp({ type: 'output', scope: [...scope], step, iteration, stream, text }),
-    )
+  output({ bytes, ...place }: OutputChunk): void | Promise<void> {
+    const decoders = this.#decodersOf(place.scope)
+    return this.#tell(place, decoders[place.stream].decode(bytes, { stream: true }))
   }
 
   /** What was half a character at the end of the output will not become a whole one. */
-  #endOutput({ scope, step, iteration }: RunEvent & { type: 'iteration_ended' }): void {
+  #endOutput({ scope, step, iteration, attempt }: EventOf<'iteration_ended'>): void {
+    const decoders = this.#decodersOf(scope)
     for (const stream of ['out', 'err'] as const) {
-      const text = this.#decoders[stream].decode()
-      const place = { scope, step, iteration, stream }
-      if (text !== '') void this.#write(this.#stamp({ type: 'output', ...place, text }))
+      void this.#tell({ scope, step, iteration, attempt, stream }, decoders[stream].decode())
     }
-    this.#decoders = makeDecoders()
+    this.#decoders.delete(scope.join('/'))
+  }
+
+  #tell(place: Omit<OutputChunk, 'bytes'>, text: string): void | Promise<void> {
+    if (text === '') return
+    return this.#write(this.#stamp({ type: 'output', ...place, scope: [...place.scope], text }))
+  }
+
+  #decodersOf(scope: readonly string[]): Decoders {
+    const key = scope.join('/')
+    const decoders = this.#decoders.get(key) ?? makeDecoders()
+    this.#decoders.set(key, decoders)
+    return decoders
   }
 
   #write(event: RunEvent): void | Promise<void> {
@@ -42,7 +50,12 @@ export class JsonView implements View {
   }
 }
 
-function makeDecoders(): { readonly out: TextDecoder; readonly err: TextDecoder } {
+interface Decoders {
+  readonly out: TextDecoder
+  readonly err: TextDecoder
+}
+
+function makeDecoders(): Decoders {
   const make = () => new TextDecoder('utf-8', { ignoreBOM: true })
   return { out: make(), err: make() }
 }

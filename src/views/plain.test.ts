@@ -34,7 +34,7 @@ function tell(happenings: readonly Happening[], verbose = false): string {
   return paper.text
 }
 
-const at = (step: number, iteration: number) => ({ scope: [], step, iteration })
+const at = (step: number, iteration: number) => ({ scope: [], step, iteration, attempt: 1 })
 
 /** Steps as `a` or `b:3`. */
 function started(...words: string[]): EventBody {
@@ -57,13 +57,20 @@ const iterate = (step: number, iteration: number, how: Outcome, ...said: string[
   ...said,
   { type: 'iteration_ended', ...at(step, iteration), outcome: how, ms: 1234, outputBytes: 5 },
 ]
-const end = (step: number, reason: Reason, iterations: number, detail?: string): EventBody => ({
+const end = (
+  step: number,
+  reason: Reason,
+  iterations: number,
+  detail?: string,
+  failures = 0,
+): EventBody => ({
   type: 'step_ended',
   scope: [],
   step,
   agent: '',
   reason,
   iterations,
+  failures,
   ...(detail === undefined ? {} : { detail }),
 })
 const over = (exitCode: number, leftovers: { pid: number; command: string }[] = []): EventBody => ({
@@ -131,7 +138,7 @@ test('a chain that stops at its second step', () => {
     ...iterate(2, 1, FAILED),
     { type: 'marker_refused', ...at(2, 2), why: 'code_fence' } as const,
     ...iterate(2, 2, { kind: 'signalled', signal: 'SIGSEGV' }),
-    end(2, 'max_iterations', 2),
+    end(2, 'max_iterations', 2, undefined, 2),
     end(3, 'skipped', 0),
     over(1),
   ]
@@ -151,6 +158,7 @@ test('a chain that stops at its second step', () => {
   3. c: skipped
 [forkhestra] Chain incomplete (1/3 steps)
 [forkhestra] Failed at step 2: b (max iterations reached, 2/2)
+![forkhestra] In 2 of 2 iterations the agent failed; the last ended with: killed by SIGSEGV
 ![forkhestra] Record of the run: /record
 `)
 })
@@ -179,10 +187,11 @@ ${line}
 })
 
 test('-v tells more', () => {
+  const STEP = { level: 'step', file: 'p.md' } as const
   const run: Happening[] = [
     started('a:1'),
     begin(1, 'a', 1),
-    { type: 'iteration_started', ...at(1, 1), argv: ['/bin/a', 'x y'], promptFrom: 'step' },
+    { type: 'iteration_started', ...at(1, 1), argv: ['/bin/a', 'x y'], prompt: STEP },
     { type: 'iteration_ended', ...at(1, 1), outcome: MARKER, ms: 1234, outputBytes: 5 },
     end(1, 'marker', 1),
     over(0),
@@ -191,7 +200,7 @@ test('-v tells more', () => {
 [forkhestra] Starting: a (max 1 iteration)
 [forkhestra] Iteration 1/1
 [forkhestra]   command: ["/bin/a","x y"]
-[forkhestra]   prompt from: step
+[forkhestra]   prompt from: step, file p.md
 [forkhestra]   took 1.2 s, printed 5 bytes
 [forkhestra] Complete after 1 iteration
 
@@ -204,10 +213,63 @@ test('warnings and what was left running are told', () => {
     { pid: 7, command: 'server' },
     { pid: 8, command: 'stuck', survived: true },
   ]
-  const text = tell([started('a'), { type: 'warning', text: 'Warning: careful' }, over(1, left)])
+  const text = tell([started('a'), { type: 'warning', text: 'careful' }, over(1, left)])
   expect(text).toStartWith(`![forkhestra] Warning: careful
 [forkhestra] Ended a process left running: server (pid 7)
 ![forkhestra] Could not end a process left running: stuck (pid 8)
+`)
+})
+
+test('a loop that is not done yet is not told as one that fails', () => {
+  const run = [
+    started('a:1'),
+    begin(1, 'a', 1),
+    ...iterate(1, 1, DONE),
+    end(1, 'max_iterations', 1),
+  ]
+  expect(tell([...run, over(1)])).not.toContain('the agent failed')
+})
+
+const interrupted: EventBody = {
+  type: 'run_ended',
+  ok: false,
+  exitCode: 130,
+  stopped: { signal: 'SIGINT', words: 'interrupted by SIGINT' },
+  leftovers: [],
+}
+
+test('a run that was stopped between two steps', () => {
+  const done = [begin(1, 'a'), ...iterate(1, 1, DONE), end(1, 'single_run', 1)]
+  const run = [started('a', 'b'), ...done, end(2, 'skipped', 0), interrupted]
+  expect(tell(run)).toEndWith(`
+  1. a: complete (exit 0)
+  2. b: skipped
+[forkhestra] Pipeline incomplete (1/2 steps)
+[forkhestra] Stopped before step 2: b (interrupted by SIGINT)
+![forkhestra] Record of the run: /record
+`)
+})
+
+test('a run that was stopped after its last step', () => {
+  const done = [begin(1, 'a'), ...iterate(1, 1, DONE), end(1, 'single_run', 1)]
+  expect(tell([started('a'), ...done, interrupted])).toEndWith(`
+  1. a: complete (exit 0)
+[forkhestra] Pipeline complete (1/1 steps)
+[forkhestra] After the last step the run was interrupted by SIGINT
+`)
+})
+
+test('a record that was lost is told, and not pointed to at the end', () => {
+  const failed = [begin(1, 'a'), ...iterate(1, 1, FAILED), end(1, 'agent_failed', 1, 'exit 3')]
+  const lost: EventBody = { type: 'record_lost', why: '/record was deleted' }
+  expect(tell([started('a'), lost, ...failed, over(1)]))
+    .toBe(`![forkhestra] Warning: the run goes on without a record: /record was deleted
+[forkhestra] Running: a
+[forkhestra] Done: a (exit 3)
+
+  1. a: incomplete (exit 3)
+[forkhestra] Pipeline incomplete (0/1 steps)
+[forkhestra] Failed at step 1: a (exit 3)
 `)
 })
 

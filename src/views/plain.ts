@@ -1,9 +1,17 @@
 import { unreachable } from '../base/errors.ts'
-import type { OutputChunk } from '../events/event.ts'
-import type { Outcome, RunEvent } from '../events/schema.ts'
+import type { EventOf, OutputChunk } from '../events/event.ts'
+import type { RunEvent } from '../events/schema.ts'
 import { isComplete, NO_EVENTS, next, type RunState, type StepState } from '../events/state.ts'
 import type { Screen, View } from './screen.ts'
-import { failureWords, iterations, REFUSALS, stepWords } from './words.ts'
+import {
+  failingWords,
+  failureWords,
+  iterations,
+  outcomeWords,
+  REFUSALS,
+  sourceWords,
+  stepWords,
+} from './words.ts'
 
 /** Tells a run as lines for people, between what the agents print. */
 export class PlainView implements View {
@@ -29,7 +37,7 @@ export class PlainView implements View {
       case 'iteration_started':
         if (this.#step(event).maxIterations !== undefined) this.#say(this.#iteration(event))
         if (event.argv !== undefined) this.#detail(`  command: ${JSON.stringify(event.argv)}`)
-        return this.#detail(`  prompt from: ${event.promptFrom ?? 'none'}`)
+        return this.#detail(`  prompt from: ${sourceWords(event.prompt)}`)
       case 'marker_refused':
         return this.#say(`Marker ignored: ${REFUSALS[event.why]}`)
       case 'iteration_ended':
@@ -40,7 +48,9 @@ export class PlainView implements View {
           this.#say(`Not complete after ${iterations(event.iterations)}`)
         return
       case 'warning':
-        return this.#warn(event.text)
+        return this.#warn(`Warning: ${event.text}`)
+      case 'record_lost':
+        return this.#warn(`Warning: the run goes on without a record: ${event.why}`)
       case 'run_ended':
         return this.#summarize()
       case 'dry_run':
@@ -56,7 +66,7 @@ export class PlainView implements View {
     return this.#screen.bytes(stream, bytes)
   }
 
-  #endIteration(event: RunEvent & { type: 'iteration_ended' }): void {
+  #endIteration(event: EventOf<'iteration_ended'>): void {
     const { agent, maxIterations } = this.#step(event)
     const how = outcomeWords(event.outcome)
     const isLoop = maxIterations !== undefined
@@ -84,8 +94,13 @@ export class PlainView implements View {
     this.#say(`${kind} ${state} (${complete}/${steps.length} steps)`)
     const failed = steps.find((step) => !isComplete(step.reason))
     if (failed !== undefined) {
-      this.#say(`Failed at step ${failed.number}: ${failed.agent} (${failureWords(failed)})`)
+      const place = `step ${failed.number}: ${failed.agent}`
+      if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${failureWords(failed)})`)
+      else this.#say(`Stopped before ${place} (${ended?.stopped})`)
+      if (failed.reason === 'max_iterations' && failed.failures) this.#warn(failingWords(failed))
       if (record !== undefined) this.#warn(`Record of the run: ${record}`)
+    } else if (ended?.stopped !== undefined) {
+      this.#say(`After the last step the run was ${ended.stopped}`)
     }
   }
 
@@ -108,18 +123,5 @@ export class PlainView implements View {
 
   #detail(text: string): void {
     if (this.#verbose) this.#say(text)
-  }
-}
-
-function outcomeWords(outcome: Outcome): string {
-  switch (outcome.kind) {
-    case 'exited':
-      return `exit ${outcome.code}`
-    case 'signalled':
-      return `killed by ${outcome.signal}`
-    case 'marker':
-    case 'interrupted':
-    case 'spawn_failed':
-      return ''
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { StepState } from '../events/state.ts'
-import { failureWords, iterations, stepWords } from './words.ts'
+import { failingWords, failureWords, iterations, sourceWords, stepWords } from './words.ts'
 
 const step = (fields: Partial<StepState>): StepState => ({
   number: 1,
@@ -45,4 +45,26 @@ test.each<[Partial<StepState>, string]>([
   [{ reason: 'interrupted' }, 'interrupted'],
 ])('the failure %j is told as %j', (fields, words) => {
   expect(failureWords(step(fields))).toBe(words)
+})
+
+test.each([
+  [undefined, 'none'],
+  [{ level: 'step' as const }, 'step'],
+  [{ level: 'agent default' as const, file: 'prompts/x.md' }, 'agent default, file prompts/x.md'],
+])('the source %j is told as %j', (source, words) => {
+  expect(sourceWords(source)).toBe(words)
+})
+
+test.each<[Partial<StepState>, string]>([
+  [{ failures: 2 }, 'In 2 of 2 iterations the agent failed'],
+  [
+    { failures: 2, lastOutcome: { kind: 'exited', code: 3 } },
+    'In 2 of 2 iterations the agent failed; the last ended with: exit 3',
+  ],
+  [
+    { failures: 1, iterations: 1, lastOutcome: { kind: 'signalled', signal: 'SIGKILL' } },
+    'In 1 of 1 iteration the agent failed; the last ended with: killed by SIGKILL',
+  ],
+])('a loop that failed as %j is told as %j', (fields, words) => {
+  expect(failingWords(step(fields))).toBe(words)
 })

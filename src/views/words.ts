@@ -1,4 +1,5 @@
-import type { Refusal } from '../events/schema.ts'
+import type { EventOf } from '../events/event.ts'
+import type { Outcome, Refusal } from '../events/schema.ts'
 import { isComplete, type StepState } from '../events/state.ts'
 
 export const REFUSALS: Record<Refusal, string> = {
@@ -7,6 +8,12 @@ export const REFUSALS: Record<Refusal, string> = {
   quotes: 'in quotes',
   letter_case: 'in another case',
   stderr: 'on stderr',
+}
+
+/** `step`, `agent default, file prompts/x.md`, `none`. */
+export function sourceWords(source: EventOf<'iteration_started'>['prompt']): string {
+  if (source === undefined) return 'none'
+  return source.file === undefined ? source.level : `${source.level}, file ${source.file}`
 }
 
 export function iterations(count: number): string {
@@ -29,4 +36,25 @@ export function failureWords(step: StepState): string {
     return `max iterations reached, ${step.iterations}/${step.maxIterations}`
   }
   return step.detail ?? step.reason ?? ''
+}
+
+/** Tells a loop in which the agent itself fails from one that is not done yet. */
+export function failingWords({ failures, iterations: count, lastOutcome }: StepState): string {
+  const last =
+    lastOutcome === undefined ? '' : `; the last ended with: ${outcomeWords(lastOutcome)}`
+  return `In ${failures} of ${iterations(count)} the agent failed${last}`
+}
+
+/** How an agent went, where it went by itself. */
+export function outcomeWords(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'exited':
+      return `exit ${outcome.code}`
+    case 'signalled':
+      return `killed by ${outcome.signal}`
+    case 'marker':
+    case 'interrupted':
+    case 'spawn_failed':
+      return ''
+  }
 }

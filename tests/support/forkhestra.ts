@@ -92,6 +92,29 @@ export class Running {
   }
 }
 
+/** Runs a line of bash with `forkhestra` on PATH, for redirections and pipes. */
+export async function shell(
+  line: string,
+  cwd: string,
+): Promise<{ code: number; stdout: Uint8Array; stderr: string }> {
+  const child = Bun.spawn(['/bin/bash', '-c', line], {
+    cwd,
+    env: {
+      ...environment({ cwd }),
+      PATH: `${join(FORKHESTRA, '..')}:${cwd}:${process.env['PATH']}`,
+    },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    child.stdout.bytes(),
+    child.stderr.text(),
+    child.exited,
+  ])
+  return { code, stdout, stderr }
+}
+
 /** Processes of this test file that are still alive: the dead and ourselves do not count. */
 export function survivors(): string[] {
   return readdirSync('/proc').flatMap((pid) => {

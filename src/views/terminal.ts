@@ -1,12 +1,13 @@
-import { fstatSync } from 'node:fs'
-import { isTerminal } from '../run/libc.ts'
-import { LineCutter } from '../views/line-cutter.ts'
-import type { Screen } from '../views/screen.ts'
-import { Writer } from './writer.ts'
+import { fstatSync, type Stats } from 'node:fs'
+import { firstOf } from '../base/first-of.ts'
+import { openLibc } from '../base/libc.ts'
+import { LineCutter } from './line-cutter.ts'
+import type { Screen } from './screen.ts'
+import { Writer, type Trouble } from './writer.ts'
 
 const NEWLINE = 10
 
-/** How long the last lines may take to be taken before the process ends all the same. */
+/** How long the last lines may take to be taken after a stop. */
 const DRAIN_MS = 1000
 
 /** Where the cursor is; two streams that lead to the same place share one. */
@@ -14,26 +15,31 @@ interface Cursor {
   isAtLineStart: boolean
 }
 
+interface Stopping {
+  readonly stop: AbortSignal
+  readonly force: AbortSignal
+}
+
 /** The two standard streams, as a view wants them. */
 export class Terminal implements Screen {
   readonly #out
   readonly #err
 
-  constructor(options: { readonly uncut: boolean; readonly onClosed: (error: unknown) => void }) {
+  constructor(options: Trouble & { readonly uncut: boolean }) {
     const out = fstatSync(1)
     const err = fstatSync(2)
     const cursor: Cursor = { isAtLineStart: true }
     const isSame = out.dev === err.dev && out.ino === err.ino && out.rdev === err.rdev
     const cutter = (isShown: boolean) => (isShown && !options.uncut ? new LineCutter() : undefined)
     this.#out = {
-      writer: new Writer(1, options.onClosed),
+      writer: new Writer(1, options),
       cursor,
-      cutter: cutter(isTerminal(1) ?? out.isCharacterDevice()),
+      cutter: cutter(isTerminal(1, out)),
     }
     this.#err = {
-      writer: new Writer(2, () => undefined),
+      writer: new Writer(2, { onClosed: () => undefined, onLost: () => undefined }),
       cursor: isSame ? cursor : { isAtLineStart: true },
-      cutter: cutter(isTerminal(2) ?? err.isCharacterDevice()),
+      cutter: cutter(isTerminal(2, err)),
     }
   }
 
@@ -53,10 +59,11 @@ export class Terminal implements Screen {
     this.#fresh('err', text)
   }
 
-  /** Waits for the last lines, but not for ever: a stopped pager takes none. */
-  async close(): Promise<void> {
+  /** Waits until the last lines were taken; after a stop not for ever: a paused pager takes none. */
+  async close({ stop, force }: Stopping): Promise<void> {
     const drained = Promise.all([this.#out.writer.drain(), this.#err.writer.drain()])
-    await Promise.race([drained, Bun.sleep(DRAIN_MS)])
+    const cause = await firstOf({ drained, stop })
+    if (cause === 'stop') await firstOf({ drained, force, late: DRAIN_MS })
   }
 
   #fresh(stream: 'out' | 'err', text: string): void {
@@ -67,4 +74,11 @@ export class Terminal implements Screen {
     cursor.isAtLineStart = true
     void writer.write(Buffer.from(`${before}${text}\n`))
   }
+}
+
+/** Whether a person looks at it. A device may also be /dev/null; where only the system knows, it is asked. */
+function isTerminal(fd: number, stat: Stats): boolean {
+  if (!stat.isCharacterDevice()) return false
+  const libc = openLibc({ isatty: { args: ['i32'], returns: 'i32' } })
+  return libc === undefined || libc.isatty(fd) === 1
 }

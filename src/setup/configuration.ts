@@ -1,4 +1,4 @@
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { UserError } from '../base/errors.ts'
 import { readTextFile, statOf } from '../base/files.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
@@ -43,8 +43,9 @@ function places(
   env: Environment,
 ): { path: string; base: string }[] {
   if (given !== undefined) return [{ path: resolve(cwd, given), base: cwd }]
-  const home = env['XDG_CONFIG_HOME'] || (env['HOME'] ? join(env['HOME'], '.config') : undefined)
-  const user = home === undefined ? [] : [join(home, 'forkhestra/chains.json')]
+  const { XDG_CONFIG_HOME: config = '', HOME: home = '' } = env
+  const folders = [config, home && join(home, '.config')].filter(isAbsolute).slice(0, 1)
+  const user = folders.map((folder) => join(folder, 'forkhestra/chains.json'))
   return [
     { path: join(cwd, 'forge/orch/chains.json'), base: cwd },
     { path: join(cwd, 'forge/chains.json'), base: cwd },
@@ -54,7 +55,7 @@ function places(
 
 function nameFor(path: string, cwd: string): string {
   const name = relative(cwd, path)
-  return name.startsWith('..') ? path : name
+  return name === '' || name.startsWith('..') ? path : name
 }
 
 /** The folder that a person named with --cwd, or the current one, as an absolute path. */

@@ -1,4 +1,13 @@
-import { fstatSync, writeSync, type Stats } from 'node:fs'
+import { fstatSync, type Stats } from 'node:fs'
+import { writeAll } from '../base/files.ts'
+
+/** What may go wrong with a stream. */
+export interface Trouble {
+  /** Nobody will ever read it. */
+  readonly onClosed: (error: unknown) => void
+  /** Something is missing in the file behind it; told once. */
+  readonly onLost: (error: unknown) => void
+}
 
 /**
  * Writes to a standard stream in order and without blocking the process: a paused pager must not
@@ -6,14 +15,15 @@ import { fstatSync, writeSync, type Stats } from 'node:fs'
  */
 export class Writer {
   readonly #fd: number
-  readonly #onTrouble: (error: unknown) => void
+  readonly #trouble: Trouble
   readonly #sink: Bun.FileSink | undefined
   #isBroken = false
+  #hasLost = false
   #pending: Promise<void> | undefined
 
-  constructor(fd: 1 | 2, onTrouble: (error: unknown) => void) {
+  constructor(fd: 1 | 2, trouble: Trouble) {
     this.#fd = fd
-    this.#onTrouble = onTrouble
+    this.#trouble = trouble
     this.#sink = openSink(fd, fstatSync(fd))
   }
 
@@ -40,15 +50,21 @@ export class Writer {
     await this.#pending
   }
 
+  /** To a file. A full disk is no reason to end the work: there may be room again later. */
   #writeNow(bytes: Uint8Array): void {
-    let done = 0
-    while (done < bytes.length) done += writeSync(this.#fd, bytes, done)
+    try {
+      writeAll(this.#fd, bytes)
+    } catch (error) {
+      if (this.#hasLost) return
+      this.#hasLost = true
+      this.#trouble.onLost(error)
+    }
   }
 
   #break(error: unknown): void {
     if (this.#isBroken) return
     this.#isBroken = true
-    this.#onTrouble(error)
+    this.#trouble.onClosed(error)
   }
 }
 

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeProject } from '../../tests/support/project.ts'
+import { makeRecordFolder, recordRoot } from './record-folder.ts'
+
+describe('the records of runs live', () => {
+  test('with a project that has a forge folder', () => {
+    const cwd = makeProject({ 'forge/x': '' })
+    expect(recordRoot(cwd, { XDG_STATE_HOME: '/state' })).toBe(join(cwd, 'forge/orch/runs'))
+    expect(recordRoot(cwd, {})).toBe(join(cwd, 'forge/orch/runs'))
+  })
+
+  test.each([
+    [{ XDG_STATE_HOME: '/state', HOME: '/home/me' }, '/state/forkhestra'],
+    [{ XDG_STATE_HOME: '', HOME: '/home/me' }, '/home/me/.local/state/forkhestra'],
+    [{ XDG_STATE_HOME: 'state', HOME: '/home/me' }, '/home/me/.local/state/forkhestra'],
+    [{ HOME: '/home/me' }, '/home/me/.local/state/forkhestra'],
+  ])('else with the user: %j', (env, root) => {
+    expect(recordRoot(makeProject({ forge: 'a file' }), env)).toBe(root)
+  })
+
+  test.each([[{}], [{ HOME: '' }], [{ HOME: 'me' }], [{ XDG_STATE_HOME: '../state' }]])(
+    'nowhere with %j, which is nobody’s home',
+    (env) => {
+      expect(recordRoot(makeProject(), env)).toBeUndefined()
+    },
+  )
+})
+
+describe('the folder of records keeps itself out of git', () => {
+  const ignored = (root: string) => readFileSync(join(root, '.gitignore'), 'utf8')
+
+  test('from the first run on', () => {
+    const root = join(makeProject(), 'deep/runs')
+    expect(makeRecordFolder(root, 'r1')).toBe(join(root, 'r1'))
+    expect(existsSync(join(root, 'r1'))).toBe(true)
+    expect(ignored(root)).toBe('*\n')
+  })
+
+  test('again where the file was emptied, as by a write that a full disk cut off', () => {
+    const root = makeProject({ '.gitignore': '' })
+    makeRecordFolder(root, 'r1')
+    expect(ignored(root)).toBe('*\n')
+  })
+
+  test('in the way of the person who wrote something else there', () => {
+    const root = makeProject()
+    makeRecordFolder(root, 'r1')
+    writeFileSync(join(root, '.gitignore'), 'mine\n')
+    makeRecordFolder(root, 'r2')
+    expect(ignored(root)).toBe('mine\n')
+  })
+})
+
+test('only its owner may look into a record, while the list of runs is open', () => {
+  const root = join(makeProject(), 'runs')
+  const folder = makeRecordFolder(root, 'r1')
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+  expect(statSync(root).mode & 0o777).toBe(0o777 & ~process.umask())
+})
+
+test('the folder of another run is never taken', () => {
+  const root = makeProject()
+  makeRecordFolder(root, 'r1')
+  expect(() => makeRecordFolder(root, 'r1')).toThrow('EEXIST')
+})

@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test'
+import type { Fact } from '../engines/engine.ts'
+import type { Outcome, Refusal } from '../events/schema.ts'
+import type { Exit } from './child.ts'
+import { Verdict } from './verdict.ts'
+
+const MARKER: Fact = { type: 'marker' }
+const refused = (why: Refusal): Fact => ({ type: 'marker_refused', why })
+
+function judge(...facts: Fact[]): Verdict {
+  const verdict = new Verdict()
+  verdict.take(facts)
+  return verdict
+}
+
+const DONE: Outcome = { kind: 'marker' }
+const OK: Exit = { kind: 'exited', code: 0 }
+const FAILED: Exit = { kind: 'exited', code: 3 }
+const KILLED: Exit = { kind: 'signalled', signal: 'SIGKILL' }
+
+test.each<[string, Fact[], Exit | undefined, Outcome]>([
+  ['went well', [], OK, OK],
+  ['failed', [], FAILED, FAILED],
+  ['was killed', [], KILLED, KILLED],
+  ['only spoke of the marker', [refused('quotes')], OK, OK],
+  ['said so and went well', [MARKER], OK, DONE],
+  ['said so and failed', [MARKER], FAILED, DONE],
+  ['said so and had to be ended', [MARKER], KILLED, DONE],
+  ['said so before the run was stopped', [MARKER], undefined, DONE],
+  ['was stopped', [], undefined, { kind: 'interrupted' }],
+])('an agent that %s has one outcome', (_, facts, exit, outcome) => {
+  expect(judge(...facts).outcome(exit)).toEqual(outcome)
+})
+
+test.each<[Fact[], Refusal | undefined]>([
+  [[], undefined],
+  [[MARKER], undefined],
+  [[refused('longer_line')], 'longer_line'],
+  [[refused('stderr'), refused('quotes')], 'stderr'],
+  [[MARKER, refused('longer_line')], undefined],
+  [[refused('longer_line'), MARKER], undefined],
+  [[MARKER, refused('code_fence')], 'code_fence'],
+  [[MARKER, refused('stderr')], 'stderr'],
+])('of %j the person is told %p', (facts, told) => {
+  expect(judge(...facts).refusal).toBe(told)
+})
+
+test('who waits for the marker is told as soon as it is there', async () => {
+  const verdict = judge(refused('quotes'))
+  let isTold = false
+  const told = verdict.marker.then(() => (isTold = true))
+  await Promise.resolve()
+  expect(isTold).toBe(false)
+  verdict.take([MARKER])
+  verdict.take([MARKER])
+  expect(await told).toBe(true)
+})
+
+test('a fact of an unknown type is a bug', () => {
+  expect(() => judge({ type: 'new' } as never)).toThrow('not handled')
+})
