@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { errorCode, UserError } from '../base/errors.ts'
+import type { Places } from './places.ts'
+import { findPriority, type Priority } from './words.ts'
+
+/** `forge/tasks/config.json`: what new tasks are called and begin with. */
+export interface TasksConfig {
+  readonly prefix: string
+  readonly name: string | undefined
+  readonly defaults: { readonly priority?: Priority; readonly labels?: readonly string[] }
+}
+
+const DEFAULT: TasksConfig = { prefix: 'TASK', name: undefined, defaults: {} }
+
+export function configPath(places: Places): string {
+  return join(places.tasks, 'config.json')
+}
+
+/** The defaults where there is no file; older layouts are understood. */
+export function readConfig(places: Places): TasksConfig {
+  let text: string
+  try {
+    text = readFileSync(configPath(places), 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return DEFAULT
+    throw error
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new UserError(`${configPath(places)} is not valid JSON.`, 'Mend it, or delete it.')
+  }
+  const fields = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  const defaults = isObject(fields['defaults']) ? fields['defaults'] : {}
+  const priority = asText(defaults['priority'] ?? fields['defaultPriority'])
+  const found = priority === undefined ? undefined : findPriority(priority)
+  const labels = defaults['labels'] ?? fields['defaultLabels']
+  return {
+    prefix: checkPrefix(asText(fields['prefix']) ?? DEFAULT.prefix),
+    name: asText(fields['name'] ?? fields['projectName']),
+    defaults: {
+      ...(found === undefined ? {} : { priority: found }),
+      ...(Array.isArray(labels) ? { labels: labels.map(String) } : {}),
+    },
+  }
+}
+
+export function checkPrefix(prefix: string): string {
+  if (/^[A-Za-z][A-Za-z0-9_]{0,19}$/.test(prefix)) return prefix.toUpperCase()
+  throw new UserError(`'${prefix}' cannot be a prefix of ids.`, 'Write letters, digits and _, e.g. TASK.')
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function asText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

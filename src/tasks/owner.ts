@@ -1,0 +1,50 @@
+import { isAlive } from '../base/process-identity.ts'
+import type { Claim } from './state.ts'
+
+/** On whose behalf a command acts. */
+export interface Owner {
+  readonly name: string
+  readonly run: Claim['run']
+}
+
+/** Two hours, as long as nothing is heard of an owner outside of a run. */
+export const DEFAULT_LEASE_MS = 2 * 60 * 60 * 1000
+
+/** The iteration of a run that the environment tells of, or the given name. */
+export function findOwner(
+  env: Readonly<Record<string, string | undefined>>,
+  as: string | undefined,
+): Owner {
+  const id = env['FORKHESTRA_RUN_ID']
+  if (id === undefined || as !== undefined) return { name: as ?? env['USER'] ?? 'somebody', run: undefined }
+  const process = env['FORKHESTRA_RUN_PROCESS']
+  return {
+    name: env['FORKHESTRA_AGENT'] ?? 'agent',
+    run: {
+      id,
+      step: env['FORKHESTRA_STEP'] ?? '',
+      iteration: env['FORKHESTRA_ITERATION'] ?? '',
+      ...(process === undefined ? {} : { process }),
+    },
+  }
+}
+
+/** Why a claim holds no longer, or undefined while it does. */
+export function whyDead(claim: Claim, now: Date): string | undefined {
+  if (claim.isDone === true) return undefined
+  if (claim.run !== undefined) {
+    const { process } = claim.run
+    if (process === undefined || isAlive(process)) return undefined
+    return `run ${claim.run.id} is gone`
+  }
+  return claim.until !== undefined && claim.until < now.toISOString() ? 'its time ran out' : undefined
+}
+
+/** Whether the same agent, or the same iteration, holds it. */
+export function isOwner(claim: Claim, owner: Owner): boolean {
+  if (claim.run === undefined || owner.run === undefined) {
+    return claim.run === owner.run && claim.owner === owner.name
+  }
+  const [a, b] = [claim.run, owner.run]
+  return a.id === b.id && a.step === b.step && a.iteration === b.iteration
+}
