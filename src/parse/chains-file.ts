@@ -9,7 +9,13 @@ import {
 import type { z } from 'zod'
 import { UserError, type Problem } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
-import { agentSchema, chainsSchema, type ChainsConfig } from './chains-schema.ts'
+import {
+  agentSchema,
+  chainSchema,
+  chainsSchema,
+  stepSchema,
+  type ChainsConfig,
+} from './chains-schema.ts'
 
 /** Everything that is wrong with a configuration file, each mistake with its line and column. */
 class ConfigError extends UserError {
@@ -140,11 +146,9 @@ function keyOffset(parent: Node | undefined, key: string): number {
 }
 
 function knownKeys(path: readonly (string | number)[]): string[] {
-  const chain = chainsSchema.shape.chains.valueType
   if (path.length === 0) return Object.keys(chainsSchema.shape)
   if (path[0] === 'agents') return Object.keys(agentSchema.shape)
-  if (path.length === 2) return Object.keys(chain.shape)
-  return Object.keys(chain.shape.steps.element.shape)
+  return Object.keys(path.length === 2 ? chainSchema.shape : stepSchema.shape)
 }
 
 /** Keys that no value shows: a second one of the same name, and those that nobody could type. */
