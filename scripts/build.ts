@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 // One stand-alone program. Splitting keeps what a call does not need unloaded; the last two flags
@@ -29,5 +29,9 @@ export function compile(entry: string, outfile: string): void {
 if (import.meta.main) {
   mkdirSync(join(root, 'bin'), { recursive: true })
   compile('src/main.ts', 'bin/forkhestra')
+  for (const name of ['forge-tasks']) {
+    rmSync(join(root, 'bin', name), { force: true })
+    symlinkSync('forkhestra', join(root, 'bin', name))
+  }
   console.log('Built bin/forkhestra')
 }

@@ -7,7 +7,10 @@ export const UNFINISHED = '.unfinished-'
 
 /** Replaces a file as a whole: a reader, and a crash at any moment, finds the old or the new one. */
 export function writeFileAtomic(path: string, content: string, { durable = true } = {}): void {
-  const unfinished = join(dirname(path), `${UNFINISHED}${randomLetters(8)}-${basename(path).slice(0, 40)}`)
+  const unfinished = join(
+    dirname(path),
+    `${UNFINISHED}${randomLetters(8)}-${basename(path).slice(0, 40)}`,
+  )
   try {
     const fd = openSync(unfinished, 'wx', 0o644)
     try {

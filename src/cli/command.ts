@@ -8,6 +8,8 @@ interface Option {
   /** Placeholder in the help, e.g. `<path>`. */
   readonly value?: string
   readonly help: string
+  /** May be given more than once. */
+  readonly repeats?: boolean
 }
 
 export type Options = Readonly<Record<string, Option>>
@@ -30,6 +32,8 @@ export interface Input {
   /** What stands behind `--`. */
   readonly rest: readonly string[]
   text(option: string): string | undefined
+  /** All values of an option that repeats. */
+  texts(option: string): readonly string[]
   flag(option: string): boolean
 }
 
@@ -55,6 +59,7 @@ export function parseInput(args: readonly string[], command: Command): Input {
     ),
   })
   const values = new Map<string, string | true>()
+  const lists = new Map<string, string[]>()
   const positionals: string[] = []
   let rest: readonly string[] = []
   for (const token of tokens) {
@@ -69,7 +74,10 @@ export function parseInput(args: readonly string[], command: Command): Input {
       if (positionals.at(-1) !== word) positionals.push(word)
     } else {
       const value = readOption(token, options)
-      if (typeof value === 'string' && values.has(token.name)) {
+      const list = lists.get(token.name) ?? []
+      if (typeof value === 'string') lists.set(token.name, [...list, value])
+      const isOnce = options[token.name]?.repeats !== true
+      if (isOnce && typeof value === 'string' && values.has(token.name)) {
         throw new UsageError(`Option ${token.rawName} is given twice.`)
       }
       values.set(token.name, value)
@@ -84,6 +92,7 @@ export function parseInput(args: readonly string[], command: Command): Input {
       const value = values.get(option)
       return typeof value === 'string' ? value : undefined
     },
+    texts: (option) => lists.get(option) ?? [],
     flag: (option) => values.get(option) === true,
   }
 }

@@ -2,6 +2,7 @@ import { UserError } from '../base/errors.ts'
 import { parseInput } from './command.ts'
 import { runCommand } from './commands/run.ts'
 import { columns, renderHelp } from './help.ts'
+import { renderError } from './render-error.ts'
 import { RESERVED_VERBS, VERBS } from './verbs.ts'
 
 /** The front door: finds the verb, runs it, and turns a user's mistake into two lines and a code. */
@@ -11,7 +12,7 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof UserError) {
       if (wantsJson(args)) console.log(await renderJsonError(error, args[0]))
-      console.error(renderError(error))
+      console.error(renderError('[forkhestra] Error', error))
       return error.exitCode
     }
     console.error('[forkhestra] This is a mistake in forkhestra itself. Please report it:')
@@ -22,6 +23,10 @@ export async function main(args: readonly string[]): Promise<number> {
 
 async function dispatch(args: readonly string[]): Promise<number> {
   const [first] = args
+  if (first === 'tasks') {
+    const { tasksMain } = await import('./tasks/main.ts')
+    return tasksMain(args.slice(1))
+  }
   if (first === undefined) {
     console.log(renderMainHelp())
     return 2
@@ -59,9 +64,4 @@ async function renderJsonError(error: UserError, first: string | undefined): Pro
 function renderMainHelp(): string {
   const verbs = Object.entries(VERBS).map(([name, { summary }]) => [name, summary] as const)
   return `${renderHelp('', runCommand)}\n\nVerbs:\n${columns(verbs).join('\n')}`
-}
-
-function renderError({ message, hint }: UserError): string {
-  const lines = `[forkhestra] Error: ${message.replaceAll('\n', '\n  ')}`
-  return hint === undefined ? lines : `${lines}\n  ${hint.replaceAll('\n', '\n  ')}`
 }

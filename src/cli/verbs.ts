@@ -16,6 +16,6 @@ export const RESERVED_VERBS: ReadonlySet<string> = new Set(
   [
     'init doctor runs show logs cost clean stop resume retry-now',
     'prompt push run-queue check receive send queue inbox cancel chat mcp',
-    'tasks ui watch worker',
+    'ui watch worker',
   ].flatMap((words) => words.split(' ')),
 )

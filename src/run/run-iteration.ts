@@ -1,4 +1,5 @@
 import { UserError } from '../base/errors.ts'
+import { processIdentity } from '../base/process-identity.ts'
 import type { Launch } from '../engines/engine.ts'
 import type { Outcome, Refusal } from '../events/schema.ts'
 import { makeLaunch } from '../plan/launch.ts'
@@ -115,6 +116,7 @@ function makeEnvironment(
     ...env,
     PWD: step.cwd,
     FORKHESTRA_RUN_ID: run,
+    FORKHESTRA_RUN_PROCESS: processIdentity(process.pid) ?? '',
     FORKHESTRA_RUN_PATH: outer ? `${outer}:${run}` : run,
     FORKHESTRA_STEP: String(step.number),
     FORKHESTRA_AGENT: step.agent.name,

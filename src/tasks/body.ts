@@ -36,7 +36,9 @@ export function findSections(text: string): Section[] {
     const contentStart = behind + (content.length - content.trimStart().length)
     const contentEnd = Math.max(contentStart, behind + content.trimEnd().length)
     const isBlank = content.trim() === ''
-    const place = isBlank ? { start: behind, end: behind } : { start: contentStart, end: contentEnd }
+    const place = isBlank
+      ? { start: behind, end: behind }
+      : { start: contentStart, end: contentEnd }
     return { name, start, content: place, end }
   })
 }
@@ -46,7 +48,7 @@ function* findHeadings(
   from: number,
 ): Generator<{ name: string; start: number; behind: number }> {
   const fences = new Fences(() => undefined)
-  for (let start = from; start < text.length; ) {
+  for (let start = from; start < text.length;) {
     const newline = text.indexOf('\n', start)
     const behind = newline === -1 ? text.length : newline + 1
     const line = text.slice(start, behind)

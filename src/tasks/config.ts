@@ -32,7 +32,8 @@ export function readConfig(places: Places): TasksConfig {
   } catch {
     throw new UserError(`${configPath(places)} is not valid JSON.`, 'Mend it, or delete it.')
   }
-  const fields = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  const fields =
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   const defaults = isObject(fields['defaults']) ? fields['defaults'] : {}
   const priority = asText(defaults['priority'] ?? fields['defaultPriority'])
   const found = priority === undefined ? undefined : findPriority(priority)
@@ -49,7 +50,10 @@ export function readConfig(places: Places): TasksConfig {
 
 export function checkPrefix(prefix: string): string {
   if (/^[A-Za-z][A-Za-z0-9_]{0,19}$/.test(prefix)) return prefix.toUpperCase()
-  throw new UserError(`'${prefix}' cannot be a prefix of ids.`, 'Write letters, digits and _, e.g. TASK.')
+  throw new UserError(
+    `'${prefix}' cannot be a prefix of ids.`,
+    'Write letters, digits and _, e.g. TASK.',
+  )
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -63,7 +63,8 @@ export function createTasks(places: Places, tasks: readonly NewTask[], now: Date
 }
 
 function checkTitle(title: string): void {
-  if (title.trim() === '') throw new UserError('The title is empty.', 'Say in a few words what is to be done.')
+  if (title.trim() === '')
+    throw new UserError('The title is empty.', 'Say in a few words what is to be done.')
   if (title.includes('\0')) throw new UserError('The title has a NUL character.')
 }
 
@@ -116,11 +117,15 @@ function resolveReference(
 }
 
 /** Only a batch can close a circle: nothing that was there before depends on what is new. */
-function refuseCycles(files: readonly { id: string; task: { dependencies: readonly string[] } }[]): void {
+function refuseCycles(
+  files: readonly { id: string; task: { dependencies: readonly string[] } }[],
+): void {
   const edges = new Map(files.map(({ id, task }) => [id, task.dependencies]))
   const visit = (id: string, path: readonly string[]): void => {
     if (path.includes(id)) {
-      throw new Refused(`These tasks wait for each other: ${[...path.slice(path.indexOf(id)), id].join(' -> ')}`)
+      throw new Refused(
+        `These tasks wait for each other: ${[...path.slice(path.indexOf(id)), id].join(' -> ')}`,
+      )
     }
     for (const next of edges.get(id) ?? []) if (edges.has(next)) visit(next, [...path, id])
   }
@@ -129,13 +134,33 @@ function refuseCycles(files: readonly { id: string; task: { dependencies: readon
 
 function renderNew(id: string, task: NewTask, now: Date): string {
   const blank = `---\nid: ${id}\n---\n\n## Description\n\n## Acceptance Criteria\n\n<!-- AC:BEGIN -->\n<!-- AC:END -->\n\n## Implementation Plan\n\n## Implementation Notes\n`
-  const title: Changes = { title: task.title.trim().replaceAll(/\s+/g, ' '), status: task.status ?? 'To Do' }
+  const title: Changes = {
+    title: task.title.trim().replaceAll(/\s+/g, ' '),
+    status: task.status ?? 'To Do',
+  }
   const text = applyChanges(blank, title, now)
   const { priority, assignee, parent, due, description, plan } = task
   return applyChanges(
-    applyChanges(text, { priority, assignee, addLabels: task.labels ?? [], addDependencies: task.dependencies ?? [] }, now),
-    { parent, due, description: description || undefined, plan: plan || undefined, addCriteria: task.criteria ?? [] },
+    applyChanges(
+      text,
+      {
+        priority,
+        assignee,
+        addLabels: task.labels ?? [],
+        addDependencies: task.dependencies ?? [],
+      },
+      now,
+    ),
+    {
+      parent,
+      due,
+      description: description || undefined,
+      plan: plan || undefined,
+      addCriteria: task.criteria ?? [],
+    },
     now,
-  ).replace(/^---\n([\s\S]*?)\n---\n/, (_, yaml: string) => `---\n${yaml}\ncreatedAt: ${now.toISOString()}\n---\n`)
+  ).replace(
+    /^---\n([\s\S]*?)\n---\n/,
+    (_, yaml: string) => `---\n${yaml}\ncreatedAt: ${now.toISOString()}\n---\n`,
+  )
 }
-

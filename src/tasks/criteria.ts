@@ -64,7 +64,7 @@ function findItem(text: string, number: number): Item {
 function findItems(text: string): Item[] {
   const place = findBlock(text) ?? findUnmarked(text)
   const items: Item[] = []
-  for (let start = place?.start ?? 0; place !== undefined && start < place.end; ) {
+  for (let start = place?.start ?? 0; place !== undefined && start < place.end;) {
     const newline = text.indexOf('\n', start)
     const end = newline === -1 || newline + 1 > place.end ? place.end : newline + 1
     const match = ITEM.exec(text.slice(start, end).replace(/\n$/, ''))

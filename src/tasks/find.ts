@@ -21,7 +21,12 @@ export class NotFound extends UserError {
 /** The task that a person means by `TASK-1`, `task-001` or `1`; archived ones are found too. */
 export function findTask(places: Places, word: string, prefix: string): TaskText {
   const id = parseId(word, prefix)
-  return findIn(places.tasks, id) ?? findMisnamed(places, id) ?? findIn(places.archive, id) ?? missing(places, id)
+  return (
+    findIn(places.tasks, id) ??
+    findMisnamed(places, id) ??
+    findIn(places.archive, id) ??
+    missing(places, id)
+  )
 }
 
 /** By the name of the file, so that the other files need not be read. */
@@ -35,13 +40,19 @@ function findIn(folder: string, id: TaskId): TaskText | undefined {
     const path = join(folder, file)
     const task = readTaskFile(path, file)
     if ('problem' in task) {
-      throw new NotFound(`${file}:${task.line}: ${task.problem}`, 'Mend the file, or see: forge-tasks doctor')
+      throw new NotFound(
+        `${file}:${task.line}: ${task.problem}`,
+        'Mend the file, or see: forge-tasks doctor',
+      )
     }
     return task.id === wanted ? [{ task, text: readFileSync(path, 'utf8'), path }] : []
   })
   if (found.length < 2) return found[0]
   const names = found.map(({ task }) => `  ${task.file}`).join('\n')
-  throw new NotFound(`Several files have the id ${wanted}:\n${names}`, 'Run: forge-tasks doctor --fix')
+  throw new NotFound(
+    `Several files have the id ${wanted}:\n${names}`,
+    'Run: forge-tasks doctor --fix',
+  )
 }
 
 /** A file that was renamed by hand still has its id inside. */

@@ -33,7 +33,8 @@ export function splitFile(text: string): Parts {
     throw new BrokenFile('a merge conflict is not resolved', lineAt(text, conflict.index))
   }
   const opening = OPENING.exec(text)
-  if (opening === null) throw new BrokenFile('there is no frontmatter: the first line must be ---', 1)
+  if (opening === null)
+    throw new BrokenFile('there is no frontmatter: the first line must be ---', 1)
   CLOSING.lastIndex = opening[0].length
   const closing = CLOSING.exec(text)
   if (closing === null) throw new BrokenFile('the frontmatter is never closed with ---', 1)
@@ -65,11 +66,18 @@ export function readFields(parts: Parts): Fields {
 export function rawValue({ text, yaml }: Parts, key: string): string | undefined {
   const place = findKey(text, yaml, key)
   if (place === undefined) return undefined
-  return text.slice(place.start, place.end).slice(key.length + 1).trim()
+  return text
+    .slice(place.start, place.end)
+    .slice(key.length + 1)
+    .trim()
 }
 
 /** The text with one field set, or removed where the value is undefined. Nothing else changes. */
-export function setField(text: string, key: string, value: string | readonly string[] | undefined): string {
+export function setField(
+  text: string,
+  key: string,
+  value: string | readonly string[] | undefined,
+): string {
   const parts = splitFile(text)
   const place = findKey(text, parts.yaml, key)
   if (place === undefined && value === undefined) return text
@@ -100,7 +108,7 @@ function findKey(
 ): { readonly start: number; readonly end: number } | undefined {
   let start: number | undefined
   let end = yaml.start
-  for (let at = yaml.start; at < yaml.end; ) {
+  for (let at = yaml.start; at < yaml.end;) {
     const next = lineEnd(text, at, yaml.end)
     const line = text.slice(at, next)
     if (start === undefined) {
@@ -126,7 +134,9 @@ function renderValue(value: string | readonly string[]): string {
 
 /** Plain where YAML reads the same back, in double quotes otherwise. */
 function renderScalar(text: string): string {
-  return /^[^\s"'&*!|>%@`[\]{},#?:-][^\n\r#]*$/.test(text) && isPlain(text) ? text : JSON.stringify(text)
+  return /^[^\s"'&*!|>%@`[\]{},#?:-][^\n\r#]*$/.test(text) && isPlain(text)
+    ? text
+    : JSON.stringify(text)
 }
 
 function renderItem(text: string): string {

@@ -18,7 +18,10 @@ export function readId(text: string): TaskId | undefined {
 export function parseId(word: string, prefix: string): TaskId {
   const id = /^\d{1,9}$/.test(word) ? { prefix, number: Number(word) } : readId(word)
   if (id !== undefined && id.number > 0) return id
-  throw new UserError(`'${word}' is no task id.`, `Write e.g. ${renderId({ prefix, number: 1 })} or 1.`)
+  throw new UserError(
+    `'${word}' is no task id.`,
+    `Write e.g. ${renderId({ prefix, number: 1 })} or 1.`,
+  )
 }
 
 export function renderId({ prefix, number }: TaskId): string {

@@ -16,7 +16,8 @@ export function findOwner(
   as: string | undefined,
 ): Owner {
   const id = env['FORKHESTRA_RUN_ID']
-  if (id === undefined || as !== undefined) return { name: as ?? env['USER'] ?? 'somebody', run: undefined }
+  if (id === undefined || as !== undefined)
+    return { name: as ?? env['USER'] ?? 'somebody', run: undefined }
   const process = env['FORKHESTRA_RUN_PROCESS']
   return {
     name: env['FORKHESTRA_AGENT'] ?? 'agent',
@@ -37,7 +38,9 @@ export function whyDead(claim: Claim, now: Date): string | undefined {
     if (process === undefined || isAlive(process)) return undefined
     return `run ${claim.run.id} is gone`
   }
-  return claim.until !== undefined && claim.until < now.toISOString() ? 'its time ran out' : undefined
+  return claim.until !== undefined && claim.until < now.toISOString()
+    ? 'its time ran out'
+    : undefined
 }
 
 /** Whether the same agent, or the same iteration, holds it. */

@@ -10,7 +10,12 @@ import type { Places } from './places.ts'
 export interface Claim {
   readonly owner: string
   /** Absent for a person or an agent outside of a run. */
-  readonly run?: { readonly id: string; readonly step: string; readonly iteration: string; readonly process?: string }
+  readonly run?: {
+    readonly id: string
+    readonly step: string
+    readonly iteration: string
+    readonly process?: string
+  }
   readonly at: string
   /** Until when a claim outside of a run holds, if its owner is not heard of. */
   readonly until?: string

@@ -1,7 +1,21 @@
-import { BrokenFile, rawValue, readFields, splitFile, type Fields, type Parts } from './frontmatter.ts'
+import {
+  BrokenFile,
+  rawValue,
+  readFields,
+  splitFile,
+  type Fields,
+  type Parts,
+} from './frontmatter.ts'
 import { normalId, readId, renderId } from './id.ts'
 import { idOfFileName } from './file-name.ts'
-import { findPriority, findStatus, PRIORITIES, STATUSES, type Priority, type Status } from './words.ts'
+import {
+  findPriority,
+  findStatus,
+  PRIORITIES,
+  STATUSES,
+  type Priority,
+  type Status,
+} from './words.ts'
 
 /** What every command knows of a task: the frontmatter of its file. */
 export interface Task {

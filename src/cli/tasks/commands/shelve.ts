@@ -1,0 +1,34 @@
+import { archiveTasks, deleteTask } from '../../../tasks/shelve.ts'
+import { UsageError, type Command } from '../../command.ts'
+import { openDatabase, TASK_OPTIONS } from '../database.ts'
+import { onlyId } from './claim.ts'
+
+export const archiveCommand: Command = {
+  summary: 'Move tasks to the archive, where dependencies still find them.',
+  usage: ['forge-tasks archive ID…', 'forge-tasks archive --done'],
+  examples: [['forge-tasks archive --done', 'everything that is done']],
+  options: { done: { help: 'all tasks that are done' }, ...TASK_OPTIONS },
+  async run(input) {
+    const { places } = openDatabase(input)
+    const isAll = input.flag('done')
+    if (!isAll && input.positionals.length === 0)
+      throw new UsageError('The id is missing.', 'Or write --done.')
+    const ids = archiveTasks(places, isAll ? 'done' : input.positionals)
+    if (input.flag('json')) console.log(JSON.stringify({ ids }))
+    else console.log(ids.length === 0 ? 'Nothing to archive.' : `Archived ${ids.join(', ')}`)
+    return 0
+  },
+}
+
+export const deleteCommand: Command = {
+  summary: 'Delete a task that nothing depends on.',
+  usage: ['forge-tasks delete ID [--force]'],
+  examples: [['forge-tasks delete 7', 'its number is not given again']],
+  options: { force: { help: 'although others depend on it' }, ...TASK_OPTIONS },
+  async run(input) {
+    const { places } = openDatabase(input)
+    const id = deleteTask(places, onlyId(input), input.flag('force'))
+    console.log(input.flag('json') ? JSON.stringify({ id }) : `Deleted ${id}`)
+    return 0
+  },
+}

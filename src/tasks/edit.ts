@@ -1,0 +1,113 @@
+import { writeFileAtomic } from '../base/atomic-write.ts'
+import { applyChanges, type Changes } from './changes.ts'
+import { settleClaim } from './claims.ts'
+import { readConfig } from './config.ts'
+import { Refused } from './create.ts'
+import { readCriteria } from './criteria.ts'
+import { findTask, type TaskText } from './find.ts'
+import { parseId, renderId } from './id.ts'
+import type { Owner } from './owner.ts'
+import type { Places } from './places.ts'
+import { Graph } from './ready.ts'
+import { scanTasks } from './scan.ts'
+import { change, type State } from './state.ts'
+import { parseTask, type Task } from './task.ts'
+
+export interface EditOptions {
+  /** Done counts although criteria are open; it is noted. */
+  readonly force?: boolean
+  readonly owner: Owner
+  readonly now: Date
+}
+
+interface Edited {
+  readonly before: TaskText
+  readonly text: string
+  readonly task: Task
+}
+
+/** Changes tasks, all of them or none; gives them as they are now. */
+export function editTasks(
+  places: Places,
+  words: readonly string[],
+  changes: Changes,
+  options: EditOptions,
+): Task[] {
+  const { prefix } = readConfig(places)
+  const resolved = resolveIds(changes, prefix)
+  return change(places, (state, save) => {
+    const edited = words.map((word) => editOne(findTask(places, word, prefix), resolved, options))
+    checkReferences(places, edited, resolved)
+    let next = state
+    for (const { before, text, task } of edited) {
+      if (text !== before.text) writeFileAtomic(before.path, text)
+      next = followStatus(next, before.task, task, places, options)
+    }
+    if (next !== state) save(next)
+    return edited.map(({ task }) => task)
+  })
+}
+
+function editOne(before: TaskText, changes: Changes, options: EditOptions): Edited {
+  const text = finish(before, applyChanges(before.text, changes, options.now), changes, options)
+  return { before, text, task: parseTask(text, before.task.file) }
+}
+
+/** Done means done: judged after all changes of the same call. */
+function finish(before: TaskText, text: string, changes: Changes, options: EditOptions): string {
+  if (changes.status !== 'Done') return text
+  const open = readCriteria(text).filter((criterion) => !criterion.isDone)
+  if (open.length === 0) return text
+  const list = open.map(({ number, text: words }) => `#${number} ${words}`)
+  if (options.force === true) {
+    const note = `Marked done with open criteria: ${list.join('; ')}`
+    return applyChanges(text, { appendNotes: [note] }, options.now)
+  }
+  throw new Refused(
+    `${before.task.id} has open acceptance criteria:\n${list.map((line) => `  ${line}`).join('\n')}`,
+    'Check them with --check-ac N, or override with --force.',
+  )
+}
+
+function resolveIds(changes: Changes, prefix: string): Changes {
+  const id = (word: string) => renderId(parseId(word, prefix))
+  return {
+    ...changes,
+    addDependencies: (changes.addDependencies ?? []).map(id),
+    removeDependencies: (changes.removeDependencies ?? []).map(id),
+    ...(changes.parent ? { parent: id(changes.parent) } : {}),
+  }
+}
+
+/** Dependencies exist, and nobody waits for himself, over however many others. */
+function checkReferences(places: Places, edited: readonly Edited[], changes: Changes): void {
+  const added = changes.addDependencies ?? []
+  if (added.length === 0 && !changes.parent) return
+  const now = new Map(edited.map(({ task }) => [task.id, task]))
+  const tasks = scanTasks(places).tasks.map((task) => now.get(task.id) ?? task)
+  const graph = new Graph(places, tasks, new Map())
+  for (const id of [...added, ...(changes.parent ? [changes.parent] : [])]) {
+    if (!graph.has(id)) throw new Refused(`There is no task ${id}.`, 'See: forge-tasks list')
+  }
+  for (const { task } of edited) {
+    if (changes.parent === task.id) throw new Refused(`${task.id} cannot be its own parent.`)
+    const cycle = graph.cycleThrough(task.id, added)
+    if (cycle === undefined) continue
+    throw new Refused(
+      `${task.id} would wait for itself: ${cycle.join(' -> ')}`,
+      'Remove one of these dependencies first.',
+    )
+  }
+}
+
+/** A claim ends with the status of its task; its owner is heard of by every command. */
+function followStatus(
+  state: State,
+  before: Task,
+  after: Task,
+  places: Places,
+  { owner, now }: EditOptions,
+): State {
+  if (before.status === after.status) return state
+  return settleClaim(state, after, owner, places, now)
+}

@@ -1,0 +1,42 @@
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { readConfig } from './config.ts'
+import { Refused } from './create.ts'
+import { findTask } from './find.ts'
+import type { Places } from './places.ts'
+import { scanTasks } from './scan.ts'
+import { change } from './state.ts'
+
+/** Moves tasks to the archive; what depends on them still finds them there. */
+export function archiveTasks(places: Places, words: readonly string[] | 'done'): string[] {
+  const { prefix } = readConfig(places)
+  return change(places, () => {
+    const tasks =
+      words === 'done'
+        ? scanTasks(places).tasks.filter((task) => task.status === 'Done')
+        : words.map((word) => findTask(places, word, prefix).task)
+    mkdirSync(places.archive, { recursive: true })
+    for (const { file } of tasks) renameSync(join(places.tasks, file), join(places.archive, file))
+    return tasks.map(({ id }) => id)
+  })
+}
+
+/** Deletes a task that nothing depends on. Its number is not given again. */
+export function deleteTask(places: Places, word: string, force: boolean): string {
+  const { prefix } = readConfig(places)
+  return change(places, (state, save) => {
+    const { task, path } = findTask(places, word, prefix)
+    const waiting = scanTasks(places).tasks.filter((each) => each.dependencies.includes(task.id))
+    if (waiting.length > 0 && !force) {
+      const ids = waiting.map(({ id }) => id).join(', ')
+      throw new Refused(
+        `${ids} depend on ${task.id}.`,
+        'Remove the dependency first, or use --force.',
+      )
+    }
+    const { [task.id]: _, ...claims } = state.claims
+    save({ ...state, claims })
+    rmSync(path)
+    return task.id
+  })
+}

@@ -1,0 +1,71 @@
+import { readCriteria, type Criterion } from './criteria.ts'
+import { findSections, readSection } from './body.ts'
+import { liveClaims } from './claims.ts'
+import type { TaskText } from './find.ts'
+import { findTask } from './find.ts'
+import type { Places } from './places.ts'
+import { Graph } from './ready.ts'
+import { scanTasks } from './scan.ts'
+import { readState, type Attempt, type Claim } from './state.ts'
+import type { Task } from './task.ts'
+
+/** Everything that is known of one task: what an agent needs before it begins. */
+export interface Brief {
+  readonly task: Task
+  readonly description: string
+  readonly criteria: readonly Criterion[]
+  readonly plan: string
+  readonly notes: string
+  /** Sections that forge-tasks does not know. */
+  readonly others: readonly { readonly name: string; readonly text: string }[]
+  readonly dependencies: readonly Dependency[]
+  readonly blocks: readonly string[]
+  readonly claim: Claim | undefined
+  readonly attempts: readonly Attempt[]
+}
+
+/** A task that has to be done before, and what it left for those that come after. */
+export interface Dependency {
+  readonly id: string
+  readonly status: string
+  readonly notes: string
+}
+
+const KNOWN = [
+  'Description',
+  'Acceptance Criteria',
+  'Implementation Plan',
+  'Implementation Notes',
+  'Notes',
+  'Plan',
+]
+
+export function makeBrief(places: Places, { task, text }: TaskText): Brief {
+  const { tasks } = scanTasks(places)
+  const graph = new Graph(places, tasks, new Map())
+  return {
+    task,
+    description: readSection(text, 'Description'),
+    criteria: readCriteria(text),
+    plan: readSection(text, 'Implementation Plan'),
+    notes: readSection(text, 'Implementation Notes'),
+    others: findSections(text)
+      .filter(({ name }) => !KNOWN.includes(name))
+      .map(({ name, content }) => ({ name, text: text.slice(content.start, content.end) })),
+    dependencies: task.dependencies.map((id) => {
+      const status = graph.statusOf(id) ?? 'missing'
+      return { id, status, notes: status === 'Done' ? notesOf(places, id) : '' }
+    }),
+    blocks: tasks.filter((each) => each.dependencies.includes(task.id)).map(({ id }) => id),
+    claim: liveClaims(places).get(task.id),
+    attempts: readState(places).attempts[task.id] ?? [],
+  }
+}
+
+function notesOf(places: Places, id: string): string {
+  try {
+    return readSection(findTask(places, id, '').text, 'Implementation Notes')
+  } catch {
+    return ''
+  }
+}
