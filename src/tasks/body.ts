@@ -2,7 +2,7 @@ import { Fences } from '../base/fences.ts'
 import { splitFile } from './frontmatter.ts'
 
 /** The sections that forge-tasks writes, in the order in which a new file has them. */
-export const SECTIONS = [
+const SECTIONS = [
   'Description',
   'Acceptance Criteria',
   'Implementation Plan',

@@ -17,7 +17,7 @@ import { parseTask, type Task } from './task.ts'
 const MOST_FAILURES = 3
 
 /** Somebody else holds the task. */
-export class Taken extends Refused {
+class Taken extends Refused {
   override readonly exitCode = 3
 }
 

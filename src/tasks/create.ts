@@ -36,7 +36,7 @@ export function createTasks(places: Places, tasks: readonly NewTask[], now: Date
   const { prefix, defaults } = readConfig(places)
   return change(places, (state, save) => {
     const names = [...listNames(places.tasks), ...listNames(places.archive)]
-    const known = new Set(names.flatMap((name) => idsOf(name)))
+    const known = lazy(() => new Set(names.flatMap((name) => idsOf(name))))
     const first = Math.max(state.numbers[prefix] ?? 0, highest(names, prefix)) + 1
     const ids = tasks.map((_, index) => renderId({ prefix, number: first + index }))
     const keys = keysOf(tasks, ids)
@@ -82,12 +82,19 @@ function idsOf(name: string): string[] {
 }
 
 function highest(names: readonly string[], prefix: string): number {
+  const start = `${prefix}-`
   let most = 0
   for (const name of names) {
-    const id = idOfFileName(name)
-    if (id?.prefix === prefix && id.number > most) most = id.number
+    if (!name.startsWith(start)) continue
+    const number = Number.parseInt(name.slice(start.length), 10)
+    if (number > most) most = number
   }
   return most
+}
+
+function lazy<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => (made ??= { value: make() }).value
 }
 
 function keysOf(tasks: readonly NewTask[], ids: readonly string[]): Map<string, string> {
@@ -103,7 +110,7 @@ function keysOf(tasks: readonly NewTask[], ids: readonly string[]): Map<string, 
 function resolveReference(
   word: string,
   keys: ReadonlyMap<string, string>,
-  known: ReadonlySet<string>,
+  known: () => ReadonlySet<string>,
   prefix: string,
 ): string {
   if (word.startsWith('@')) {
@@ -112,7 +119,7 @@ function resolveReference(
     throw new Refused(`No task of this batch has the key '${word.slice(1)}'.`)
   }
   const id = renderId(parseId(word, prefix))
-  if (known.has(id)) return id
+  if (known().has(id)) return id
   throw new Refused(`There is no task ${id} to depend on.`, 'Create it first, or leave it out.')
 }
 

@@ -157,6 +157,6 @@ function readsBack(text: string): boolean {
   return typeof value === 'object' && value !== null && 'x' in value && value.x === text
 }
 
-export function lineAt(text: string, offset: number): number {
+function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length
 }

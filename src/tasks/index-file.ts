@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../base/atomic-write.ts'
 import type { Places } from './places.ts'
-import type { Task } from './task.ts'
+import { inListOrder, type Task } from './task.ts'
 import { PRIORITIES, STATUSES } from './words.ts'
 
 /** By what a file is recognised as unchanged. */
@@ -18,8 +18,9 @@ export interface Indexed {
 }
 
 export interface Index {
-  readonly size: number
-  find(file: string, fingerprint: Fingerprint): Indexed | undefined
+  /** In the order of a list: by priority, then by age. */
+  readonly files: readonly string[]
+  find(file: string, fingerprint: Fingerprint): Task | undefined
 }
 
 /** Clocks of file systems tick slowly: what changed at about the time of the index may have changed again. */
@@ -45,7 +46,7 @@ interface Columns {
   readonly createdAts: readonly string[]
 }
 
-const NO_INDEX: Index = { size: 0, find: () => undefined }
+const NO_INDEX: Index = { files: [], find: () => undefined }
 
 /** The index is a cache: whatever is wrong with it, it counts as empty. */
 export function loadIndex(places: Places): Index {
@@ -59,12 +60,12 @@ export function loadIndex(places: Places): Index {
   const rows = new Map(columns.files.map((file, row) => [file, row]))
   const trusted = columns.writtenAt - DOUBT_MS
   return {
-    size: rows.size,
+    files: columns.files,
     find(file, { mtime, size, inode }) {
       const row = rows.get(file)
       if (row === undefined || columns.mtimes[row] !== mtime || mtime > trusted) return undefined
       if (columns.sizes[row] !== size || columns.inodes[row] !== inode) return undefined
-      return { fingerprint: { mtime, size, inode }, task: taskOf(columns, row) }
+      return taskOf(columns, row)
     },
   }
 }
@@ -86,7 +87,8 @@ function taskOf(columns: Columns, row: number): Task {
 }
 
 /** A folder that cannot be written costs speed, nothing else. */
-export function saveIndex(places: Places, entries: readonly Indexed[]): void {
+export function saveIndex(places: Places, unsorted: readonly Indexed[]): void {
+  const entries = unsorted.toSorted((a, b) => inListOrder(a.task, b.task))
   const tasks = entries.map((entry) => entry.task)
   const columns: Columns = {
     version: 1,

@@ -4,8 +4,7 @@ import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
 import type { Places } from './places.ts'
 import type { Claim } from './state.ts'
-import { parseTask, type Task } from './task.ts'
-import { PRIORITIES } from './words.ts'
+import { byAge, parseTask, priorityOf, type Task } from './task.ts'
 
 /** Why a task can be begun now, or what it waits for. */
 export interface Readiness {
@@ -118,15 +117,4 @@ function listNames(folder: string): string[] {
   } catch {
     return []
   }
-}
-
-export function priorityOf(task: Task): number {
-  const place = task.priority === undefined ? -1 : PRIORITIES.indexOf(task.priority)
-  return place === -1 ? PRIORITIES.length : place
-}
-
-/** The older one first; of the same age the one with the lower number. */
-export function byAge(a: Task, b: Task): number {
-  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
-  return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 }

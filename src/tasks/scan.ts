@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { errorCode, errorText } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
 import { BrokenFile } from './frontmatter.ts'
-import { loadIndex, saveIndex, type Indexed } from './index-file.ts'
+import { loadIndex, saveIndex, type Fingerprint, type Indexed } from './index-file.ts'
 import type { Places } from './places.ts'
 import { parseTask, type Task } from './task.ts'
 
@@ -24,26 +24,34 @@ const CHANGES_WORTH_WRITING = 16
 
 /** Every task of the folder; what did not change since the last time comes from the index. */
 export function scanTasks(places: Places): Scan {
-  const known = loadIndex(places)
+  const index = loadIndex(places)
+  const files = new Set(listFiles(places.tasks))
   const entries: Indexed[] = []
+  // In the order of the index, which is that of a list: so there is nothing left to sort.
+  for (const file of index.files) {
+    if (!files.has(file)) continue
+    const fingerprint = fingerprintOf(join(places.tasks, file))
+    const task = index.find(file, fingerprint)
+    if (task === undefined) continue
+    files.delete(file)
+    entries.push({ fingerprint, task })
+  }
   const broken: Broken[] = []
-  let changes = 0
-  for (const file of listFiles(places.tasks)) {
+  for (const file of files) {
     const path = join(places.tasks, file)
-    const stat = statOf(path)
-    const fingerprint = { mtime: stat?.mtimeMs ?? 0, size: stat?.size ?? 0, inode: stat?.ino ?? 0 }
-    const before = known.find(file, fingerprint)
-    if (before !== undefined) {
-      entries.push(before)
-      continue
-    }
-    changes += 1
+    const fingerprint = fingerprintOf(path)
     const task = readTaskFile(path, file)
     if ('problem' in task) broken.push(task)
     else entries.push({ fingerprint, task })
   }
-  if (changes > CHANGES_WORTH_WRITING || changes > known.size) saveIndex(places, entries)
+  if (files.size > CHANGES_WORTH_WRITING || files.size > index.files.length)
+    saveIndex(places, entries)
   return refuseTwins(entries, broken)
+}
+
+function fingerprintOf(path: string): Fingerprint {
+  const stat = statOf(path)
+  return { mtime: stat?.mtimeMs ?? 0, size: stat?.size ?? 0, inode: stat?.ino ?? 0 }
 }
 
 /** Names of the files that are tasks, or should be. */

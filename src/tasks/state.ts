@@ -77,7 +77,7 @@ export function change<Result>(
 }
 
 /** A read-only folder, a full disk: nothing was changed. */
-export class CannotWrite extends UserError {
+class CannotWrite extends UserError {
   override readonly exitCode = 1
 }
 

@@ -94,7 +94,7 @@ function readWord(fields: Fields, parts: Parts, key: string): string | undefined
 function readList(fields: Fields, key: string): string[] {
   const value = fields[key]
   if (value === undefined || value === null || value === '') return []
-  const list: unknown[] = Array.isArray(value) ? value : String(value as string).split(',')
+  const list: unknown[] = Array.isArray(value) ? value : String(value).split(',')
   return list.map((item) => String(item).trim()).filter((item) => item !== '')
 }
 
@@ -106,4 +106,21 @@ function lineOf({ text, yaml }: Parts, key: string): number {
   const lines = text.slice(0, yaml.end).split('\n')
   const index = lines.findIndex((line) => line.startsWith(`${key}:`))
   return index === -1 ? 1 : index + 1
+}
+
+/** High first, none last. */
+export function priorityOf(task: Task): number {
+  const place = task.priority === undefined ? -1 : PRIORITIES.indexOf(task.priority)
+  return place === -1 ? PRIORITIES.length : place
+}
+
+/** The older one first; of the same age the one with the lower number. */
+export function byAge(a: Task, b: Task): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
+  return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
+}
+
+/** By priority, then by age. */
+export function inListOrder(a: Task, b: Task): number {
+  return priorityOf(a) - priorityOf(b) || byAge(a, b)
 }

@@ -25,7 +25,7 @@ export interface Brief {
 }
 
 /** A task that has to be done before, and what it left for those that come after. */
-export interface Dependency {
+interface Dependency {
   readonly id: string
   readonly status: string
   readonly notes: string

@@ -2,9 +2,9 @@ import { UserError } from '../../../base/errors.ts'
 import { liveClaims } from '../../../tasks/claims.ts'
 import { readConfig } from '../../../tasks/config.ts'
 import { parseId, renderId } from '../../../tasks/id.ts'
-import { byAge, Graph, priorityOf } from '../../../tasks/ready.ts'
+import { Graph } from '../../../tasks/ready.ts'
 import { scanTasks } from '../../../tasks/scan.ts'
-import type { Task } from '../../../tasks/task.ts'
+import { inListOrder, type Task } from '../../../tasks/task.ts'
 import { parsePriority, parseStatus } from '../../../tasks/words.ts'
 import type { Command, Input } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'
@@ -43,7 +43,7 @@ function listTasks(input: Input): number {
   if (graph !== undefined && input.flag('explain')) return explain(graph, chosen, input)
   const sorted =
     graph === undefined
-      ? chosen.toSorted((a, b) => priorityOf(a) - priorityOf(b) || byAge(a, b))
+      ? chosen.toSorted(inListOrder)
       : graph.sorted(chosen.filter((task) => graph.judge(task).isReady))
   const tasks = sorted.slice(0, readLimit(input))
   if (input.flag('json'))
