@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { writeFileAtomic } from '../base/atomic-write.ts'
+import { join } from 'node:path'
 import { statOf } from '../base/files.ts'
 import { applyChanges } from './changes.ts'
 import { readConfig } from './config.ts'
@@ -8,9 +7,9 @@ import { Refused } from './create.ts'
 import { findTask, type TaskText } from './find.ts'
 import { DEFAULT_LEASE_MS, isOwner, whyDead, type Owner } from './owner.ts'
 import { findPlaces, type Places } from './places.ts'
-import { Graph, type Readiness } from './ready.ts'
+import { claimWords, Graph, type Readiness } from './ready.ts'
 import { scanTasks } from './scan.ts'
-import { change, type Attempt, type Claim, type State } from './state.ts'
+import { change, writeTask, type Attempt, type Claim, type State } from './state.ts'
 import { parseTask, type Task } from './task.ts'
 
 /** After so many failed attempts a task needs a person. */
@@ -37,7 +36,7 @@ export interface Next {
 export function nextTask(places: Places, options: ClaimOptions, claim: boolean): Next {
   if (!claim) return pickNext(places, liveClaims(places))
   return change(places, (state, save) => {
-    const freed = freeDead(state, options.now)
+    const freed = freeDead(renew(state, options.owner), options.now)
     const next = pickNext(places, new Map(Object.entries(freed.claims)))
     if (next.task === undefined) {
       if (freed !== state) save(freed)
@@ -52,12 +51,12 @@ export function nextTask(places: Places, options: ClaimOptions, claim: boolean):
 export function claimTask(places: Places, word: string, options: ClaimOptions): Task {
   const { prefix } = readConfig(places)
   return change(places, (state, save) => {
-    const freed = freeDead(state, options.now)
+    const freed = freeDead(renew(state, options.owner), options.now)
     const found = findTask(places, word, prefix)
     const claim = freed.claims[found.task.id]
-    if (claim !== undefined && !isOwner(claim, options.owner)) {
+    if (claim !== undefined && (claim.isDone === true || !isOwner(claim, options.owner))) {
       if (freed !== state) save(freed)
-      throw new Taken(`${found.task.id} is claimed by ${claim.owner} since ${claim.at}.`)
+      throw new Taken(`${found.task.id} is ${claimWords(claim, places)} since ${claim.at}.`)
     }
     if (found.task.status === 'Done' || found.task.status === 'Blocked') {
       throw new Refused(`${found.task.id} is ${found.task.status}.`)
@@ -70,13 +69,29 @@ export function claimTask(places: Places, word: string, options: ClaimOptions): 
 export function releaseTask(places: Places, word: string, options: ClaimOptions): Task {
   const { prefix } = readConfig(places)
   return change(places, (state, save) => {
-    const { task, text, path } = findTask(places, word, prefix)
-    save(endClaim(state, task.id, 'released', options.now))
-    if (task.status !== 'In Progress') return task
-    const changed = applyChanges(text, { status: 'To Do', assignee: '' }, options.now)
-    writeFileAtomic(path, changed)
-    return parseTask(changed, task.file)
+    const found = findTask(places, word, prefix)
+    const claim = state.claims[found.task.id]
+    save(endClaim(state, found.task.id, 'released', options.now))
+    if (claim !== undefined && claim.root !== places.root)
+      reopenIn(claim.root, found.task.id, options.now)
+    return reopen(places, found, options.now)
   })
+}
+
+function reopen(places: Places, { task, text, path }: TaskText, now: Date): Task {
+  if (task.status !== 'In Progress') return task
+  const changed = applyChanges(text, { status: 'To Do', assignee: '' }, now)
+  writeTask(places, path, changed)
+  return parseTask(changed, task.file)
+}
+
+function reopenIn(root: string, id: string, now: Date): void {
+  const places = findPlaces(root)
+  try {
+    reopen(places, findTask(places, id, ''), now)
+  } catch {
+    // That checkout, or the task in it, is gone.
+  }
 }
 
 /** Called when an iteration of a run has ended: what it still holds was not finished. */
@@ -130,19 +145,21 @@ function take(
   state: State,
   save: (state: State) => void,
   places: Places,
-  { owner, now, leaseMs = DEFAULT_LEASE_MS }: ClaimOptions,
+  { owner, leaseMs = DEFAULT_LEASE_MS }: ClaimOptions,
 ): Task {
+  // Behind the lock the clock is a later one.
+  const now = new Date()
   const until = new Date(now.getTime() + leaseMs).toISOString()
   const claim: Claim = {
     owner: owner.name,
     at: now.toISOString(),
     root: places.root,
-    ...(owner.run === undefined ? { until } : { run: owner.run }),
+    ...(owner.run === undefined ? { until, leaseMs } : { run: owner.run }),
   }
   // First the claim: a crash then leaves a claim of the dead, never a task that two have.
   save({ ...state, claims: { ...state.claims, [task.id]: claim } })
   const changed = applyChanges(text, { status: 'In Progress', assignee: owner.name }, now)
-  if (changed !== text) writeFileAtomic(path, changed)
+  if (changed !== text) writeTask(places, path, changed)
   return parseTask(changed, task.file)
 }
 
@@ -156,7 +173,7 @@ export function settleClaim(
 ): State {
   switch (task.status) {
     case 'Done':
-      return finishClaim(state, task, owner, places, now)
+      return finishClaim(state, task.id, owner.name, places, now)
     case 'Blocked':
       return endClaim(state, task.id, 'blocked', now)
     case 'To Do':
@@ -167,13 +184,23 @@ export function settleClaim(
 }
 
 /** Other worktrees do not have the change yet: the task stays taken there until it is merged. */
-function finishClaim(state: State, task: Task, owner: Owner, places: Places, now: Date): State {
-  const ended = endClaim(state, task.id, 'done', now)
-  const hasWorktrees = statOf(join(dirname(places.shared), 'worktrees')) !== undefined
-  if (!hasWorktrees) return ended
-  const at = now.toISOString()
-  const claim: Claim = { owner: owner.name, at, root: places.root, isDone: true }
-  return { ...ended, claims: { ...ended.claims, [task.id]: claim } }
+function finishClaim(state: State, id: string, owner: string, places: Places, now: Date): State {
+  const ended = endClaim(state, id, 'done', now)
+  if (places.shared.startsWith(places.tasks)) return ended
+  const claim: Claim = { owner, at: now.toISOString(), root: places.root, isDone: true }
+  return { ...ended, claims: { ...ended.claims, [id]: claim } }
+}
+
+/** Every command of an owner outside of a run puts off the end of its claims. */
+export function renew(state: State, owner: Owner): State {
+  const now = Date.now()
+  let claims = state.claims
+  for (const [id, claim] of Object.entries(state.claims)) {
+    if (claim.leaseMs === undefined || !isOwner(claim, owner)) continue
+    if (whyDead(claim, new Date(now)) !== undefined) continue
+    claims = { ...claims, [id]: { ...claim, until: new Date(now + claim.leaseMs).toISOString() } }
+  }
+  return claims === state.claims ? state : { ...state, claims }
 }
 
 function endClaim(
@@ -184,8 +211,10 @@ function endClaim(
   why?: string,
 ): State {
   const claim = state.claims[id]
-  if (claim === undefined || claim.isDone === true) return state
+  if (claim === undefined) return state
   const { [id]: _, ...claims } = state.claims
+  // What was done is no attempt any more; opened again, it can be taken again.
+  if (claim.isDone === true) return { ...state, claims }
   const attempt: Attempt = {
     owner: claim.owner,
     at: claim.at,
@@ -205,12 +234,33 @@ function freeDead(state: State, now: Date): State {
 function free(state: State, now: Date, why: (claim: Claim) => string | undefined): State {
   let next = state
   for (const [id, claim] of Object.entries(state.claims)) {
+    if (isForgotten(claim, now)) next = endClaim(next, id, 'done', now)
     const reason = why(claim)
     if (reason === undefined) continue
+    const home = findPlaces(claim.root)
+    if (statusIn(home, id) === 'Done') {
+      next = finishClaim(next, id, claim.owner, home, now)
+      continue
+    }
     next = endClaim(next, id, 'failed', now, reason)
     putBack(id, claim, next.attempts[id] ?? [], reason, now)
   }
   return next
+}
+
+/** After so long a finished task is merged everywhere, or its branch was given up. */
+const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000
+
+function isForgotten(claim: Claim, now: Date): boolean {
+  return claim.isDone === true && Date.parse(claim.at) < now.getTime() - REMEMBERED_MS
+}
+
+function statusIn(places: Places, id: string): string | undefined {
+  try {
+    return findTask(places, id, '').task.status
+  } catch {
+    return undefined
+  }
 }
 
 function putBack(
@@ -221,7 +271,8 @@ function putBack(
   now: Date,
 ): void {
   try {
-    const { task, text, path } = findTask(findPlaces(claim.root), id, '')
+    const places = findPlaces(claim.root)
+    const { task, text, path } = findTask(places, id, '')
     if (task.status !== 'In Progress') return
     const failures = attempts.filter(({ outcome }) => outcome === 'failed')
     const isHopeless = failures.length >= MOST_FAILURES
@@ -229,7 +280,7 @@ function putBack(
       ? `Blocked after ${failures.length} attempts: ${failures.map(attemptWords).join('; ')}`
       : `Attempt ${attempts.length} by ${claim.owner} ended without a result: ${why}`
     const status = isHopeless ? 'Blocked' : 'To Do'
-    writeFileAtomic(path, applyChanges(text, { status, assignee: '', appendNotes: [note] }, now))
+    writeTask(places, path, applyChanges(text, { status, assignee: '', appendNotes: [note] }, now))
   } catch {
     // The checkout of the claim, or the task in it, is gone: there is nothing to put back.
   }

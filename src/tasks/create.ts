@@ -1,13 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeFileAtomic } from '../base/atomic-write.ts'
 import { UserError } from '../base/errors.ts'
 import { applyChanges, type Changes } from './changes.ts'
 import { readConfig } from './config.ts'
 import { idOfFileName, makeFileName } from './file-name.ts'
 import { parseId, renderId } from './id.ts'
 import type { Places } from './places.ts'
-import { change } from './state.ts'
+import { change, writeTask } from './state.ts'
 import type { Priority, Status } from './words.ts'
 
 /** A task to be made. `dependencies` may be ids, or `@key` for another one of the same batch. */
@@ -57,7 +56,7 @@ export function createTasks(places: Places, tasks: readonly NewTask[], now: Date
     // First the number: a crash then costs a number, never a second task of the same one.
     save({ ...state, numbers: { ...state.numbers, [prefix]: first + tasks.length - 1 } })
     const texts = files.map(({ path, id, task }) => ({ path, text: renderNew(id, task, now) }))
-    for (const { path, text } of texts) writeFileAtomic(path, text)
+    for (const { path, text } of texts) writeTask(places, path, text)
     return ids
   })
 }

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { UNFINISHED, writeFileAtomic } from '../base/atomic-write.ts'
-import { makeFileName } from './file-name.ts'
+import { idOfFileName, makeFileName } from './file-name.ts'
 import { setField } from './frontmatter.ts'
 import { readId, renderId } from './id.ts'
 import type { Places } from './places.ts'
@@ -70,14 +70,7 @@ function mendTwins(
     const [, ...younger] = tasks.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
     for (const task of younger) {
       const { prefix } = readId(id)!
-      const number =
-        Math.max(
-          next[prefix] ?? 0,
-          ...[...byId.keys()]
-            .map((each) => readId(each)!)
-            .filter((each) => each.prefix === prefix)
-            .map((each) => each.number),
-        ) + 1
+      const number = Math.max(next[prefix] ?? 0, highestNumber(places, prefix)) + 1
       next[prefix] = number
       const path = join(places.tasks, task.file)
       writeFileAtomic(
@@ -94,6 +87,12 @@ function mendTwins(
   }
   save(next)
   return mended
+}
+
+function highestNumber(places: Places, prefix: string): number {
+  const names = [...listFiles(places.tasks), ...listFiles(places.archive)]
+  const ids = names.flatMap((name) => idOfFileName(name) ?? [])
+  return Math.max(0, ...ids.filter((id) => id.prefix === prefix).map((id) => id.number))
 }
 
 function mendNames(places: Places): Finding[] {

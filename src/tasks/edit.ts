@@ -1,6 +1,5 @@
-import { writeFileAtomic } from '../base/atomic-write.ts'
 import { applyChanges, type Changes } from './changes.ts'
-import { settleClaim } from './claims.ts'
+import { renew, settleClaim } from './claims.ts'
 import { readConfig } from './config.ts'
 import { Refused } from './create.ts'
 import { readCriteria } from './criteria.ts'
@@ -10,7 +9,7 @@ import type { Owner } from './owner.ts'
 import type { Places } from './places.ts'
 import { Graph } from './ready.ts'
 import { scanTasks } from './scan.ts'
-import { change, type State } from './state.ts'
+import { change, writeTask, type State } from './state.ts'
 import { parseTask, type Task } from './task.ts'
 
 export interface EditOptions {
@@ -38,9 +37,9 @@ export function editTasks(
   return change(places, (state, save) => {
     const edited = words.map((word) => editOne(findTask(places, word, prefix), resolved, options))
     checkReferences(places, edited, resolved)
-    let next = state
+    let next = renew(state, options.owner)
     for (const { before, text, task } of edited) {
-      if (text !== before.text) writeFileAtomic(before.path, text)
+      if (text !== before.text) writeTask(places, before.path, text)
       next = followStatus(next, before.task, task, places, options)
     }
     if (next !== state) save(next)

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../base/atomic-write.ts'
 import type { Places } from './places.ts'
+import { ignoreLocal } from './state.ts'
 import { inListOrder, type Task } from './task.ts'
 import { PRIORITIES, STATUSES } from './words.ts'
 
@@ -110,6 +111,7 @@ export function saveIndex(places: Places, unsorted: readonly Indexed[]): void {
   }
   try {
     mkdirSync(places.own, { recursive: true })
+    ignoreLocal(places)
     writeFileAtomic(pathOf(places), JSON.stringify(columns), { durable: false })
   } catch {
     // Without an index every file is read.

@@ -16,11 +16,10 @@ export function findOwner(
   as: string | undefined,
 ): Owner {
   const id = env['FORKHESTRA_RUN_ID']
-  if (id === undefined || as !== undefined)
-    return { name: as ?? env['USER'] ?? 'somebody', run: undefined }
+  if (id === undefined) return { name: as ?? env['USER'] ?? 'somebody', run: undefined }
   const process = env['FORKHESTRA_RUN_PROCESS']
   return {
-    name: env['FORKHESTRA_AGENT'] ?? 'agent',
+    name: as ?? env['FORKHESTRA_AGENT'] ?? 'agent',
     run: {
       id,
       step: env['FORKHESTRA_STEP'] ?? '',

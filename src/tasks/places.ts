@@ -17,8 +17,9 @@ export interface Places {
 
 /** Finds the database for a folder: the nearest one above it, or where a new one would be. */
 export function findPlaces(cwd: string): Places {
-  const git = findUp(cwd, '.git')
-  const root = findUp(cwd, 'forge/tasks') ?? findUp(cwd, 'forge') ?? git ?? cwd
+  const root = findUp(cwd, 'forge/tasks') ?? findUp(cwd, 'forge') ?? findUp(cwd, '.git') ?? cwd
+  // Of the project, not of a repository inside of it: whoever changes the same files shares one lock.
+  const git = findUp(root, '.git')
   const tasks = join(root, 'forge/tasks')
   const own = git === undefined ? undefined : gitFolder(git)
   const local = join(tasks, '.local')

@@ -105,7 +105,7 @@ export class Graph {
   }
 }
 
-function claimWords(claim: Claim, places: Places): string {
+export function claimWords(claim: Claim, places: Places): string {
   if (claim.isDone === true) return `done in ${claim.root}, not merged here`
   const where = claim.root === places.root ? '' : ` in ${claim.root}`
   return `claimed by ${claim.owner}${where}`

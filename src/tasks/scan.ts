@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, errorText } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
@@ -41,6 +41,8 @@ export function scanTasks(places: Places): Scan {
     const path = join(places.tasks, file)
     const fingerprint = fingerprintOf(path)
     const task = readTaskFile(path, file)
+    // A file that was archived in the meantime is no broken one.
+    if ('problem' in task && lstatSync(path, { throwIfNoEntry: false }) === undefined) continue
     if ('problem' in task) broken.push(task)
     else entries.push({ fingerprint, task })
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { readConfig } from './config.ts'
 import { Refused } from './create.ts'
 import { findTask } from './find.ts'
+import { readId } from './id.ts'
 import type { Places } from './places.ts'
 import { scanTasks } from './scan.ts'
 import { change } from './state.ts'
@@ -35,7 +36,9 @@ export function deleteTask(places: Places, word: string, force: boolean): string
       )
     }
     const { [task.id]: _, ...claims } = state.claims
-    save({ ...state, claims })
+    const { prefix: own, number } = readId(task.id)!
+    const numbers = { ...state.numbers, [own]: Math.max(state.numbers[own] ?? 0, number) }
+    save({ ...state, claims, numbers })
     rmSync(path)
     return task.id
   })

@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeFileAtomic } from '../base/atomic-write.ts'
+import { UNFINISHED, writeFileAtomic } from '../base/atomic-write.ts'
 import { errorCode, errorText, UserError } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
 import { withLock } from '../base/lock.ts'
@@ -19,6 +19,8 @@ export interface Claim {
   readonly at: string
   /** Until when a claim outside of a run holds, if its owner is not heard of. */
   readonly until?: string
+  /** By how long each command of its owner puts that off. */
+  readonly leaseMs?: number
   /** The checkout in which it was made. */
   readonly root: string
   /** Set when the task was finished there; other checkouts have to wait for the merge. */
@@ -63,12 +65,13 @@ export function change<Result>(
   try {
     mkdirSync(places.tasks, { recursive: true })
     mkdirSync(places.shared, { recursive: true })
-    if (places.shared.startsWith(places.tasks)) ignoreLocal(places.shared)
-    return withLock(join(places.shared, 'lock'), () =>
-      work(readState(places), (state) => {
+    ignoreLocal(places)
+    return withLock(join(places.shared, 'lock'), () => {
+      clearUnfinished(places.shared)
+      return work(readState(places), (state) => {
         writeFileAtomic(pathOf(places), JSON.stringify(state), { durable: false })
-      }),
-    )
+      })
+    })
   } catch (error) {
     const code = errorCode(error)
     if (code === undefined || error instanceof UserError) throw error
@@ -81,9 +84,22 @@ class CannotWrite extends UserError {
   override readonly exitCode = 1
 }
 
-function ignoreLocal(folder: string): void {
-  const path = join(folder, '.gitignore')
-  if (statOf(path) === undefined) writeFileSync(path, '*\n')
+/** Writes a task file; what a crash leaves behind is not left in the folder of the tasks. */
+export function writeTask(places: Places, path: string, text: string): void {
+  writeFileAtomic(path, text, { via: places.shared })
+}
+
+/** Outside of git the local state lies beside the tasks, and keeps itself out of a later repository. */
+export function ignoreLocal({ shared, tasks }: Places): void {
+  const path = join(shared, '.gitignore')
+  if (shared.startsWith(tasks) && statOf(path) === undefined) writeFileSync(path, '*\n')
+}
+
+/** Only the holder of the lock writes here, so what is unfinished belongs to the dead. */
+function clearUnfinished(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith(UNFINISHED)) rmSync(join(folder, name), { force: true })
+  }
 }
 
 function pathOf(places: Places): string {

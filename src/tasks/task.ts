@@ -94,7 +94,8 @@ function readWord(fields: Fields, parts: Parts, key: string): string | undefined
 function readList(fields: Fields, key: string): string[] {
   const value = fields[key]
   if (value === undefined || value === null || value === '') return []
-  const list: unknown[] = Array.isArray(value) ? value : String(value).split(',')
+  const list: unknown[] = Array.isArray(value) ? value : []
+  if (typeof value === 'string') list.push(...value.split(','))
   return list.map((item) => String(item).trim()).filter((item) => item !== '')
 }
 

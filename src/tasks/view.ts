@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { readCriteria, type Criterion } from './criteria.ts'
 import { findSections, readSection } from './body.ts'
-import { liveClaims } from './claims.ts'
-import type { TaskText } from './find.ts'
-import { findTask } from './find.ts'
+import { findTask, type TaskText } from './find.ts'
+import { parseId, renderId } from './id.ts'
 import type { Places } from './places.ts'
 import { Graph } from './ready.ts'
 import { scanTasks } from './scan.ts'
@@ -40,8 +41,11 @@ const KNOWN = [
   'Plan',
 ]
 
-export function makeBrief(places: Places, { task, text }: TaskText): Brief {
+/** The brief of the task that a person means by `TASK-1`, `task-001` or `1`. */
+export function makeBrief(places: Places, word: string, prefix: string): Brief {
   const { tasks } = scanTasks(places)
+  const { task, text } = findScanned(places, tasks, word, prefix) ?? findTask(places, word, prefix)
+  const state = readState(places)
   const graph = new Graph(places, tasks, new Map())
   return {
     task,
@@ -57,9 +61,23 @@ export function makeBrief(places: Places, { task, text }: TaskText): Brief {
       return { id, status, notes: status === 'Done' ? notesOf(places, id) : '' }
     }),
     blocks: tasks.filter((each) => each.dependencies.includes(task.id)).map(({ id }) => id),
-    claim: liveClaims(places).get(task.id),
-    attempts: readState(places).attempts[task.id] ?? [],
+    claim: state.claims[task.id],
+    attempts: state.attempts[task.id] ?? [],
   }
+}
+
+/** Without looking through the folder a second time. */
+function findScanned(
+  places: Places,
+  tasks: readonly Task[],
+  word: string,
+  prefix: string,
+): TaskText | undefined {
+  const id = renderId(parseId(word, prefix))
+  const task = tasks.find((each) => each.id === id)
+  if (task === undefined) return undefined
+  const path = join(places.tasks, task.file)
+  return { task, text: readFileSync(path, 'utf8'), path }
 }
 
 function notesOf(places: Places, id: string): string {

@@ -1,6 +1,5 @@
 import { parseDuration } from '../../../base/durations.ts'
 import { claimTask, releaseTask } from '../../../tasks/claims.ts'
-import { findTask } from '../../../tasks/find.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { AS_OPTION, openDatabase, TASK_OPTIONS } from '../database.ts'
@@ -20,7 +19,7 @@ export const claimCommand: Command = {
     const lease = input.text('lease')
     const leaseMs = lease === undefined ? undefined : parseDuration(lease, '--lease')
     const task = claimTask(places, onlyId(input), { owner, now, leaseMs })
-    const brief = makeBrief(places, findTask(places, task.id, ''))
+    const brief = makeBrief(places, task.id, '')
     console.log(input.flag('json') ? JSON.stringify(briefToJson(brief)) : renderBrief(brief))
     return 0
   },

@@ -1,6 +1,5 @@
 import { parseDuration } from '../../../base/durations.ts'
 import { nextTask } from '../../../tasks/claims.ts'
-import { findTask } from '../../../tasks/find.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import type { Command } from '../../command.ts'
 import { AS_OPTION, openDatabase, TASK_OPTIONS } from '../database.ts'
@@ -31,7 +30,7 @@ export const nextCommand: Command = {
       for (const each of waiting) console.error(`  ${each.task.id}: ${each.reasons.join('; ')}`)
       return 1
     }
-    const brief = makeBrief(places, findTask(places, task.id, ''))
+    const brief = makeBrief(places, task.id, '')
     console.log(input.flag('json') ? JSON.stringify(briefToJson(brief)) : renderBrief(brief))
     return 0
   },

@@ -1,5 +1,4 @@
 import { readConfig } from '../../../tasks/config.ts'
-import { findTask } from '../../../tasks/find.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import type { Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
@@ -13,7 +12,7 @@ export const viewCommand: Command = {
   options: TASK_OPTIONS,
   async run(input) {
     const { places } = openDatabase(input)
-    const brief = makeBrief(places, findTask(places, onlyId(input), readConfig(places).prefix))
+    const brief = makeBrief(places, onlyId(input), readConfig(places).prefix)
     console.log(input.flag('json') ? JSON.stringify(briefToJson(brief)) : renderBrief(brief))
     return 0
   },

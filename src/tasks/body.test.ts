@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test'
+import { appendToSection, findSections, readSection, setSection } from './body.ts'
+
+const HEAD = '---\nid: TASK-001\n---\n'
+const FULL = `${HEAD}
+Intro
+
+## Description
+
+Why
+
+\`\`\`md
+## Not a heading
+\`\`\`
+
+## Extra ##
+
+Mine
+
+## Plan
+
+How
+## Implementation Notes
+`
+
+describe('findSections', () => {
+  test('sees headings, but not those inside of code blocks', () => {
+    expect(findSections(FULL).map(({ name }) => name)).toEqual([
+      'Description',
+      'Extra',
+      'Plan',
+      'Implementation Notes',
+    ])
+  })
+
+  test('keeps a sign that belongs to the name', () => {
+    expect(findSections(`${HEAD}\n## About C#\n`).map(({ name }) => name)).toEqual(['About C#'])
+  })
+})
+
+describe('readSection', () => {
+  test.each([
+    ['Description', 'Why\n\n```md\n## Not a heading\n```'],
+    ['Implementation Plan', 'How'],
+    ['Implementation Notes', ''],
+    ['Acceptance Criteria', ''],
+  ] as const)('gives the text of %s', (name, expected) => {
+    expect(readSection(FULL, name)).toBe(expected)
+  })
+})
+
+describe('setSection', () => {
+  test('replaces the text and nothing else', () => {
+    expect(setSection(FULL, 'Implementation Plan', 'New\n')).toBe(FULL.replace('How', 'New'))
+    expect(setSection(FULL, 'Description', 'A')).toBe(FULL.replace(/Why[\s\S]*?```\n\n/, 'A\n\n'))
+  })
+
+  test('fills an empty section at the end of the file, with and without a last newline', () => {
+    expect(setSection(FULL, 'Implementation Notes', 'Done')).toBe(`${FULL}\nDone\n`)
+    expect(setSection(FULL.trimEnd(), 'Implementation Notes', 'Done')).toBe(`${FULL}\nDone\n`)
+  })
+
+  test('puts a missing section where it belongs', () => {
+    expect(setSection(FULL, 'Acceptance Criteria', 'X')).toBe(
+      FULL.replace('## Plan', '## Acceptance Criteria\n\nX\n\n## Plan'),
+    )
+    expect(setSection(HEAD, 'Description', 'X')).toBe(`${HEAD}\n## Description\n\nX\n`)
+    expect(setSection('---\nid: TASK-001\n---', 'Description', 'X')).toBe(
+      `${HEAD}\n## Description\n\nX\n`,
+    )
+  })
+
+  test('changes no space at the end of what stands before a missing section', () => {
+    const before = `${HEAD}\nA line with a break  \n\n\n`
+    expect(setSection(before, 'Description', 'X')).toStartWith(`${HEAD}\nA line with a break  \n`)
+  })
+
+  test('leaves nothing of an indented text behind', () => {
+    const before = `${HEAD}\n## Description\n\n    code\n`
+    expect(setSection(before, 'Description', 'X')).toBe(`${HEAD}\n## Description\n\nX\n`)
+  })
+
+  test.each([
+    ['a heading', 'First\n\n## Acceptance Criteria\n\n- [ ] #1 last'],
+    ['an unknown heading', 'First\n\n## Steps\n\nlast'],
+    ['a code block that is not closed', 'First\n\n```\nlast'],
+  ])('a text with %s stays whole, and no other section changes', (_, words) => {
+    const changed = setSection(FULL, 'Description', words)
+    expect(readSection(changed, 'Description')).toMatch(/^First[\s\S]*last(?:\n```)?$/)
+    expect(readSection(changed, 'Implementation Plan')).toBe('How')
+    expect(readSection(changed, 'Acceptance Criteria')).toBe('')
+  })
+
+  test('writes the line ends of the file', () => {
+    const crlf = FULL.replaceAll('\n', '\r\n')
+    expect(setSection(crlf, 'Implementation Notes', 'a\nb\r\nc')).toBe(
+      `${FULL}\na\nb\nc\n`.replaceAll('\n', '\r\n'),
+    )
+  })
+})
+
+test('appendToSection keeps what was there, to the byte', () => {
+  const before = `${HEAD}\n## Implementation Notes\n\nOne  \r\nTwo\n\n\n\nThree\n\n## Extra\n`
+  expect(appendToSection(before, 'Implementation Notes', 'Four')).toBe(
+    before.replace('Three\n', 'Three\n\nFour\n'),
+  )
+})

@@ -1,0 +1,164 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { environment, FORKHESTRA, type Finished } from './forkhestra.ts'
+import { makeProject } from './project.ts'
+
+const FORGE_TASKS = join(FORKHESTRA, '../forge-tasks')
+
+interface Options {
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdin?: string
+  /** Ends it with `kill -9` after so many milliseconds, wherever it is by then. */
+  readonly killAfterMs?: number
+}
+
+/** Runs the real program to its end, or to the end that it is given. */
+export async function forgeTasks(
+  cwd: string,
+  args: readonly string[],
+  { env = {}, stdin, killAfterMs }: Options = {},
+): Promise<Finished> {
+  const child = Bun.spawn([FORGE_TASKS, ...args], {
+    cwd,
+    env: environment({ cwd, env }),
+    stdin: stdin === undefined ? 'ignore' : new Blob([stdin]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const timer =
+    killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+  const [code, stdout, stderr] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ])
+  clearTimeout(timer)
+  return { code, stdout, stderr }
+}
+
+/** Like `forgeTasks`, for what has to succeed; gives stdout. */
+export async function mustTasks(
+  cwd: string,
+  args: readonly string[],
+  options: Options = {},
+): Promise<string> {
+  const { code, stdout, stderr } = await forgeTasks(cwd, args, options)
+  if (code !== 0) throw new Error(`forge-tasks ${args.join(' ')}: exit code ${code}\n${stderr}`)
+  return stdout.trim()
+}
+
+/** So many workers side by side, each with one process at a time, until all have ended. */
+export async function inLanes<Result>(
+  count: number,
+  work: (lane: number) => Promise<Result>,
+): Promise<Result[]> {
+  return Promise.all(Array.from({ length: count }, async (_, lane) => work(lane)))
+}
+
+/** Spreads jobs over the workers; each takes the next one when it is free. */
+export async function shareOut<Job, Result>(
+  lanes: number,
+  jobs: readonly Job[],
+  work: (job: Job, lane: number) => Promise<Result>,
+): Promise<Result[]> {
+  const rest = [...jobs]
+  const results: Result[] = []
+  await inLanes(lanes, async (lane) => {
+    for (let job = rest.shift(); job !== undefined; job = rest.shift()) {
+      results.push(await work(job, lane))
+    }
+  })
+  return results
+}
+
+export async function git(cwd: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await tryGit(cwd, ...args)
+  if (code !== 0) throw new Error(`git ${args.join(' ')}: exit code ${code}\n${stdout}${stderr}`)
+  return stdout.trim()
+}
+
+export async function tryGit(cwd: string, ...args: string[]): Promise<Finished> {
+  const who = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com']
+  const child = Bun.spawn(['git', ...who, ...args], {
+    cwd,
+    env: environment({ cwd, env: { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' } }),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [code, stdout, stderr] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ])
+  return { code, stdout, stderr }
+}
+
+export async function commitAll(cwd: string, message: string): Promise<void> {
+  await git(cwd, 'add', '-A')
+  await git(cwd, 'commit', '-q', '--allow-empty', '-m', message)
+}
+
+/** A clone with these tasks committed; `NAME` of each is its title. */
+export async function makeClone(titles: readonly string[] = []): Promise<string> {
+  const root = join(makeProject({ 'main/README': 'A project.\n' }), 'main')
+  await git(root, 'init', '-q', '-b', 'main')
+  if (titles.length > 0) await createBatch(root, titles)
+  await commitAll(root, 'Begin')
+  return root
+}
+
+/** Adds worktrees `w2`, `w3`, … beside a clone, each on a branch of its name. */
+export async function addWorktrees(root: string, count: number): Promise<string[]> {
+  const names = Array.from({ length: count }, (_, index) => `w${index + 2}`)
+  for (const name of names) await git(root, 'worktree', 'add', '-q', '-b', name, `../${name}`)
+  return names.map((name) => join(root, '..', name))
+}
+
+export async function createBatch(cwd: string, titles: readonly string[]): Promise<string[]> {
+  const stdin = titles.map((title) => JSON.stringify({ title })).join('\n')
+  return (await mustTasks(cwd, ['create', '--batch', '--plain'], { stdin })).split('\n')
+}
+
+export interface TaskFile {
+  readonly name: string
+  readonly id: string
+  readonly status: string
+  readonly title: string
+  readonly text: string
+}
+
+/** Reads the task files of a checkout without the program; throws for one that is not whole. */
+export function readTaskFiles(root: string): TaskFile[] {
+  const folder = join(root, 'forge/tasks')
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.md') && !name.startsWith('.'))
+    .map((name) => {
+      const text = readFileSync(join(folder, name), 'utf8')
+      const match =
+        /^---\nid: (\S+)\ntitle: (.+)\nstatus: (.+)\n(?:.+\n)*createdAt: \S+Z\n(?:.+\n)*---\n\n## Description\n[^]*<!-- AC:END -->\n\n## Implementation Plan\n[^]*## Implementation Notes\n(?:[^]*\n)?$/.exec(
+          text,
+        )
+      if (match === null) throw new Error(`${name} is not whole:\n${text}`)
+      const [, id = '', title = '', status = ''] = match
+      return { name, id, title, status, text }
+    })
+}
+
+/** What `forge-tasks next --claim --plain` or `view` shows of one field. */
+export function fieldOf(brief: string, key: string): string | undefined {
+  return new RegExp(`^${key}: (.*)$`, 'm').exec(brief)?.[1]
+}
+
+export function numbered(word: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${word} ${index + 1}`)
+}
+
+/** Waits for what only the clock brings about, such as the end of a lease. */
+export async function until<Result>(ask: () => Promise<Result | undefined>): Promise<Result> {
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    await Bun.sleep(50)
+  }
+}

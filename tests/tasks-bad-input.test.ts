@@ -1,0 +1,539 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { TaskProject, taskText } from './support/forge-tasks.ts'
+import { makeProject } from './support/project.ts'
+
+const GOOD = taskText(['id: TASK-001', 'title: Good'])
+const GOOD_LINE = 'TASK-001 | To Do | - | Good\n'
+const IS_ROOT = process.getuid?.() === 0
+
+/** One clear message: who speaks, no stack, nothing of the inside of the program. */
+function expectMessage(stderr: string): void {
+  expect(stderr).toStartWith('forge-tasks: ')
+  expect(stderr).not.toMatch(/\n\s+at |\$bunfs|Bun v/)
+}
+
+describe('titles', () => {
+  test.each([
+    ['slashes', '../../etc/passwd and C:\\temp', '../../etc/passwd and C:\\temp'],
+    ['quotes', `"double" 'single' \`back\``, `"double" 'single' \`back\``],
+    ['signs of YAML', '- [a]: {b} # c & *d !e |f >g %h @i', '- [a]: {b} # c & *d !e |f >g %h @i'],
+    ['emoji', '👩‍👩‍👧 first, ünïcödé second', '👩‍👩‍👧 first, ünïcödé second'],
+    ['newlines', 'one\ntwo\r\nthree', 'one two three'],
+    ['5 000 characters', 'x'.repeat(5000), 'x'.repeat(5000)],
+    ['5 000 emoji', '😀'.repeat(5000), '😀'.repeat(5000)],
+    ['a number', '007', '007'],
+    ['a word of YAML', 'null', 'null'],
+    ['a line of dashes', '---', '---'],
+    ['spaces around', '  x  ', 'x'],
+    ['right to left', 'שלום עולם', 'שלום עולם'],
+    ['half a character', '\u{1F600}\u200D', '\u{1F600}\u200D'],
+    ...['CON', 'nul', 'COM1', 'LPT9', 'aux.txt', '...', '///'].map((name) => [name, name, name]),
+  ])('with %s are kept, in a file that every system can store', async (_, title, expected) => {
+    const project = new TaskProject()
+    const stdin = JSON.stringify({ title })
+    expect((await project.run(['create', '--batch', '--plain'], { stdin })).stdout).toBe(
+      'TASK-001\n',
+    )
+    expect(await project.must('list', '--plain')).toBe(`TASK-001 | To Do | - | ${expected}\n`)
+    const [name] = project.names()
+    expect(name).toMatch(/^TASK-001(?: - [^<>:"/\\|?*]*[^<>:"/\\|?*. ])?\.md$/)
+    expect(Buffer.byteLength(name!)).toBeLessThan(200)
+    await project.must('edit', '1', `--title=${title} again`)
+    expect(await project.must('list', '--plain')).toBe(
+      `TASK-001 | To Do | - | ${`${title} again`.trim().replaceAll(/\s+/g, ' ')}\n`,
+    )
+    expect(project.names()).toEqual([name!])
+  })
+
+  test.each(['', '   ', '\n\t\n', '\u00a0\u2003'])('%j is refused', async (title) => {
+    const project = new TaskProject()
+    const { code, stdout, stderr } = await project.run(['create', title])
+    expect({ code, stdout, names: project.names() }).toEqual({ code: 2, stdout: '', names: [] })
+    expectMessage(stderr)
+  })
+
+  test('with control characters do not reach the terminal', async () => {
+    const project = new TaskProject()
+    await project.must('create', 'red \u001b[31malarm\u0007')
+    // oxlint-disable-next-line no-control-regex
+    expect(await project.must('list', '--plain')).not.toMatch(/[\u0007\u001b]/)
+  })
+})
+
+describe('ids that look like paths', () => {
+  const ids = ['../TASK-001', '/etc/passwd', 'TASK-001/../../x', '.', '..', 'TASK-1.md', 'a\\b']
+  test.each(ids)('%s is no id for any command', async (id) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    for (const command of ['view', 'edit', 'claim', 'release', 'archive', 'delete']) {
+      const { code, stdout, stderr } = await project.run([command, id])
+      expect({ command, code, stdout }).toEqual({ command, code: 2, stdout: '' })
+      expectMessage(stderr)
+    }
+    expect(project.bytes('TASK-001 - Good.md').toString()).toBe(GOOD)
+  })
+})
+
+describe('texts', () => {
+  test('1 MB as a description is kept, and read back', async () => {
+    const project = new TaskProject()
+    const description = 'A line of the text.\n'.repeat(52_429)
+    const stdin = JSON.stringify({ title: 'Big', description })
+    expect((await project.run(['create', '--batch'], { stdin })).code).toBe(0)
+    const view = (await project.json('view', '1')) as { description: string }
+    expect(view.description).toBe(description.trim())
+    await project.must('edit', '1', '--append-notes', 'small')
+    const again = (await project.json('view', '1')) as { description: string; notes: string }
+    expect(again).toMatchObject({ description: description.trim(), notes: 'small' })
+  })
+
+  test.each([
+    ['a heading with seven signs below', 'Changes\n=======\ntext'],
+    ['dashes', '---\nid: TASK-999\n---'],
+    ['comments of the criteria', 'x <!-- AC:BEGIN -->\n- [ ] #9 y\n<!-- AC:END -->'],
+    ['a dollar', 'cost: $& $1 $$'],
+  ])('with %s break neither the program nor the file', async (_, text) => {
+    const project = new TaskProject()
+    const created = await project.run(['create', 'A', '-d', text, '--ac', 'mine'])
+    if (created.code !== 0) expectMessage(created.stderr)
+    expect(created.code).toBe(0)
+    const view = (await project.json('view', '1')) as { id: string; description: string }
+    expect({ id: view.id, description: view.description }).toEqual({
+      id: 'TASK-001',
+      description: text,
+    })
+    expect(await project.json('view', '1')).toMatchObject({ criteria: [{ text: 'mine' }] })
+    const edited = await project.run(['edit', '1', '--append-notes', text])
+    if (edited.code !== 0) expectMessage(edited.stderr)
+    expect(edited.code).toBe(0)
+  })
+
+  test('with a conflict are refused or kept, but never break the program', async () => {
+    const project = new TaskProject()
+    const text = 'Before\n<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\nafter'
+    await project.must('create', 'A')
+    for (const args of [
+      ['create', 'B', '-d', text],
+      ['edit', '1', '--append-notes', text],
+    ]) {
+      const { code, stderr } = await project.run(args)
+      if (code !== 0) expectMessage(stderr)
+    }
+    expect((await project.run(['list'])).stderr).toBe('')
+  })
+
+  test('a lease that no clock reaches is one message', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    for (const lease of ['99999999999d', `${'9'.repeat(400)}h`]) {
+      const { code, stderr } = await project.run(['claim', '1', '--lease', lease])
+      expectMessage(stderr)
+      expect(code).toBe(2)
+    }
+    expect(project.bytes('TASK-001 - Good.md').toString()).toBe(GOOD)
+  })
+
+  test('a batch with very many ways through its dependencies ends soon', async () => {
+    const layer = (number: number) => [`${number}a`, `${number}b`]
+    const tasks = Array.from({ length: 30 }, (_, number) =>
+      layer(number).map((key) => ({
+        key,
+        title: key,
+        dependsOn: number === 0 ? [] : layer(number - 1).map((each) => `@${each}`),
+      })),
+    )
+    const stdin = tasks
+      .flat()
+      .map((task) => JSON.stringify(task))
+      .join('\n')
+    const project = new TaskProject()
+    const { code } = await project.run(['create', '--batch'], { stdin, timeoutMs: 5000 })
+    expect({ code, count: project.names().length }).toEqual({ code: 0, count: 60 })
+  }, 20_000)
+})
+
+describe('files as other editors leave them', () => {
+  const text = [
+    '---',
+    'title: Windows # mine',
+    'custom: yes',
+    'id: TASK-001',
+    'status: To Do',
+    '---',
+    '',
+    '## Acceptance Criteria',
+    '',
+    '- [ ] by hand',
+    '- [x] #7 seven  ',
+    '* [ ] #9 nine',
+    '',
+    '## Mine',
+    '',
+    'text  ',
+    '',
+  ]
+
+  test.each([
+    ['CRLF', '\r\n', ''],
+    ['a BOM', '\n', '\uFEFF'],
+    ['CRLF and a BOM', '\r\n', '\uFEFF'],
+  ])('with %s are changed in the asked place alone', async (_, eol, bom) => {
+    const before = bom + text.join(eol)
+    const project = new TaskProject({ 'TASK-001 - W.md': before })
+    await project.must('edit', '1', '--check-ac', '9', '--status', 'blocked')
+    expect(project.bytes('TASK-001 - W.md').toString()).toBe(
+      before.replace('[ ] #9', '[x] #9').replace('To Do', 'Blocked'),
+    )
+    expect(await project.must('view', '1')).toContain(
+      '- [ ] #1 by hand\n- [x] #7 seven\n- [x] #9 nine\n',
+    )
+  })
+
+  test('with bytes that are no UTF-8 keep them', async () => {
+    const bytes = Buffer.concat([Buffer.from(GOOD), Buffer.from([0x63, 0x61, 0x66, 0xe9, 0x0a])])
+    const project = new TaskProject({ 'TASK-001 - Good.md': bytes })
+    const { code } = await project.run(['edit', '1', '--status', 'blocked'])
+    const after = project.bytes('TASK-001 - Good.md')
+    expect(after.includes(Buffer.from([0x66, 0xe9, 0x0a]))).toBe(true)
+    if (code !== 0) expect(after).toEqual(bytes)
+  })
+
+  test('keep their permissions', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const path = join(project.folder, 'TASK-001 - Good.md')
+    chmodSync(path, 0o660)
+    await project.must('edit', '1', '--status', 'blocked')
+    expect(statSync(path).mode & 0o777).toBe(0o660)
+  })
+
+  test('keep being links', async () => {
+    const project = new TaskProject()
+    const target = join(project.root, 'elsewhere.md')
+    writeFileSync(target, GOOD)
+    symlinkSync(target, join(project.folder, 'TASK-001 - Good.md'))
+    await project.must('edit', '1', '--status', 'blocked')
+    expect(readFileSync(target, 'utf8')).toContain('status: Blocked')
+  })
+})
+
+describe('broken files', () => {
+  const BROKEN: readonly (readonly [string, string, number, string])[] = [
+    ['no frontmatter', 'text', 1, 'there is no frontmatter'],
+    ['an empty file', '', 1, 'there is no frontmatter'],
+    ['no end', '---\nid: TASK-002\n', 1, 'the frontmatter is never closed'],
+    ['a list', '---\n- a\n---\n', 2, 'the frontmatter is no list of `key: value` lines'],
+    ['a number', '---\n42\n---\n', 2, 'the frontmatter is no list of `key: value` lines'],
+    ['nothing in it', '---\n\n---\n', 2, 'the frontmatter is no list of `key: value` lines'],
+    ['bad YAML', '---\nid: TASK-002\na: 1\nlabels: ]\n---\n', 4, 'is not valid YAML'],
+    [
+      'a conflict',
+      '---\nid: TASK-002\n<<<<<<< a\nx: 1\n=======\n>>>>>>> b\n---\n',
+      3,
+      'a merge conflict',
+    ],
+    ['a wrong status', '---\nid: TASK-002\nstatus: Soon\n---\n', 3, "the status 'Soon'"],
+    ['binary', '\u0000\u0001\u0002', 1, 'there is no frontmatter'],
+  ]
+
+  test.each(BROKEN)('with %s are named with their line, and all else works', async (...row) => {
+    const [, text, line, problem] = row
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD, 'TASK-002 - Bad.md': text })
+    const { code, stdout, stderr } = await project.run(['list', '--plain'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: GOOD_LINE })
+    expect(stderr).toStartWith(`forge-tasks: TASK-002 - Bad.md:${line}: `)
+    expect(stderr).toContain(problem)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+
+    const view = await project.run(['view', '2'])
+    expect({ code: view.code, stdout: view.stdout }).toEqual({ code: 1, stdout: '' })
+    expect(view.stderr).toStartWith(`forge-tasks: TASK-002 - Bad.md:${line}: `)
+    expect(await project.must('create', 'C', '--plain')).toBe('TASK-003\n')
+    for (const args of [
+      ['edit', '2', '-a', 'x'],
+      ['claim', '2'],
+      ['archive', '2'],
+      ['delete', '2'],
+    ]) {
+      const finished = await project.run(args)
+      expect(finished.code).toBe(1)
+      expectMessage(finished.stderr)
+    }
+    expect(project.bytes('TASK-002 - Bad.md').toString()).toBe(text)
+  })
+
+  const COMMANDS = [
+    ['list'],
+    ['list', '--ready'],
+    ['list', '--ready', '--explain'],
+    ['search', 'good'],
+    ['stats'],
+    ['next'],
+    ['next', '--claim'],
+    ['view', '1'],
+  ]
+  test.each(COMMANDS.map((args) => [args]))('%j works beside one, and names it', async (args) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD, 'TASK-002 - Bad.md': 'text' })
+    const { code, stdout, stderr } = await project.run(args)
+    expect(code).toBe(0)
+    expect(stdout).not.toBe('')
+    expect(stderr).toBe(
+      'forge-tasks: TASK-002 - Bad.md:1: there is no frontmatter: the first line must be ---\n',
+    )
+  })
+
+  test('are part of the JSON of a list', async () => {
+    const project = new TaskProject({ 'TASK-002 - Bad.md': 'text' })
+    const { stdout } = await project.run(['list', '--json'])
+    expect(JSON.parse(stdout)).toEqual({
+      tasks: [],
+      broken: [
+        {
+          file: 'TASK-002 - Bad.md',
+          line: 1,
+          problem: 'there is no frontmatter: the first line must be ---',
+        },
+      ],
+    })
+  })
+
+  test('with one id twice are named until they are mended', async () => {
+    const project = new TaskProject({
+      'TASK-001 - Good.md': GOOD.replace('---\n\n', 'createdAt: 2026-01-01\n---\n\n'),
+      'TASK-001 - Late.md': taskText(['id: TASK-001', 'title: Late', 'createdAt: 2026-02-01']),
+    })
+    for (let time = 0; time < 2; time++) {
+      expect(await project.run(['list', '--plain'])).toEqual({
+        code: 0,
+        stdout: GOOD_LINE,
+        stderr:
+          'forge-tasks: TASK-001 - Late.md:1: its id TASK-001 is also that of "TASK-001 - Good.md"; run: forge-tasks doctor --fix\n',
+      })
+    }
+    await project.must('doctor', '--fix')
+    expect((await project.run(['list'])).stderr).toBe('')
+  })
+
+  test.each([
+    ['a directory', (path: string) => mkdirSync(path), 'it is a directory'],
+    [
+      'a link in a circle',
+      (path: string) => symlinkSync(path, path),
+      'it is a symbolic link that leads in a circle',
+    ],
+    [
+      'a link to nowhere',
+      (path: string) => symlinkSync('/nowhere/at/all', path),
+      'it is a symbolic link that leads nowhere',
+    ],
+  ])('that are %s are named, and all else works', async (_, make, problem) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    make(join(project.folder, 'TASK-002 - Odd.md'))
+    expect(await project.run(['list', '--plain'])).toEqual({
+      code: 0,
+      stdout: GOOD_LINE,
+      stderr: `forge-tasks: TASK-002 - Odd.md:1: ${problem}\n`,
+    })
+    expect(await project.must('create', 'C', '--plain')).toBe('TASK-003\n')
+    for (const args of [
+      ['view', '2'],
+      ['edit', '2', '-a', 'x'],
+      ['delete', '2'],
+      ['doctor', '--fix'],
+    ]) {
+      const { code, stdout, stderr } = await project.run(args)
+      expect(code).toBe(1)
+      expect(stdout + stderr).toContain(`TASK-002 - Odd.md:1: ${problem}`)
+    }
+  })
+
+  test('that are pipes do not make a command wait', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    Bun.spawnSync(['mkfifo', join(project.folder, 'TASK-002 - Pipe.md')])
+    const { code, stdout, stderr } = await project.run(['list', '--plain'], { timeoutMs: 5000 })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: GOOD_LINE })
+    expect(stderr).toStartWith('forge-tasks: TASK-002 - Pipe.md:1: ')
+  }, 30_000)
+
+  test.skipIf(IS_ROOT)('that may not be read are named, and all else works', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD, 'TASK-002 - B.md': GOOD })
+    chmodSync(join(project.folder, 'TASK-002 - B.md'), 0)
+    const { code, stdout, stderr } = await project.run(['list', '--plain'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: GOOD_LINE })
+    expect(stderr).toBe('forge-tasks: TASK-002 - B.md:1: it may not be read by this user\n')
+  })
+
+  test('in the archive are not done, and break nothing', async () => {
+    const project = new TaskProject({
+      'archive/TASK-001 - A.md': 'text',
+      'TASK-002 - B.md': taskText(['id: TASK-002', 'dependencies: [TASK-001]']),
+    })
+    expect(await project.must('list', '--ready', '--explain')).toBe(
+      'TASK-002 | To Do | - | B | waits for TASK-001 (unreadable)\n',
+    )
+  })
+})
+
+describe('state, index and configuration', () => {
+  const inLocal = (project: TaskProject, name: string) => join(project.folder, '.local', name)
+
+  test.each([
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"version":1}',
+    '{"version":1,"claims":null,"numbers":null}',
+    '\u0000',
+  ])('with %j in their files nothing is lost', async (garbage) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    mkdirSync(join(project.folder, '.local'))
+    for (const name of ['state.json', 'index.json']) writeFileSync(inLocal(project, name), garbage)
+    expect(await project.must('list', '--plain')).toBe(GOOD_LINE)
+    expect(await project.must('list', '--ready', '--plain')).toBe(GOOD_LINE)
+    expect(await project.must('create', 'B', '--plain')).toBe('TASK-002\n')
+    expect(await project.must('next', '--claim', '--as', 'ann')).toStartWith('id: TASK-001\n')
+  })
+
+  test.each([
+    ['no JSON', '{', 2],
+    ['a wrong prefix', '{"prefix":"../x"}', 2],
+  ])('%s in the configuration is one message', async (_, text, code) => {
+    const project = new TaskProject({ 'config.json': text, 'TASK-001 - Good.md': GOOD })
+    const finished = await project.run(['create', 'B'])
+    expect(finished.code).toBe(code)
+    expectMessage(finished.stderr)
+    expect(project.names()).toEqual(['TASK-001 - Good.md'])
+    expect(await project.must('list', '--plain')).toBe(GOOD_LINE)
+  })
+
+  test('a configuration that is a directory is one message', async () => {
+    const project = new TaskProject()
+    mkdirSync(join(project.folder, 'config.json'))
+    const { code, stderr } = await project.run(['create', 'B'])
+    expectMessage(stderr)
+    expect(code).toBeGreaterThan(0)
+  })
+
+  test('a clock that goes backwards hides no change', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    await project.must('list')
+    const path = join(project.folder, 'TASK-001 - Good.md')
+    for (const year of [2090, 1980, 2000]) {
+      writeFileSync(path, GOOD.replace('Good', `G${year}`))
+      utimesSync(path, new Date(year, 1), new Date(year, 1))
+      expect(await project.must('list', '--plain')).toBe(GOOD_LINE.replace('Good', `G${year}`))
+    }
+  })
+
+  test('a task of the future is younger, not lost', async () => {
+    const future = taskText(['id: TASK-001', 'title: Good', 'createdAt: 2090-01-01T00:00:00.000Z'])
+    const project = new TaskProject({ 'TASK-001 - Good.md': future })
+    await project.must('create', 'Now')
+    expect(await project.must('list', '--ready', '--plain')).toBe(
+      `TASK-002 | To Do | - | Now\n${GOOD_LINE}`,
+    )
+  })
+})
+
+describe('folders that cannot be written', () => {
+  const WRITING = [['init'], ['create', 'A'], ['next', '--claim']]
+
+  test.each(WRITING.map((args) => [args]))(
+    '%j: a file in place of forge is one message',
+    async (args) => {
+      const project = new TaskProject()
+      rmSync(join(project.root, 'forge'), { recursive: true })
+      writeFileSync(join(project.root, 'forge'), 'mine')
+      const { code, stdout, stderr } = await project.run(args)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expectMessage(stderr)
+      expect(readFileSync(join(project.root, 'forge'), 'utf8')).toBe('mine')
+      expect(await project.run(['list', '--plain'])).toEqual({ code: 0, stdout: '', stderr: '' })
+    },
+  )
+
+  test('a file in place of the archive is one message, and no task moves', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    rmSync(join(project.folder, 'archive'), { recursive: true })
+    project.write('archive', 'mine')
+    const { code, stderr } = await project.run(['archive', '1'])
+    expect(code).toBe(1)
+    expectMessage(stderr)
+    expect(await project.must('list', '--plain')).toBe(GOOD_LINE)
+  })
+
+  test('a file in place of the local state is one message, and reading works', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD, '.local': 'mine' })
+    for (const args of [
+      ['create', 'B'],
+      ['claim', '1'],
+      ['edit', '1', '-a', 'x'],
+      ['delete', '1'],
+    ]) {
+      const { code, stderr } = await project.run(args)
+      expect(code).toBe(1)
+      expectMessage(stderr)
+    }
+    expect(project.bytes('TASK-001 - Good.md').toString()).toBe(GOOD)
+    for (const args of [['list'], ['view', '1'], ['next'], ['stats'], ['search', 'good']]) {
+      expect((await project.run(args)).code).toBe(0)
+    }
+  })
+
+  test('a read-only folder is one message, nothing changes, and reading works', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    await project.must('list')
+    if (!lock(project.folder)) return
+    try {
+      for (const args of [
+        ['create', 'B'],
+        ['edit', '1', '-a', 'x'],
+        ['claim', '1'],
+        ['delete', '1'],
+        ['init'],
+      ]) {
+        const { code, stderr } = await project.run(args)
+        expect({ args, code }).toEqual({ args, code: 1 })
+        expectMessage(stderr)
+      }
+      expect(await project.must('list', '--plain')).toBe(GOOD_LINE)
+      expect((await project.run(['view', '1'])).code).toBe(0)
+    } finally {
+      unlock(project.folder)
+    }
+    expect(readdirSync(project.folder).filter((name) => name.startsWith('.unfinished'))).toEqual([])
+    expect(project.bytes('TASK-001 - Good.md').toString()).toBe(GOOD)
+    expect(await project.must('list', '--ready', '--explain')).toBe(
+      'TASK-001 | To Do | - | Good | ready\n',
+    )
+  })
+
+  test('a project that is not there is one message', async () => {
+    const project = new TaskProject()
+    const { code, stderr } = await project.run(['list', '--cwd', join(makeProject(), 'no')])
+    expect(code).toBe(2)
+    expectMessage(stderr)
+  })
+})
+
+/** Permissions do not stop root, the attribute of the file system does, where it has one. */
+function lock(folder: string): boolean {
+  if (IS_ROOT) return Bun.spawnSync(['chattr', '+i', folder]).success
+  chmodSync(folder, 0o555)
+  return true
+}
+
+function unlock(folder: string): void {
+  if (IS_ROOT) Bun.spawnSync(['chattr', '-i', folder])
+  else chmodSync(folder, 0o755)
+}
