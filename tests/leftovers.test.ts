@@ -9,7 +9,10 @@ const pidsOf = (cwd: string) =>
 
 test('what an agent left running stays until the end of the run, is ended and named', async () => {
   const cwd = makeProject({
-    server: sh('setsid tail -f /dev/null > /dev/null 2>&1 & echo $! >> pids'),
+    server: sh(
+      'setsid tail -f /dev/null > /dev/null 2>&1 & echo $! >> pids',
+      'until [ "$(cat /proc/$!/comm)" = tail ]; do sleep 0.01; done',
+    ),
     client: sh('kill -0 "$(cat pids)" && echo the server is there'),
   })
   const { code, stdout } = await forkhestra(['server -> client'], { cwd })
