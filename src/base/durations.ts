@@ -8,6 +8,8 @@ const UNITS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 }
 
+const LONGEST_MS = 10 * 365 * 86_400_000
+
 /** `90s`, `30m`, `2h`, `1h30m` in milliseconds. `where` is what a message names. */
 export function parseDuration(text: string, where: string): number {
   const parts = [...text.trim().matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)]
@@ -18,5 +20,7 @@ export function parseDuration(text: string, where: string): number {
       'Write e.g. 90s, 30m, 2h or 1h30m.',
     )
   }
-  return parts.reduce((sum, [, number, unit]) => sum + Number(number) * UNITS[unit!]!, 0)
+  const sum = parts.reduce((total, [, number, unit]) => total + Number(number) * UNITS[unit!]!, 0)
+  if (sum <= LONGEST_MS) return sum
+  throw new UserError(`${where} is '${text}', longer than ten years.`)
 }

@@ -127,13 +127,15 @@ function refuseCycles(
   files: readonly { id: string; task: { dependencies: readonly string[] } }[],
 ): void {
   const edges = new Map(files.map(({ id, task }) => [id, task.dependencies]))
+  const seen = new Set<string>()
   const visit = (id: string, path: readonly string[]): void => {
     if (path.includes(id)) {
-      throw new Refused(
-        `These tasks wait for each other: ${[...path.slice(path.indexOf(id)), id].join(' -> ')}`,
-      )
+      const circle = [...path.slice(path.indexOf(id)), id].join(' -> ')
+      throw new Refused(`These tasks wait for each other: ${circle}`)
     }
+    if (seen.has(id)) return
     for (const next of edges.get(id) ?? []) if (edges.has(next)) visit(next, [...path, id])
+    seen.add(id)
   }
   for (const { id } of files) visit(id, [])
 }

@@ -1,13 +1,14 @@
 import { readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { UNFINISHED, writeFileAtomic } from '../base/atomic-write.ts'
+import { UNFINISHED } from '../base/atomic-write.ts'
+import { statOf } from '../base/files.ts'
 import { idOfFileName, makeFileName } from './file-name.ts'
 import { setField } from './frontmatter.ts'
 import { readId, renderId } from './id.ts'
 import type { Places } from './places.ts'
 import { Graph } from './ready.ts'
 import { listFiles, readTaskFile, scanTasks } from './scan.ts'
-import { change } from './state.ts'
+import { change, writeTask } from './state.ts'
 import type { Task } from './task.ts'
 
 export interface Finding {
@@ -98,8 +99,9 @@ function highestNumber(places: Places, prefix: string): number {
 function mendNames(places: Places): Finding[] {
   return scanTasks(places)
     .tasks.filter(isMisnamed)
-    .map((task) => {
+    .flatMap((task) => {
       const name = makeFileName(readId(task.id)!, task.title)
+      if (statOf(join(places.tasks, name)) !== undefined) return []
       renameSync(join(places.tasks, task.file), join(places.tasks, name))
       return {
         file: task.file,
@@ -117,15 +119,18 @@ function mendUnfinished(places: Places): Finding[] {
 }
 
 function mendDangling(places: Places): Finding[] {
-  return danglingOf(places, scanTasks(places).tasks).map(({ task, id }) => {
+  const byTask = Map.groupBy(danglingOf(places, scanTasks(places).tasks), ({ task }) => task)
+  return [...byTask].flatMap(([task, missing]) => {
+    const gone = missing.map(({ id }) => id)
     const path = join(places.tasks, task.file)
-    const rest = task.dependencies.filter((each) => each !== id)
-    writeFileAtomic(path, setField(readFileSync(path, 'utf8'), 'dependencies', rest))
-    return {
+    const rest = task.dependencies.filter((id) => !gone.includes(id))
+    writeTask(places, path, setField(readFileSync(path, 'utf8'), 'dependencies', rest))
+    const mended = 'the dependency is removed'
+    return gone.map((id) => ({
       file: task.file,
       problem: `depends on ${id}, which does not exist`,
-      mended: 'the dependency is removed',
-    }
+      mended,
+    }))
   })
 }
 

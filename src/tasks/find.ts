@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UserError } from '../base/errors.ts'
 import { idOfFileName } from './file-name.ts'
 import { parseId, renderId, type TaskId } from './id.ts'
 import type { Places } from './places.ts'
-import { listFiles, readTaskFile, scanTasks } from './scan.ts'
+import { listFiles, readTaskFile, readTaskText, scanTasks } from './scan.ts'
 import { parseTask, type Task } from './task.ts'
 
 /** A task with the whole text of its file. */
@@ -45,7 +44,7 @@ function findIn(folder: string, id: TaskId): TaskText | undefined {
         'Mend the file, or see: forge-tasks doctor',
       )
     }
-    return task.id === wanted ? [{ task, text: readFileSync(path, 'utf8'), path }] : []
+    return task.id === wanted ? [{ task, text: readTaskText(path), path }] : []
   })
   if (found.length < 2) return found[0]
   const names = found.map(({ task }) => `  ${task.file}`).join('\n')
@@ -60,7 +59,7 @@ function findMisnamed(places: Places, id: TaskId): TaskText | undefined {
   const task = scanTasks(places).tasks.find((each) => each.id === renderId(id))
   if (task === undefined) return undefined
   const path = join(places.tasks, task.file)
-  const text = readFileSync(path, 'utf8')
+  const text = readTaskText(path)
   return { task: parseTask(text, task.file), text, path }
 }
 

@@ -24,7 +24,7 @@ export type Fields = Readonly<Record<string, unknown>>
 
 const OPENING = /^\uFEFF?---[ \t]*(\r?\n)/
 const CLOSING = /^---[ \t]*(?:\r?\n|$)/gm
-const CONFLICT = /^(?:<{7} |>{7} |={7}\r?$)/m
+const CONFLICT = /^<{7} .*$[\s\S]*?^={7}\r?$[\s\S]*?^>{7} /m
 
 /** Finds the frontmatter; throws `BrokenFile` where there is none. */
 export function splitFile(text: string): Parts {

@@ -52,13 +52,14 @@ const NO_INDEX: Index = { files: [], find: () => undefined }
 /** The index is a cache: whatever is wrong with it, it counts as empty. */
 export function loadIndex(places: Places): Index {
   let columns: Columns
+  let rows: Map<string, number>
   try {
     columns = JSON.parse(readFileSync(pathOf(places), 'utf8')) as Columns
-    if (columns.version !== 1) return NO_INDEX
+    if (columns.version !== 1 || columns.createdAts.length !== columns.files.length) return NO_INDEX
+    rows = new Map(columns.files.map((file, row) => [file, row]))
   } catch {
     return NO_INDEX
   }
-  const rows = new Map(columns.files.map((file, row) => [file, row]))
   const trusted = columns.writtenAt - DOUBT_MS
   return {
     files: columns.files,

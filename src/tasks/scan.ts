@@ -1,7 +1,7 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, errorText } from '../base/errors.ts'
-import { statOf } from '../base/files.ts'
+import { readTextFile, statOf } from '../base/files.ts'
 import { BrokenFile } from './frontmatter.ts'
 import { loadIndex, saveIndex, type Fingerprint, type Indexed } from './index-file.ts'
 import type { Places } from './places.ts'
@@ -66,27 +66,21 @@ export function listFiles(folder: string): string[] {
   }
 }
 
-export function readTaskFile(path: string, file: string): Task | Broken {
-  try {
-    return parseTask(readFileSync(path, 'utf8'), file)
-  } catch (error) {
-    if (error instanceof BrokenFile) return { file, line: error.line, problem: error.message }
-    return { file, line: 1, problem: readProblem(error) }
-  }
+const TASK_LIMIT_BYTES = 16 * 1024 * 1024
+
+/** The text of a task file; throws `BrokenFile` where it is none that could be written back. */
+export function readTaskText(path: string): string {
+  const file = readTextFile(path, TASK_LIMIT_BYTES)
+  if (file.kind === 'text') return file.text
+  throw new BrokenFile(file.kind === 'missing' ? 'it leads nowhere' : `it ${file.problem}`, 1)
 }
 
-function readProblem(error: unknown): string {
-  switch (errorCode(error)) {
-    case 'EISDIR':
-      return 'it is a directory'
-    case 'ELOOP':
-      return 'it is a symbolic link that leads in a circle'
-    case 'ENOENT':
-      return 'it is a symbolic link that leads nowhere'
-    case 'EACCES':
-      return 'it may not be read by this user'
-    default:
-      return errorText(error)
+export function readTaskFile(path: string, file: string): Task | Broken {
+  try {
+    return parseTask(readTaskText(path), file)
+  } catch (error) {
+    if (error instanceof BrokenFile) return { file, line: error.line, problem: error.message }
+    return { file, line: 1, problem: errorText(error) }
   }
 }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { statOf } from '../base/files.ts'
 import { readConfig } from './config.ts'
 import { Refused } from './create.ts'
 import { findTask } from './find.ts'
@@ -15,10 +16,24 @@ export function archiveTasks(places: Places, words: readonly string[] | 'done'):
     const tasks =
       words === 'done'
         ? scanTasks(places).tasks.filter((task) => task.status === 'Done')
-        : words.map((word) => findTask(places, word, prefix).task)
+        : [
+            ...new Map(
+              words
+                .map((word) => findTask(places, word, prefix).task)
+                .map((task) => [task.id, task]),
+            ).values(),
+          ]
+    const open = tasks.filter(({ file }) => statOf(join(places.tasks, file)) !== undefined)
+    for (const { file, id } of open) {
+      if (statOf(join(places.archive, file)) === undefined) continue
+      throw new Refused(
+        `The archive has a file "${file}" already, so ${id} stays.`,
+        'Rename one of the two.',
+      )
+    }
     mkdirSync(places.archive, { recursive: true })
-    for (const { file } of tasks) renameSync(join(places.tasks, file), join(places.archive, file))
-    return tasks.map(({ id }) => id)
+    for (const { file } of open) renameSync(join(places.tasks, file), join(places.archive, file))
+    return open.map(({ id }) => id)
   })
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readCriteria, type Criterion } from './criteria.ts'
 import { findSections, readSection } from './body.ts'
@@ -6,7 +5,7 @@ import { findTask, type TaskText } from './find.ts'
 import { parseId, renderId } from './id.ts'
 import type { Places } from './places.ts'
 import { Graph } from './ready.ts'
-import { scanTasks } from './scan.ts'
+import { readTaskText, scanTasks } from './scan.ts'
 import { readState, type Attempt, type Claim } from './state.ts'
 import type { Task } from './task.ts'
 
@@ -77,7 +76,7 @@ function findScanned(
   const task = tasks.find((each) => each.id === id)
   if (task === undefined) return undefined
   const path = join(places.tasks, task.file)
-  return { task, text: readFileSync(path, 'utf8'), path }
+  return { task, text: readTaskText(path), path }
 }
 
 function notesOf(places: Places, id: string): string {
