@@ -6,6 +6,7 @@ import { isAlive, Running, shell } from './support/forkhestra.ts'
 import { makeProject, sh } from './support/project.ts'
 
 const waits = sh('echo started', 'exec tail -f /dev/null')
+const deaf = sh(`trap '' INT TERM`, 'echo started', 'while :; do tail -f /dev/null; done')
 
 const signals = [
   ['SIGINT', 130],
@@ -41,9 +42,7 @@ test.each(signals)(
 )
 
 test('a second signal ends a deaf agent at once', async () => {
-  const cwd = makeProject({
-    agent: sh(`trap '' INT TERM`, 'echo started', 'while :; do tail -f /dev/null; done'),
-  })
+  const cwd = makeProject({ agent: deaf })
   const run = new Running(['agent'], { cwd })
   await run.printed('started')
   const began = performance.now()
@@ -56,9 +55,7 @@ test('a second signal ends a deaf agent at once', async () => {
 })
 
 test('a deaf agent gets its grace, then TERM, then KILL', async () => {
-  const cwd = makeProject({
-    agent: sh(`trap '' INT TERM`, 'echo started', 'while :; do tail -f /dev/null; done'),
-  })
+  const cwd = makeProject({ agent: deaf })
   const run = new Running(['agent'], { cwd })
   await run.printed('started')
   const began = performance.now()

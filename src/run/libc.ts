@@ -29,10 +29,10 @@ const libc = () => (opened ??= { symbols: open() }).symbols
 
 /**
  * Makes this process the parent of every orphan among its descendants, so that none can leave the
- * tree by a double fork or a session of its own. False where the system cannot.
+ * tree by a double fork or a session of its own. Where the system cannot, nothing happens.
  */
-export function adoptOrphans(): boolean {
-  return libc()?.prctl(PR_SET_CHILD_SUBREAPER, 1n, 0n, 0n, 0n) === 0
+export function adoptOrphans(): void {
+  libc()?.prctl(PR_SET_CHILD_SUBREAPER, 1n, 0n, 0n, 0n)
 }
 
 /** Whether any child, adopted ones included, has ended and nobody has taken note of it yet. */
