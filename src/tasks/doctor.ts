@@ -74,10 +74,8 @@ function mendTwins(
       const number = Math.max(next[prefix] ?? 0, highestNumber(places, prefix)) + 1
       next[prefix] = number
       const path = join(places.tasks, task.file)
-      writeFileAtomic(
-        path,
-        setField(readFileSync(path, 'utf8'), 'id', renderId({ prefix, number })),
-      )
+      const text = setField(readFileSync(path, 'utf8'), 'id', renderId({ prefix, number }))
+      writeTask(places, path, text)
       renameSync(path, join(places.tasks, makeFileName({ prefix, number }, task.title)))
       mended.push({
         file: task.file,
