@@ -60,6 +60,18 @@ const VERBS: Readonly<
     summary: 'find and mend what is wrong with the files',
     load: async () => (await import('./commands/look.ts')).doctorCommand,
   },
+  board: {
+    summary: 'the tasks as a board, to look at and to move',
+    load: async () => (await import('./commands/board.ts')).boardCommand,
+  },
+  completions: {
+    summary: 'completion for bash, zsh or fish',
+    load: async () => (await import('./commands/completions.ts')).completionsCommand,
+  },
+  mcp: {
+    summary: 'serve the same operations as MCP tools, on stdin and stdout',
+    load: async () => (await import('./commands/mcp.ts')).mcpCommand,
+  },
 }
 
 const ALIASES: Readonly<Record<string, string>> = {
