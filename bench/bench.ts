@@ -6,8 +6,11 @@ import { measureOutput } from './output.ts'
 import { buildPrograms, removeProjects, type Programs } from './project.ts'
 import { measureStartup } from './startup.ts'
 import { measureStop } from './stop.ts'
+import { leadFigures, measurePeers, type PeerReport } from './tasks-peers.ts'
+import { renderPeers } from './tasks-tables.ts'
+import { measureTasks } from './tasks.ts'
 
-// `npm run bench [-- GROUP…] [--json]`: exit code 1 where a target is missed.
+// `npm run bench [-- GROUP…] [--json] [--quick]`: exit code 1 where a target is missed.
 
 type Measure = (programs: Programs) => Figure[] | Promise<Figure[]>
 
@@ -16,11 +19,18 @@ const GROUPS: Readonly<Record<string, Measure>> = {
   loop: measureLoop,
   output: measureOutput,
   stop: measureStop,
+  tasks: measureTasks,
+  'tasks-peers': async (programs) => {
+    peers = await measurePeers(programs, isQuick)
+    return leadFigures(peers)
+  },
 }
 
+let peers: PeerReport | undefined
 const words = process.argv.slice(2)
 const asJson = words.includes('--json')
-const chosen = words.filter((word) => word !== '--json')
+const isQuick = words.includes('--quick')
+const chosen = words.filter((word) => word !== '--json' && word !== '--quick')
 const unknown = chosen.find((word) => !Object.hasOwn(GROUPS, word))
 
 if (unknown !== undefined) {
@@ -31,7 +41,7 @@ if (unknown !== undefined) {
   process.exitCode = 2
 } else {
   const figures = await measure(chosen.length === 0 ? Object.keys(GROUPS) : chosen)
-  console.log(asJson ? renderJson(figures) : `${renderTable(figures)}\n\n${renderMachine()}`)
+  console.log(asJson ? renderJson(figures) : renderText(figures))
   process.exitCode = figures.some(isMissed) ? 1 : 0
 }
 
@@ -51,6 +61,11 @@ async function measure(names: readonly string[]): Promise<Figure[]> {
     removeProjects()
   }
   return figures
+}
+
+function renderText(figures: readonly Figure[]): string {
+  const tables = peers === undefined ? [] : [renderPeers(peers)]
+  return [...tables, renderTable(figures), renderMachine()].join('\n\n')
 }
 
 function machine() {
@@ -75,5 +90,5 @@ function renderJson(figures: readonly Figure[]): string {
     ratio: ratioOf(figure),
     pass: figure.limit === undefined ? undefined : !isMissed(figure),
   }))
-  return JSON.stringify({ machine: machine(), figures: rows }, null, 2)
+  return JSON.stringify({ machine: machine(), figures: rows, peers }, null, 2)
 }

@@ -77,7 +77,10 @@ test('completions know verbs, options and the names of the chains here', async (
   expect(await complete(cwd, ['forkhestra', '--dr'])).toEqual(['--dry-run'])
   expect(await complete(cwd, ['forkhestra', '--chain', 'b'])).toEqual(['build', 'brew'])
   expect(await complete(cwd, ['forkhestra', 'completions', 'z'])).toEqual(['zsh'])
+  expect(await complete(cwd, ['forkhestra', 'tas'])).toEqual(['tasks'])
+  expect(await complete(cwd, ['forkhestra', 'tasks', 'vi'])).toEqual(['view'])
   for (const shell of ['zsh', 'fish']) {
-    expect((await forkhestra(['completions', shell], { cwd })).stdout).toContain('validate')
+    const { stdout } = await forkhestra(['completions', shell, '--', ''], { cwd })
+    expect(stdout).toContain('validate\tCheck ')
   }
 })

@@ -324,7 +324,7 @@ describe('broken files', () => {
   })
 
   test.each([
-    ['a directory', (path: string) => mkdirSync(path), 'it is a directory'],
+    ['a directory', (path: string) => mkdirSync(path), 'it is a directory, expected a file'],
     [
       'a link in a circle',
       (path: string) => symlinkSync(path, path),

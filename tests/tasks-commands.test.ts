@@ -56,6 +56,7 @@ dependencies: TASK-001 (Done)
 blocks: TASK-003
 due: 2026-12-01
 created: <time>
+changed: <time>
 file: TASK-002 - Feature.md
 
 ## Description
@@ -155,7 +156,7 @@ How
     const project = new TaskProject()
     const { code, stderr } = await project.run(['create', 'A', '--ac', 'x', '--status', 'done'])
     expect({ code, names: project.names() }).toEqual({ code: 1, names: [] })
-    expect(stderr).toContain('#1 x')
+    expect(stderr).toContain('cannot begin as Done')
   })
 
   test.each([
@@ -388,6 +389,9 @@ describe('next, claim and release', () => {
       blocks: ['TASK-003'],
       claim: null,
       attempts: [],
+      changedAt: '<time>',
+      path: '<root>/forge/tasks/TASK-002 - Feature.md',
+      isArchived: false,
     })
   })
 
@@ -409,7 +413,7 @@ describe('next, claim and release', () => {
     const project = await makeShop()
     const brief = FEATURE_BRIEF.replace('To Do', 'In Progress')
       .replace('assignee: bob', 'assignee: ann')
-      .replace('file:', 'claimed: ann since <time>\nfile:')
+      .replace('changed:', 'claimed: ann since <time>, until <time>\nchanged:')
     expect(await project.run(['next', '--claim', '--as', 'ann', '--lease', '1h30m'])).toEqual(
       say(brief),
     )
@@ -422,7 +426,12 @@ describe('next, claim and release', () => {
 
   test('claim refuses what is done, missing or no time', async () => {
     const project = await makeShop()
-    expect(await project.run(['claim', '1'])).toEqual(refuse(1, 'forge-tasks: TASK-001 is Done.\n'))
+    expect(await project.run(['claim', '1'])).toEqual(
+      refuse(
+        1,
+        'forge-tasks: TASK-001 is Done.\n  Open it first: forge-tasks edit TASK-001 --status todo\n',
+      ),
+    )
     expect((await project.run(['claim', '9'])).code).toBe(1)
     expect((await project.run(['claim'])).code).toBe(2)
     expect((await project.run(['claim', '1', '2'])).code).toBe(2)
@@ -440,7 +449,7 @@ describe('next, claim and release', () => {
     expect(await project.run(['release', '2'])).toEqual(say('Released TASK-002\n'))
     const view = await project.must('view', '2')
     expect(view).toContain('status: To Do\npriority: high\nlabels: web, x\n')
-    expect(view).toContain('attempts: ann: released\n')
+    expect(view).toContain('attempt: ann, <time> to <time>: released\n')
     expect(await project.json('release', '2')).toMatchObject({ id: 'TASK-002', status: 'To Do' })
   })
 
@@ -450,7 +459,7 @@ describe('next, claim and release', () => {
     await project.must('claim', '1', '--as', 'ann', '--lease', '1ms')
     expect((await project.run(['next', '--as', 'bob'])).code).toBe(0)
     expect(await project.must('next', '--claim', '--as', 'bob')).toContain(
-      'Attempt 1 by ann ended without a result: its time ran out\n',
+      'An attempt by ann ended without a result: its time ran out\n',
     )
   })
 
@@ -501,7 +510,18 @@ describe('view', () => {
     const body = '## Risks\n\nMany.\n'
     const project = new TaskProject({ 'archive/TASK-001 - A.md': taskText(['id: TASK-001'], body) })
     expect(await project.must('view', '1')).toBe(
-      'id: TASK-001\ntitle: A\nstatus: To Do\nfile: TASK-001 - A.md\n\n## Risks\n\nMany.\n',
+      [
+        'id: TASK-001',
+        'title: A',
+        'status: To Do',
+        'changed: <time>',
+        'file: archive/TASK-001 - A.md',
+        '',
+        '## Risks',
+        '',
+        'Many.',
+        '',
+      ].join('\n'),
     )
   })
 
@@ -757,21 +777,34 @@ describe('search and stats', () => {
         'TASK-002 | To Do | high | Feature\nTASK-001 | Done | low | Base\nTASK-003 | To Do | - | Docs\n',
       ),
     )
-    expect(await project.json('search', 'why')).toEqual({ tasks: [FEATURE] })
+    expect(await project.json('search', 'why')).toEqual({ tasks: [FEATURE], broken: [] })
     expect(await project.run(['search', 'nowhere'])).toEqual(refuse(1, 'Nothing found.\n'))
     expect((await project.run(['search'])).code).toBe(2)
   })
 
   test('stats counts, in three forms', async () => {
     const project = await makeShop()
-    const text = 'To Do: 2\nIn Progress: 0\nBlocked: 0\nDone: 1\nReady: 1\nTotal: 3\n'
+    const text = [
+      'To Do: 2',
+      'In Progress: 0',
+      'Blocked: 0',
+      'Done: 1',
+      'Ready: 1',
+      'Open, priority high: 1',
+      'Open, priority medium: 0',
+      'Open, priority low: 0',
+      'Open, priority none: 1',
+      'Total: 3',
+      '',
+    ].join('\n')
     expect(await project.run(['stats'])).toEqual(say(text))
     expect(await project.run(['stats', '--plain'])).toEqual(say(text))
     expect(await project.json('stats')).toEqual({
       total: 3,
       ready: 1,
       byStatus: { 'To Do': 2, 'In Progress': 0, Blocked: 0, Done: 1 },
-      broken: 0,
+      openByPriority: { high: 1, medium: 0, low: 0, none: 1 },
+      broken: [],
     })
   })
 })
@@ -808,10 +841,10 @@ describe('doctor', () => {
     expect(await project.run(['doctor', '--fix'])).toEqual(
       say(
         [
-          'TASK-001 - B.md: its id TASK-001 was also that of another task -> it is TASK-004 now',
+          'TASK-001 - B.md: its id TASK-001 is also that of "TASK-001 - A.md" -> it is TASK-004 now',
           'wrong.md: its name does not begin with its id TASK-003 -> it is called "TASK-003 - C.md" now',
+          'TASK-003 - C.md: depends on TASK-077, which does not exist -> the reference is removed, and noted',
           '.unfinished-abc-x: is left over from a write that never ended -> deleted',
-          'TASK-003 - C.md: depends on TASK-077, which does not exist -> the dependency is removed',
           '',
         ].join('\n'),
       ),
@@ -848,24 +881,71 @@ describe('doctor', () => {
     expect(all.filter((text) => text === broken)).toHaveLength(1)
   })
 
-  test('shows circles and broken files, which a person has to mend', async () => {
+  test('shows circles and broken files', async () => {
+    const project = circle({ 'TASK-003 - C.md': 'no frontmatter' })
+    expect(await project.run(['doctor'])).toEqual({
+      code: 1,
+      stdout:
+        'TASK-003 - C.md:1: there is no frontmatter: the first line must be ---\n' +
+        'TASK-002 - B.md: waits for itself: TASK-002 -> TASK-001 -> TASK-002\n',
+      stderr: '',
+    })
+  })
+
+  test('opens a circle at the younger task, and notes it there', async () => {
+    const project = circle()
+    expect(await project.run(['doctor', '--fix'])).toEqual(
+      say(
+        'TASK-002 - B.md: waits for itself: TASK-002 -> TASK-001 -> TASK-002 -> it waits no longer for TASK-001, which is noted\n',
+      ),
+    )
+    expect(project.read('TASK-002 - B.md')).toContain(
+      'Waits no longer for TASK-001: it waits for itself: TASK-002 -> TASK-001 -> TASK-002.',
+    )
+    expect(await project.must('list', '--ready', '--plain')).toBe('TASK-002 | To Do | - | B\n')
+  })
+
+  test('removes no reference to a task whose file is broken', async () => {
     const project = new TaskProject({
       'TASK-001 - A.md': taskText(['id: TASK-001', 'dependencies: [TASK-002]']),
-      'TASK-002 - B.md': taskText(['id: TASK-002', 'dependencies: [TASK-001]']),
-      'TASK-003 - C.md': 'no frontmatter',
+      'TASK-002 - B.md': 'no frontmatter',
     })
-    for (const args of [['doctor'], ['doctor', '--fix']]) {
-      const { code, stdout } = await project.run(args)
-      expect({ code, lines: stdout.trim().split('\n').toSorted() }).toEqual({
-        code: 1,
-        lines: [
-          'TASK-001 - A.md: waits for itself: TASK-001 -> TASK-002 -> TASK-001',
-          'TASK-002 - B.md: waits for itself: TASK-002 -> TASK-001 -> TASK-002',
-          'TASK-003 - C.md:1: there is no frontmatter: the first line must be ---',
-        ],
-      })
-    }
+    await project.run(['doctor', '--fix'])
+    expect(project.read('TASK-001 - A.md')).toContain('dependencies: [TASK-002]')
+    expect(await project.must('list', '--ready', '--explain')).toBe(
+      'TASK-001 | To Do | - | A | waits for TASK-002 (unreadable)\n',
+    )
   })
+
+  test('finds a twin in the archive', async () => {
+    const project = new TaskProject({
+      'TASK-001 - A.md': taskText(['id: TASK-001', 'title: A', YOUNG]),
+      'archive/TASK-001 - Old.md': taskText(['id: TASK-001', 'title: Old', OLD]),
+    })
+    const problem = 'TASK-001 - A.md: its id TASK-001 is also that of "TASK-001 - Old.md"'
+    expect(await project.run(['doctor'])).toMatchObject({ code: 1, stdout: `${problem}\n` })
+    expect(await project.must('doctor', '--fix')).toBe(`${problem} -> it is TASK-002 now\n`)
+    expect(project.names()).toEqual(['TASK-002 - A.md'])
+  })
+
+  test('ends soon with ten thousand tasks in one circle', async () => {
+    const files = Array.from({ length: 10_000 }, (_, index) => {
+      const id = `TASK-${String(index + 1).padStart(3, '0')}`
+      const next = `TASK-${String(((index + 1) % 10_000) + 1).padStart(3, '0')}`
+      return [`${id}.md`, taskText([`id: ${id}`, `dependencies: [${next}]`])] as const
+    })
+    const project = new TaskProject(Object.fromEntries(files))
+    expect((await project.run(['doctor', '--fix'])).code).toBe(0)
+    expect(await project.must('doctor')).toBe('Nothing is wrong.\n')
+  })
+
+  function circle(more: Readonly<Record<string, string>> = {}): TaskProject {
+    return new TaskProject({
+      'TASK-001 - A.md': taskText(['id: TASK-001', 'dependencies: [TASK-002]']),
+      'TASK-002 - B.md': taskText(['id: TASK-002', 'dependencies: [TASK-001]']),
+      ...more,
+    })
+  }
 })
 
 describe('init and help', () => {

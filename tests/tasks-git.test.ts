@@ -70,6 +70,37 @@ describe('branches', () => {
   })
 })
 
+describe('doctor --fix', () => {
+  test('keeps both of two notes that conflict', async () => {
+    const root = await makeClone(['First'])
+    await onBranch(root, 'one', ['edit', '1', '--append-notes', 'Of one'])
+    await onBranch(root, 'two', ['edit', '1', '--append-notes', 'Of two', '-l', 'web'])
+    await git(root, 'merge', '-q', '--no-edit', 'one')
+    expect(await tryGit(root, 'merge', '-q', '--no-edit', 'two')).toMatchObject({ code: 1 })
+    const { code, stdout } = await forgeTasks(root, ['doctor', '--fix'])
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^TASK-001 - First\.md:\d+: .*conflict.* -> both sides are in it now\n$/,
+      ),
+    })
+    const view = await mustTasks(root, ['view', '1'])
+    expect(view).toContain('labels: web\n')
+    expect(view).toEndWith('## Implementation Notes\n\nOf one\n\nOf two')
+  })
+
+  test('leaves a conflict to a person where both sides cannot be right', async () => {
+    const root = await makeClone(['First'])
+    await onBranch(root, 'one', ['edit', '1', '--title', 'One'])
+    await onBranch(root, 'two', ['edit', '1', '--title', 'Two'])
+    await git(root, 'merge', '-q', '--no-edit', 'one')
+    await tryGit(root, 'merge', '-q', '--no-edit', 'two')
+    const before = textsOf(root)
+    expect(await forgeTasks(root, ['doctor', '--fix'])).toMatchObject({ code: 1 })
+    expect(textsOf(root)).toEqual(before)
+  })
+})
+
 describe('two clones that gave the same id', () => {
   test('merge, and list says so until doctor --fix has renumbered the younger', async () => {
     const { ours } = await mergedClones()
@@ -84,7 +115,8 @@ describe('two clones that gave the same id', () => {
     expect(fixed).toEqual({
       code: 0,
       stdout:
-        'TASK-002 - Theirs.md: its id TASK-002 was also that of another task -> it is TASK-004 now\n',
+        'TASK-002 - Theirs.md: its id TASK-002 is also that of "TASK-002 - Ours.md" -> it is TASK-004 now\n' +
+        'TASK-003 - After theirs.md: refers to TASK-002, which is TASK-004 now -> it says so\n',
       stderr: '',
     })
     const { 'TASK-002 - Theirs.md': younger, ...others } = before
@@ -177,13 +209,28 @@ describe('local state', () => {
     expect(await mustTasks(copy, ['create', 'Third', '--plain'])).toBe('TASK-003')
   })
 
-  test('clears away what a killed writer left in the folder of the tasks', async () => {
+  test('clears away what a killed writer left', async () => {
     const root = await makeClone(['First'])
-    writeFiles(root, { 'forge/tasks/.unfinished-abcdefgh-TASK-001 - First.md': '---\nid: TAS' })
+    const left = '.git/forge-tasks/.unfinished-abcdefghijkl'
+    writeFiles(root, { [left]: '---\nid: TAS' })
     await mustTasks(root, ['edit', '1', '--append-notes', 'A change'])
-    expect(await git(root, 'status', '--porcelain', '--untracked-files')).not.toContain(
-      'unfinished',
-    )
+    expect(existsSync(join(root, left))).toBe(false)
+  })
+
+  test('ends what a killed writer had begun', async () => {
+    const root = await makeClone(['First', 'Second'])
+    const path = join(root, 'forge/tasks/TASK-002 - Second.md')
+    const from = join(root, '.git/forge-tasks/.unfinished-abcdefghijkl')
+    const text = readFileSync(path, 'utf8').replace('To Do', 'Blocked')
+    const gone = { from: `${from}-gone`, to: join(root, 'forge/tasks/TASK-001 - First.md') }
+    const list = JSON.stringify([gone, { from, to: path }])
+    writeFiles(root, {
+      '.git/forge-tasks/.unfinished-abcdefghijkl': text,
+      '.git/forge-tasks/moves.json': list,
+    })
+    await mustTasks(root, ['edit', '1', '--append-notes', 'A change'])
+    expect(readTaskFiles(root).map(({ status }) => status)).toEqual(['To Do', 'Blocked'])
+    expect(readdirSync(join(root, '.git/forge-tasks')).toSorted()).toEqual(['lock', 'state.json'])
   })
 })
 

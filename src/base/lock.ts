@@ -17,10 +17,10 @@ export function withLock<Result>(path: string, work: () => Result): Result {
   if (flock === undefined) throw new Error('this system has no flock')
   const fd = openSync(path, 'a', 0o644)
   try {
-    const end = Date.now() + PATIENCE_MS
+    const end = performance.now() + PATIENCE_MS
     let pause = 0.5
     while (flock(fd, LOCK_EXCLUSIVE | DO_NOT_WAIT) !== 0) {
-      if (Date.now() > end) throw busy(path)
+      if (performance.now() > end) throw busy(path)
       // At random, so that of many that wait none is always late, and less often the longer it takes.
       Bun.sleepSync(pause * (0.5 + Math.random()))
       pause = Math.min(pause * 1.5, 10)

@@ -97,6 +97,12 @@ export function parseInput(args: readonly string[], command: Command): Input {
   }
 }
 
+/** Whether a script asks, also where the rest of its words cannot be understood. */
+export function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return args.slice(0, end === -1 ? undefined : end).includes('--json')
+}
+
 function isOption(word: string, options: Options): boolean {
   const names = Object.entries(options).flatMap(([name, { short }]) => [`--${name}`, `-${short}`])
   return word === '--' || names.includes(word.split('=', 1)[0]!)

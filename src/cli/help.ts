@@ -13,8 +13,13 @@ export function renderHelp(name: string, command: Command): string {
     '',
     'Options:',
     ...columns(optionRows(command)),
-    ...(name === '' ? [] : ['', 'More: forkhestra --help']),
+    ...(name === '' ? [] : ['', `More: ${programOf(command)} --help`]),
   ].join('\n')
+}
+
+/** One program has several names; a usage begins with the one that a command belongs to. */
+function programOf({ usage }: Command): string {
+  return usage[0]?.split(' ', 1)[0] ?? 'forkhestra'
 }
 
 function optionRows({ options }: Command): [string, string][] {

@@ -1,5 +1,5 @@
 import { UserError } from '../base/errors.ts'
-import { parseInput } from './command.ts'
+import { parseInput, wantsJson } from './command.ts'
 import { runCommand } from './commands/run.ts'
 import { columns, renderHelp } from './help.ts'
 import { renderError } from './render-error.ts'
@@ -45,11 +45,6 @@ async function dispatch(args: readonly string[]): Promise<number> {
     return 0
   }
   return command.run(input)
-}
-
-function wantsJson(args: readonly string[]): boolean {
-  const end = args.indexOf('--')
-  return args.slice(0, end === -1 ? undefined : end).includes('--json')
 }
 
 /** A script that asked for JSON gets the refusal as JSON, too: a run as its only event. */

@@ -2,12 +2,14 @@ import type { Command } from './command.ts'
 import { completionsCommand } from './commands/completions.ts'
 import { listCommand } from './commands/list.ts'
 import { runCommand } from './commands/run.ts'
+import { tasksCommand } from './commands/tasks.ts'
 import { validateCommand } from './commands/validate.ts'
 
 export const VERBS: Readonly<Record<string, Command>> = {
   run: runCommand,
   list: listCommand,
   validate: validateCommand,
+  tasks: tasksCommand,
   completions: completionsCommand,
 }
 

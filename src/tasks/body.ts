@@ -1,5 +1,5 @@
-import { Fences } from '../base/fences.ts'
-import { splitFile } from './frontmatter.ts'
+import { splitFile } from './fields.ts'
+import { closingFence, markdownLines } from './lines.ts'
 
 /** The sections that forge-tasks writes, in the order in which a new file has them. */
 const SECTIONS = [
@@ -9,6 +9,10 @@ const SECTIONS = [
   'Implementation Notes',
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
+
+/** Stands before the criteria, and in files of an older layout it is all that separates them. */
+export const CRITERIA_BEGIN = '<!-- AC:BEGIN -->'
+export const CRITERIA_END = '<!-- AC:END -->'
 
 export interface Section {
   readonly name: string
@@ -26,41 +30,70 @@ const ALIASES: Readonly<Record<string, SectionName>> = {
   Plan: 'Implementation Plan',
 }
 
+interface Heading {
+  readonly name: string
+  readonly start: number
+  /** Behind its line. */
+  readonly behind: number
+}
+
 /** The `## ` sections of the body; headings inside of code blocks are text. */
 export function findSections(text: string): Section[] {
-  const from = splitFile(text).body
-  const headings = [...findHeadings(text, from)]
+  const { headings, criteria } = findHeadings(text, splitFile(text).body)
+  const hasHome = headings.some(({ name }) => name === 'Acceptance Criteria')
   return headings.map(({ name, start, behind }, index) => {
     const end = headings[index + 1]?.start ?? text.length
-    const content = text.slice(behind, end)
-    const contentStart = behind + (content.length - content.trimStart().length)
-    const contentEnd = Math.max(contentStart, behind + content.trimEnd().length)
-    const isBlank = content.trim() === ''
-    const place = isBlank
-      ? { start: behind, end: behind }
-      : { start: contentStart, end: contentEnd }
-    return { name, start, content: place, end }
+    // Criteria without a heading of their own are no part of what stands before them.
+    const isCut = !hasHome && criteria !== undefined && criteria >= behind && criteria < end
+    return { name, start, content: contentOf(text, behind, isCut ? criteria : end), end }
   })
 }
 
-function* findHeadings(
+function findHeadings(
   text: string,
   from: number,
-): Generator<{ name: string; start: number; behind: number }> {
-  const fences = new Fences(() => undefined)
-  for (let start = from; start < text.length;) {
-    const newline = text.indexOf('\n', start)
-    const behind = newline === -1 ? text.length : newline + 1
-    const line = text.slice(start, behind)
-    const bytes = Buffer.from(line.trimEnd())
-    const isFence = fences.take(bytes, 0, bytes.length)
-    const name = /^##[ \t]+(.*?)[ \t]*#*\s*$/.exec(line)?.[1]
-    if (!isFence && !fences.isOpen && name !== undefined) yield { name, start, behind }
-    start = behind
+): { headings: Heading[]; criteria: number | undefined } {
+  const headings: Heading[] = []
+  const lastEnd = text.lastIndexOf(CRITERIA_END)
+  let criteria: number | undefined
+  for (const { start, end, isCode } of markdownLines(text, from)) {
+    if (isCode) continue
+    if (start < lastEnd && text.startsWith(CRITERIA_BEGIN, start)) criteria ??= start
+    if (isHeading(text, start)) {
+      headings.push({ name: headingName(text.slice(start + 2, end)), start, behind: end })
+    }
   }
+  return { headings, criteria }
 }
 
-function findSection(text: string, name: SectionName): Section | undefined {
+function isHeading(text: string, at: number): boolean {
+  return text.startsWith('##', at) && (text[at + 2] === ' ' || text[at + 2] === '\t')
+}
+
+/** Signs behind a blank close the heading; those of `C#` belong to the name. */
+function headingName(rest: string): string {
+  const name = rest.trim()
+  let end = name.length
+  while (name[end - 1] === '#') end -= 1
+  const isClosing = end === 0 || name[end - 1] === ' ' || name[end - 1] === '\t'
+  return isClosing ? name.slice(0, end).trimEnd() : name
+}
+
+/** Whole lines: the spaces at the beginning of the first and the end of the last are content. */
+function contentOf(text: string, from: number, to: number): Section['content'] {
+  const all = text.slice(from, to)
+  const words = all.trimStart()
+  if (words === '') return { start: from, end: from }
+  const first = to - words.length
+  const start = Math.max(from, text.lastIndexOf('\n', first - 1) + 1)
+  const last = from + all.trimEnd().length
+  const newline = text.indexOf('\n', last)
+  const end = newline === -1 || newline > to ? to : newline
+  return { start, end: text[end - 1] === '\r' && newline === end ? end - 1 : end }
+}
+
+/** The place of a section; its other names count too. */
+export function findSection(text: string, name: SectionName): Section | undefined {
   const sections = findSections(text)
   return (
     sections.find((section) => section.name === name) ??
@@ -70,41 +103,91 @@ function findSection(text: string, name: SectionName): Section | undefined {
 
 export function readSection(text: string, name: SectionName): string {
   const section = findSection(text, name)
-  return section === undefined ? '' : text.slice(section.content.start, section.content.end)
+  if (section === undefined) return ''
+  return text.slice(section.content.start, section.content.end).trimEnd()
 }
 
 /** The text with the content of one section replaced; a missing section is put in its place. */
 export function setSection(text: string, name: SectionName, content: string): string {
   const { eol } = splitFile(text)
+  const inner = makeSafe(content, eol)
   const section = findSection(text, name)
-  const inner = content.trim().replaceAll(/\r?\n/g, eol)
+  const before = section === undefined ? '' : readSection(text, name)
+  if (before.replaceAll(/\r?\n/g, eol) === inner) return text
   if (section === undefined) return insertSection(text, name, inner, eol)
-  if (section.content.start === section.content.end) {
-    // An empty section: its heading may be the last line of the file, with or without an end.
-    const { start } = section.content
-    const before = text.slice(0, start)
-    const heading = before.endsWith('\n') ? before : before + eol
-    const rest = text.slice(start).replace(/^\s*/, '')
-    return `${heading}${eol}${inner}${eol}${rest === '' ? '' : eol + rest}`
-  }
-  return text.slice(0, section.content.start) + inner + text.slice(section.content.end)
+  return before === '' ? fill(text, section, inner, eol) : replace(text, section, inner)
+}
+
+function replace(text: string, { content, start }: Section, inner: string): string {
+  if (inner !== '') return text.slice(0, content.start) + inner + text.slice(content.end)
+  const heading = text.indexOf('\n', start) + 1
+  const rest = text.slice(content.end)
+  return text.slice(0, heading) + rest.replace(/^\r?\n/, '')
+}
+
+/** An empty section: its heading may be the last line of the file, with or without an end. */
+function fill(text: string, { content }: Section, inner: string, eol: string): string {
+  const before = text.slice(0, content.start)
+  const rest = text.slice(content.start)
+  const isApart = rest === '' || /^[ \t]*\r?\n/.test(rest)
+  return `${before}${endOfLine(before, eol)}${eol}${inner}${eol}${isApart ? '' : eol}${rest}`
+}
+
+function endOfLine(text: string, eol: string): string {
+  return text.endsWith('\n') ? '' : eol
 }
 
 export function appendToSection(text: string, name: SectionName, addition: string): string {
-  const before = readSection(text, name)
-  return setSection(text, name, before === '' ? addition : `${before}\n\n${addition.trim()}`)
+  const { eol } = splitFile(text)
+  return appendBlock(text, name, makeSafe(addition, eol), eol)
+}
+
+/** Appends lines that are already as they have to be. */
+export function appendBlock(text: string, name: SectionName, inner: string, eol: string): string {
+  const section = findSection(text, name)
+  if (inner === '') return text
+  if (section === undefined) return insertSection(text, name, inner, eol)
+  const { start, end } = section.content
+  if (start === end) return fill(text, section, inner, eol)
+  const closing = closingFence(text, start, end)
+  const close = closing === '' ? '' : eol + closing
+  return `${text.slice(0, end)}${close}${eol}${eol}${inner}${text.slice(end)}`
 }
 
 function insertSection(text: string, name: SectionName, inner: string, eol: string): string {
   const later = SECTIONS.slice(SECTIONS.indexOf(name) + 1)
   const next = findSections(text).find((section) => later.includes(canonical(section.name)))
   const at = next?.start ?? text.length
-  const before = text.slice(0, at).trimEnd()
-  const block = `## ${name}${eol}${eol}${inner === '' ? '' : inner + eol}`
+  const before = closeBlock(text, at, eol)
+  const gap = /(?:^|\n)[ \t]*\r?\n$/.test(before.slice(-LONGEST_GAP)) ? '' : eol
   const rest = text.slice(at)
-  return `${before}${eol}${eol}${block}${rest === '' ? '' : eol + rest}`
+  return `${before}${gap}## ${name}${eol}${eol}${inner}${eol}${rest === '' ? '' : eol + rest}`
+}
+
+const LONGEST_GAP = 200
+
+/** What stands before a place, with its last line and a code block that is still open ended. */
+function closeBlock(text: string, at: number, eol: string): string {
+  const before = text.slice(0, at)
+  const closing = closingFence(before, splitFile(text).body)
+  const ended = before + endOfLine(before, eol)
+  return closing === '' ? ended : ended + closing + eol
 }
 
 function canonical(name: string): SectionName {
   return ALIASES[name] ?? (name as SectionName)
+}
+
+/** A given text must not become sections, criteria or a conflict of the file, nor swallow the rest. */
+function makeSafe(content: string, eol: string): string {
+  const text = content.replace(/^\s*\n/, '').trimEnd()
+  let safe = ''
+  for (const { start, end, isCode } of markdownLines(text, 0)) {
+    const line = text.slice(start, end)
+    if (!isCode && isHeading(text, start)) safe += `#${line}`
+    else if (!isCode && /^(?:<<<<<<< |<!-- AC:BEGIN -->)/.test(line)) safe += ` ${line}`
+    else safe += line
+  }
+  const closing = closingFence(text, 0)
+  return (closing === '' ? safe : `${safe}\n${closing}`).replaceAll(/\r?\n/g, eol)
 }

@@ -1,7 +1,9 @@
 import { appendToSection, setSection } from './body.ts'
-import { addCriterion, markCriterion, removeCriterion } from './criteria.ts'
+import { addCriterion, changeCriteria } from './criteria.ts'
+import { readItems } from './fields.ts'
 import { readFields, setField, splitFile } from './frontmatter.ts'
-import { parseTask } from './task.ts'
+import { normalId } from './id.ts'
+import { parseTask, type Task } from './task.ts'
 import type { Priority, Status } from './words.ts'
 
 /** What an edit asks for; what is absent stays as it is, to the byte. */
@@ -29,38 +31,59 @@ export interface Changes {
 
 /** The text of a task file with the changes made. */
 export function applyChanges(text: string, changes: Changes, now: Date): string {
-  let next = applyFields(text, changes)
-  for (const number of changes.checkCriteria ?? []) next = markCriterion(next, number, true)
-  for (const number of changes.uncheckCriteria ?? []) next = markCriterion(next, number, false)
-  for (const number of changes.removeCriteria ?? []) next = removeCriterion(next, number)
-  for (const words of changes.addCriteria ?? []) next = addCriterion(next, words)
-  if (changes.description !== undefined) next = setSection(next, 'Description', changes.description)
-  if (changes.plan !== undefined) next = setSection(next, 'Implementation Plan', changes.plan)
-  if (changes.notes !== undefined) next = setSection(next, 'Implementation Notes', changes.notes)
-  for (const words of changes.appendNotes ?? []) {
-    next = appendToSection(next, 'Implementation Notes', words)
-  }
+  const next = applySections(applyCriteria(applyFields(text, changes), changes), changes)
   return next === text ? text : touch(next, now)
 }
 
+function applyCriteria(text: string, changes: Changes): string {
+  const next = changeCriteria(text, {
+    check: changes.checkCriteria ?? [],
+    uncheck: changes.uncheckCriteria ?? [],
+    remove: changes.removeCriteria ?? [],
+  })
+  return (changes.addCriteria ?? []).reduce(addCriterion, next)
+}
+
+function applySections(text: string, changes: Changes): string {
+  const { description, plan, notes, appendNotes = [] } = changes
+  let next = text
+  if (description !== undefined) next = setSection(next, 'Description', description)
+  if (plan !== undefined) next = setSection(next, 'Implementation Plan', plan)
+  if (notes !== undefined) next = setSection(next, 'Implementation Notes', notes)
+  for (const words of appendNotes) next = appendToSection(next, 'Implementation Notes', words)
+  return next
+}
+
+/** The name of the file does not matter where no id is asked for. */
+const ANY_FILE = 'TASK-1.md'
+
+const SINGLE = ['title', 'status', 'priority', 'assignee', 'parent', 'due'] as const
+
 function applyFields(text: string, changes: Changes): string {
   let next = text
-  const set = (key: string, value: string | undefined) => {
-    if (value !== undefined) next = setField(next, key, value === '' ? undefined : value)
+  const asked = SINGLE.filter((key) => changes[key] !== undefined)
+  if (asked.length > 0) {
+    const before = parseTask(text, ANY_FILE)
+    const fields = readFields(splitFile(text))
+    for (const key of asked) {
+      // Files of an older layout call it differently.
+      const name = key === 'due' && !('due' in fields) && 'dueDate' in fields ? 'dueDate' : key
+      const value = changes[key] === '' || changes[key] === 'none' ? undefined : changes[key]
+      if (!isSo(before, name in fields, key, value)) next = setField(next, name, value)
+    }
   }
-  set('title', changes.title)
-  set('status', changes.status)
-  set('priority', changes.priority === 'none' ? '' : changes.priority)
-  set('assignee', changes.assignee)
-  set('parent', changes.parent)
-  set('due' in readFields(splitFile(next)) ? 'due' : dueKey(next), changes.due)
   next = changeList(next, 'labels', changes.addLabels, changes.removeLabels)
   return changeList(next, 'dependencies', changes.addDependencies, changes.removeDependencies)
 }
 
-/** Files of an older layout call it differently. */
-function dueKey(text: string): string {
-  return 'dueDate' in readFields(splitFile(text)) ? 'dueDate' : 'due'
+/** What is so already stays the way in which it is written. */
+function isSo(
+  before: Task,
+  isWritten: boolean,
+  key: (typeof SINGLE)[number],
+  value: string | undefined,
+): boolean {
+  return (isWritten || value === undefined) && before[key] === value
 }
 
 function changeList(
@@ -70,10 +93,15 @@ function changeList(
   remove: readonly string[] = [],
 ): string {
   if (add.length === 0 && remove.length === 0) return text
-  const before = parseTask(text, '.md')[key]
-  const kept = before.filter((item) => !remove.includes(item))
-  const list = [...new Set([...kept, ...add])]
-  return Bun.deepEquals(list, before) ? text : setField(text, key, list)
+  const parts = splitFile(text)
+  const before = readItems(parts, readFields(parts), key)
+  const nameOf = (item: string) => (key === 'labels' ? item.trim() : normalId(item))
+  const gone = new Set(remove.map(nameOf))
+  const kept = before.filter((item) => !gone.has(nameOf(item)))
+  const names = new Set(kept.map(nameOf))
+  const added = [...new Set(add.map(nameOf))].filter((item) => item !== '' && !names.has(item))
+  if (kept.length === before.length && added.length === 0) return text
+  return setField(text, key, [...kept, ...added])
 }
 
 /** Only where a file has the line already: it is the one on which two branches always conflict. */

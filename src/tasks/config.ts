@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorCode, UserError } from '../base/errors.ts'
+import { UserError } from '../base/errors.ts'
+import { readTextFile } from '../base/files.ts'
 import type { Places } from './places.ts'
 import { findPriority, type Priority } from './words.ts'
 
@@ -13,24 +13,22 @@ export interface TasksConfig {
 
 const DEFAULT: TasksConfig = { prefix: 'TASK', name: undefined, defaults: {} }
 
+const CONFIG_LIMIT_BYTES = 1024 * 1024
+
 export function configPath(places: Places): string {
   return join(places.tasks, 'config.json')
 }
 
 /** The defaults where there is no file; older layouts are understood. */
 export function readConfig(places: Places): TasksConfig {
-  let text: string
-  try {
-    text = readFileSync(configPath(places), 'utf8')
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return DEFAULT
-    throw error
-  }
+  const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
+  if (file.kind === 'missing') return DEFAULT
+  if (file.kind === 'unusable') throw broken(places, file.problem)
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = JSON.parse(file.text)
   } catch {
-    throw new UserError(`${configPath(places)} is not valid JSON.`, 'Mend it, or delete it.')
+    throw broken(places, 'is not valid JSON')
   }
   const fields =
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
@@ -46,6 +44,10 @@ export function readConfig(places: Places): TasksConfig {
       ...(Array.isArray(labels) ? { labels: labels.map(String) } : {}),
     },
   }
+}
+
+function broken(places: Places, problem: string): UserError {
+  return new UserError(`${configPath(places)} ${problem}.`, 'Mend it, or delete it.')
 }
 
 export function checkPrefix(prefix: string): string {

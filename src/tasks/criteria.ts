@@ -1,6 +1,7 @@
-import { UserError } from '../base/errors.ts'
-import { readSection, setSection } from './body.ts'
-import { splitFile } from './frontmatter.ts'
+import { appendBlock, CRITERIA_BEGIN, CRITERIA_END, findSection } from './body.ts'
+import { splitFile } from './fields.ts'
+import { lineEnd, markdownLines } from './lines.ts'
+import { Refused } from './refused.ts'
 
 export interface Criterion {
   readonly number: number
@@ -9,16 +10,29 @@ export interface Criterion {
 }
 
 interface Item extends Criterion {
-  /** Where its line begins and ends in the text. */
+  /** Where its lines begin and end in the text. */
   readonly start: number
   readonly end: number
   /** Where the mark between the brackets is. */
   readonly mark: number
 }
 
-const BEGIN = '<!-- AC:BEGIN -->'
-const END = '<!-- AC:END -->'
-const ITEM = /^([ \t]*[-*+][ \t]+\[)([ xX])\][ \t]+(?:#(\d+)[ \t]+)?(.*?)[ \t]*\r?$/
+/** What an edit asks of the criteria; numbers are those that they have before it. */
+export interface CriteriaChanges {
+  readonly check?: readonly number[]
+  readonly uncheck?: readonly number[]
+  readonly remove?: readonly number[]
+}
+
+interface Place {
+  readonly start: number
+  readonly end: number
+}
+
+const BEGIN = CRITERIA_BEGIN
+const END = CRITERIA_END
+const ITEM = /^([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)([ xX])\](?=\s|$)/
+const NUMBER = /^#(\d{1,9})(?:\s+|$)/
 
 export function readCriteria(text: string): Criterion[] {
   return findItems(text).map(({ number, isDone, text: words }) => ({ number, isDone, text: words }))
@@ -26,70 +40,159 @@ export function readCriteria(text: string): Criterion[] {
 
 /** The text with one criterion ticked or not; one character changes. */
 export function markCriterion(text: string, number: number, isDone: boolean): string {
-  const { mark } = findItem(text, number)
-  return `${text.slice(0, mark)}${isDone ? 'x' : ' '}${text.slice(mark + 1)}`
+  return changeCriteria(text, isDone ? { check: [number] } : { uncheck: [number] })
 }
 
 export function removeCriterion(text: string, number: number): string {
-  const { start, end } = findItem(text, number)
-  return text.slice(0, start) + text.slice(end)
+  return changeCriteria(text, { remove: [number] })
 }
 
-/** Numbers are never given again in a file: the new one follows the highest. */
-export function addCriterion(text: string, words: string): string {
-  const { eol } = splitFile(text)
-  const number = Math.max(0, ...findItems(text).map((item) => item.number)) + 1
-  const line = `- [ ] #${number} ${words.trim().replaceAll(/\s*\r?\n\s*/g, ' ')}`
-  const place = findBlock(text)
-  if (place === undefined) {
-    const before = readSection(text, 'Acceptance Criteria')
-    const block = [BEGIN, line, END].join('\n')
-    return setSection(text, 'Acceptance Criteria', before === '' ? block : `${before}\n\n${block}`)
-  }
-  return `${text.slice(0, place.end)}${line}${eol}${text.slice(place.end)}`
-}
-
-function findItem(text: string, number: number): Item {
+/** All numbers are looked up before the first of them changes. */
+export function changeCriteria(text: string, changes: CriteriaChanges): string {
+  const { check = [], uncheck = [], remove = [] } = changes
+  if (check.length + uncheck.length + remove.length === 0) return text
   const items = findItems(text)
+  const pick = (numbers: readonly number[]) =>
+    new Set(numbers.map((number) => findItem(items, number)))
+  const [checked, unchecked, removed] = [pick(check), pick(uncheck), pick(remove)]
+  let next = text
+  // From the last to the first, so that the places of those before stay what they are.
+  for (const item of items.toReversed()) {
+    if (removed.has(item)) next = next.slice(0, item.start) + next.slice(item.end)
+    else if (unchecked.has(item)) next = mark(next, item, false)
+    else if (checked.has(item)) next = mark(next, item, true)
+  }
+  return next
+}
+
+function mark(text: string, item: Item, isDone: boolean): string {
+  if (item.isDone === isDone) return text
+  return `${text.slice(0, item.mark)}${isDone ? 'x' : ' '}${text.slice(item.mark + 1)}`
+}
+
+function findItem(items: readonly Item[], number: number): Item {
   const found = items.find((item) => item.number === number)
   if (found !== undefined) return found
   const known = items.map((item) => `#${item.number}`).join(', ')
-  throw new UserError(
+  throw new Refused(
     `There is no acceptance criterion #${number}.`,
     known === '' ? 'The task has none.' : `There are ${known}.`,
   )
 }
 
+/** Numbers are never given again in a file: the new one follows the highest. */
+export function addCriterion(text: string, words: string): string {
+  const { eol } = splitFile(text)
+  const items = findItems(text)
+  const number = items.reduce((most, item) => Math.max(most, item.number), 0) + 1
+  const line = `- [ ] #${number} ${oneLine(words)}`
+  const last = items.at(-1)
+  if (last !== undefined) return insertLine(text, last.end, line, eol)
+  const block = findPlace(text)?.block
+  if (block !== undefined) return insertLine(text, block.end, line, eol)
+  return appendBlock(text, 'Acceptance Criteria', [BEGIN, line, END].join(eol), eol)
+}
+
+function oneLine(words: string): string {
+  const lines = words.split(/[\r\n]+/).map((line) => line.trim())
+  return lines.filter((line) => line !== '').join(' ')
+}
+
+/** On a line of its own, also where there was none. */
+function insertLine(text: string, at: number, line: string, eol: string): string {
+  const [before, rest] = [text.slice(0, at), text.slice(at)]
+  return `${before}${before.endsWith('\n') ? '' : eol}${line}${eol}${rest}`
+}
+
 /** The lines between the two comments; without them, those of the section. */
 function findItems(text: string): Item[] {
-  const place = findBlock(text) ?? findUnmarked(text)
-  const items: Item[] = []
-  for (let start = place?.start ?? 0; place !== undefined && start < place.end;) {
-    const newline = text.indexOf('\n', start)
-    const end = newline === -1 || newline + 1 > place.end ? place.end : newline + 1
-    const match = ITEM.exec(text.slice(start, end).replace(/\n$/, ''))
-    if (match !== null) {
-      const [, before = '', sign = '', written, words = ''] = match
-      const number = written === undefined ? (items.at(-1)?.number ?? 0) + 1 : Number(written)
-      const mark = start + before.length
-      items.push({ number, isDone: sign !== ' ', text: words, start, end, mark })
+  const place = findPlace(text)
+  if (place === undefined) return []
+  const items: Unnumbered[] = []
+  let last: { indent: number; index: number } | undefined
+  for (const { start, end, isCode } of markdownLines(text, place.start, place.end)) {
+    const line = text.slice(start, end)
+    const indent = line.length - line.trimStart().length
+    const item = isCode ? undefined : readItem(line, start, end)
+    if (item !== undefined) {
+      last = { indent, index: items.push(item) - 1 }
+    } else if (last !== undefined && line.trim() !== '' && indent > last.indent) {
+      items[last.index] = { ...items[last.index]!, end }
+    } else {
+      last = undefined
     }
-    start = end
   }
-  return items
+  return giveNumbers(items)
 }
 
-function findBlock(text: string): { start: number; end: number } | undefined {
-  const from = splitFile(text).body
-  const begin = text.indexOf(BEGIN, from)
-  const end = begin === -1 ? -1 : text.indexOf(END, begin)
-  if (end === -1) return undefined
-  return { start: text.indexOf('\n', begin) + 1, end: text.lastIndexOf('\n', end) + 1 }
+interface Unnumbered extends Omit<Item, 'number'> {
+  readonly written: number | undefined
 }
 
-function findUnmarked(text: string): { start: number; end: number } | undefined {
-  const section = readSection(text, 'Acceptance Criteria')
-  if (section === '') return undefined
-  const start = text.indexOf(section, splitFile(text).body)
-  return { start, end: start + section.length }
+function readItem(line: string, start: number, end: number): Unnumbered | undefined {
+  const match = ITEM.exec(line)
+  if (match === null) return undefined
+  const rest = line.slice(match[0].length).trim()
+  const written = NUMBER.exec(rest)
+  return {
+    written: written === null ? undefined : Number(written[1]),
+    isDone: match[2] !== ' ',
+    text: written === null ? rest : rest.slice(written[0].length),
+    start,
+    end,
+    mark: start + match[1]!.length,
+  }
+}
+
+/** Written numbers first; who has none, or one that another has already, gets the next free one. */
+function giveNumbers(items: readonly Unnumbered[]): Item[] {
+  const owners = new Map<number, Unnumbered>()
+  for (const item of items) {
+    if (item.written !== undefined && !owners.has(item.written)) owners.set(item.written, item)
+  }
+  const taken = new Set(owners.keys())
+  let before = 0
+  return items.map(({ written, ...item }, index) => {
+    const isOwner = written !== undefined && owners.get(written) === items[index]
+    let own = isOwner ? written : before + 1
+    while (!isOwner && taken.has(own)) own += 1
+    taken.add(own)
+    before = own
+    return { ...item, number: own }
+  })
+}
+
+/** Where the criteria are: in their section, or between comments that stand anywhere else. */
+function findPlace(text: string): (Place & { readonly block?: Place }) | undefined {
+  const section = findSection(text, 'Acceptance Criteria')
+  const place = section ?? { start: splitFile(text).body, end: text.length }
+  const block = findBlock(text, place, section !== undefined)
+  if (block !== undefined) return { ...block, block }
+  return section === undefined ? undefined : { start: section.content.start, end: section.end }
+}
+
+function findBlock(
+  text: string,
+  { start: from, end: to }: Place,
+  isAtHome: boolean,
+): Place | undefined {
+  let begin: number | undefined
+  let fallback: number | undefined
+  for (const { start, end, isCode } of markdownLines(text, from, to)) {
+    if (isCode) continue
+    const line = text.slice(start, end)
+    if (begin === undefined) {
+      const at = line.indexOf(BEGIN)
+      if (at === -1 || (isAtHome ? line.slice(0, at).trim() !== '' : at > 0)) continue
+      begin = start + at + BEGIN.length
+      const sameLine = line.indexOf(END, at)
+      if (sameLine !== -1) return { start: begin, end: start + sameLine }
+    } else if (line.trimStart().startsWith(END)) {
+      return { start: lineEnd(text, begin), end: start }
+    } else if (line.includes(END)) {
+      fallback ??= start + line.indexOf(END)
+    }
+  }
+  if (begin === undefined || fallback === undefined) return undefined
+  return { start: lineEnd(text, begin), end: fallback }
 }

@@ -1,15 +1,15 @@
 import { applyChanges, type Changes } from './changes.ts'
-import { renew, settleClaim } from './claims.ts'
+import { change } from './change.ts'
 import { readConfig } from './config.ts'
-import { Refused } from './create.ts'
 import { readCriteria } from './criteria.ts'
 import { findTask, type TaskText } from './find.ts'
 import { parseId, renderId } from './id.ts'
 import type { Owner } from './owner.ts'
 import type { Places } from './places.ts'
 import { Graph } from './ready.ts'
+import { Refused } from './refused.ts'
 import { scanTasks } from './scan.ts'
-import { change, writeTask, type State } from './state.ts'
+import { renew, settleClaim } from './settle.ts'
 import { parseTask, type Task } from './task.ts'
 
 export interface EditOptions {
@@ -34,15 +34,18 @@ export function editTasks(
 ): Task[] {
   const { prefix } = readConfig(places)
   const resolved = resolveIds(changes, prefix)
-  return change(places, (state, save) => {
+  return change(places, (draft) => {
+    const { owner, now } = options
     const edited = words.map((word) => editOne(findTask(places, word, prefix), resolved, options))
     checkReferences(places, edited, resolved)
-    let next = renew(state, options.owner)
+    draft.state = renew(draft.state, owner, now)
     for (const { before, text, task } of edited) {
-      if (text !== before.text) writeTask(places, before.path, text)
-      next = followStatus(next, before.task, task, places, options)
+      if (text !== before.text) draft.write(before.path, text)
+      // A claim ends with the status of its task.
+      if (task.status === before.task.status) continue
+      const on = { owner: owner.name, places, now }
+      draft.state = settleClaim(draft.state, task.id, task.status, on)
     }
-    if (next !== state) save(next)
     return edited.map(({ task }) => task)
   })
 }
@@ -83,8 +86,9 @@ function checkReferences(places: Places, edited: readonly Edited[], changes: Cha
   const added = changes.addDependencies ?? []
   if (added.length === 0 && !changes.parent) return
   const now = new Map(edited.map(({ task }) => [task.id, task]))
-  const tasks = scanTasks(places).tasks.map((task) => now.get(task.id) ?? task)
-  const graph = new Graph(places, tasks, new Map())
+  const scan = scanTasks(places)
+  const tasks = scan.tasks.map((task) => now.get(task.id) ?? task)
+  const graph = new Graph(places, { ...scan, tasks }, new Map())
   for (const id of [...added, ...(changes.parent ? [changes.parent] : [])]) {
     if (!graph.has(id)) throw new Refused(`There is no task ${id}.`, 'See: forge-tasks list')
   }
@@ -97,16 +101,4 @@ function checkReferences(places: Places, edited: readonly Edited[], changes: Cha
       'Remove one of these dependencies first.',
     )
   }
-}
-
-/** A claim ends with the status of its task; its owner is heard of by every command. */
-function followStatus(
-  state: State,
-  before: Task,
-  after: Task,
-  places: Places,
-  { owner, now }: EditOptions,
-): State {
-  if (before.status === after.status) return state
-  return settleClaim(state, after, owner, places, now)
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { UserError } from '../base/errors.ts'
-import { idOfFileName } from './file-name.ts'
+import { BrokenFile } from './frontmatter.ts'
 import { parseId, renderId, type TaskId } from './id.ts'
 import type { Places } from './places.ts'
-import { listFiles, readTaskFile, readTaskText, scanTasks } from './scan.ts'
+import { listFiles, readTaskText, scanTasks } from './scan.ts'
 import { parseTask, type Task } from './task.ts'
 
 /** A task with the whole text of its file. */
@@ -31,21 +31,11 @@ export function findTask(places: Places, word: string, prefix: string): TaskText
 /** By the name of the file, so that the other files need not be read. */
 function findIn(folder: string, id: TaskId): TaskText | undefined {
   const wanted = renderId(id)
-  const files = listFiles(folder).filter((file) => {
-    const named = idOfFileName(file)
-    return named !== undefined && renderId(named) === wanted
-  })
-  const found = files.flatMap((file) => {
-    const path = join(folder, file)
-    const task = readTaskFile(path, file)
-    if ('problem' in task) {
-      throw new NotFound(
-        `${file}:${task.line}: ${task.problem}`,
-        'Mend the file, or see: forge-tasks doctor',
-      )
-    }
-    return task.id === wanted ? [{ task, text: readTaskText(path), path }] : []
-  })
+  const name = new RegExp(`^${id.prefix}-0*${id.number}(?: - .*)?\\.md$`, 'i')
+  const found = listFiles(folder)
+    .filter((file) => name.test(file))
+    .map((file) => readOrRefuse(folder, file))
+    .filter(({ task }) => task.id === wanted)
   if (found.length < 2) return found[0]
   const names = found.map(({ task }) => `  ${task.file}`).join('\n')
   throw new NotFound(
@@ -54,13 +44,25 @@ function findIn(folder: string, id: TaskId): TaskText | undefined {
   )
 }
 
+function readOrRefuse(folder: string, file: string): TaskText {
+  const path = join(folder, file)
+  try {
+    const text = readTaskText(path)
+    return { task: parseTask(text, file), text, path }
+  } catch (error) {
+    if (!(error instanceof BrokenFile)) throw error
+    throw new NotFound(
+      `${file}:${error.line}: ${error.message}`,
+      'Mend the file, or see: forge-tasks doctor',
+    )
+  }
+}
+
 /** A file that was renamed by hand still has its id inside. */
 function findMisnamed(places: Places, id: TaskId): TaskText | undefined {
   const task = scanTasks(places).tasks.find((each) => each.id === renderId(id))
   if (task === undefined) return undefined
-  const path = join(places.tasks, task.file)
-  const text = readTaskText(path)
-  return { task: parseTask(text, task.file), text, path }
+  return readOrRefuse(places.tasks, task.file)
 }
 
 function missing(places: Places, id: TaskId): never {

@@ -82,23 +82,45 @@ describe('setField', () => {
 
   test.each([
     ['a flow list', ['labels: [a, b]', 'x: 1'], ['labels: [a, c]', 'x: 1']],
-    ['a block list', ['labels:', '  - a', '  - b', 'x: 1'], ['labels: [a, c]', 'x: 1']],
+    ['a block list', ['labels:', '  - a', '  - b', 'x: 1'], ['labels:', '  - a', '  - c', 'x: 1']],
     [
       'a block list that is not indented',
       ['labels:', '- a', '- b', 'x: 1'],
-      ['labels: [a, c]', 'x: 1'],
+      ['labels:', '- a', '- c', 'x: 1'],
     ],
-    ['a flow list over lines', ['labels: [', '  a,', ']', 'x: 1'], ['labels: [a, c]', 'x: 1']],
+    [
+      'a block list with comments',
+      ['labels: # all', '  # first', '  - "a" # the a', '', '  - b # the b', '  # last', 'x: 1'],
+      ['labels: # all', '  # first', '  - "a" # the a', '', '  - c', '  # last', 'x: 1'],
+    ],
     [
       'a list with a comment at the margin',
       ['labels:', '  - a', '# why', '  - b', 'x: 1'],
-      undefined,
+      ['labels:', '  - a', '# why', '  - c', 'x: 1'],
     ],
-  ])('replaces %s', (_, before, after) => {
+    [
+      'a flow list over lines',
+      ['labels: [', '  a, # one', '  b # two', '] # end', 'x: 1'],
+      ['labels: [', '  a, # one', '  c', '] # end', 'x: 1'],
+    ],
+    [
+      'a flow list over lines with a comma at its end',
+      ['labels: [', '  a,', ']', 'x: 1'],
+      ['labels: [', '  a,', '  c,', ']', 'x: 1'],
+    ],
+    [
+      'a flow list that is broken',
+      ['labels: [a,', '  b]', 'x: 1'],
+      ['labels: [a,', '  c]', 'x: 1'],
+    ],
+    ['words behind commas', ['labels: a, b # why', 'x: 1'], ['labels: [a, c] # why', 'x: 1']],
+    ['nothing', ['labels: # why', 'x: 1'], ['labels: [a, c] # why', 'x: 1']],
+    ['an empty list', ['labels: [ ]', 'x: 1'], ['labels: [a, c ]', 'x: 1']],
+    ['one in another order', ['labels: [c, a] # why', 'x: 1'], ['labels: [a, c] # why', 'x: 1']],
+  ])('changes the items of %s', (_, before, after) => {
     const changed = setField(file(...before), 'labels', ['a', 'c'])
     expect(readFields(splitFile(changed))).toEqual({ labels: ['a', 'c'], x: 1 })
-    if (after !== undefined) expect(changed).toBe(file(...after))
-    else expect(changed).toContain('# why')
+    expect(changed).toBe(file(...after))
   })
 
   test('removes a key with all its lines, and nothing where there is none', () => {

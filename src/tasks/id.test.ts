@@ -19,7 +19,6 @@ describe('parseId', () => {
   test.each([
     '',
     ' ',
-    '0',
     'TASK',
     'TASK-',
     'TASK-x',

@@ -17,7 +17,7 @@ export function readId(text: string): TaskId | undefined {
 /** What a person types: `TASK-1`, `task-001` or just `1`. */
 export function parseId(word: string, prefix: string): TaskId {
   const id = /^\d{1,9}$/.test(word) ? { prefix, number: Number(word) } : readId(word)
-  if (id !== undefined && id.number > 0) return id
+  if (id !== undefined) return id
   throw new UserError(
     `'${word}' is no task id.`,
     `Write e.g. ${renderId({ prefix, number: 1 })} or 1.`,

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../base/atomic-write.ts'
 import type { Places } from './places.ts'
-import { ignoreLocal } from './state.ts'
+import { ignoreLocal } from './change.ts'
 import { inListOrder, type Task } from './task.ts'
 import { PRIORITIES, STATUSES } from './words.ts'
 

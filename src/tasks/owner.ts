@@ -1,11 +1,15 @@
 import { isAlive } from '../base/process-identity.ts'
-import type { Claim } from './state.ts'
+import type { Places } from './places.ts'
+import type { Claim, State } from './state.ts'
 
 /** On whose behalf a command acts. */
 export interface Owner {
   readonly name: string
   readonly run: Claim['run']
 }
+
+/** Asks on nobody's behalf: every claim is somebody else's. */
+export const NOBODY: Owner = { name: '', run: undefined }
 
 /** Two hours, as long as nothing is heard of an owner outside of a run. */
 export const DEFAULT_LEASE_MS = 2 * 60 * 60 * 1000
@@ -31,7 +35,7 @@ export function findOwner(
 
 /** Why a claim holds no longer, or undefined while it does. */
 export function whyDead(claim: Claim, now: Date): string | undefined {
-  if (claim.isDone === true) return undefined
+  if (claim.settled !== undefined) return undefined
   if (claim.run !== undefined) {
     const { process } = claim.run
     if (process === undefined || isAlive(process)) return undefined
@@ -49,4 +53,19 @@ export function isOwner(claim: Claim, owner: Owner): boolean {
   }
   const [a, b] = [claim.run, owner.run]
   return a.id === b.id && a.step === b.step && a.iteration === b.iteration
+}
+
+/** The claims that keep an owner from a task: those of others, and what was settled elsewhere. */
+export function standing(
+  { claims }: State,
+  owner: Owner,
+  { root }: Places,
+  now: Date,
+): Map<string, Claim> {
+  return new Map(
+    Object.entries(claims).filter(([, claim]) => {
+      if (claim.settled !== undefined) return claim.root !== root
+      return whyDead(claim, now) === undefined && !isOwner(claim, owner)
+    }),
+  )
 }

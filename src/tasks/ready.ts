@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findWay } from './cycles.ts'
 import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
 import type { Places } from './places.ts'
+import { listFiles, readTaskFile, type Broken, type Scan } from './scan.ts'
 import type { Claim } from './state.ts'
-import { byAge, parseTask, priorityOf, type Task } from './task.ts'
+import { byAge, priorityOf, type Task } from './task.ts'
 
 /** Why a task can be begun now, or what it waits for. */
 export interface Readiness {
@@ -17,12 +18,19 @@ export interface Readiness {
 export class Graph {
   readonly #tasks: ReadonlyMap<string, Task>
   readonly #places: Places
+  readonly #broken: readonly Broken[]
   readonly #claims: ReadonlyMap<string, Claim>
   #archived: ReadonlyMap<string, string> | undefined
   readonly #waiting = new Map<string, number>()
 
-  constructor(places: Places, tasks: readonly Task[], claims: ReadonlyMap<string, Claim>) {
+  constructor(
+    places: Places,
+    { tasks, broken }: Scan,
+    /** Those that stand in the way of whoever asks. */
+    claims: ReadonlyMap<string, Claim>,
+  ) {
     this.#places = places
+    this.#broken = broken
     this.#claims = claims
     this.#tasks = new Map(tasks.map((task) => [task.id, task]))
     for (const task of tasks) {
@@ -32,12 +40,12 @@ export class Graph {
   }
 
   has(id: string): boolean {
-    return this.#tasks.has(id) || this.#archive().has(id)
+    return this.statusOf(id) !== undefined
   }
 
   /** `To Do`, `Done`, …, or undefined where there is no such task. Archived tasks count. */
   statusOf(id: string): string | undefined {
-    return this.#tasks.get(id)?.status ?? this.#archivedStatus(id)
+    return this.#tasks.get(id)?.status ?? this.#archivedStatus(id) ?? this.#brokenStatus(id)
   }
 
   judge(task: Task): Readiness {
@@ -66,55 +74,42 @@ export class Graph {
 
   /** A way from a task back to itself, where its new dependencies would close one. */
   cycleThrough(id: string, dependencies: readonly string[]): string[] | undefined {
-    const seen = new Set<string>()
-    const follow = (at: string, path: readonly string[]): string[] | undefined => {
-      if (at === id) return [...path, at]
-      if (seen.has(at)) return undefined
-      seen.add(at)
-      for (const next of this.#tasks.get(at)?.dependencies ?? []) {
-        const found = follow(next, [...path, at])
-        if (found !== undefined) return found
-      }
-      return undefined
-    }
     for (const next of dependencies) {
-      const found = follow(next, [id])
-      if (found !== undefined) return found
+      const way = findWay(next, id, this.edges)
+      if (way !== undefined) return [id, ...way]
     }
     return undefined
+  }
+
+  readonly edges = (id: string): readonly string[] => this.#tasks.get(id)?.dependencies ?? []
+
+  #brokenStatus(id: string): string | undefined {
+    const isThere = this.#broken.some(({ file }) => idOfName(file) === id)
+    return isThere ? 'unreadable' : undefined
   }
 
   #archivedStatus(id: string): string | undefined {
     const file = this.#archive().get(id)
     if (file === undefined) return undefined
-    try {
-      return parseTask(readFileSync(join(this.#places.archive, file), 'utf8'), file).status
-    } catch {
-      return 'unreadable'
-    }
+    const task = readTaskFile(join(this.#places.archive, file), file)
+    return 'problem' in task ? 'unreadable' : task.status
   }
 
   #archive(): ReadonlyMap<string, string> {
     this.#archived ??= new Map(
-      listNames(this.#places.archive).flatMap((file) => {
-        const id = idOfFileName(file)
-        return id === undefined ? [] : [[renderId(id), file] as const]
-      }),
+      listFiles(this.#places.archive).map((file) => [idOfName(file) ?? file, file] as const),
     )
     return this.#archived
   }
 }
 
 export function claimWords(claim: Claim, places: Places): string {
-  if (claim.isDone === true) return `done in ${claim.root}, not merged here`
+  if (claim.settled !== undefined) return `${claim.settled} in ${claim.root}, not merged here`
   const where = claim.root === places.root ? '' : ` in ${claim.root}`
   return `claimed by ${claim.owner}${where}`
 }
 
-function listNames(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
+function idOfName(file: string): string | undefined {
+  const id = idOfFileName(file)
+  return id === undefined ? undefined : renderId(id)
 }

@@ -66,13 +66,14 @@ export function listFiles(folder: string): string[] {
   }
 }
 
-const TASK_LIMIT_BYTES = 16 * 1024 * 1024
+export const TASK_LIMIT_BYTES = 16 * 1024 * 1024
 
 /** The text of a task file; throws `BrokenFile` where it is none that could be written back. */
 export function readTaskText(path: string): string {
   const file = readTextFile(path, TASK_LIMIT_BYTES)
   if (file.kind === 'text') return file.text
-  throw new BrokenFile(file.kind === 'missing' ? 'it leads nowhere' : `it ${file.problem}`, 1)
+  const problem = file.kind === 'missing' ? 'is a symbolic link that leads nowhere' : file.problem
+  throw new BrokenFile(`it ${problem}`, 1)
 }
 
 export function readTaskFile(path: string, file: string): Task | Broken {

@@ -1,18 +1,18 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { statOf } from '../base/files.ts'
+import { change } from './change.ts'
 import { readConfig } from './config.ts'
-import { Refused } from './create.ts'
 import { findTask } from './find.ts'
 import { readId } from './id.ts'
 import type { Places } from './places.ts'
+import { Refused } from './refused.ts'
 import { scanTasks } from './scan.ts'
-import { change } from './state.ts'
 
 /** Moves tasks to the archive; what depends on them still finds them there. */
 export function archiveTasks(places: Places, words: readonly string[] | 'done'): string[] {
   const { prefix } = readConfig(places)
-  return change(places, () => {
+  return change(places, (draft) => {
     const tasks =
       words === 'done'
         ? scanTasks(places).tasks.filter((task) => task.status === 'Done')
@@ -32,7 +32,7 @@ export function archiveTasks(places: Places, words: readonly string[] | 'done'):
       )
     }
     mkdirSync(places.archive, { recursive: true })
-    for (const { file } of open) renameSync(join(places.tasks, file), join(places.archive, file))
+    for (const { file } of open) draft.move(join(places.tasks, file), join(places.archive, file))
     return open.map(({ id }) => id)
   })
 }
@@ -40,7 +40,7 @@ export function archiveTasks(places: Places, words: readonly string[] | 'done'):
 /** Deletes a task that nothing depends on. Its number is not given again. */
 export function deleteTask(places: Places, word: string, force: boolean): string {
   const { prefix } = readConfig(places)
-  return change(places, (state, save) => {
+  return change(places, (draft) => {
     const { task, path } = findTask(places, word, prefix)
     const waiting = scanTasks(places).tasks.filter((each) => each.dependencies.includes(task.id))
     if (waiting.length > 0 && !force) {
@@ -50,11 +50,12 @@ export function deleteTask(places: Places, word: string, force: boolean): string
         'Remove the dependency first, or use --force.',
       )
     }
+    const { state } = draft
     const { [task.id]: _, ...claims } = state.claims
     const { prefix: own, number } = readId(task.id)!
     const numbers = { ...state.numbers, [own]: Math.max(state.numbers[own] ?? 0, number) }
-    save({ ...state, claims, numbers })
-    rmSync(path)
+    draft.state = { ...state, claims, numbers }
+    draft.remove(path)
     return task.id
   })
 }

@@ -1,11 +1,13 @@
 import {
   BrokenFile,
-  rawValue,
+  lineOf,
   readFields,
+  readItems,
+  readRaw,
   splitFile,
   type Fields,
   type Parts,
-} from './frontmatter.ts'
+} from './fields.ts'
 import { normalId, readId, renderId } from './id.ts'
 import { idOfFileName } from './file-name.ts'
 import {
@@ -43,8 +45,8 @@ export function parseTask(text: string, file: string): Task {
     status: readStatus(fields, parts),
     priority: readPriority(fields, parts),
     assignee: readWord(fields, parts, 'assignee'),
-    labels: readList(fields, 'labels'),
-    dependencies: [...new Set(readList(fields, 'dependencies').map(normalId))],
+    labels: readList(fields, parts, 'labels'),
+    dependencies: [...new Set(readList(fields, parts, 'dependencies').map(normalId))],
     parent: optional(readWord(fields, parts, 'parent'), normalId),
     due: readWord(fields, parts, 'due') ?? readWord(fields, parts, 'dueDate'),
     createdAt: readWord(fields, parts, 'createdAt') ?? '',
@@ -87,26 +89,18 @@ function readWord(fields: Fields, parts: Parts, key: string): string | undefined
   const value = fields[key]
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value === 'string') return value.trim()
-  if (Array.isArray(value)) return value.map(String).join(', ') || undefined
-  return rawValue(parts, key)
+  if (Array.isArray(value)) return readList(fields, parts, key).join(', ') || undefined
+  return readRaw(parts, fields, key)
 }
 
-function readList(fields: Fields, key: string): string[] {
-  const value = fields[key]
-  if (value === undefined || value === null || value === '') return []
-  const list: unknown[] = Array.isArray(value) ? value : []
-  if (typeof value === 'string') list.push(...value.split(','))
-  return list.map((item) => String(item).trim()).filter((item) => item !== '')
+function readList(fields: Fields, parts: Parts, key: string): string[] {
+  return readItems(parts, fields, key)
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
 }
 
 function optional<From, To>(value: From | undefined, change: (value: From) => To): To | undefined {
   return value === undefined ? undefined : change(value)
-}
-
-function lineOf({ text, yaml }: Parts, key: string): number {
-  const lines = text.slice(0, yaml.end).split('\n')
-  const index = lines.findIndex((line) => line.startsWith(`${key}:`))
-  return index === -1 ? 1 : index + 1
 }
 
 /** High first, none last. */

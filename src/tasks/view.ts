@@ -1,11 +1,13 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { readCriteria, type Criterion } from './criteria.ts'
 import { findSections, readSection } from './body.ts'
 import { findTask, type TaskText } from './find.ts'
 import { parseId, renderId } from './id.ts'
 import type { Places } from './places.ts'
 import { Graph } from './ready.ts'
-import { readTaskText, scanTasks } from './scan.ts'
+import { readTaskText, scanTasks, type Scan } from './scan.ts'
+import { statOf } from '../base/files.ts'
+import type { Commit } from './history.ts'
 import { readState, type Attempt, type Claim } from './state.ts'
 import type { Task } from './task.ts'
 
@@ -22,6 +24,12 @@ export interface Brief {
   readonly blocks: readonly string[]
   readonly claim: Claim | undefined
   readonly attempts: readonly Attempt[]
+  /** When its file changed last. */
+  readonly changedAt: string | undefined
+  readonly path: string
+  readonly isArchived: boolean
+  /** Only where they were asked for. */
+  readonly commits?: readonly Commit[]
 }
 
 /** A task that has to be done before, and what it left for those that come after. */
@@ -41,11 +49,17 @@ const KNOWN = [
 ]
 
 /** The brief of the task that a person means by `TASK-1`, `task-001` or `1`. */
-export function makeBrief(places: Places, word: string, prefix: string): Brief {
-  const { tasks } = scanTasks(places)
-  const { task, text } = findScanned(places, tasks, word, prefix) ?? findTask(places, word, prefix)
+export function makeBrief(
+  places: Places,
+  word: string,
+  prefix: string,
+  scan: Scan = scanTasks(places),
+): Brief {
+  const { tasks } = scan
+  const found = findScanned(places, tasks, word, prefix) ?? findTask(places, word, prefix)
+  const { task, text, path } = found
   const state = readState(places)
-  const graph = new Graph(places, tasks, new Map())
+  const graph = new Graph(places, scan, new Map())
   return {
     task,
     description: readSection(text, 'Description'),
@@ -60,9 +74,17 @@ export function makeBrief(places: Places, word: string, prefix: string): Brief {
       return { id, status, notes: status === 'Done' ? notesOf(places, id) : '' }
     }),
     blocks: tasks.filter((each) => each.dependencies.includes(task.id)).map(({ id }) => id),
-    claim: state.claims[task.id],
+    claim: shownClaim(state.claims[task.id], places),
     attempts: state.attempts[task.id] ?? [],
+    changedAt: statOf(path)?.mtime.toISOString(),
+    path,
+    isArchived: dirname(path) === places.archive,
   }
+}
+
+/** What was settled here says the file itself. */
+function shownClaim(claim: Claim | undefined, { root }: Places): Claim | undefined {
+  return claim?.settled !== undefined && claim.root === root ? undefined : claim
 }
 
 /** Without looking through the folder a second time. */

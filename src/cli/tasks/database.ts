@@ -1,7 +1,9 @@
+import { parseDuration } from '../../base/durations.ts'
 import { resolveCwd } from '../../setup/configuration.ts'
 import { findOwner, type Owner } from '../../tasks/owner.ts'
 import { findPlaces, type Places } from '../../tasks/places.ts'
-import type { Scan } from '../../tasks/scan.ts'
+import { brokenLine } from '../../tasks/render.ts'
+import type { Broken } from '../../tasks/scan.ts'
 import type { Input, Options } from '../command.ts'
 
 /** What every command of forge-tasks takes. */
@@ -12,6 +14,16 @@ export const TASK_OPTIONS: Options = {
 }
 
 export const AS_OPTION: Options = { as: { value: '<name>', help: 'on whose behalf' } }
+
+export const CLAIM_OPTIONS: Options = {
+  ...AS_OPTION,
+  lease: { value: '<time>', help: 'how long a claim outside of a run holds (2h)' },
+}
+
+export function readLease(input: Input): number | undefined {
+  const text = input.text('lease')
+  return text === undefined ? undefined : parseDuration(text, '--lease')
+}
 
 export interface Database {
   readonly places: Places
@@ -25,8 +37,6 @@ export function openDatabase(input: Input): Database {
 }
 
 /** Broken files are named, and everything else works. */
-export function warnBroken({ broken }: Scan): void {
-  for (const { file, line, problem } of broken) {
-    console.error(`forge-tasks: ${file}:${line}: ${problem}`)
-  }
+export function warnBroken({ broken }: { readonly broken: readonly Broken[] }): void {
+  for (const each of broken) console.error(`forge-tasks: ${brokenLine(each)}`)
 }

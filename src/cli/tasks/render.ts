@@ -1,30 +1,24 @@
+import { printable } from '../../base/printable.ts'
+import { briefToJson, plainLine, renderBrief } from '../../tasks/render.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { Brief } from '../../tasks/view.ts'
+import type { Input } from '../command.ts'
 
-/** A task as scripts get it: what is absent is null, or an empty list. */
-export function toJson(task: Task): object {
-  const { priority, assignee, parent, due, ...rest } = task
-  return {
-    ...rest,
-    priority: priority ?? null,
-    assignee: assignee ?? null,
-    parent: parent ?? null,
-    due: due ?? null,
-  }
-}
-
-export function plainLine({ id, status, priority, title }: Task): string {
-  return `${id} | ${status} | ${priority ?? '-'} | ${title}`
+/** One line for each task: a table for people, records for agents and scripts. */
+export function printTasks(tasks: readonly Task[], input: Input): void {
+  const isPlain = input.flag('plain')
+  if (tasks.length > 0) console.log(isPlain ? tasks.map(plainLine).join('\n') : renderTable(tasks))
+  else if (!isPlain) console.log('No tasks.')
 }
 
 /** A table for people, as wide as it has to be. */
-export function renderTable(tasks: readonly Task[]): string {
+function renderTable(tasks: readonly Task[]): string {
   const rows = tasks.map(({ id, status, priority, assignee, title }) => [
     id,
     status,
     priority ?? '',
-    assignee ?? '',
-    title,
+    printable(assignee ?? ''),
+    printable(title),
   ])
   const widths = [0, 1, 2, 3].map((column) => {
     return Math.max(0, ...rows.map((row) => Bun.stringWidth(row[column] ?? '')))
@@ -41,52 +35,6 @@ function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - Bun.stringWidth(text)))
 }
 
-/** `key: value` lines, then the sections: the same for people and agents. */
-export function renderBrief(brief: Brief): string {
-  const { task, criteria, dependencies, blocks, claim, attempts } = brief
-  const fields: [string, string | undefined][] = [
-    ['id', task.id],
-    ['title', task.title],
-    ['status', task.status],
-    ['priority', task.priority],
-    ['assignee', task.assignee],
-    ['labels', task.labels.join(', ') || undefined],
-    [
-      'dependencies',
-      dependencies.map(({ id, status }) => `${id} (${status})`).join(', ') || undefined,
-    ],
-    ['blocks', blocks.join(', ') || undefined],
-    ['parent', task.parent],
-    ['due', task.due],
-    ['created', task.createdAt || undefined],
-    ['claimed', claim === undefined ? undefined : `${claim.owner} since ${claim.at}`],
-    [
-      'attempts',
-      attempts.map(({ owner, outcome, why }) => `${owner}: ${why ?? outcome}`).join('; ') ||
-        undefined,
-    ],
-    ['file', task.file],
-  ]
-  const checks = criteria.map(
-    ({ number, isDone, text }) => `- [${isDone ? 'x' : ' '}] #${number} ${text}`,
-  )
-  const learned = dependencies.filter(({ notes }) => notes !== '')
-  return [
-    ...fields.flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${value}`])),
-    ...section('Description', brief.description),
-    ...section('Acceptance Criteria', checks.join('\n')),
-    ...section('Implementation Plan', brief.plan),
-    ...section('Implementation Notes', brief.notes),
-    ...brief.others.flatMap(({ name, text }) => section(name, text)),
-    ...learned.flatMap(({ id, notes }) => section(`Notes of ${id}`, notes)),
-  ].join('\n')
-}
-
-function section(name: string, text: string): string[] {
-  return text === '' ? [] : ['', `## ${name}`, '', text]
-}
-
-export function briefToJson(brief: Brief): object {
-  const { task, claim, ...rest } = brief
-  return { ...toJson(task), ...rest, claim: claim ?? null }
+export function printBrief(brief: Brief, input: Input): void {
+  console.log(input.flag('json') ? JSON.stringify(briefToJson(brief)) : renderBrief(brief))
 }

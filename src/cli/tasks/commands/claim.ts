@@ -1,26 +1,19 @@
-import { parseDuration } from '../../../base/durations.ts'
 import { claimTask, releaseTask } from '../../../tasks/claims.ts'
+import { toJson } from '../../../tasks/render.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { AS_OPTION, openDatabase, TASK_OPTIONS } from '../database.ts'
-import { briefToJson, renderBrief, toJson } from '../render.ts'
+import { AS_OPTION, CLAIM_OPTIONS, openDatabase, readLease, TASK_OPTIONS } from '../database.ts'
+import { printBrief } from '../render.ts'
 
 export const claimCommand: Command = {
   summary: 'Take one task; exit code 3 and the name of the owner where another one has it.',
   usage: ['forge-tasks claim ID [--as NAME] [--lease 2h]'],
   examples: [['forge-tasks claim TASK-007 --as me', 'In Progress, assigned to me']],
-  options: {
-    ...AS_OPTION,
-    lease: { value: '<time>', help: 'how long a claim outside of a run holds (2h)' },
-    ...TASK_OPTIONS,
-  },
+  options: { ...CLAIM_OPTIONS, ...TASK_OPTIONS },
   async run(input) {
-    const { places, owner, now } = openDatabase(input)
-    const lease = input.text('lease')
-    const leaseMs = lease === undefined ? undefined : parseDuration(lease, '--lease')
-    const task = claimTask(places, onlyId(input), { owner, now, leaseMs })
-    const brief = makeBrief(places, task.id, '')
-    console.log(input.flag('json') ? JSON.stringify(briefToJson(brief)) : renderBrief(brief))
+    const { places, ...asking } = openDatabase(input)
+    const task = claimTask(places, onlyId(input), { ...asking, leaseMs: readLease(input) })
+    printBrief(makeBrief(places, task.id, ''), input)
     return 0
   },
 }
@@ -31,8 +24,8 @@ export const releaseCommand: Command = {
   examples: [['forge-tasks release TASK-007', 'To Do, assigned to nobody']],
   options: { ...AS_OPTION, ...TASK_OPTIONS },
   async run(input) {
-    const { places, owner, now } = openDatabase(input)
-    const task = releaseTask(places, onlyId(input), { owner, now })
+    const { places, ...asking } = openDatabase(input)
+    const task = releaseTask(places, onlyId(input), asking)
     console.log(input.flag('json') ? JSON.stringify(toJson(task)) : `Released ${task.id}`)
     return 0
   },

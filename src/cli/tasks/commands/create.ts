@@ -1,5 +1,6 @@
 import { UserError } from '../../../base/errors.ts'
-import { createTasks, type NewTask } from '../../../tasks/create.ts'
+import { createTasks } from '../../../tasks/create.ts'
+import type { NewTask } from '../../../tasks/new-task.ts'
 import { parsePriority, parseStatus } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
@@ -39,7 +40,7 @@ export const createCommand: Command = {
 }
 
 function readTask(input: Input): NewTask {
-  const [title, ...more] = input.positionals
+  const [title, ...more] = [...input.positionals, ...input.rest]
   if (title === undefined)
     throw new UsageError('The title is missing.', 'Write: forge-tasks create "Title"')
   if (more.length > 0)

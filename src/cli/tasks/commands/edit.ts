@@ -1,10 +1,10 @@
 import { UserError } from '../../../base/errors.ts'
 import type { Changes } from '../../../tasks/changes.ts'
 import { editTasks } from '../../../tasks/edit.ts'
+import { plainLine, toJson } from '../../../tasks/render.ts'
 import { parsePriority, parseStatus } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { AS_OPTION, openDatabase, TASK_OPTIONS } from '../database.ts'
-import { plainLine, toJson } from '../render.ts'
 
 export const editCommand: Command = {
   summary: 'Change one or more tasks; nothing but what is asked for changes.',
@@ -53,7 +53,7 @@ export const editCommand: Command = {
 }
 
 function readChanges(input: Input): Changes {
-  const [status, priority] = [input.text('status'), input.text('priority')]
+  const [status, priority] = [input.text('status'), input.text('priority')?.toLowerCase()]
   const numbers = (option: string) => input.texts(option).map((text) => readNumber(text, option))
   return {
     title: checkTitle(input.text('title')),

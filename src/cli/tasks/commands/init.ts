@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { checkPrefix, configPath } from '../../../tasks/config.ts'
+import { initTasks } from '../../../tasks/init.ts'
 import type { Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
 
@@ -15,20 +14,12 @@ export const initCommand: Command = {
   words: [],
   async run(input) {
     const { places } = openDatabase(input)
-    const path = configPath(places)
-    if (existsSync(path)) {
-      console.log(`${path} is there already; nothing was changed.`)
-      return 0
-    }
-    const name = input.text('name')
-    const config = {
-      prefix: checkPrefix(input.text('prefix') ?? 'TASK'),
-      ...(name === undefined ? {} : { name }),
-      defaults: {},
-    }
-    mkdirSync(places.tasks, { recursive: true })
-    writeFileSync(path, `${JSON.stringify(config, null, 2)}\n`, { flag: 'wx' })
-    console.log(`Wrote ${path}`)
+    const { path, isNew } = initTasks(places, {
+      prefix: input.text('prefix'),
+      name: input.text('name'),
+    })
+    if (input.flag('json')) console.log(JSON.stringify({ path, isNew }))
+    else console.log(isNew ? `Wrote ${path}` : `${path} is there already; nothing was changed.`)
     return 0
   },
 }

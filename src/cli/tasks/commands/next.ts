@@ -1,9 +1,9 @@
-import { parseDuration } from '../../../base/durations.ts'
 import { nextTask } from '../../../tasks/claims.ts'
+import { renderWaiting } from '../../../tasks/render.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import type { Command } from '../../command.ts'
-import { AS_OPTION, openDatabase, TASK_OPTIONS } from '../database.ts'
-import { briefToJson, renderBrief } from '../render.ts'
+import { CLAIM_OPTIONS, openDatabase, readLease, TASK_OPTIONS, warnBroken } from '../database.ts'
+import { printBrief } from '../render.ts'
 
 export const nextCommand: Command = {
   summary: 'Show the first ready task with all that is needed to begin; with --claim, take it.',
@@ -14,24 +14,20 @@ export const nextCommand: Command = {
   ],
   options: {
     claim: { help: 'set it In Progress and assigned, in the same moment' },
-    ...AS_OPTION,
-    lease: { value: '<time>', help: 'how long a claim outside of a run holds (2h)' },
+    ...CLAIM_OPTIONS,
     ...TASK_OPTIONS,
   },
   words: [],
   async run(input) {
-    const { places, owner, now } = openDatabase(input)
-    const lease = input.text('lease')
-    const leaseMs = lease === undefined ? undefined : parseDuration(lease, '--lease')
-    const { task, waiting } = nextTask(places, { owner, now, leaseMs }, input.flag('claim'))
+    const { places, ...asking } = openDatabase(input)
+    const options = { ...asking, leaseMs: readLease(input) }
+    const { task, waiting, broken } = nextTask(places, options, input.flag('claim'))
+    warnBroken({ broken })
     if (task === undefined) {
-      if (input.flag('json')) console.log(JSON.stringify({ task: null, waiting }))
-      console.error(waiting.length === 0 ? 'No open tasks.' : 'No task is ready:')
-      for (const each of waiting) console.error(`  ${each.task.id}: ${each.reasons.join('; ')}`)
+      console.error(renderWaiting(waiting).join('\n'))
       return 1
     }
-    const brief = makeBrief(places, task.id, '')
-    console.log(input.flag('json') ? JSON.stringify(briefToJson(brief)) : renderBrief(brief))
+    printBrief(makeBrief(places, task.id, ''), input)
     return 0
   },
 }

@@ -1,0 +1,65 @@
+import { LIMIT_MS, storedText, targetOf, type Bench } from './tasks-tool.ts'
+import { countMarks, makeNew } from './tasks-work.ts'
+
+/** What is left of many creates at the same time. */
+export interface Crowd {
+  readonly calls: number
+  readonly seconds: number
+  /** Calls that said that they failed. */
+  readonly refused: number
+  /** Tasks that are there afterwards, and how many ids they have among them. */
+  readonly kept: number
+  readonly ids: number
+}
+
+export const AT_ONCE = 8
+
+/** Many creates in an empty project, eight at a time. */
+export async function measureCreates(bench: Bench, calls: number): Promise<Crowd> {
+  const began = performance.now()
+  const codes = await inParallel(
+    calls,
+    (turn) => bench.tool.argv('create', makeNew(turn), turn),
+    bench,
+  )
+  const seconds = (performance.now() - began) / 1000
+  const stored = storedText(bench)
+  return {
+    calls,
+    seconds,
+    refused: codes.filter((code) => code !== 0).length,
+    kept: countMarks(stored),
+    ids: new Set(bench.tool.ids(stored)).size,
+  }
+}
+
+/** Eight agents want the same task at the same moment: their exit codes. */
+export async function measureClaims(bench: Bench): Promise<number[]> {
+  const claim = (turn: number) => bench.tool.claim(targetOf(bench), `agent-${turn}`)
+  return inParallel(AT_ONCE, claim, bench)
+}
+
+async function inParallel(
+  calls: number,
+  argv: (turn: number) => readonly string[],
+  { project, env }: Bench,
+): Promise<number[]> {
+  const codes: number[] = []
+  let next = 0
+  const work = async () => {
+    while (next < calls) {
+      const child = Bun.spawn([...argv(next++)], {
+        cwd: project,
+        env,
+        stdin: 'ignore',
+        stdout: 'ignore',
+        stderr: 'ignore',
+        timeout: LIMIT_MS,
+        killSignal: 'SIGKILL',
+      })
+      codes.push(await child.exited)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return codes
+}

@@ -1,0 +1,120 @@
+import type { Figure } from './figure.ts'
+import type { Programs } from './project.ts'
+import { nameOf, SIZES } from './tasks.ts'
+import { makeBacklog } from './tasks-backlog.ts'
+import { AT_ONCE, measureClaims, measureCreates, type Crowd } from './tasks-crowd.ts'
+import { makeDex } from './tasks-dex.ts'
+import { makeForge } from './tasks-forge.ts'
+import { PEERS, Unavailable, type Peer } from './tasks-install.ts'
+import { makeMaster } from './tasks-master.ts'
+import { measureVerb, type Patience, type Timing } from './tasks-rounds.ts'
+import { makeBench, VERBS, type Tool, type Verb } from './tasks-tool.ts'
+import { makeWarrior } from './tasks-warrior.ts'
+import { makeOnly, makeWork } from './tasks-work.ts'
+
+/** One command of all tools at one size. */
+export interface Comparison {
+  readonly verb: Verb
+  readonly size: number
+  readonly empty: number
+  readonly timings: Readonly<Record<string, Timing>>
+}
+
+export interface PeerReport {
+  readonly versions: Readonly<Record<string, string>>
+  readonly missing: Readonly<Record<string, string>>
+  readonly comparisons: readonly Comparison[]
+  readonly crowds: Readonly<Record<string, Crowd>>
+  /** Of eight who want one task, the exit codes. */
+  readonly claims: Readonly<Record<string, readonly number[]>>
+}
+
+const MAKERS: readonly (readonly [Peer, () => Tool])[] = [
+  [PEERS.backlog, makeBacklog],
+  [PEERS.taskMaster, makeMaster],
+  [PEERS.dex, makeDex],
+  [PEERS.taskwarrior, makeWarrior],
+]
+
+const PATIENCE: Patience = { rounds: 21, budgetMs: 4_000 }
+const QUICK: Patience = { rounds: 7, budgetMs: 1_000 }
+
+/** forge-tasks and its peers, with the same work, in turns. */
+export async function measurePeers(programs: Programs, isQuick: boolean): Promise<PeerReport> {
+  const missing: Record<string, string> = {}
+  const peers = MAKERS.flatMap(([peer, make]) => findPeer(peer, make, missing))
+  const tools = [makeForge(programs), ...peers]
+  const comparisons: Comparison[] = []
+  for (const size of isQuick ? SIZES.slice(0, 2) : SIZES) {
+    const patience = isQuick ? QUICK : PATIENCE
+    for await (const row of compare(tools, size, programs.empty, patience)) comparisons.push(row)
+  }
+  const crowds: Record<string, Crowd> = {}
+  const claims: Record<string, readonly number[]> = {}
+  for (const tool of tools) {
+    crowds[tool.name] = await measureCreates(makeBench(tool, []), creates(tool, isQuick))
+    claims[tool.name] = await measureClaims(makeBench(tool, [makeOnly()]))
+    const { name } = tool
+    console.error(`  many at once: ${JSON.stringify([name, crowds[name], claims[name]])}`)
+  }
+  const versions = Object.fromEntries(tools.map(({ name, version }) => [name, version]))
+  return { versions, missing, comparisons, crowds, claims }
+}
+
+function findPeer(peer: Peer, make: () => Tool, missing: Record<string, string>): Tool[] {
+  try {
+    return [make()]
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    missing[`${peer.name} ${peer.version}`] = error.message
+    return []
+  }
+}
+
+async function* compare(
+  tools: readonly Tool[],
+  size: number,
+  empty: string,
+  patience: Patience,
+): AsyncGenerator<Comparison> {
+  const benches = tools.map((tool) => makeBench(tool, makeWork(size)))
+  const verbs = size === SIZES[0] ? VERBS : VERBS.slice(1)
+  for (const verb of verbs) {
+    // A measurement blocks: only between two of them Ctrl-C is heard.
+    await Bun.sleep(1)
+    const result = measureVerb(verb, benches, empty, patience)
+    const named = result.timings.map((timing, index) => [tools[index]!.name, timing] as const)
+    const comparison: Comparison = {
+      verb,
+      size,
+      empty: result.empty,
+      timings: Object.fromEntries(named),
+    }
+    console.error(`  ${nameOf(verb, size)}: ${JSON.stringify(comparison)}`)
+    yield comparison
+  }
+}
+
+/** One that takes seconds for each gets fewer: it is about what is lost, not about minutes. */
+function creates(tool: Tool, isQuick: boolean): number {
+  if (tool.name === PEERS.taskMaster.name) return AT_ONCE
+  return isQuick ? 40 : 200
+}
+
+/** Ahead of every peer: the time of forge-tasks in units of that of the fastest one. */
+export function leadFigures({ comparisons }: PeerReport): Figure[] {
+  return comparisons.flatMap(({ verb, size, timings }) => {
+    const [own, best] = [timings['forge-tasks'], bestPeer(timings)]
+    if (own?.kind !== 'measured' || best === undefined) return []
+    const name = `${nameOf(verb, size)}, against ${best.name}`
+    return [{ group: 'tasks-peers', name, measured: own.ms, unit: 'ms', base: best.ms, limit: 1 }]
+  })
+}
+
+export function bestPeer(timings: Comparison['timings']): { name: string; ms: number } | undefined {
+  return Object.entries(timings)
+    .flatMap(([name, timing]) =>
+      timing.kind === 'measured' && name !== 'forge-tasks' ? [{ name, ms: timing.ms }] : [],
+    )
+    .toSorted((a, b) => a.ms - b.ms)[0]
+}

@@ -1,0 +1,72 @@
+import type { Criterion } from '../tasks/criteria.ts'
+import type { Brief } from '../tasks/view.ts'
+import { wrap } from './text.ts'
+
+/** One line of an opened card. */
+export interface CardLine {
+  readonly text: string
+  readonly isHeading?: boolean
+  /** The criterion that the line is part of. */
+  readonly criterion?: Criterion
+}
+
+const made = new WeakMap<Brief, { readonly width: number; readonly lines: readonly CardLine[] }>()
+
+/** The whole brief, broken into lines; remembered, because every key asks for it. */
+export function cardLines(brief: Brief, width: number): readonly CardLine[] {
+  const known = made.get(brief)
+  if (known?.width === width) return known.lines
+  const lines = makeLines(brief, width)
+  made.set(brief, { width, lines })
+  return lines
+}
+
+function makeLines(brief: Brief, width: number): CardLine[] {
+  const { task, dependencies } = brief
+  const plain = (text: string) => wrap(text, width).map((line) => ({ text: line }))
+  const heading = (text: string) =>
+    wrap(text, width).map((line) => ({ text: line, isHeading: true }))
+  const section = (name: string, text: string) =>
+    text.trim() === '' ? [] : [{ text: '' }, ...heading(name), ...plain(text.trimEnd())]
+  const criteria = brief.criteria.flatMap((criterion) => criterionLines(criterion, width))
+  return [
+    ...heading(`${task.id}  ${task.title}`),
+    ...fieldsOf(brief).flatMap(([key, value]) => (value ? plain(`${key}: ${value}`) : [])),
+    ...section('Description', brief.description),
+    ...(criteria.length === 0
+      ? []
+      : [{ text: '' }, ...heading('Acceptance Criteria'), ...criteria]),
+    ...section('Implementation Plan', brief.plan),
+    ...section('Implementation Notes', brief.notes),
+    ...brief.others.flatMap(({ name, text }) => section(name, text)),
+    ...dependencies.flatMap(({ id, notes }) => section(`Notes of ${id}`, notes)),
+  ]
+}
+
+function criterionLines(criterion: Criterion, width: number): CardLine[] {
+  const { number, isDone, text } = criterion
+  const lines = wrap(`[${isDone ? 'x' : ' '}] #${number} ${text}`, width)
+  return lines.map((line) => ({ text: line, criterion }))
+}
+
+function fieldsOf(brief: Brief): (readonly [string, string | undefined])[] {
+  const { task, claim } = brief
+  const since = claim?.settled === undefined ? 'since' : `${claim.settled} in ${claim.root} since`
+  return [
+    ['status', task.status],
+    ['priority', task.priority],
+    ['assignee', task.assignee],
+    ['claimed', claim === undefined ? undefined : `${claim.owner}, ${since} ${claim.at}`],
+    ['labels', task.labels.join(', ')],
+    ['depends on', brief.dependencies.map(({ id, status }) => `${id} (${status})`).join(', ')],
+    ['blocks', brief.blocks.join(', ')],
+    ['parent', task.parent],
+    ['due', task.due],
+    ['created', task.createdAt],
+    [
+      'attempts',
+      brief.attempts.map(({ owner, why, outcome }) => `${owner}: ${why ?? outcome}`).join('; '),
+    ],
+    ['file', task.file],
+  ]
+}

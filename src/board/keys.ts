@@ -1,0 +1,128 @@
+import { StringDecoder } from 'node:string_decoder'
+
+/** One key: its name, or the character that it types; a paste is one key with all of its text. */
+export type Key =
+  { readonly name: KeyName } | { readonly name: 'text' | 'paste'; readonly text: string }
+
+type KeyName =
+  | 'up'
+  | 'down'
+  | 'left'
+  | 'right'
+  | 'shift-left'
+  | 'shift-right'
+  | 'home'
+  | 'end'
+  | 'page-up'
+  | 'page-down'
+  | 'delete'
+  | 'backspace'
+  | 'enter'
+  | 'escape'
+  | 'tab'
+  | 'back-tab'
+  | `ctrl-${string}`
+
+const SEQUENCES: Readonly<Record<string, KeyName>> = {
+  A: 'up',
+  B: 'down',
+  C: 'right',
+  D: 'left',
+  H: 'home',
+  F: 'end',
+  Z: 'back-tab',
+  '1;2C': 'shift-right',
+  '1;2D': 'shift-left',
+  c: 'shift-right',
+  d: 'shift-left',
+  '1~': 'home',
+  '7~': 'home',
+  '4~': 'end',
+  '8~': 'end',
+  '3~': 'delete',
+  '5~': 'page-up',
+  '6~': 'page-down',
+  M: 'enter',
+}
+
+const ESC = '\u001b'
+const PASTE_BEGIN = `${ESC}[200~`
+const PASTE_END = `${ESC}[201~`
+// Parameters and the final byte of a control sequence; `[[A` is what the Linux console sends.
+const CSI = /^\[(\[.|[0-?]*[ -/]*[@-~])/
+const SS3 = /^O(.)/
+const BEGUN = /^(?:O|\[(?:\[|[0-?]*[ -/]*))?$/
+
+/** Makes keys of what a terminal sends, however it is cut into chunks. */
+export class KeyParser {
+  readonly #decoder = new StringDecoder('utf8')
+  #rest = ''
+
+  /** Whether a sequence has begun, so that a lone Escape can only be told by waiting. */
+  get isWaiting(): boolean {
+    return this.#rest !== '' && !this.#rest.startsWith(PASTE_BEGIN)
+  }
+
+  push(chunk: Uint8Array): Key[] {
+    this.#rest += this.#decoder.write(Buffer.from(chunk))
+    const keys: Key[] = []
+    while (this.#rest !== '') {
+      const found = readKey(this.#rest)
+      if (found === undefined) break
+      this.#rest = this.#rest.slice(found.length)
+      if (found.key !== undefined) keys.push(found.key)
+    }
+    return keys
+  }
+
+  /** Nothing followed for a while: what is there was all. */
+  flush(): Key[] {
+    if (!this.isWaiting) return []
+    const [, ...others] = this.#rest
+    this.#rest = ''
+    return [{ name: 'escape' }, ...this.push(Buffer.from(others.join('')))]
+  }
+}
+
+interface Found {
+  readonly length: number
+  /** Absent for what means nothing here. */
+  readonly key: Key | undefined
+}
+
+/** The first key of the text, or undefined where more has to come. */
+function readKey(text: string): Found | undefined {
+  if (!text.startsWith(ESC)) return readCharacter(text)
+  if (text.startsWith(PASTE_BEGIN)) return readPaste(text)
+  const sequence = text.slice(ESC.length)
+  if (BEGUN.test(sequence)) return undefined
+  const match = CSI.exec(sequence) ?? SS3.exec(sequence)
+  if (match === null) return { length: ESC.length, key: { name: 'escape' } }
+  const name = SEQUENCES[match[1]!]
+  return { length: ESC.length + match[0].length, key: name === undefined ? undefined : { name } }
+}
+
+function readPaste(text: string): Found | undefined {
+  const end = text.indexOf(PASTE_END)
+  if (end === -1) return undefined
+  const pasted = text.slice(PASTE_BEGIN.length, end)
+  return { length: end + PASTE_END.length, key: { name: 'paste', text: pasted } }
+}
+
+const CONTROLS: Readonly<Record<string, KeyName>> = {
+  '\r': 'enter',
+  '\n': 'enter',
+  '\t': 'tab',
+  '\b': 'backspace',
+  '\u007f': 'backspace',
+}
+
+function readCharacter(text: string): Found {
+  const character = String.fromCodePoint(text.codePointAt(0)!)
+  const { length } = character
+  const control = CONTROLS[character]
+  if (control !== undefined) return { length, key: { name: control } }
+  if (character >= ' ') return { length, key: { name: 'text', text: character } }
+  const letter = String.fromCodePoint(character.codePointAt(0)! + 96)
+  return { length, key: { name: `ctrl-${letter}` } }
+}

@@ -1,0 +1,78 @@
+import type { Key } from './keys.ts'
+import { cut, safe, type Paint } from './text.ts'
+
+/** One line of text while it is typed; the cursor stands between its halves. */
+export interface LineInput {
+  readonly before: string
+  readonly after: string
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+export function textOf({ before, after }: LineInput): string {
+  return before + after
+}
+
+/** The line after a key; the same object where the key means nothing to it. */
+export function typeKey(line: LineInput, key: Key): LineInput {
+  const { before, after } = line
+  switch (key.name) {
+    case 'text':
+    case 'paste':
+      return { before: before + pasteable('text' in key ? key.text : ''), after }
+    case 'backspace':
+      return { before: withoutLast(before), after }
+    case 'delete':
+      return { before, after: after.slice(firstOf(after).length) }
+    case 'left':
+      return {
+        before: withoutLast(before),
+        after: before.slice(withoutLast(before).length) + after,
+      }
+    case 'right':
+      return { before: before + firstOf(after), after: after.slice(firstOf(after).length) }
+    case 'home':
+    case 'ctrl-a':
+      return { before: '', after: before + after }
+    case 'end':
+    case 'ctrl-e':
+      return { before: before + after, after: '' }
+    case 'ctrl-u':
+      return { before: '', after }
+    case 'ctrl-w':
+      return { before: before.replace(/\S*\s*$/, ''), after }
+    default:
+      return line
+  }
+}
+
+/** A pasted text of several lines becomes one. */
+function pasteable(text: string): string {
+  return safe(text.replaceAll(/\s+/g, ' '))
+}
+
+/** Longer than any character; the rest of a long text need not be looked at. */
+const LONGEST = 64
+
+function firstOf(text: string): string {
+  const [first] = graphemes.segment(text.slice(0, LONGEST))
+  return first?.segment ?? ''
+}
+
+function withoutLast(text: string): string {
+  const end = text.slice(-LONGEST)
+  const last = [...graphemes.segment(end)].at(-1)
+  return text.slice(0, text.length - (last?.segment.length ?? 0))
+}
+
+/** The part of the line around the cursor that there is room for. */
+export function renderLine(line: LineInput, width: number, paint: Paint): string {
+  const under = firstOf(line.after)
+  const cursor = under === '' ? ' ' : safe(under)
+  const room = Math.max(0, width - Bun.stringWidth(cursor))
+  let before = safe(line.before.slice(-LONGEST * (room + 1)))
+  while (Bun.stringWidth(before) > room) before = before.slice(firstOf(before).length)
+  const rest = Math.max(0, room - Bun.stringWidth(before))
+  const after = line.after.slice(under.length, under.length + LONGEST * (rest + 1))
+  return before + paint.reverse(cursor) + cut(safe(after), rest)
+}

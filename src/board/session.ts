@@ -1,0 +1,264 @@
+import { errorCode, errorText, unreachable, UserError } from '../base/errors.ts'
+import { makeBoard, type Board } from './board.ts'
+import { startEditor, type RunningEditor } from './editor.ts'
+import { KeyParser, type Key } from './keys.ts'
+import { render } from './render.ts'
+import { Screen } from './screen.ts'
+import type { Effect } from './steps.ts'
+import type { Store } from './store.ts'
+import { Terminal } from './terminal.ts'
+import { makePaint, type Paint } from './text.ts'
+import { update, type BoardEvent } from './update.ts'
+
+export interface SessionOptions {
+  readonly store: Store
+  /** `$VISUAL` or `$EDITOR`. */
+  readonly editor: string | undefined
+  readonly hasColour: boolean
+}
+
+/** How long a lone Escape may be the beginning of something longer. */
+const ESCAPE_MS = 40
+/** Others' changes are looked for once a second, and seldom enough to cost a twentieth of the time. */
+const POLL_MS = 1000
+const POLL_SHARE = 20
+const TYPING_SHARE = 5
+/** A stop that the system does not grant is over by then. */
+const SUSPEND_MS = 100
+
+/** A board on a terminal, from the first frame to the last. */
+export class Session {
+  readonly #store: Store
+  readonly #editorWords: string | undefined
+  readonly #paint: Paint
+  readonly #terminal: Terminal
+  readonly #screen = new Screen()
+  readonly #keys = new KeyParser()
+  readonly #ended = Promise.withResolvers<NodeJS.Signals | undefined>()
+  #board: Board
+  #editor: RunningEditor | undefined
+  /** An editor has the terminal, or is about to have it. */
+  #isAway = false
+  #isOver = false
+  #escapeTimer: Timer | undefined
+  #pollTimer: Timer | undefined
+  #loadMs = 0
+  #pressedAt = 0
+
+  constructor({ store, editor, hasColour }: SessionOptions) {
+    this.#store = store
+    this.#editorWords = editor?.trim() || undefined
+    this.#paint = makePaint(hasColour)
+    this.#terminal = new Terminal({
+      onInput: this.#guard((chunk: Uint8Array) => this.#take(chunk)),
+      onResize: this.#guard(() => this.#fitSize()),
+      onDrain: this.#guard(() => this.#draw()),
+      onGone: () => this.stop('SIGHUP'),
+    })
+    this.#board = makeBoard(store.name, this.#terminal.size, store.load())
+  }
+
+  /** Runs until the user or a signal ends it; gives the signal. The terminal is as it was before. */
+  async run(): Promise<NodeJS.Signals | undefined> {
+    try {
+      process.on('SIGCONT', this.#resume)
+      this.#resume()
+      this.#schedulePoll()
+      return await this.#ended.promise
+    } finally {
+      process.off('SIGTSTP', this.#suspend)
+      process.off('SIGCONT', this.#resume)
+      clearTimeout(this.#pollTimer)
+      clearTimeout(this.#escapeTimer)
+      await this.#terminal.leave()
+    }
+  }
+
+  /** Ends the session, and the editor with it. */
+  stop(signal: NodeJS.Signals): void {
+    // Ctrl-C in an editor goes to both, and is meant for the editor.
+    if (this.#isAway && signal === 'SIGINT') return
+    this.#isOver = true
+    if (this.#editor === undefined) return this.#ended.resolve(signal)
+    void this.#editor.exited.then(() => this.#ended.resolve(signal))
+    this.#editor.stop()
+  }
+
+  /** What goes wrong in a callback ends the session with its cause. */
+  #guard<Args extends unknown[]>(work: (...args: Args) => void): (...args: Args) => void {
+    return (...args) => {
+      try {
+        work(...args)
+      } catch (error) {
+        this.#ended.reject(error)
+      }
+    }
+  }
+
+  #take(chunk: Uint8Array): void {
+    clearTimeout(this.#escapeTimer)
+    this.#pressedAt = performance.now()
+    this.#press(this.#keys.push(chunk))
+    if (!this.#keys.isWaiting) return
+    const flush = this.#guard(() => this.#press(this.#keys.flush()))
+    this.#escapeTimer = setTimeout(flush, ESCAPE_MS)
+  }
+
+  #press(keys: readonly Key[]): void {
+    for (const key of keys) this.#dispatch({ type: 'key', key })
+    this.#draw()
+  }
+
+  #dispatch(event: BoardEvent): void {
+    const { board, effects } = update(this.#board, event)
+    this.#board = board
+    for (const effect of effects) this.#carryOut(effect)
+  }
+
+  #draw(): void {
+    if (!this.#terminal.isEntered || this.#terminal.isFull) return
+    this.#terminal.write(this.#screen.draw(render(this.#board, this.#paint)))
+  }
+
+  #fitSize(): void {
+    this.#screen.forget()
+    this.#dispatch({ type: 'resized', size: this.#terminal.size })
+    this.#draw()
+  }
+
+  #carryOut(effect: Effect): void {
+    switch (effect.type) {
+      case 'edit':
+        return this.#change(() => {
+          this.#store.edit(effect.id, effect.changes)
+          return { type: 'said', text: effect.done, isError: false }
+        })
+      case 'create':
+        return this.#change(() => ({ type: 'created', id: this.#store.create(effect.title) }))
+      case 'open':
+        return this.#attempt(() => {
+          this.#dispatch({ type: 'opened', brief: this.#store.brief(effect.id) })
+        })
+      case 'editor':
+        return void this.#edit(effect.file).catch((error: unknown) => this.#ended.reject(error))
+      case 'suspend':
+        // The whole job stops, whoever started the board in it.
+        return void process.kill(0, 'SIGTSTP')
+      case 'quit':
+        this.#isOver = true
+        return this.#ended.resolve(undefined)
+      default:
+        return unreachable(effect)
+    }
+  }
+
+  /** Changes something, shows what is there now, and says how it went. */
+  #change(work: () => BoardEvent): void {
+    this.#attempt(() => {
+      const event = work()
+      this.#load()
+      this.#dispatch(event)
+    })
+  }
+
+  /** What is refused, or cannot be read or written now, is said in the footer. */
+  #attempt(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      if (!isExpected(error)) throw error
+      this.#dispatch({ type: 'said', text: errorText(error), isError: true })
+    }
+  }
+
+  #load(): void {
+    const began = performance.now()
+    this.#dispatch({ type: 'loaded', snapshot: this.#store.load() })
+    this.#reopen()
+    this.#loadMs = performance.now() - began
+  }
+
+  #reopen(): void {
+    const id = this.#board.open?.brief.task.id
+    if (id === undefined) return
+    try {
+      this.#dispatch({ type: 'opened', brief: this.#store.brief(id) })
+    } catch (error) {
+      if (!isExpected(error)) throw error
+      this.#dispatch({ type: 'gone', why: errorText(error) })
+    }
+  }
+
+  #schedulePoll(): void {
+    const poll = this.#guard(() => {
+      if (this.#isQuiet()) {
+        this.#attempt(() => this.#load())
+        this.#draw()
+      }
+      this.#schedulePoll()
+    })
+    this.#pollTimer = setTimeout(poll, Math.max(POLL_MS, this.#loadMs * POLL_SHARE))
+  }
+
+  /** Nobody is to wait for a key because thousands of files are looked at just then. */
+  #isQuiet(): boolean {
+    const isTyping = performance.now() - this.#pressedAt < this.#loadMs * TYPING_SHARE
+    return this.#terminal.isEntered && !isTyping
+  }
+
+  async #edit(file: string): Promise<void> {
+    if (this.#editorWords === undefined) {
+      const text = 'Set VISUAL or EDITOR to the editor that is to open the file.'
+      return this.#dispatch({ type: 'said', text, isError: true })
+    }
+    if (this.#isAway) return
+    this.#isAway = true
+    await this.#terminal.leave()
+    if (this.#isOver) return
+    const problem = await this.#runEditor(this.#editorWords, this.#store.pathOf(file))
+    this.#isAway = false
+    if (this.#isOver) return
+    this.#attempt(() => this.#load())
+    if (problem !== undefined) this.#dispatch({ type: 'said', text: problem, isError: true })
+    this.#resume()
+  }
+
+  /** Gives what went wrong. */
+  async #runEditor(words: string, path: string): Promise<string | undefined> {
+    try {
+      this.#editor = startEditor(words, path)
+      const code = await this.#editor.exited
+      return code === 0 ? undefined : `The editor ended with exit code ${code}.`
+    } catch (error) {
+      if (!isExpected(error)) throw error
+      return errorText(error)
+    } finally {
+      this.#editor = undefined
+    }
+  }
+
+  readonly #suspend = (): void => {
+    this.#leaveAndStop().catch((error: unknown) => this.#ended.reject(error))
+  }
+
+  async #leaveAndStop(): Promise<void> {
+    await this.#terminal.leave()
+    // By the system's own rule, which refuses where no shell could continue it.
+    process.off('SIGTSTP', this.#suspend)
+    process.kill(process.pid, 'SIGTSTP')
+    setTimeout(this.#resume, SUSPEND_MS)
+  }
+
+  /** Takes the terminal, unless an editor has it. */
+  readonly #resume = this.#guard(() => {
+    if (this.#isOver) return
+    process.off('SIGTSTP', this.#suspend).on('SIGTSTP', this.#suspend)
+    if (this.#isAway || this.#terminal.isEntered) return
+    this.#terminal.enter()
+    this.#fitSize()
+  })
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof UserError || errorCode(error) !== undefined
+}

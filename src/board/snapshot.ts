@@ -1,0 +1,65 @@
+import { NOBODY, standing } from '../tasks/owner.ts'
+import type { Places } from '../tasks/places.ts'
+import { Graph } from '../tasks/ready.ts'
+import { scanTasks, type Broken } from '../tasks/scan.ts'
+import { readState, type Claim } from '../tasks/state.ts'
+import { inListOrder, type Task } from '../tasks/task.ts'
+import { STATUSES } from '../tasks/words.ts'
+
+/** A task as the board shows it. */
+export interface Card {
+  readonly task: Task
+  readonly isReady: boolean
+  /** Who is at it, or where it was finished without having been merged here. */
+  readonly holder: string | undefined
+  /** What a filter looks at. */
+  readonly words: string
+}
+
+/** All tasks at one moment, in the order of a list. */
+export interface Snapshot {
+  readonly cards: readonly Card[]
+  readonly broken: readonly Broken[]
+}
+
+export function readSnapshot(places: Places): Snapshot {
+  const scan = scanTasks(places)
+  const claims = standing(readState(places), NOBODY, places, new Date())
+  const graph = new Graph(places, scan, claims)
+  const cards = scan.tasks
+    .toSorted(inListOrder)
+    .map((task) => makeCard(task, task.status === 'To Do' && graph.judge(task).isReady, claims))
+  return { cards, broken: scan.broken }
+}
+
+export function makeCard(
+  task: Task,
+  isReady: boolean,
+  claims: ReadonlyMap<string, Claim> = new Map(),
+): Card {
+  const words = [task.id, task.title, task.assignee ?? '', ...task.labels].join('\n').toLowerCase()
+  return { task, isReady, holder: holderOf(task, claims.get(task.id)), words }
+}
+
+function holderOf(task: Task, claim: Claim | undefined): string | undefined {
+  if (claim === undefined || task.status === 'Done') return undefined
+  return claim.settled === undefined
+    ? claim.owner
+    : `${claim.owner}, ${claim.settled} in ${claim.root}`
+}
+
+export interface Filter {
+  readonly words: string
+  readonly isOnlyReady: boolean
+}
+
+/** One list of cards for each status, with what the filter lets through. */
+export function makeColumns({ cards }: Snapshot, filter: Filter): readonly (readonly Card[])[] {
+  const wanted = filter.words.toLowerCase().split(/\s+/).filter(Boolean)
+  const columns = new Map<string, Card[]>(STATUSES.map((status) => [status, []]))
+  for (const card of cards) {
+    if (filter.isOnlyReady && !card.isReady) continue
+    if (wanted.every((word) => card.words.includes(word))) columns.get(card.task.status)?.push(card)
+  }
+  return [...columns.values()]
+}

@@ -1,0 +1,61 @@
+import type { Changes } from '../tasks/changes.ts'
+import type { Task } from '../tasks/task.ts'
+import type { Status } from '../tasks/words.ts'
+import { selectedCard, type Board } from './board.ts'
+import type { Key } from './keys.ts'
+
+/** What a board wants to be done. */
+export type Effect =
+  | { readonly type: 'edit'; readonly id: string; readonly changes: Changes; readonly done: string }
+  | { readonly type: 'create'; readonly title: string }
+  | { readonly type: 'open'; readonly id: string }
+  | { readonly type: 'editor'; readonly file: string }
+  | { readonly type: 'suspend' }
+  | { readonly type: 'quit' }
+
+export interface Step {
+  readonly board: Board
+  readonly effects: readonly Effect[]
+}
+
+export function still(board: Board): Step {
+  return { board, effects: [] }
+}
+
+export function say(board: Board, text: string, isError = false): Board {
+  return { ...board, message: { text, isError } }
+}
+
+export function nameOf(key: Key): string {
+  return 'text' in key ? key.text : key.name
+}
+
+/** How far a key moves up or down. */
+export function distanceOf(key: string, page: number): number | undefined {
+  const distances: Readonly<Record<string, number>> = {
+    up: -1,
+    k: -1,
+    down: 1,
+    j: 1,
+    'page-up': -page,
+    'page-down': page,
+    home: -Infinity,
+    g: -Infinity,
+    end: Infinity,
+    G: Infinity,
+  }
+  return Object.hasOwn(distances, key) ? distances[key] : undefined
+}
+
+/** What is to be done with the selected task, if there is one. */
+export function withTask(board: Board, work: (task: Task) => Step): Step {
+  const card = selectedCard(board)
+  if (card !== undefined) return work(card.task)
+  const open = board.open?.brief.task.id
+  return still(say(board, open === undefined ? 'No task is selected.' : `${open} is archived.`))
+}
+
+export function setStatus(board: Board, id: string, status: Status): Step {
+  const done = `${id} is ${status}.`
+  return { board, effects: [{ type: 'edit', id, changes: { status }, done }] }
+}

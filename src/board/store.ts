@@ -1,0 +1,32 @@
+import { basename, join } from 'node:path'
+import type { Changes } from '../tasks/changes.ts'
+import { readConfig } from '../tasks/config.ts'
+import { createTasks } from '../tasks/create.ts'
+import { editTasks } from '../tasks/edit.ts'
+import type { Owner } from '../tasks/owner.ts'
+import type { Places } from '../tasks/places.ts'
+import { makeBrief, type Brief } from '../tasks/view.ts'
+import { readSnapshot, type Snapshot } from './snapshot.ts'
+
+/** What a board reads and changes; a `UserError` tells of what is refused. */
+export interface Store {
+  readonly name: string
+  load(): Snapshot
+  brief(id: string): Brief
+  edit(id: string, changes: Changes): void
+  /** Gives the id. */
+  create(title: string): string
+  pathOf(file: string): string
+}
+
+export function openStore(places: Places, owner: Owner): Store {
+  const { name, prefix } = readConfig(places)
+  return {
+    name: name ?? basename(places.root),
+    load: () => readSnapshot(places),
+    brief: (id) => makeBrief(places, id, prefix),
+    edit: (id, changes) => void editTasks(places, [id], changes, { owner, now: new Date() }),
+    create: (title) => createTasks(places, [{ title }], new Date())[0]!,
+    pathOf: (file) => join(places.tasks, file),
+  }
+}

@@ -1,0 +1,60 @@
+import { UsageError, type Input } from '../command.ts'
+import { SHELLS } from '../commands/completions.ts'
+import { answer } from './answer.ts'
+import type { Answer, Candidate, Program } from './program.ts'
+import { renderScript, type Shell } from './scripts.ts'
+import { quoteValue, readWord } from './words.ts'
+
+/** The verb `completions`: the script of a shell, or what the script asks for behind `--`. */
+export async function printCompletions(program: Program, input: Input): Promise<number> {
+  const [shell, ...more] = input.positionals
+  const known = SHELLS.find((name) => name === shell)
+  if (known === undefined || more.length > 0) {
+    throw new UsageError(
+      shell === undefined ? 'Which shell?' : `No completions for '${[shell, ...more].join(' ')}'.`,
+      `Write one of: ${SHELLS.map((name) => `${program.name} completions ${name}`).join(', ')}`,
+    )
+  }
+  if (input.rest.length === 0) console.log(renderScript(known, program.name))
+  else console.log(await renderAnswer(program, known, input.rest))
+  return 0
+}
+
+/** First what paths the shell is to add, then a candidate a line. */
+async function renderAnswer(
+  program: Program,
+  shell: Shell,
+  words: readonly string[],
+): Promise<string> {
+  const meant = shell === 'bash' ? words.map((word) => readWord(word).text) : words
+  const { candidates, paths = 'none' } = await answerOrNothing(program, meant)
+  const clean = candidates.filter(({ value }) => value !== '' && !/\p{Cc}/u.test(value))
+  const lines =
+    shell === 'bash'
+      ? forBash(clean, words.at(-1) ?? '')
+      : clean.map(({ value, text = '' }) => `${value}\t${shorten(text)}`)
+  return [paths, ...lines].join('\n')
+}
+
+/** Whatever is wrong, a key pressed in a shell is no place to say so. */
+async function answerOrNothing(program: Program, words: readonly string[]): Promise<Answer> {
+  try {
+    return await answer(program, words)
+  } catch {
+    return { candidates: [] }
+  }
+}
+
+/** Bash neither chooses among candidates nor quotes them. */
+function forBash(candidates: readonly Candidate[], raw: string): string[] {
+  const { text, open } = readWord(raw)
+  return candidates
+    .filter(({ value }) => value.toLowerCase().startsWith(text.toLowerCase()))
+    .flatMap(({ value }) => quoteValue(value, open) ?? [])
+}
+
+/** One line, of which so much is shown as fits beside an id. */
+function shorten(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
+  return line.replace(/^(.{71}).{2,}$/u, '$1…')
+}

@@ -1,0 +1,36 @@
+interface Meaning {
+  readonly text: string
+  /** The quote that is still open at the end. */
+  readonly open: string
+}
+
+/** What a word of bash means, which comes as it was typed; nothing in it is expanded. */
+export function readWord(raw: string): Meaning {
+  let text = ''
+  let open = ''
+  for (let at = 0; at < raw.length; at++) {
+    const letter = raw[at]!
+    if (letter === open) open = ''
+    else if (open === '' && (letter === "'" || letter === '"')) open = letter
+    else if (letter === '\\' && isEscape(open, raw[at + 1])) text += raw[++at] ?? ''
+    else text += letter
+  }
+  return { text, open }
+}
+
+function isEscape(open: string, next: string | undefined): boolean {
+  if (open === "'") return false
+  return open === '' || (next !== undefined && '$`"\\'.includes(next))
+}
+
+/** A value as bash may insert it into its line; undefined where no writing of it fits. */
+export function quoteValue(value: string, open: string): string | undefined {
+  if (open === "'") return value.includes("'") ? undefined : value
+  // Between double quotes nothing keeps an exclamation mark from recalling an older command.
+  if (open === '"') return value.includes('!') ? undefined : escape(value, /[$`"\\]/g)
+  return escape(value, /[^\w@%+=:,./\u{80}-\u{10ffff}-]/gu)
+}
+
+function escape(value: string, special: RegExp): string {
+  return value.replaceAll(special, String.raw`\$&`)
+}

@@ -1,0 +1,46 @@
+import { SHELLS } from '../../commands/completions.ts'
+import { DIRECTORIES, oneOf, type Program, type Source } from '../../completions/program.ts'
+import { PRIORITIES } from '../../../tasks/words.ts'
+import { ALIASES, VERBS } from '../verbs.ts'
+import { assignees, criteria, dependencies, ids, labels, labelsOfNamed } from './values.ts'
+
+const once =
+  (source: Source): Source =>
+  (typed) =>
+    typed.positionals.length === 0 ? source(typed) : undefined
+
+const OPEN_FIRST = ['In Progress', 'To Do', 'Blocked', 'Done'] as const
+
+/** forge-tasks as completion sees it. */
+export const TASKS_PROGRAM: Program = {
+  name: 'forge-tasks',
+  verbs: VERBS,
+  aliases: ALIASES,
+  values: {
+    status: oneOf(['todo', 'in-progress', 'blocked', 'done']),
+    priority: ({ verb }) => ({
+      candidates: [...PRIORITIES, ...(verb === 'edit' ? ['none'] : [])].map((value) => ({ value })),
+    }),
+    cwd: DIRECTORIES,
+    label: labels,
+    'remove-label': labelsOfNamed,
+    assignee: assignees,
+    as: assignees,
+    parent: ids(OPEN_FIRST),
+    'depends-on': ids(OPEN_FIRST),
+    'blocked-by': ids(OPEN_FIRST),
+    'remove-dep': dependencies,
+    'check-ac': criteria(({ isDone }) => !isDone),
+    'uncheck-ac': criteria(({ isDone }) => isDone),
+    'remove-ac': criteria(() => true),
+  },
+  words: {
+    view: once(ids(OPEN_FIRST)),
+    edit: ids(OPEN_FIRST),
+    claim: once(ids(['To Do', 'In Progress'])),
+    release: once(ids(['In Progress'])),
+    archive: ids(['Done', 'To Do', 'In Progress', 'Blocked']),
+    delete: once(ids(['Done', 'To Do', 'Blocked', 'In Progress'])),
+    completions: once(oneOf(SHELLS)),
+  },
+}

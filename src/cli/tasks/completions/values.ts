@@ -1,0 +1,79 @@
+import { join } from 'node:path'
+import { resolveCwd } from '../../../setup/configuration.ts'
+import { readConfig } from '../../../tasks/config.ts'
+import { readCriteria, type Criterion } from '../../../tasks/criteria.ts'
+import { parseId, renderId } from '../../../tasks/id.ts'
+import { findPlaces, type Places } from '../../../tasks/places.ts'
+import { readTaskText, scanTasks } from '../../../tasks/scan.ts'
+import { inListOrder, type Task } from '../../../tasks/task.ts'
+import type { Status } from '../../../tasks/words.ts'
+import { untilde } from '../../completions/paths.ts'
+import type { Answer, Source, Typed } from '../../completions/program.ts'
+
+/** The ids of tasks in these statuses, in this order, without those that are already typed. */
+export function ids(statuses: readonly Status[]): Source {
+  return (typed) => {
+    const { places, tasks } = read(typed)
+    const named = new Set(namedTasks(typed, places, tasks))
+    const offered = tasks.toSorted(inListOrder).filter((task) => !named.has(task))
+    return idsOf(statuses.flatMap((status) => offered.filter((task) => task.status === status)))
+  }
+}
+
+/** What the tasks that are typed wait for. */
+export const dependencies: Source = (typed) => {
+  const { places, tasks } = read(typed)
+  const wanted = new Set(namedTasks(typed, places, tasks).flatMap((task) => task.dependencies))
+  const titles = new Map(tasks.map(({ id, title }) => [id, title]))
+  return { candidates: [...wanted].map((value) => ({ value, text: titles.get(value) })) }
+}
+
+export const labels: Source = (typed) => words(read(typed).tasks.flatMap((task) => task.labels))
+
+export const labelsOfNamed: Source = (typed) => {
+  const { places, tasks } = read(typed)
+  return words(namedTasks(typed, places, tasks).flatMap((task) => task.labels))
+}
+
+export const assignees: Source = (typed) =>
+  words(read(typed).tasks.flatMap(({ assignee }) => assignee ?? []))
+
+/** The numbers of these criteria of the one task that is typed. */
+export function criteria(isWanted: (criterion: Criterion) => boolean): Source {
+  return (typed) => {
+    const { places, tasks } = read(typed)
+    const [task, ...more] = namedTasks(typed, places, tasks)
+    if (task === undefined || more.length > 0) return undefined
+    const found = readCriteria(readTaskText(join(places.tasks, task.file))).filter(isWanted)
+    return { candidates: found.map(({ number, text }) => ({ value: `${number}`, text })) }
+  }
+}
+
+function read({ options }: Typed): { places: Places; tasks: readonly Task[] } {
+  const places = findPlaces(resolveCwd(untilde(options.get('cwd')?.at(-1))))
+  return { places, tasks: scanTasks(places).tasks }
+}
+
+/** The tasks behind the verb; only `edit` and its like have words that are ids. */
+function namedTasks({ verb, positionals }: Typed, places: Places, tasks: readonly Task[]): Task[] {
+  if (positionals.length === 0 || verb === 'create') return []
+  const { prefix } = readConfig(places)
+  const named = new Set(positionals.flatMap((word) => idOf(word, prefix) ?? []))
+  return tasks.filter(({ id }) => named.has(id))
+}
+
+function idOf(word: string, prefix: string): string | undefined {
+  try {
+    return renderId(parseId(word, prefix))
+  } catch {
+    return undefined
+  }
+}
+
+function idsOf(tasks: readonly Task[]): Answer {
+  return { candidates: tasks.map(({ id, title }) => ({ value: id, text: title })) }
+}
+
+function words(found: readonly string[]): Answer {
+  return { candidates: [...new Set(found)].toSorted().map((value) => ({ value })) }
+}

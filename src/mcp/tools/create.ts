@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { createTasks } from '../../tasks/create.ts'
+import type { NewTask } from '../../tasks/new-task.ts'
+import { parsePriority, parseStatus } from '../../tasks/words.ts'
+import { makeTool } from '../tool.ts'
+import { priority, text, texts } from './fields.ts'
+
+const newTask = z.strictObject({
+  title: z.string(),
+  key: text,
+  description: text,
+  ac: texts.describe('acceptance criteria'),
+  labels: texts,
+  priority,
+  assignee: text,
+  dependsOn: texts.describe('ids, or @key of another new task'),
+  parent: text,
+  plan: text,
+  due: text,
+  status: text,
+})
+
+export const create = makeTool({
+  name: 'create',
+  description: 'Create tasks, all or none; gives their ids.',
+  input: z.strictObject({
+    tasks: z.array(newTask).refine((tasks) => tasks.length > 0, 'give at least one'),
+  }),
+  run({ tasks }, { places, now }) {
+    return createTasks(places, tasks.map(readTask), now).join('\n')
+  },
+})
+
+function readTask(fields: z.output<typeof newTask>): NewTask {
+  const { ac = [], labels = [], dependsOn = [], ...rest } = fields
+  return {
+    ...rest,
+    labels,
+    criteria: ac,
+    dependencies: dependsOn,
+    priority: readPriority(rest.priority),
+    status: rest.status === undefined ? undefined : parseStatus(rest.status),
+  }
+}
+
+function readPriority(word: string | undefined): NewTask['priority'] {
+  return word === undefined || word === 'none' ? undefined : parsePriority(word)
+}

@@ -1,0 +1,17 @@
+import { z } from 'zod'
+import { examine } from '../../tasks/doctor/examine.ts'
+import { findingLine, renderStats } from '../../tasks/render.ts'
+import { countTasks } from '../../tasks/stats.ts'
+import { makeTool } from '../tool.ts'
+import { flag } from './fields.ts'
+
+export const doctor = makeTool({
+  name: 'doctor',
+  description: 'Count tasks and check their files; fix mends them.',
+  input: z.strictObject({ fix: flag }),
+  run({ fix = false }, desk) {
+    const findings = examine(desk.places, fix)
+    const lines = findings.length === 0 ? ['Nothing is wrong.'] : findings.map(findingLine)
+    return [renderStats(countTasks(desk.places, desk)), '', ...lines].join('\n')
+  },
+})

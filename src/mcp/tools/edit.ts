@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import type { Changes } from '../../tasks/changes.ts'
+import { editTasks } from '../../tasks/edit.ts'
+import { plainLine } from '../../tasks/render.ts'
+import { parsePriority, parseStatus } from '../../tasks/words.ts'
+import { makeTool } from '../tool.ts'
+import { flag, numbers, priority, status, text, texts } from './fields.ts'
+
+const changes = z.strictObject({
+  title: z
+    .string()
+    .overwrite((title) => title.trim().replaceAll(/\s+/g, ' '))
+    .refine((title) => title !== '', 'it is empty')
+    .optional(),
+  description: text,
+  status,
+  priority,
+  assignee: text,
+  labels: texts.describe('to add'),
+  removeLabels: texts,
+  dependsOn: texts.describe('to add'),
+  removeDeps: texts,
+  ac: texts.describe('criteria to add'),
+  checkAc: numbers,
+  uncheckAc: numbers,
+  removeAc: numbers,
+  plan: text,
+  notes: text.describe('replaces'),
+  appendNotes: text,
+  due: text,
+  parent: text,
+})
+
+export const edit = makeTool({
+  name: 'edit',
+  description: 'Change tasks, all or none; an empty text removes a value.',
+  input: changes.extend({
+    ids: z.array(z.string()).refine((ids) => ids.length > 0, 'give at least one'),
+    force: flag.describe('done despite open criteria'),
+  }),
+  run({ ids, force = false, ...asked }, { places, owner, now }) {
+    const tasks = editTasks(places, ids, readChanges(asked), { owner, now, force })
+    return tasks.map(plainLine).join('\n')
+  },
+})
+
+function readChanges(asked: z.output<typeof changes>): Changes {
+  const { title, description, assignee, plan, notes, due, parent } = asked
+  const word = asked.priority?.toLowerCase()
+  return {
+    title,
+    description,
+    assignee,
+    plan,
+    notes,
+    due,
+    parent,
+    status: asked.status === undefined ? undefined : parseStatus(asked.status),
+    priority: word === undefined || word === 'none' ? word : parsePriority(word),
+    appendNotes: asked.appendNotes === undefined ? [] : [asked.appendNotes],
+    addLabels: asked.labels ?? [],
+    removeLabels: asked.removeLabels ?? [],
+    addDependencies: asked.dependsOn ?? [],
+    removeDependencies: asked.removeDeps ?? [],
+    addCriteria: asked.ac ?? [],
+    removeCriteria: asked.removeAc ?? [],
+    checkCriteria: asked.checkAc ?? [],
+    uncheckCriteria: asked.uncheckAc ?? [],
+  }
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import { parseDuration } from '../../base/durations.ts'
+import { nextTask } from '../../tasks/claims.ts'
+import { renderBrief, renderWaiting } from '../../tasks/render.ts'
+import { makeBrief } from '../../tasks/view.ts'
+import { atMost, makeTool, withBroken } from '../tool.ts'
+import { flag, lease } from './fields.ts'
+
+const MOST_WAITING = 20
+
+export const next = makeTool({
+  name: 'next',
+  description: 'The first ready task with all it needs, or why none is; claim takes it.',
+  input: z.strictObject({ claim: flag, lease }),
+  run({ claim = false, lease: time }, desk) {
+    const leaseMs = time === undefined ? undefined : parseDuration(time, 'lease')
+    const { task, waiting, broken } = nextTask(desk.places, { ...desk, leaseMs }, claim)
+    if (task !== undefined) {
+      return withBroken(renderBrief(makeBrief(desk.places, task.id, '')), broken)
+    }
+    const lines = atMost(MOST_WAITING + 1, renderWaiting(waiting), 'see list with explain')
+    return withBroken(lines.join('\n'), broken)
+  },
+})

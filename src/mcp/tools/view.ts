@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import { readConfig } from '../../tasks/config.ts'
+import { readHistory } from '../../tasks/history.ts'
+import { renderBrief } from '../../tasks/render.ts'
+import { scanTasks } from '../../tasks/scan.ts'
+import { makeBrief } from '../../tasks/view.ts'
+import { makeTool, withBroken } from '../tool.ts'
+import { flag } from './fields.ts'
+
+export const view = makeTool({
+  name: 'view',
+  description: 'Everything about one task.',
+  isReading: true,
+  input: z.strictObject({ id: z.string(), history: flag.describe('also its commits') }),
+  run({ id, history = false }, { places }) {
+    const scan = scanTasks(places)
+    const brief = makeBrief(places, id, readConfig(places).prefix, scan)
+    const commits = history ? readHistory(places, brief.path) : []
+    return withBroken(renderBrief({ ...brief, commits }), scan.broken)
+  },
+})

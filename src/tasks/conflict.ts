@@ -1,0 +1,178 @@
+import { Fences } from '../base/fences.ts'
+import {
+  highestNumber,
+  mergeCriteria,
+  mergeFields,
+  nameOf,
+  type Hunk,
+  type Lines,
+  type Memory,
+  type Rule,
+} from './conflict-rules.ts'
+
+type Zone = 'start' | 'frontmatter' | 'criteria' | 'notes' | 'elsewhere'
+
+/** What decides a hunk in which both sides say something new: that depends on where it is. */
+const RULES: Readonly<Partial<Record<Zone, Rule>>> = {
+  frontmatter: mergeFields,
+  criteria: mergeCriteria,
+  notes: joinNotes,
+}
+
+const SECTIONS: ReadonlyMap<string, Zone> = new Map([
+  ['Acceptance Criteria', 'criteria'],
+  ['Implementation Notes', 'notes'],
+  ['Notes', 'notes'],
+])
+
+const MARKER = /^(?:<{7}|\|{7}|>{7})(?=[ \r\n]|$)/
+const SEPARATOR = /^={7}\r?\n?$/
+
+/** The text without its merge conflicts, or undefined where a person has to decide. */
+export function resolveConflicts(text: string): string | undefined {
+  const lines = text.split(/(?<=\n)/)
+  const memory: Memory = { leader: undefined, highest: highestNumber(lines) }
+  const place = new Place()
+  const resolved: string[] = []
+  let codeUntil = 0
+  for (let at = 0; at < lines.length;) {
+    const line = lines[at]!
+    const hunk = MARKER.test(line) ? readHunk(lines, at) : undefined
+    const isText = place.isInCode || !MARKER.test(line)
+    if (isText) codeUntil = Math.max(codeUntil, hunk?.end ?? 0)
+    const answer = isText ? place.take([line], false) : hunk && settle(hunk, place, memory)
+    // A conflict that begins in a code block and ends behind it is no example of one.
+    if (answer === undefined || (at + 1 < codeUntil && !place.isInCode)) return undefined
+    resolved.push(...answer)
+    at = isText || hunk === undefined ? at + 1 : hunk.end
+  }
+  return place.hasTwins ? undefined : resolved.join('')
+}
+
+function readHunk(lines: Lines, start: number): Hunk | undefined {
+  // A longer marker ends a conflict inside of the base, which then is nothing to go by.
+  const last = lines.findIndex((line, at) => at >= start && line.startsWith('>>>>>>>'))
+  const block = lines.slice(start, last + 1)
+  const marks = block.flatMap((line, at) => (isMark(line) ? [at] : []))
+  const order = marks.map((at) => block[at]![0]).join('')
+  if (order !== '<=>' && order !== '<|=>') return undefined
+  const parts = marks.slice(1).map((end, index) => block.slice(marks[index]! + 1, end))
+  const base = parts.length === 3 ? parts[1] : undefined
+  const next = lines[last + 1] ?? ''
+  return { ours: parts[0]!, base, theirs: parts.at(-1)!, next, end: last + 1 }
+}
+
+function isMark(line: string): boolean {
+  return MARKER.test(line) || SEPARATOR.test(line)
+}
+
+/** The lines that stand for the hunk. */
+function settle(hunk: Hunk, place: Place, memory: Memory): Lines | undefined {
+  const side = oneSide(hunk)
+  if (side !== undefined) return place.take(side, true)
+  // In the style diff3 git leaves inside of the hunk what both sides begin with.
+  const common = sharedStart(hunk.ours, hunk.theirs)
+  const start = place.take(hunk.ours.slice(0, common), true)
+  const [ours, theirs] = [hunk.ours.slice(common), hunk.theirs.slice(common)]
+  const rest = RULES[place.zone]?.({ ...hunk, ours, theirs }, memory)
+  return rest === undefined ? undefined : [...start, ...place.take(rest, true)]
+}
+
+/** The side that is right as it is: both say the same, or the other one has changed nothing. */
+function oneSide({ ours, theirs, base }: Hunk): Lines | undefined {
+  const [mine, yours] = [trimmed(ours), trimmed(theirs)]
+  if (mine === yours) return ours
+  if (base === undefined) return undefined
+  if (mine === trimmed(base)) return theirs
+  return yours === trimmed(base) ? ours : undefined
+}
+
+function sharedStart(a: Lines, b: Lines): number {
+  const differs = a.findIndex((line, at) => line !== b[at])
+  return differs === -1 ? a.length : differs
+}
+
+/** What the lines say, without spaces at their ends and blank lines around them. */
+function trimmed(lines: Lines): string {
+  const text = lines.map((line) => `${line.trimEnd()}\n`).join('')
+  return text.replace(/^\n+/, '').replace(/\n+$/, '\n')
+}
+
+/** Both notes with a blank line between them, or the one that contains the other. */
+function joinNotes({ ours, theirs }: Hunk): Lines | undefined {
+  const [mine, yours] = [trimmed(ours), trimmed(theirs)]
+  if (!isWhole(ours) || !isWhole(theirs)) return undefined
+  if (`\n${mine}`.includes(`\n${yours}`)) return ours
+  if (`\n${yours}`.includes(`\n${mine}`)) return theirs
+  const end = ours.findLastIndex((line) => line.trim() !== '')
+  const start = theirs.findIndex((line) => line.trim() !== '')
+  const eol = ours[end]!.endsWith('\r\n') ? '\r\n' : '\n'
+  return [...ours.slice(0, end + 1), eol, ...theirs.slice(start)]
+}
+
+/** Whether the lines can stand anywhere in a section: they begin no other and leave no code open. */
+function isWhole(lines: Lines): boolean {
+  const fences = new Fences(() => undefined)
+  return lines.every((line) => headingIn(line, fences) === undefined) && !fences.isOpen
+}
+
+function headingIn(line: string, fences: Fences): string | undefined {
+  const bytes = Buffer.from(line.trimEnd())
+  if (fences.take(bytes, 0, bytes.length) || fences.isOpen) return undefined
+  return /^##[ \t]+(.*?)[ \t]*#*\s*$/.exec(line)?.[1]
+}
+
+/** Where in a task file the lines that were taken so far have led to. */
+class Place {
+  readonly #fences = new Fences(() => undefined)
+  /** The keys and criteria so far, and whether it was a hunk that brought them. */
+  readonly #names = new Map<string, boolean>()
+  #zone: Zone = 'start'
+  #isInBlock = false
+  #hasTwins = false
+
+  get zone(): Zone {
+    if (this.#fences.isOpen) return 'elsewhere'
+    return this.#isInBlock ? 'criteria' : this.#zone
+  }
+
+  /** Whether a marker would be text; in a list its column ends the block, so that it is none. */
+  get isInCode(): boolean {
+    return this.#fences.isOpen && !this.#fences.isInList
+  }
+
+  /** Whether a hunk brought a key or the number of a criterion that the file has elsewhere too. */
+  get hasTwins(): boolean {
+    return this.#hasTwins
+  }
+
+  take(lines: Lines, isFromHunk: boolean): Lines {
+    for (const line of lines) {
+      this.#move(line)
+      this.#note(line, isFromHunk)
+    }
+    return lines
+  }
+
+  #move(line: string): void {
+    const isRule = /^\uFEFF?---[ \t]*\r?\n?$/.test(line)
+    if (this.#zone === 'start') this.#zone = isRule ? 'frontmatter' : 'elsewhere'
+    else if (this.#zone === 'frontmatter') this.#zone = isRule ? 'elsewhere' : 'frontmatter'
+    else this.#moveInBody(line)
+  }
+
+  #moveInBody(line: string): void {
+    const heading = headingIn(line, this.#fences)
+    if (heading !== undefined) this.#zone = SECTIONS.get(heading) ?? 'elsewhere'
+    if (line.includes('<!-- AC:BEGIN -->')) this.#isInBlock = true
+    if (line.includes('<!-- AC:END -->')) this.#isInBlock = false
+  }
+
+  #note(line: string, isFromHunk: boolean): void {
+    const name = nameOf(this.zone, line)
+    if (name === undefined) return
+    const wasFromHunk = this.#names.get(name)
+    if (wasFromHunk !== undefined && (isFromHunk || wasFromHunk)) this.#hasTwins = true
+    this.#names.set(name, isFromHunk || wasFromHunk === true)
+  }
+}

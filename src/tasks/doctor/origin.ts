@@ -1,0 +1,30 @@
+import { relative } from 'node:path'
+import { runGit } from '../git.ts'
+import type { Places } from '../places.ts'
+import type { Task } from '../task.ts'
+
+/** A task together with where it lies: open or in the archive. */
+export interface Placed {
+  readonly task: Task
+  readonly path: string
+}
+
+/**
+ * Whether a reference to an id that two tasks have means the younger one: when it was committed
+ * first, that one was there and the older one was not. What git does not know means the older one.
+ */
+export function isMeant(
+  reference: Placed,
+  younger: Placed,
+  older: Placed,
+  places: Places,
+): boolean {
+  const { root } = places
+  const name = (path: string) => relative(root, path)
+  const search = ['log', '--format=%H', `-S${younger.task.id}`, '--', name(reference.path)]
+  const commit = runGit(root, search)?.trim().split('\n').at(-1)
+  if (commit === undefined || commit === '') return false
+  const isIn = ({ path }: Placed) =>
+    runGit(root, ['cat-file', '-e', `${commit}:./${name(path)}`]) !== undefined
+  return isIn(younger) && !isIn(older)
+}

@@ -1,0 +1,78 @@
+import { readConfig } from './config.ts'
+import { parseId, renderId } from './id.ts'
+import { standing, type Owner } from './owner.ts'
+import type { Places } from './places.ts'
+import { Graph, type Readiness } from './ready.ts'
+import { scanTasks, type Broken, type Scan } from './scan.ts'
+import { readState } from './state.ts'
+import { inListOrder, type Task } from './task.ts'
+import type { Priority, Status } from './words.ts'
+
+/** What is asked for; what is absent does not matter. */
+export interface Filter {
+  readonly statuses?: readonly Status[]
+  readonly priority?: Priority | 'none' | undefined
+  readonly assignee?: string | undefined
+  /** All of them. */
+  readonly labels?: readonly string[]
+  /** The id of a task that is waited for, as a person types it. */
+  readonly blockedBy?: string | undefined
+  readonly limit?: number | undefined
+}
+
+/** On whose behalf, and when, it is asked what is ready. */
+export interface Asking {
+  readonly owner: Owner
+  readonly now: Date
+}
+
+export interface Listing {
+  readonly tasks: readonly Task[]
+  readonly broken: readonly Broken[]
+}
+
+/** By priority, then by age. */
+export function listTasks(places: Places, filter: Filter = {}): Listing {
+  const { tasks, broken } = scanTasks(places)
+  const chosen = tasks.filter(makeTest(places, filter)).toSorted(inListOrder)
+  return { tasks: chosen.slice(0, filter.limit), broken }
+}
+
+/** What can be begun now, in the order of `next`. */
+export function listReady(places: Places, filter: Filter, asking: Asking): Listing {
+  const scan = scanTasks(places)
+  const graph = makeGraph(places, scan, asking)
+  const isChosen = makeTest(places, filter)
+  const tasks = graph.ready().filter(isChosen)
+  return { tasks: tasks.slice(0, filter.limit), broken: scan.broken }
+}
+
+/** All that is not done, with what each waits for. */
+export function explainReady(
+  places: Places,
+  filter: Filter,
+  asking: Asking,
+): { readonly tasks: readonly Readiness[]; readonly broken: readonly Broken[] } {
+  const scan = scanTasks(places)
+  const graph = makeGraph(places, scan, asking)
+  const isChosen = makeTest(places, filter)
+  const open = scan.tasks.filter((task) => task.status !== 'Done' && isChosen(task))
+  const tasks = graph.sorted(open).slice(0, filter.limit)
+  return { tasks: tasks.map((task) => graph.judge(task)), broken: scan.broken }
+}
+
+export function makeGraph(places: Places, scan: Scan, { owner, now }: Asking): Graph {
+  return new Graph(places, scan, standing(readState(places), owner, places, now))
+}
+
+function makeTest(places: Places, filter: Filter): (task: Task) => boolean {
+  const { statuses = [], labels = [], priority, assignee, blockedBy } = filter
+  const blocker =
+    blockedBy === undefined ? undefined : renderId(parseId(blockedBy, readConfig(places).prefix))
+  return (task) =>
+    (statuses.length === 0 || statuses.includes(task.status)) &&
+    (priority === undefined || (task.priority ?? 'none') === priority) &&
+    (assignee === undefined || (task.assignee ?? '') === assignee) &&
+    labels.every((label) => task.labels.includes(label)) &&
+    (blocker === undefined || task.dependencies.includes(blocker))
+}

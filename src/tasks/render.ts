@@ -1,0 +1,117 @@
+import { printable, printableLines } from '../base/printable.ts'
+import type { Finding } from './doctor/finding.ts'
+import type { Readiness } from './ready.ts'
+import type { Broken } from './scan.ts'
+import type { Claim } from './state.ts'
+import type { Stats } from './stats.ts'
+import type { Task } from './task.ts'
+import type { Brief } from './view.ts'
+
+/** A task as scripts get it: what is absent is null, or an empty list. */
+export function toJson(task: Task): object {
+  const { priority, assignee, parent, due, ...rest } = task
+  return {
+    ...rest,
+    priority: priority ?? null,
+    assignee: assignee ?? null,
+    parent: parent ?? null,
+    due: due ?? null,
+  }
+}
+
+export function plainLine({ id, status, priority, title }: Task): string {
+  return `${id} | ${status} | ${priority ?? '-'} | ${printable(title)}`
+}
+
+/** `key: value` lines, then the sections: the same for people and agents. */
+export function renderBrief(brief: Brief): string {
+  const { task, criteria, dependencies, blocks, claim, attempts, commits = [] } = brief
+  const fields: [string, string | undefined][] = [
+    ['id', task.id],
+    ['title', task.title],
+    ['status', task.status],
+    ['priority', task.priority],
+    ['assignee', task.assignee],
+    ['labels', task.labels.join(', ') || undefined],
+    [
+      'dependencies',
+      dependencies.map(({ id, status }) => `${id} (${status})`).join(', ') || undefined,
+    ],
+    ['blocks', blocks.join(', ') || undefined],
+    ['parent', task.parent],
+    ['due', task.due],
+    ['created', task.createdAt || undefined],
+    ['claimed', claim === undefined ? undefined : claimed(claim)],
+    ['changed', brief.changedAt],
+    ...attempts.map(({ owner, at, ended, outcome, why }): [string, string] => [
+      'attempt',
+      `${owner}, ${at} to ${ended}: ${outcome}${why === undefined ? '' : `, ${why}`}`,
+    ]),
+    ...commits.map(({ commit, at, author, subject }): [string, string] => [
+      'commit',
+      `${commit}, ${at}, ${author}: ${subject}`,
+    ]),
+    ['file', brief.isArchived ? `archive/${task.file}` : task.file],
+  ]
+  const checks = criteria.map(
+    ({ number, isDone, text }) => `- [${isDone ? 'x' : ' '}] #${number} ${text}`,
+  )
+  const learned = dependencies.filter(({ notes }) => notes !== '')
+  const lines = [
+    ...fields.flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${value}`])),
+    ...section('Description', brief.description),
+    ...section('Acceptance Criteria', checks.join('\n')),
+    ...section('Implementation Plan', brief.plan),
+    ...section('Implementation Notes', brief.notes),
+    ...brief.others.flatMap(({ name, text }) => section(name, text)),
+    ...learned.flatMap(({ id, notes }) => section(`Notes of ${id}`, notes)),
+  ]
+  return printableLines(lines.join('\n'))
+}
+
+function claimed({ owner, at, until, root, settled }: Claim): string {
+  if (settled !== undefined) return `${settled} by ${owner} in ${root}, ${at}`
+  return `${owner} since ${at}${until === undefined ? '' : `, until ${until}`}`
+}
+
+function section(name: string, text: string): string[] {
+  return text === '' ? [] : ['', `## ${name}`, '', text]
+}
+
+/** A brief as scripts get it. */
+export function briefToJson(brief: Brief): object {
+  const { task, claim, ...rest } = brief
+  return { ...toJson(task), ...rest, claim: claim ?? null }
+}
+
+/** A task, and why it can be begun now or what it waits for. */
+export function explainedLine({ task, isReady, reasons }: Readiness): string {
+  return `${plainLine(task)} | ${isReady ? 'ready' : printable(reasons.join('; '))}`
+}
+
+/** Why there is no next task, by line. */
+export function renderWaiting(waiting: readonly Readiness[]): string[] {
+  if (waiting.length === 0) return ['No open tasks.']
+  const lines = waiting.map(({ task, reasons }) => `  ${task.id}: ${printable(reasons.join('; '))}`)
+  return ['No task is ready:', ...lines]
+}
+
+export function renderStats(stats: Stats): string {
+  const { byStatus, openByPriority, ready, total, broken } = stats
+  const rows = [
+    ...Object.entries(byStatus),
+    ['Ready', ready],
+    ...Object.entries(openByPriority).map(([name, count]) => [`Open, priority ${name}`, count]),
+    ['Total', total],
+    ...(broken.length === 0 ? [] : [['Broken files (see: forge-tasks doctor)', broken.length]]),
+  ]
+  return rows.map(([name, count]) => `${name}: ${count}`).join('\n')
+}
+
+export function findingLine({ file, problem, mended }: Finding): string {
+  return printable(`${file}: ${problem}${mended === undefined ? '' : ` -> ${mended}`}`)
+}
+
+export function brokenLine({ file, line, problem }: Broken): string {
+  return printable(`${file}:${line}: ${problem}`)
+}

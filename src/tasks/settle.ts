@@ -1,0 +1,77 @@
+import { isOwner, whyDead, type Owner } from './owner.ts'
+import type { Places } from './places.ts'
+import type { Attempt, Claim, State } from './state.ts'
+import type { Status } from './words.ts'
+
+/** Where and when something happened to a claim, and by whom. */
+export interface Occasion {
+  readonly owner: string
+  readonly places: Places
+  readonly now: Date
+}
+
+/** What a new status of a task means for the claim on it. */
+export function settleClaim(state: State, id: string, status: Status, on: Occasion): State {
+  switch (status) {
+    case 'Done':
+      return settle(state, id, 'done', on)
+    case 'Blocked':
+      return settle(state, id, 'blocked', on)
+    case 'To Do':
+      return endClaim(state, id, { outcome: 'released', now: on.now })
+    case 'In Progress':
+      return state
+  }
+}
+
+/** Other worktrees do not have the change yet: there the task stays taken until it is merged. */
+function settle(state: State, id: string, settled: 'done' | 'blocked', on: Occasion): State {
+  const ended = endClaim(state, id, { outcome: settled, now: on.now })
+  return markSettled(ended, id, settled, on)
+}
+
+export function markSettled(
+  state: State,
+  id: string,
+  settled: 'done' | 'blocked',
+  { owner, places, now }: Occasion,
+): State {
+  const hasNoWorktrees = places.shared.startsWith(places.tasks)
+  if (hasNoWorktrees) return state
+  const claim: Claim = { owner, at: now.toISOString(), root: places.root, settled }
+  return { ...state, claims: { ...state.claims, [id]: claim } }
+}
+
+/** Takes the claim away and remembers how it ended. */
+export function endClaim(
+  state: State,
+  id: string,
+  { outcome, now, why }: Pick<Attempt, 'outcome' | 'why'> & { readonly now: Date },
+): State {
+  const claim = state.claims[id]
+  if (claim === undefined) return state
+  const { [id]: _, ...claims } = state.claims
+  // What was settled is no attempt any more; opened again, it can be taken again.
+  if (claim.settled !== undefined) return { ...state, claims }
+  const attempt: Attempt = {
+    owner: claim.owner,
+    at: claim.at,
+    ended: now.toISOString(),
+    outcome,
+    ...(why === undefined ? {} : { why }),
+  }
+  const attempts = { ...state.attempts, [id]: [...(state.attempts[id] ?? []), attempt] }
+  return { ...state, claims, attempts }
+}
+
+/** Every command of an owner outside of a run puts off the end of its claims. */
+export function renew(state: State, owner: Owner, now: Date): State {
+  let claims = state.claims
+  for (const [id, claim] of Object.entries(state.claims)) {
+    const { leaseMs } = claim
+    if (leaseMs === undefined || !isOwner(claim, owner) || whyDead(claim, now)) continue
+    const until = new Date(now.getTime() + leaseMs).toISOString()
+    claims = { ...claims, [id]: { ...claim, until } }
+  }
+  return claims === state.claims ? state : { ...state, claims }
+}

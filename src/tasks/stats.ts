@@ -1,0 +1,35 @@
+import { makeGraph, type Asking } from './list.ts'
+import type { Places } from './places.ts'
+import { scanTasks, type Broken } from './scan.ts'
+import { PRIORITIES, STATUSES, type Priority, type Status } from './words.ts'
+
+export interface Stats {
+  readonly total: number
+  readonly ready: number
+  readonly byStatus: Readonly<Record<Status, number>>
+  /** Of those that are not done. */
+  readonly openByPriority: Readonly<Record<Priority | 'none', number>>
+  readonly broken: readonly Broken[]
+}
+
+export function countTasks(places: Places, asking: Asking): Stats {
+  const scan = scanTasks(places)
+  const open = scan.tasks.filter(({ status }) => status !== 'Done')
+  const count = <Key extends string>(keys: readonly Key[], keyOf: readonly string[]) =>
+    Object.fromEntries(
+      keys.map((key) => [key, keyOf.filter((each) => each === key).length]),
+    ) as Record<Key, number>
+  return {
+    total: scan.tasks.length,
+    ready: makeGraph(places, scan, asking).ready().length,
+    byStatus: count(
+      STATUSES,
+      scan.tasks.map(({ status }) => status),
+    ),
+    openByPriority: count(
+      [...PRIORITIES, 'none'],
+      open.map(({ priority }) => priority ?? 'none'),
+    ),
+    broken: scan.broken,
+  }
+}

@@ -1,0 +1,138 @@
+import { Terminal } from '@xterm/headless'
+import { join } from 'node:path'
+import { environment } from './forkhestra.ts'
+
+interface Options {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly columns?: number
+  readonly rows?: number
+}
+
+/** After so long a screen that does not come will not come. */
+const PATIENCE_MS = 20_000
+
+/** A program on a terminal of its own, and what a person would see there. */
+export class Pty implements AsyncDisposable {
+  /** All that was written to the terminal. */
+  output = ''
+  readonly #screen: Terminal
+  readonly #process
+  readonly #modes: string
+  #onChange = Promise.withResolvers<void>()
+
+  constructor(argv: readonly string[], { cwd, env = {}, columns = 100, rows = 24 }: Options) {
+    this.#screen = new Terminal({ cols: columns, rows, allowProposedApi: true })
+    this.#process = Bun.spawn([...argv], {
+      cwd,
+      env: environment({ cwd, env: { TERM: 'xterm-256color', USER: 'me', ...env } }),
+      terminal: { cols: columns, rows, data: (_, bytes) => this.#take(bytes) },
+    })
+    this.#modes = this.#readModes()
+  }
+
+  get exited(): Promise<number> {
+    return this.#process.exited
+  }
+
+  get pid(): number {
+    return this.#process.pid
+  }
+
+  /** The lines of the screen, without the blanks at their ends. */
+  get lines(): string[] {
+    const { active } = this.#screen.buffer
+    return Array.from({ length: this.#screen.rows }, (_, row) => {
+      return (
+        active
+          .getLine(active.baseY + row)
+          ?.translateToString()
+          .trimEnd() ?? ''
+      )
+    })
+  }
+
+  get text(): string {
+    return this.lines.join('\n')
+  }
+
+  type(keys: string): void {
+    this.#process.terminal!.write(keys)
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal)
+  }
+
+  resize(columns: number, rows: number): void {
+    this.#screen.resize(columns, rows)
+    this.#process.terminal!.resize(columns, rows)
+  }
+
+  /** As when the window is closed. */
+  hangUp(): void {
+    this.#process.terminal!.close()
+  }
+
+  /** Waits until the screen holds this; never for a time. */
+  async shows(wanted: string | RegExp): Promise<void> {
+    await this.until(() =>
+      typeof wanted === 'string' ? this.text.includes(wanted) : wanted.test(this.text),
+    )
+  }
+
+  async until(isSo: () => boolean): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<'late'>()
+    const timer = setTimeout(() => resolve('late'), PATIENCE_MS)
+    try {
+      while (!isSo()) {
+        if ((await Promise.race([this.#onChange.promise, late])) === 'late') {
+          throw new Error(`The screen is still:\n${this.text}`)
+        }
+      }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** What of the terminal is not as it was before the program began. */
+  leftBehind(): string[] {
+    const isOn = (mode: string) =>
+      this.output.lastIndexOf(`\u001b[?${mode}h`) > this.output.lastIndexOf(`\u001b[?${mode}l`)
+    return [
+      ...(this.#readModes() === this.#modes ? [] : ['modes of the terminal']),
+      ...(this.#screen.buffer.active.type === 'normal' ? [] : ['the alternate screen']),
+      ...(this.output.includes('\u001b[?25l') && !isOn('25') ? ['a hidden cursor'] : []),
+      ...(this.output.includes('\u001b[?7l') && !isOn('7') ? ['lines that do not wrap'] : []),
+      ...(isOn('2004') ? ['marked pastes'] : []),
+      ...(isOn('2026') ? ['a frame that does not end'] : []),
+    ]
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.kill('SIGKILL')
+    await this.#process.exited
+    this.#process.terminal!.close()
+    this.#screen.dispose()
+  }
+
+  #readModes(): string {
+    const { inputFlags, outputFlags, localFlags, controlFlags } = this.#process.terminal!
+    return [inputFlags, outputFlags, localFlags, controlFlags].join()
+  }
+
+  #take(bytes: Uint8Array): void {
+    this.output += Buffer.from(bytes).toString('latin1')
+    this.#screen.write(bytes, () => {
+      this.#onChange.resolve()
+      this.#onChange = Promise.withResolvers()
+    })
+  }
+}
+
+const FORGE_TASKS = join(import.meta.dir, '../../bin/forge-tasks')
+
+/** The board in a project. */
+export function openBoard(options: Options): Pty {
+  return new Pty([FORGE_TASKS, 'board'], options)
+}

@@ -1,0 +1,564 @@
+import { expect, test } from 'bun:test'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { TaskProject } from './support/forge-tasks.ts'
+import { environment, isAlive } from './support/forkhestra.ts'
+
+const FORGE_TASKS = join(import.meta.dir, '../bin/forge-tasks')
+
+interface Options {
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly client?: string
+  /** Of the protocol; the older ones begin with `initialize`. */
+  readonly era?: 'legacy' | { readonly pin: string }
+}
+
+/** The real server, as a client of the protocol sees it. */
+class Agent {
+  readonly #transport: StdioClientTransport
+  readonly client: Client
+
+  private constructor(project: TaskProject, { args = [], env = {}, client, era }: Options) {
+    this.#transport = new StdioClientTransport({
+      command: FORGE_TASKS,
+      args: ['mcp', ...args],
+      cwd: project.root,
+      env: environment({ cwd: project.root, env: { USER: 'me', ...env } }),
+    })
+    this.client = new Client(
+      { name: client ?? 'agent', version: '1' },
+      { versionNegotiation: { mode: era ?? 'legacy' } },
+    )
+  }
+
+  static async start(project: TaskProject, options: Options = {}): Promise<Agent> {
+    const agent = new Agent(project, options)
+    await agent.client.connect(agent.#transport)
+    return agent
+  }
+
+  get pid(): number {
+    return this.#transport.pid!
+  }
+
+  async call(name: string, input: Record<string, unknown> = {}): Promise<string> {
+    const { isError, content } = await this.client.callTool({ name, arguments: input })
+    const [first] = content
+    const text = first?.type === 'text' ? first.text : `no text: ${JSON.stringify(content)}`
+    return isError === true ? `REFUSED ${text}` : text
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { pid } = this
+    await this.client.close()
+    while (isAlive(pid)) await Bun.sleep(5)
+  }
+}
+
+const steady = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+
+test('a planner creates, a builder takes and finishes, by tools alone', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project, { args: ['--as', 'bob'] })
+  const tasks = [
+    { title: 'Write docs', dependsOn: ['@code'], priority: 'high' },
+    { key: 'code', title: 'Write code', description: 'Why: ü', ac: ['It runs'], labels: ['core'] },
+  ]
+  expect(await agent.call('create', { tasks })).toBe('TASK-001\nTASK-002')
+  expect(await agent.call('list')).toBe(
+    'TASK-001 | To Do | high | Write docs\nTASK-002 | To Do | - | Write code',
+  )
+  expect(await agent.call('list', { ready: true })).toBe('TASK-002 | To Do | - | Write code')
+  expect(await agent.call('next')).toStartWith('id: TASK-002\ntitle: Write code\nstatus: To Do\n')
+  expect(steady(await agent.call('next', { claim: true }))).toBe(
+    `id: TASK-002
+title: Write code
+status: In Progress
+assignee: bob
+labels: core
+blocks: TASK-001
+created: <time>
+claimed: bob since <time>, until <time>
+changed: <time>
+file: TASK-002 - Write code.md
+
+## Description
+
+Why: ü
+
+## Acceptance Criteria
+
+- [ ] #1 It runs`,
+  )
+  expect(await agent.call('edit', { ids: ['2'], status: 'done' })).toBe(
+    `REFUSED TASK-002 has open acceptance criteria:
+  #1 It runs
+Check them with --check-ac N, or override with --force.`,
+  )
+  const finish = { ids: ['task-2'], checkAc: [1], status: 'done', appendNotes: 'See src/a.ts' }
+  expect(await agent.call('edit', finish)).toBe('TASK-002 | Done | - | Write code')
+  expect(await agent.call('next')).toContain('## Notes of TASK-002\n\nSee src/a.ts')
+})
+
+test('an answer is what the command line prints', async () => {
+  const project = new TaskProject()
+  await project.must('create', 'One', '--ac', 'a', '-p', 'low', '-d', 'words', '--plan', 'p')
+  await project.must('create', 'Two', '--depends-on', '1')
+  await using agent = await Agent.start(project)
+  const same = [
+    ['list', {}, ['list', '--plain']],
+    ['list', { ready: true }, ['list', '--ready', '--plain']],
+    ['list', { explain: true }, ['list', '--ready', '--explain']],
+    ['list', { search: 'WORDS one' }, ['search', 'words', 'one', '--plain']],
+    ['list', { blockedBy: '1' }, ['list', '--blocked-by', '1', '--plain']],
+    [
+      'list',
+      { status: ['todo'], priority: 'none' },
+      ['list', '-s', 'todo', '-p', 'none', '--plain'],
+    ],
+    ['view', { id: '1' }, ['view', '1', '--plain']],
+    ['next', {}, ['next', '--plain']],
+  ] as const
+  for (const [name, input, command] of same) {
+    expect(`${steady(await agent.call(name, input))}\n`).toBe(await project.must(...command))
+  }
+  const stats = await project.must('stats')
+  expect(await agent.call('doctor')).toBe(`${stats}\nNothing is wrong.`)
+})
+
+test('an edit can do all that the command line can', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  const tasks = ['a', 'b', 'c'].map((title) => ({ title, labels: ['old'], ac: ['1', '2', '3'] }))
+  await agent.call('create', { tasks })
+  const changes = {
+    title: ' A new\n title ',
+    description: 'Why',
+    priority: 'HIGH',
+    assignee: 'ann',
+    labels: ['new'],
+    removeLabels: ['old'],
+    dependsOn: ['3'],
+    ac: ['4'],
+    checkAc: [1],
+    removeAc: [2],
+    plan: 'How',
+    notes: 'Noted',
+    due: '2030-01-01',
+    parent: '3',
+  }
+  expect(await agent.call('edit', { ids: ['1', '2'], ...changes })).toBe(
+    'TASK-001 | To Do | high | A new title\nTASK-002 | To Do | high | A new title',
+  )
+  expect(steady(await agent.call('view', { id: '2' }))).toBe(
+    `id: TASK-002
+title: A new title
+status: To Do
+priority: high
+assignee: ann
+labels: new
+dependencies: TASK-003 (To Do)
+parent: TASK-003
+due: 2030-01-01
+created: <time>
+changed: <time>
+file: TASK-002 - b.md
+
+## Description
+
+Why
+
+## Acceptance Criteria
+
+- [x] #1 1
+- [ ] #3 3
+- [ ] #4 4
+
+## Implementation Plan
+
+How
+
+## Implementation Notes
+
+Noted`,
+  )
+  const undo = { priority: 'none', assignee: '', due: '', parent: '', removeDeps: ['3'] }
+  const forced = { uncheckAc: [1], status: 'Done', force: true }
+  expect(await agent.call('edit', { ids: ['2'], ...undo, ...forced })).toBe(
+    'TASK-002 | Done | - | A new title',
+  )
+  const after = await agent.call('view', { id: '2' })
+  expect(after).not.toMatch(/^(priority|assignee|due|parent|dependencies):/m)
+  expect(after).toContain('Marked done with open criteria: #1 1; #3 3; #4 4')
+})
+
+test('a mistake is an answer with its hint, and changes nothing', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  await agent.call('create', {
+    tasks: [
+      { title: 'A', key: 'a' },
+      { title: 'B', dependsOn: ['@a'] },
+    ],
+  })
+  const refused = [
+    ['view', { id: '7' }, 'There is no task TASK-007.\nNear it:\n  TASK-002  B\n  TASK-001  A'],
+    ['view', { id: '../x' }, "'../x' is no task id.\nWrite e.g. TASK-001 or 1."],
+    ['claim', { id: '2' }, 'TASK-002 cannot be begun yet: it waits for TASK-001 (To Do).\n'],
+    ['claim', { id: '1', lease: 'long' }, "lease is 'long', expected a time.\n"],
+    ['edit', { ids: ['1', '9'], title: 'X' }, 'There is no task TASK-009.'],
+    ['edit', { ids: ['1'], dependsOn: ['2'] }, 'TASK-001 would wait for itself: '],
+    ['edit', { ids: ['1'], status: 'don' }, "Unknown status 'don', did you mean 'done'?"],
+    ['edit', { ids: ['1'], checkAc: [1.5] }, 'There is no acceptance criterion #1.5.'],
+    ['create', { tasks: [{ title: 'C' }, { title: ' ' }] }, 'The title is empty.'],
+    ['create', { tasks: [{ title: 'C', dependsOn: ['@d'] }] }, 'No task of this batch has'],
+    ['archive', {}, 'Which tasks?\nGive either ids, or done: true.'],
+    ['archive', { ids: ['1', '2'], delete: true }, 'Only one task is deleted at a time.'],
+    ['archive', { ids: ['1'], delete: true }, 'TASK-002 depend on TASK-001.\n'],
+  ] as const
+  for (const [name, input, message] of refused) {
+    expect(await agent.call(name, input)).toStartWith(`REFUSED ${message}`)
+  }
+  expect(await agent.call('list')).toBe('TASK-001 | To Do | - | A\nTASK-002 | To Do | - | B')
+})
+
+test('unknown arguments and wrong types are refused by name', async () => {
+  await using agent = await Agent.start(new TaskProject())
+  const refused = [
+    ['edit', { ids: ['1'], statu: 'done' }, 'Unrecognized key: "statu"'],
+    ['edit', { ids: 1 }, 'ids: Invalid input: expected array, received number'],
+    ['edit', {}, 'ids: Invalid input: expected array, received undefined'],
+    ['edit', { ids: [] }, 'ids: give at least one'],
+    ['edit', { ids: ['1'], title: ' ' }, 'title: it is empty'],
+    ['list', { limit: -1 }, 'limit: it is negative'],
+    ['create', { tasks: [] }, 'tasks: give at least one'],
+    ['create', { tasks: [{ title: 'A', ac: 'x' }] }, 'tasks.0.ac: Invalid input: expected array'],
+    ['create', { tasks: [{ title: 'A', acs: [] }] }, 'tasks.0: Unrecognized key: "acs"'],
+    ['next', { claim: 'yes' }, 'claim: Invalid input: expected boolean, received string'],
+  ] as const
+  for (const [name, input, message] of refused) {
+    const text = await agent.call(name, input)
+    expect([text.startsWith('REFUSED '), text.includes(message), text]).toEqual([true, true, text])
+  }
+  await expect(agent.client.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow('nothing')
+  expect(await agent.call('list')).toBe('No tasks.')
+})
+
+test('where nothing is ready, that is an answer too, and it says why', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  expect(await agent.call('next', { claim: true })).toBe('No open tasks.')
+  await project.must('create', 'A', '--status', 'blocked')
+  await project.must('create', 'B', '--depends-on', '1')
+  expect(await agent.call('next', { claim: true })).toBe(
+    `No task is ready:
+  TASK-001: status is Blocked
+  TASK-002: waits for TASK-001 (Blocked)`,
+  )
+})
+
+test('long answers are cut, and say so', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  const tasks = Array.from({ length: 103 }, (_, index) => ({
+    title: `Task ${index + 1}`,
+    status: 'blocked',
+  }))
+  await agent.call('create', { tasks })
+  const listed = (await agent.call('list')).split('\n')
+  expect(listed.length).toBe(101)
+  expect(listed.at(-1)).toBe('… and 3 more; filter, or give a higher limit')
+  expect((await agent.call('list', { limit: 200 })).split('\n').length).toBe(103)
+  const waiting = (await agent.call('next')).split('\n')
+  expect(waiting.length).toBe(22)
+  expect(waiting.at(-1)).toBe('… and 83 more; see list with explain')
+})
+
+test.each(['legacy', { pin: '2026-07-28' }] as const)(
+  'a claim belongs to the client by its name, in the protocol %p',
+  async (era) => {
+    const project = new TaskProject()
+    await project.must('create', 'A')
+    await using ann = await Agent.start(project, { client: 'ann', era })
+    await using bob = await Agent.start(project, { client: 'bob', era })
+    expect(await ann.call('claim', { id: '1' })).toContain('\nassignee: ann\n')
+    expect(await ann.call('claim', { id: '1' })).toContain('\nassignee: ann\n')
+    expect(steady(await bob.call('claim', { id: '1' }))).toBe(
+      'REFUSED TASK-001 is claimed by ann since <time>.',
+    )
+    expect(await ann.call('claim', { id: '1', release: true })).toBe('Released TASK-001')
+    expect(await bob.call('next', { claim: true })).toContain('\nassignee: bob\n')
+  },
+)
+
+test('inside of a run a claim belongs to the iteration', async () => {
+  const project = new TaskProject()
+  await project.must('create', 'A')
+  const env = { FORKHESTRA_RUN_ID: 'r1', FORKHESTRA_STEP: '1', FORKHESTRA_AGENT: 'builder' }
+  await using first = await Agent.start(project, { env: { ...env, FORKHESTRA_ITERATION: '1' } })
+  await using second = await Agent.start(project, { env: { ...env, FORKHESTRA_ITERATION: '2' } })
+  expect(await first.call('next', { claim: true })).toContain('\nassignee: builder\n')
+  expect(await second.call('claim', { id: '1' })).toStartWith('REFUSED TASK-001 is claimed by')
+  const command = await project.run(['claim', '1', '--plain'], {
+    env: { ...env, FORKHESTRA_ITERATION: '1' },
+  })
+  expect(command.code).toBe(0)
+})
+
+test('every call renews the claims of its owner, also one that only looks', async () => {
+  const project = new TaskProject()
+  await project.must('create', 'A')
+  await using agent = await Agent.start(project, { args: ['--as', 'bob'] })
+  const until = async () => /until (\S+)/.exec(await agent.call('view', { id: '1' }))?.[1] ?? ''
+  await agent.call('claim', { id: '1', lease: '1h' })
+  const before = await until()
+  await agent.call('list')
+  expect((await until()) > before).toBe(true)
+})
+
+test('archives and deletes', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  const tasks = ['A', 'B', 'C', 'D'].map((title) => ({ title }))
+  await agent.call('create', { tasks })
+  await agent.call('edit', { ids: ['1', '2'], status: 'done' })
+  expect(await agent.call('archive', { ids: ['1'] })).toBe('Archived TASK-001')
+  expect(await agent.call('archive', { done: true })).toBe('Archived TASK-002')
+  expect(await agent.call('archive', { done: true })).toBe('Nothing to archive.')
+  expect(await agent.call('archive', { ids: ['3'], delete: true })).toBe('Deleted TASK-003')
+  expect(project.names()).toEqual(['TASK-004 - D.md'])
+})
+
+test('a broken file is named behind an answer, and doctor tells of it', async () => {
+  const project = new TaskProject({ 'TASK-002 - Broken.md': '---\nid: [\n---\n' })
+  await project.must('create', 'A')
+  await using agent = await Agent.start(project)
+  const warning = /\n\nFiles that cannot be used:\nTASK-002 - Broken\.md:\d+: .+$/
+  for (const [name, input] of [
+    ['list', {}],
+    ['view', { id: '3' }],
+    ['next', {}],
+  ] as const) {
+    expect(await agent.call(name, input)).toMatch(warning)
+  }
+  expect(await agent.call('doctor', { fix: true })).toContain('\n\nTASK-002 - Broken.md:2: ')
+})
+
+const IS_ROOT = process.getuid?.() === 0
+
+test.skipIf(IS_ROOT)('a read-only project can be read, and a change is refused', async () => {
+  const project = new TaskProject()
+  await project.must('create', 'A')
+  await using agent = await Agent.start(project)
+  const closed = [project.folder, join(project.folder, '.local')].filter((path) => existsSync(path))
+  for (const path of closed) chmodSync(path, 0o555)
+  expect(await agent.call('list')).toBe('TASK-001 | To Do | - | A')
+  expect(await agent.call('edit', { ids: ['1'], title: 'B' })).toStartWith('REFUSED The tasks in')
+  for (const path of closed) chmodSync(path, 0o755)
+})
+
+test('long texts in every script pass through unharmed', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  const description = `${'ü 漢字 🎉 "\\ \u2028\n'.repeat(80_000)}end`
+  expect(description.length).toBeGreaterThan(900_000)
+  await agent.call('create', { tasks: [{ title: 'Größe 🎉 "quoted"', description }] })
+  expect(await agent.call('list')).toBe('TASK-001 | To Do | - | Größe 🎉 "quoted"')
+  expect(await agent.call('view', { id: '1' })).toContain(description)
+})
+
+test('ten calls at once, two servers and the command line do not disturb each other', async () => {
+  const project = new TaskProject()
+  await using ann = await Agent.start(project, { client: 'ann' })
+  await using bob = await Agent.start(project, { client: 'bob' })
+  const ten = Array.from({ length: 10 }, (_, index) => index)
+  const created = await Promise.all([
+    ...[ann, bob].flatMap((agent) =>
+      ten.map((number) => agent.call('create', { tasks: [{ title: `Task ${number}` }] })),
+    ),
+    ...ten.slice(0, 4).map(async () => (await project.must('create', 'X', '--plain')).trim()),
+  ])
+  expect(new Set(created).size).toBe(24)
+  const claimed = await Promise.all([
+    ...[ann, bob].flatMap((agent) => ten.map(() => agent.call('next', { claim: true }))),
+    ...ten.slice(0, 4).map(() => project.must('next', '--claim', '--plain')),
+  ])
+  const ids = claimed.map((text) => /^id: (\S+)/.exec(text)?.[1])
+  expect(new Set(ids)).toEqual(new Set(created))
+  const notes = await Promise.all(
+    [ann, bob].flatMap((agent, side) =>
+      ten.map((number) => agent.call('edit', { ids: ['1'], appendNotes: `n${side}${number}` })),
+    ),
+  )
+  expect(notes.filter((text) => text.startsWith('REFUSED'))).toEqual([])
+  const text = await ann.call('view', { id: '1' })
+  expect(text.match(/^n\d\d$/gm)?.length).toBe(20)
+})
+
+test('the project may be named, and become a repository while the server runs', async () => {
+  const project = new TaskProject()
+  mkdirSync(join(project.root, 'elsewhere'))
+  await using agent = await Agent.start(project, { args: ['--cwd', 'elsewhere'] })
+  await agent.call('create', { tasks: [{ title: 'A' }] })
+  expect(project.names()).toEqual(['TASK-001 - A.md'])
+  Bun.spawnSync(['git', 'init', '--quiet'], { cwd: project.root })
+  await agent.call('claim', { id: '1' })
+  expect(await project.must('view', '1')).toContain('claimed: agent since')
+})
+
+test('the tools are few and their description is short', async () => {
+  await using agent = await Agent.start(new TaskProject())
+  const answer = await agent.client.listTools()
+  expect(answer.tools.map(({ name }) => name)).toEqual([
+    'next',
+    'edit',
+    'view',
+    'list',
+    'create',
+    'claim',
+    'archive',
+    'doctor',
+  ])
+  expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(4096)
+  expect(agent.client.getInstructions()).toContain('next with claim')
+})
+
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'by-hand', version: '1' },
+  },
+}
+
+function makeLines(...calls: readonly (readonly [string, object])[]): string {
+  const messages = [
+    INITIALIZE,
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    ...calls.map(([name, input], index) => ({
+      jsonrpc: '2.0',
+      id: index + 2,
+      method: 'tools/call',
+      params: { name, arguments: input },
+    })),
+  ]
+  return messages.map((message) => `${JSON.stringify(message)}\n`).join('')
+}
+
+test('an older client by hand gets every answer before the end, and nothing but answers', async () => {
+  const project = new TaskProject()
+  const description = 'x'.repeat(1_000_000)
+  const stdin = makeLines(
+    ['create', { tasks: [{ title: 'A', description }] }],
+    ['claim', { id: '1' }],
+    ['view', { id: '1' }],
+  )
+  const { code, stdout, stderr } = await project.run(['mcp'], { stdin })
+  const answers = stdout.trimEnd().split('\n')
+  const parsed = answers.map((line) => JSON.parse(line) as { id: number; result: object })
+  expect(new Set(parsed.map(({ id }) => id))).toEqual(new Set([1, 2, 3, 4]))
+  expect(parsed.length).toBe(4)
+  expect(parsed.find(({ id }) => id === 1)?.result).toMatchObject({
+    protocolVersion: '2025-06-18',
+    serverInfo: { name: 'forge-tasks' },
+  })
+  expect(JSON.stringify(parsed.find(({ id }) => id === 4))).toContain(description)
+  expect(stdout).toContain('assignee: by-hand')
+  expect([code, stderr]).toEqual([0, ''])
+})
+
+test('`forkhestra tasks mcp` is the same server', async () => {
+  const project = new TaskProject()
+  const program = [join(FORGE_TASKS, '../forkhestra'), 'tasks']
+  const stdin = makeLines(['list', {}])
+  const { code, stdout } = await project.run(['mcp'], { program, stdin })
+  expect(stdout).toContain('"text":"No tasks."')
+  expect(code).toBe(0)
+})
+
+test('what is no message is passed over', async () => {
+  const project = new TaskProject()
+  const stdin = `garbage\n{"jsonrpc":"2.0"}\n[]\n\n${makeLines(['list', {}])}`
+  const { code, stdout } = await project.run(['mcp'], { stdin })
+  expect(stdout).toContain('"text":"No tasks."')
+  expect(code).toBe(0)
+})
+
+test('a wrong option or folder is refused before anything is served', async () => {
+  const project = new TaskProject()
+  const wrong = [['--az', 'x'], ['--cwd', 'nowhere'], ['word']]
+  for (const args of wrong) {
+    const { code, stdout } = await project.run(['mcp', ...args])
+    expect([code, stdout]).toEqual([2, ''])
+  }
+})
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it at once, nothing is left', async (signal) => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  await agent.call('create', { tasks: [{ title: 'A' }] })
+  const begun = performance.now()
+  process.kill(agent.pid, signal)
+  while (isAlive(agent.pid)) await Bun.sleep(5)
+  expect(performance.now() - begun).toBeLessThan(1000)
+  expect(project.names()).toEqual(['TASK-001 - A.md'])
+  expect(readdirSync(project.folder).toSorted()).toEqual(['.local', 'TASK-001 - A.md', 'archive'])
+})
+
+test('it can be ended while another process keeps it waiting', async () => {
+  const project = new TaskProject()
+  await project.must('create', 'A')
+  await using agent = await Agent.start(project)
+  const lock = join(import.meta.dir, '../src/base/lock.ts')
+  const path = join(project.folder, '.local/lock')
+  const script = `(await import('${lock}')).withLock('${path}', () => {
+    console.log('held')
+    Bun.sleepSync(60_000)
+  })`
+  const holder = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe' })
+  for await (const _ of holder.stdout) break
+  const waiting = agent.call('edit', { ids: ['1'], title: 'B' })
+  const refused = expect(waiting).rejects.toThrow()
+  const begun = performance.now()
+  process.kill(agent.pid, 'SIGTERM')
+  while (isAlive(agent.pid)) await Bun.sleep(5)
+  expect(performance.now() - begun).toBeLessThan(1000)
+  await refused
+  holder.kill('SIGKILL')
+  await holder.exited
+  expect(await project.must('list', '--plain')).toBe('TASK-001 | To Do | - | A\n')
+})
+
+test('a client that does not read its answers cannot keep it', async () => {
+  const project = new TaskProject()
+  await project.must('create', 'A', '-d', 'x'.repeat(100_000))
+  const fifo = join(project.root, 'answers')
+  Bun.spawnSync(['mkfifo', fifo])
+  const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK)
+  const writer = openSync(fifo, constants.O_WRONLY)
+  const views = Array.from({ length: 20 }, () => ['view', { id: '1' }] as const)
+  const child = Bun.spawn([FORGE_TASKS, 'mcp'], {
+    cwd: project.root,
+    env: environment({ cwd: project.root }),
+    stdin: Buffer.from(makeLines(...views)),
+    stdout: writer,
+    stderr: 'pipe',
+  })
+  closeSync(writer)
+  expect([await child.exited, await child.stderr.text()]).toEqual([0, ''])
+  closeSync(reader)
+})
