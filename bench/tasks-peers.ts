@@ -52,10 +52,9 @@ export async function measurePeers(programs: Programs, isQuick: boolean): Promis
   const crowds: Record<string, Crowd> = {}
   const claims: Record<string, readonly number[]> = {}
   for (const tool of tools) {
+    console.error(`  many at once: ${tool.name}`)
     crowds[tool.name] = await measureCreates(makeBench(tool, []), creates(tool, isQuick))
     claims[tool.name] = await measureClaims(makeBench(tool, [makeOnly()]))
-    const { name } = tool
-    console.error(`  many at once: ${JSON.stringify([name, crowds[name], claims[name]])}`)
   }
   const versions = Object.fromEntries(tools.map(({ name, version }) => [name, version]))
   return { versions, missing, comparisons, crowds, claims }
@@ -82,16 +81,15 @@ async function* compare(
   for (const verb of verbs) {
     // A measurement blocks: only between two of them Ctrl-C is heard.
     await Bun.sleep(1)
+    console.error(`  ${nameOf(verb, size)}`)
     const result = measureVerb(verb, benches, empty, patience)
     const named = result.timings.map((timing, index) => [tools[index]!.name, timing] as const)
-    const comparison: Comparison = {
+    yield {
       verb,
       size,
       empty: result.empty,
       timings: Object.fromEntries(named),
     }
-    console.error(`  ${nameOf(verb, size)}: ${JSON.stringify(comparison)}`)
-    yield comparison
   }
 }
 

@@ -31,6 +31,8 @@ export async function measureTasks(programs: Programs): Promise<Figure[]> {
     const bench = makeBench(forge, makeWork(size))
     if (size === SIZES[0]) figures.push(measureCall(bench, 'start', programs, 1.5))
     for (const verb of VERBS.slice(1)) {
+      // A measurement blocks: only between two of them Ctrl-C is heard.
+      await Bun.sleep(1)
       const limits = verb === 'list' || verb === 'ready' ? LISTS : ONE_TASK
       figures.push(measureCall(bench, verb, programs, limits[size]))
     }

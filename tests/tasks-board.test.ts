@@ -302,6 +302,26 @@ describe('the terminal', () => {
     await shell.exited
   })
 
+  test('is taken again after a stop that nobody can see coming', async () => {
+    const project = makeProject()
+    const env = { PS1: 'prompt> ' }
+    await using shell = new Pty(['sh', '-im'], { cwd: project.root, env })
+    await shell.shows('prompt>')
+    shell.type(`sh -c 'echo $$ >pid; exec "${PROGRAM}" board'\n`)
+    await shell.shows(HEADINGS)
+    process.kill(Number(readFileSync(join(project.root, 'pid'), 'utf8')), 'SIGSTOP')
+    await shell.shows('prompt>')
+    shell.type('clear; fg\n')
+    await shell.until(() => shell.output.split('\u001b[?1049h').length === 3)
+    await shell.shows(HEADINGS)
+    shell.type('j')
+    await shell.shows('>TASK-002')
+    shell.type('q')
+    await expectRestored(shell)
+    shell.type('exit\n')
+    await shell.exited
+  })
+
   test('stays the board’s after Ctrl-Z where no shell could give it back', async () => {
     await using board = openBoard({ cwd: makeProject().root })
     await board.shows(HEADINGS)
@@ -367,14 +387,15 @@ describe('the editor', () => {
     await quit(board)
   })
 
-  test('is not opened when the board was told to quit with the same keys', async () => {
+  test('is what the keys behind its own are for, and they move nothing on the board', async () => {
     const project = makeProject()
     await using board = openBoard({ cwd: project.root, env: { EDITOR: 'touch opened' } })
     await board.shows(HEADINGS)
-    board.type('eeq')
-    expect(await board.exited).toBe(0)
-    await expectRestored(board)
-    expect(existsSync(join(project.root, 'opened'))).toBe(false)
+    board.type('e>q')
+    await board.until(() => board.output.split('\u001b[?1049h').length === 3)
+    await board.shows(HEADINGS)
+    expect(existsSync(join(project.root, 'opened'))).toBe(true)
+    await quit(board)
   })
 
   test('ends with the board, and Ctrl-C is its own', async () => {

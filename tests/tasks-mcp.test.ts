@@ -7,6 +7,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readlinkSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
@@ -251,7 +252,7 @@ test('unknown arguments and wrong types are refused by name', async () => {
     const text = await agent.call(name, input)
     expect([text.startsWith('REFUSED '), text.includes(message), text]).toEqual([true, true, text])
   }
-  await expect(agent.client.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow('nothing')
+  expect(agent.client.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow('nothing')
   expect(await agent.call('list')).toBe('No tasks.')
 })
 
@@ -376,6 +377,15 @@ test('long texts in every script pass through unharmed', async () => {
   await agent.call('create', { tasks: [{ title: 'Größe 🎉 "quoted"', description }] })
   expect(await agent.call('list')).toBe('TASK-001 | To Do | - | Größe 🎉 "quoted"')
   expect(await agent.call('view', { id: '1' })).toContain(description)
+})
+
+test('no value can pass for another field', async () => {
+  await using agent = await Agent.start(new TaskProject(), { client: 'x\nstatus: Done' })
+  const label = 'a\nstatus: Done'
+  await agent.call('create', { tasks: [{ title: 'A', labels: [label], due: label }] })
+  const text = await agent.call('claim', { id: '1' })
+  expect(text.match(/^status: .*$/gm)).toEqual(['status: In Progress'])
+  expect(text).toContain('\nassignee: x status: Done\nlabels: a status: Done\n')
 })
 
 test('ten calls at once, two servers and the command line do not disturb each other', async () => {
@@ -530,18 +540,29 @@ test('it can be ended while another process keeps it waiting', async () => {
     Bun.sleepSync(60_000)
   })`
   const holder = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe' })
-  for await (const _ of holder.stdout) break
-  const waiting = agent.call('edit', { ids: ['1'], title: 'B' })
-  const refused = expect(waiting).rejects.toThrow()
+  await holder.stdout.getReader().read()
+  const answer = agent.call('edit', { ids: ['1'], title: 'B' }).catch(() => 'no answer')
+  while (!hasOpen(agent.pid, path)) await Bun.sleep(5)
   const begun = performance.now()
   process.kill(agent.pid, 'SIGTERM')
   while (isAlive(agent.pid)) await Bun.sleep(5)
   expect(performance.now() - begun).toBeLessThan(1000)
-  await refused
+  expect(await answer).toBe('no answer')
   holder.kill('SIGKILL')
   await holder.exited
   expect(await project.must('list', '--plain')).toBe('TASK-001 | To Do | - | A\n')
 })
+
+function hasOpen(pid: number, path: string): boolean {
+  const folder = `/proc/${pid}/fd`
+  return readdirSync(folder).some((fd) => {
+    try {
+      return readlinkSync(join(folder, fd)) === path
+    } catch {
+      return false
+    }
+  })
+}
 
 test('a client that does not read its answers cannot keep it', async () => {
   const project = new TaskProject()

@@ -52,7 +52,6 @@ export class Session {
     this.#terminal = new Terminal({
       onInput: this.#guard((chunk: Uint8Array) => this.#take(chunk)),
       onResize: this.#guard(() => this.#fitSize()),
-      onDrain: this.#guard(() => this.#draw()),
       onGone: () => this.stop('SIGHUP'),
     })
     this.#board = makeBoard(store.name, this.#terminal.size, store.load())
@@ -61,13 +60,13 @@ export class Session {
   /** Runs until the user or a signal ends it; gives the signal. The terminal is as it was before. */
   async run(): Promise<NodeJS.Signals | undefined> {
     try {
-      process.on('SIGCONT', this.#resume)
+      process.on('SIGCONT', this.#continue)
       this.#resume()
       this.#schedulePoll()
       return await this.#ended.promise
     } finally {
       process.off('SIGTSTP', this.#suspend)
-      process.off('SIGCONT', this.#resume)
+      process.off('SIGCONT', this.#continue)
       clearTimeout(this.#pollTimer)
       clearTimeout(this.#escapeTimer)
       await this.#terminal.leave()
@@ -105,7 +104,11 @@ export class Session {
   }
 
   #press(keys: readonly Key[]): void {
-    for (const key of keys) this.#dispatch({ type: 'key', key })
+    for (const key of keys) {
+      // What follows in one breath was typed for the editor, or the shell.
+      if (this.#isAway || this.#isOver) return
+      this.#dispatch({ type: 'key', key })
+    }
     this.#draw()
   }
 
@@ -116,7 +119,7 @@ export class Session {
   }
 
   #draw(): void {
-    if (!this.#terminal.isEntered || this.#terminal.isFull) return
+    if (!this.#terminal.isEntered) return
     this.#terminal.write(this.#screen.draw(render(this.#board, this.#paint)))
   }
 
@@ -248,6 +251,13 @@ export class Session {
     process.kill(process.pid, 'SIGTSTP')
     setTimeout(this.#resume, SUSPEND_MS)
   }
+
+  /** After a stop that could not be seen coming, the terminal is as somebody else left it. */
+  readonly #continue = this.#guard(() => {
+    if (!this.#terminal.isEntered) return this.#resume()
+    this.#terminal.reenter()
+    this.#fitSize()
+  })
 
   /** Takes the terminal, unless an editor has it. */
   readonly #resume = this.#guard(() => {

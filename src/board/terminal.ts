@@ -6,14 +6,12 @@ const ESC = '\u001b'
 const ENTER = `${ESC}[?1049h${ESC}[?25l${ESC}[?7l${ESC}[?2004h`
 const LEAVE = `${ESC}[?2026l${ESC}[0m${ESC}[?2004l${ESC}[?7h${ESC}[?25h${ESC}[?1049l`
 
-/** A terminal that is gone, or read by nobody, must not keep the program from ending. */
+/** A terminal that is gone must not keep the program from ending. */
 const FLUSH_MS = 500
 
 export interface TerminalEvents {
   onInput(chunk: Uint8Array): void
   onResize(): void
-  /** There is room again for what was held back. */
-  onDrain(): void
   /** The terminal is gone. */
   onGone(): void
 }
@@ -21,7 +19,6 @@ export interface TerminalEvents {
 /** The terminal on stdin and stdout; between `enter` and `leave` it is the board's. */
 export class Terminal {
   #isEntered = false
-  #isFull = false
   #left: Promise<void> = Promise.resolve()
 
   constructor(events: TerminalEvents) {
@@ -30,10 +27,6 @@ export class Terminal {
     stdin.on('end', () => events.onGone())
     for (const stream of [stdin, stdout]) stream.on('error', () => events.onGone())
     stdout.on('resize', () => events.onResize())
-    stdout.on('drain', () => {
-      this.#isFull = false
-      events.onDrain()
-    })
     process.on('exit', this.#restore)
   }
 
@@ -46,17 +39,19 @@ export class Terminal {
     return this.#isEntered
   }
 
-  /** Whether more would only pile up. */
-  get isFull(): boolean {
-    return this.#isFull
-  }
-
   enter(): void {
     if (this.#isEntered) return
     this.#isEntered = true
     process.stdin.setRawMode(true)
     process.stdin.resume()
     this.write(ENTER)
+  }
+
+  /** Takes it again from whoever had it while the program stood still. */
+  reenter(): void {
+    this.#isEntered = false
+    setRawMode(false)
+    this.enter()
   }
 
   /** Done when the terminal is as it was before, whoever began with it. */
@@ -75,7 +70,7 @@ export class Terminal {
   }
 
   write(text: string): void {
-    if (text !== '' && !process.stdout.write(text)) this.#isFull = true
+    if (text !== '') process.stdout.write(text)
   }
 
   /** The last resort, for an end that nobody saw coming. */

@@ -91,6 +91,45 @@ describe('setSection', () => {
     expect(readSection(changed, 'Acceptance Criteria')).toBe('')
   })
 
+  test.each([
+    ['a conflict', 'a\n<<<<<<< x\n=======\n>>>>>>> y', 'a\n\\<<<<<<< x\n=======\n>>>>>>> y'],
+    ['a conflict in a code block', '```\n<<<<<<< x\n=======\n```', '```\n<<<<<<< x\n=======\n```'],
+    ['headings', '# A\n## B ##\n### C\n##D', '# A\n### B ##\n### C\n##D'],
+    ['a heading in a code block', '~~~\n## B\n~~~', '~~~\n## B\n~~~'],
+    ['an open block', '~~~~ js\n~~~\nx', '~~~~ js\n~~~\nx\n~~~~'],
+    ['an open block in a list', '1. ```\n   x', '1. ```\n   x\n   ```'],
+    [
+      'criteria',
+      '<!-- AC:BEGIN -->\n- [ ] x\n<!-- AC:END -->',
+      '\\<!-- AC:BEGIN -->\n- [ ] x\n<!-- AC:END -->',
+    ],
+    ['an indented first line', '\n \n    code\n\n', '    code'],
+  ])('%s of a text that is given', (_, words, written) => {
+    const changed = setSection(FULL, 'Implementation Plan', words)
+    expect(changed).toBe(FULL.replace('How', () => written))
+    expect(setSection(changed, 'Implementation Plan', words)).toBe(changed)
+  })
+
+  test('empties a section, and then changes nothing more', () => {
+    const empty = setSection(FULL, 'Implementation Plan', ' \n')
+    expect(empty).toBe(FULL.replace('## Plan\n\nHow\n', '## Plan\n'))
+    expect(setSection(empty, 'Implementation Plan', '')).toBe(empty)
+    expect(setSection(HEAD, 'Implementation Plan', '')).toBe(HEAD)
+  })
+
+  test('leaves criteria that have no heading of their own', () => {
+    const before = `${HEAD}\n## Description\n\nWhy  \n\n<!-- AC:BEGIN -->\n- [ ] #1 a\n<!-- AC:END -->\n`
+    expect(setSection(before, 'Description', 'New')).toBe(before.replace('Why  ', 'New'))
+    expect(readSection(before, 'Description')).toBe('Why')
+  })
+
+  test('ends a code block that is open before it adds a section', () => {
+    const before = `${HEAD}\n## Description\n\n\`\`\`js\nx`
+    const after = setSection(before, 'Implementation Notes', 'Done')
+    expect(after).toBe(`${before}\n\`\`\`\n\n## Implementation Notes\n\nDone\n`)
+    expect(readSection(after, 'Implementation Notes')).toBe('Done')
+  })
+
   test('writes the line ends of the file', () => {
     const crlf = FULL.replaceAll('\n', '\r\n')
     expect(setSection(crlf, 'Implementation Notes', 'a\nb\r\nc')).toBe(
@@ -103,5 +142,12 @@ test('appendToSection keeps what was there, to the byte', () => {
   const before = `${HEAD}\n## Implementation Notes\n\nOne  \r\nTwo\n\n\n\nThree\n\n## Extra\n`
   expect(appendToSection(before, 'Implementation Notes', 'Four')).toBe(
     before.replace('Three\n', 'Three\n\nFour\n'),
+  )
+})
+
+test('appendToSection ends a code block that is open', () => {
+  const before = `${HEAD}\n## Implementation Notes\n\n~~~\nx\n`
+  expect(appendToSection(before, 'Implementation Notes', '~~~\n## y')).toBe(
+    `${HEAD}\n## Implementation Notes\n\n~~~\nx\n~~~\n\n~~~\n## y\n~~~\n`,
   )
 })

@@ -96,7 +96,8 @@ function changeList(
   const parts = splitFile(text)
   const before = readItems(parts, readFields(parts), key)
   const nameOf = (item: string) => (key === 'labels' ? item.trim() : normalId(item))
-  const gone = new Set(remove.map(nameOf))
+  // What is asked for both ways stays.
+  const gone = new Set(remove.map(nameOf)).difference(new Set(add.map(nameOf)))
   const kept = before.filter((item) => !gone.has(nameOf(item)))
   const names = new Set(kept.map(nameOf))
   const added = [...new Set(add.map(nameOf))].filter((item) => item !== '' && !names.has(item))

@@ -25,6 +25,28 @@ describe('readCriteria', () => {
     expect(shortOf(marked(...lines).replaceAll('\n', '\r\n'))).toEqual(expected)
   })
 
+  test.each([
+    ['a number twice', ['- [ ] #2 a', '- [ ] #2 b', '- [ ] #3 c'], ['o2 a', 'o4 b', 'o3 c']],
+    ['a number that is too long', ['- [ ] #12345678901 a'], ['o1 #12345678901 a']],
+    ['numbered lines', ['1. [ ] one', '2) [x] two'], ['o1 one', 'x2 two']],
+    ['a number alone', ['- [ ] #7', '- [x]'], ['o7 ', 'x8 ']],
+    [
+      'an end in the words',
+      ['- [ ] #1 a <!-- AC:END --> b', '- [ ] #2 c'],
+      ['o1 a <!-- AC:END --> b', 'o2 c'],
+    ],
+    ['code', ['- [ ] #1 a', '```', '- [ ] #2 b', '```'], ['o1 a']],
+  ])('reads %s', (_, lines, expected) => {
+    expect(shortOf(marked(...lines))).toEqual(expected)
+  })
+
+  test('finds comments that have no heading', () => {
+    const block = '<!-- AC:BEGIN -->\n- [x] #1 one\n<!-- AC:END -->\n'
+    const text = `${HEAD}## Description\n\n${block}`
+    expect(shortOf(text)).toEqual(['x1 one'])
+    expect(addCriterion(text, 'two')).toBe(text.replace('one\n', 'one\n- [ ] #2 two\n'))
+  })
+
   test('takes comments inside of a code block for text', () => {
     const example =
       '## Description\n\n```\n<!-- AC:BEGIN -->\n- [ ] #1 example\n<!-- AC:END -->\n```\n\n'
@@ -75,6 +97,30 @@ describe('removeCriterion and addCriterion', () => {
     expect(addCriterion(text, ' two\nlines ')).toBe(
       marked('- [ ] #1 one', '- [ ] #3 three', '- [ ] #4 two lines'),
     )
+  })
+
+  test('take and keep the lines that belong to one', () => {
+    const text = unmarked('- [ ] one', '  more', '  - of it', '', '- [ ] two', '  more').replaceAll(
+      '\n',
+      '\r\n',
+    )
+    expect(removeCriterion(text, 1)).toBe(
+      unmarked('', '- [ ] two', '  more').replaceAll('\n', '\r\n'),
+    )
+    expect(addCriterion(text, 'three')).toBe(
+      text.replace(/two\r\n {2}more\r\n/, (found) => `${found}- [ ] #3 three\r\n`),
+    )
+  })
+
+  test('each of two with the same number can be marked', () => {
+    const text = marked('- [ ] #1 a', '- [ ] #1 b')
+    expect(markCriterion(text, 1, true)).toBe(marked('- [x] #1 a', '- [ ] #1 b'))
+    expect(markCriterion(text, 2, true)).toBe(marked('- [ ] #1 a', '- [x] #1 b'))
+  })
+
+  test('one missing number changes nothing, with exit code 1', () => {
+    const edit = () => applyChanges(marked('- [ ] a'), { checkCriteria: [1, 9] }, new Date(0))
+    expect(edit).toThrow(expect.objectContaining({ exitCode: 1, hint: 'There are #1.' }))
   })
 
   test('several are removed by the numbers that they had before', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { UserError } from '../base/errors.ts'
 import { BrokenFile, readFields, setField, splitFile } from './frontmatter.ts'
 import { parseTask } from './task.ts'
 
@@ -128,6 +129,45 @@ describe('setField', () => {
       file('a: 1', 'b: 2'),
     )
     expect(setField(file('a: 1'), 'due', undefined)).toBe(file('a: 1'))
+  })
+
+  test.each([
+    ['a key that is written as a question', ['id: TASK-001', '? status', ': To Do']],
+    ['an object in braces', ['{id: TASK-001, status: To Do}']],
+    ['keys that are all indented', ['  id: TASK-001', '  status: To Do']],
+    ['a value that another one refers to', ['status: &s To Do', 'x: *s']],
+  ])('refuses %s', (_, yaml) => {
+    expect(() => setField(file(...yaml), 'status', 'Done')).toThrow(
+      "The frontmatter is written in a way in which 'status' cannot be changed alone.",
+    )
+  })
+
+  test('refuses to take away the last field, which would break the file', () => {
+    expect(() => setField(file('assignee: ann'), 'assignee', undefined)).toThrow(UserError)
+  })
+
+  test.each([
+    ['a value', ['status: "To Do"   # why'], 'status', 'To Do'],
+    ['a list', ['labels: [ "a" ,b, 1.10 ] # why'], 'labels', ['a', 'b', '1.10']],
+    ['nothing', ['x: 1'], 'labels', undefined],
+  ])('leaves %s that is so already', (_, yaml, key, value) => {
+    expect(setField(file(...yaml), key, value)).toBe(file(...yaml))
+  })
+
+  test.each([
+    ['a line', ['labels:', '- a', '# c', '- b'], ['b'], ['labels:', '# c', '- b']],
+    ['the last line', ['labels: # x', '  # y', '  - a'], [], ['labels: [] # x', '  # y']],
+    ['the first of some', ['labels: [a, b, c]'], ['b', 'c'], ['labels: [b, c]']],
+    ['the last of some', ['labels: [a, b, c]'], ['a', 'b'], ['labels: [a, b]']],
+    [
+      'a line between brackets',
+      ['labels: [', '  a, # x', '  b', ' ]'],
+      ['a'],
+      ['labels: [', '  a, # x', ' ]'],
+    ],
+    ['the only one', ['labels: [a]'], [], ['labels: []']],
+  ])('takes away %s', (_, before, wanted, after) => {
+    expect(setField(file(...before), 'labels', wanted)).toBe(file(...after))
   })
 
   test('any text and any list read back', () => {

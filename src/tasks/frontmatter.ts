@@ -14,6 +14,7 @@ import {
   findItems,
   hasComments,
   removeItem,
+  replaceItem,
   replaceValue,
   type Item,
 } from './yaml-list.ts'
@@ -105,22 +106,14 @@ interface ItemChanges {
 function changeItems(parts: Parts, key: string, { replaced, added, gone }: ItemChanges): string {
   let text = parts.text
   const step = (change: (entry: Entry, items: readonly Item[]) => string) => {
-    const growth = text.length - parts.text.length
-    const entry = findEntry(
-      { ...parts, text, yaml: { ...parts.yaml, end: parts.yaml.end + growth } },
-      key,
-    )
+    const end = parts.yaml.end + text.length - parts.text.length
+    const entry = findEntry({ ...parts, text, yaml: { ...parts.yaml, end } }, key)
     const items = entry === undefined ? undefined : findItems(text, entry)
     if (entry !== undefined && items !== undefined) text = change(entry, items)
   }
   for (const [index, word] of replaced.entries()) {
     if (word === undefined) continue
-    step((entry, items) => {
-      const item = items[index]
-      if (item === undefined) return text
-      const blank = text[item.start - 1] === '-' ? ' ' : ''
-      return text.slice(0, item.start) + blank + render(entry, word) + text.slice(item.end)
-    })
+    step((entry, items) => replaceItem(text, items[index], render(entry, word)))
   }
   for (const word of added) {
     step((entry, items) => appendItem(text, entry, items, render(entry, word), parts.eol))

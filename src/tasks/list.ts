@@ -5,7 +5,7 @@ import type { Places } from './places.ts'
 import { Graph, type Readiness } from './ready.ts'
 import { scanTasks, type Broken, type Scan } from './scan.ts'
 import { readState } from './state.ts'
-import { inListOrder, type Task } from './task.ts'
+import type { Task } from './task.ts'
 import type { Priority, Status } from './words.ts'
 
 /** What is asked for; what is absent does not matter. */
@@ -34,7 +34,7 @@ export interface Listing {
 /** By priority, then by age. */
 export function listTasks(places: Places, filter: Filter = {}): Listing {
   const { tasks, broken } = scanTasks(places)
-  const chosen = tasks.filter(makeTest(places, filter)).toSorted(inListOrder)
+  const chosen = tasks.filter(makeTest(places, filter))
   return { tasks: chosen.slice(0, filter.limit), broken }
 }
 

@@ -58,7 +58,9 @@ export function renderBrief(brief: Brief): string {
   )
   const learned = dependencies.filter(({ notes }) => notes !== '')
   const lines = [
-    ...fields.flatMap(([key, value]) => (value === undefined ? [] : [`${key}: ${value}`])),
+    ...fields.flatMap(([key, value]) =>
+      value === undefined ? [] : [`${key}: ${printable(value)}`],
+    ),
     ...section('Description', brief.description),
     ...section('Acceptance Criteria', checks.join('\n')),
     ...section('Implementation Plan', brief.plan),

@@ -1,11 +1,12 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, errorText } from '../base/errors.ts'
-import { readTextFile, statOf } from '../base/files.ts'
+import { readTextFile } from '../base/files.ts'
 import { BrokenFile } from './frontmatter.ts'
-import { loadIndex, saveIndex, type Fingerprint, type Indexed } from './index-file.ts'
+import { readFingerprints } from './fingerprints.ts'
+import { loadIndex, saveIndex, type Indexed } from './index-file.ts'
 import type { Places } from './places.ts'
-import { parseTask, type Task } from './task.ts'
+import { inListOrder, parseTask, type Task } from './task.ts'
 
 /** A file that cannot be used, and why. */
 export interface Broken {
@@ -15,6 +16,7 @@ export interface Broken {
 }
 
 export interface Scan {
+  /** By priority, then by age. */
   readonly tasks: readonly Task[]
   readonly broken: readonly Broken[]
 }
@@ -25,35 +27,44 @@ const CHANGES_WORTH_WRITING = 16
 /** Every task of the folder; what did not change since the last time comes from the index. */
 export function scanTasks(places: Places): Scan {
   const index = loadIndex(places)
-  const files = new Set(listFiles(places.tasks))
+  const files = listFiles(places.tasks)
+  const prints = readFingerprints(places.tasks, files)
+  // By rows of the index, which are in the order of a list: so there is little left to sort.
+  const known = new Int32Array(index.length).fill(-1)
+  const changed: number[] = []
+  for (let at = 0; at < files.length; at++) {
+    const row = index.rowOf(files[at]!, prints, at)
+    if (row === undefined) changed.push(at)
+    else known[row] = at
+  }
   const entries: Indexed[] = []
-  // In the order of the index, which is that of a list: so there is nothing left to sort.
-  for (const file of index.files) {
-    if (!files.has(file)) continue
-    const fingerprint = fingerprintOf(join(places.tasks, file))
-    const task = index.find(file, fingerprint)
-    if (task === undefined) continue
-    files.delete(file)
-    entries.push({ fingerprint, task })
+  for (let row = 0; row < known.length; row++) {
+    if (known[row]! >= 0) entries.push({ task: index.task(row), at: known[row]! })
   }
-  const broken: Broken[] = []
-  for (const file of files) {
-    const path = join(places.tasks, file)
-    const fingerprint = fingerprintOf(path)
-    const task = readTaskFile(path, file)
-    // A file that was archived in the meantime is no broken one.
-    if ('problem' in task && lstatSync(path, { throwIfNoEntry: false }) === undefined) continue
-    if ('problem' in task) broken.push(task)
-    else entries.push({ fingerprint, task })
-  }
-  if (files.size > CHANGES_WORTH_WRITING || files.size > index.files.length)
-    saveIndex(places, entries)
+  const broken = readChanged(places, files, changed, entries)
+  if (changed.length > 0) entries.sort((a, b) => inListOrder(a.task, b.task))
+  if (changed.length > CHANGES_WORTH_WRITING || changed.length > index.length)
+    saveIndex(places, entries, prints)
   return refuseTwins(entries, broken)
 }
 
-function fingerprintOf(path: string): Fingerprint {
-  const stat = statOf(path)
-  return { mtime: stat?.mtimeMs ?? 0, size: stat?.size ?? 0, inode: stat?.ino ?? 0 }
+/** Adds what the index does not know to the entries, and gives what cannot be used. */
+function readChanged(
+  { tasks }: Places,
+  files: readonly string[],
+  changed: readonly number[],
+  entries: Indexed[],
+): Broken[] {
+  const broken: Broken[] = []
+  for (const at of changed) {
+    const file = files[at]!
+    const path = join(tasks, file)
+    const task = readTaskFile(path, file)
+    if (!('problem' in task)) entries.push({ task, at })
+    // A file that was archived in the meantime is no broken one.
+    else if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) broken.push(task)
+  }
+  return broken
 }
 
 /** Names of the files that are tasks, or should be. */
@@ -97,5 +108,6 @@ function refuseTwins(entries: readonly Indexed[], broken: Broken[]): Scan {
     const problem = `its id ${task.id} is also that of "${older.file}"; run: forge-tasks doctor --fix`
     broken.push({ file: younger.file, line: 1, problem })
   }
-  return { tasks: [...byId.values()], broken }
+  const tasks = [...byId.values()]
+  return { tasks: byId.size === entries.length ? tasks : tasks.toSorted(inListOrder), broken }
 }

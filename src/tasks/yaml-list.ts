@@ -106,6 +106,13 @@ export function appendItem(
   return text.slice(0, last.end) + comma + text.slice(last.end, end) + line + text.slice(end)
 }
 
+/** The text with another word in place of an item. */
+export function replaceItem(text: string, item: Item | undefined, word: string): string {
+  if (item === undefined) return text
+  const blank = text[item.start - 1] === '-' ? ' ' : ''
+  return text.slice(0, item.start) + blank + word + text.slice(item.end)
+}
+
 /** The text with another value in place of the one that an entry has; comments stay. */
 export function replaceValue(text: string, { colon, value }: Entry, word: string): string {
   const { layout, start, end, behind } = value

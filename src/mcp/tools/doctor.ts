@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { examine } from '../../tasks/doctor/examine.ts'
 import { findingLine, renderStats } from '../../tasks/render.ts'
 import { countTasks } from '../../tasks/stats.ts'
-import { makeTool } from '../tool.ts'
+import { atMost, makeTool } from '../tool.ts'
 import { flag } from './fields.ts'
+
+const MOST_FINDINGS = 100
 
 export const doctor = makeTool({
   name: 'doctor',
@@ -12,6 +14,7 @@ export const doctor = makeTool({
   run({ fix = false }, desk) {
     const findings = examine(desk.places, fix)
     const lines = findings.length === 0 ? ['Nothing is wrong.'] : findings.map(findingLine)
-    return [renderStats(countTasks(desk.places, desk)), '', ...lines].join('\n')
+    const shown = atMost(MOST_FINDINGS, lines, 'see to these first')
+    return [renderStats(countTasks(desk.places, desk)), '', ...shown].join('\n')
   },
 })
