@@ -755,7 +755,7 @@ describe('archive and delete', () => {
     expect(await project.run(['delete', '2'])).toEqual(
       refuse(
         1,
-        'forge-tasks: TASK-003 depend on TASK-002.\n  Remove the dependency first, or use --force.\n',
+        'forge-tasks: TASK-002 is waited for by TASK-003.\n  Remove the dependency first, or use --force.\n',
       ),
     )
     expect(await project.run(['delete', '3'])).toEqual(say('Deleted TASK-003\n'))

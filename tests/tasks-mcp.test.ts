@@ -226,7 +226,7 @@ test('a mistake is an answer with its hint, and changes nothing', async () => {
     ['create', { tasks: [{ title: 'C', dependsOn: ['@d'] }] }, 'No task of this batch has'],
     ['archive', {}, 'Which tasks?\nGive either ids, or done: true.'],
     ['archive', { ids: ['1', '2'], delete: true }, 'Only one task is deleted at a time.'],
-    ['archive', { ids: ['1'], delete: true }, 'TASK-002 depend on TASK-001.\n'],
+    ['archive', { ids: ['1'], delete: true }, 'TASK-001 is waited for by TASK-002.\n'],
   ] as const
   for (const [name, input, message] of refused) {
     expect(await agent.call(name, input)).toStartWith(`REFUSED ${message}`)

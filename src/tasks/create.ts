@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { UserError } from '../base/errors.ts'
 import { change } from './change.ts'
+import { checkCriteria, checkTitle } from './check-text.ts'
 import { readConfig, type TasksConfig } from './config.ts'
 import { findCycles } from './cycles.ts'
 import { idOfFileName, makeFileName } from './file-name.ts'
@@ -30,9 +30,8 @@ export function createTasks(places: Places, tasks: readonly NewTask[], now: Date
 }
 
 function checkTask({ title, status, criteria = [] }: NewTask): void {
-  if (title.trim() === '')
-    throw new UserError('The title is empty.', 'Say in a few words what is to be done.')
-  if (title.includes('\0')) throw new UserError('The title has a NUL character.')
+  checkTitle(title)
+  checkCriteria(criteria)
   if (status === 'Done' && criteria.length > 0) {
     throw new Refused(
       `A task with open acceptance criteria cannot begin as Done: ${title}`,

@@ -1,5 +1,6 @@
 import { applyChanges, type Changes } from './changes.ts'
 import { change } from './change.ts'
+import { checkCriteria, checkTitle } from './check-text.ts'
 import { readConfig } from './config.ts'
 import { readCriteria } from './criteria.ts'
 import { findTask, type TaskText } from './find.ts'
@@ -9,7 +10,8 @@ import type { Places } from './places.ts'
 import { Graph } from './ready.ts'
 import { Refused } from './refused.ts'
 import { scanTasks } from './scan.ts'
-import { renew, settleClaim } from './settle.ts'
+import { renew } from './leases.ts'
+import { settleClaim } from './settle.ts'
 import { parseTask, type Task } from './task.ts'
 
 export interface EditOptions {
@@ -33,7 +35,7 @@ export function editTasks(
   options: EditOptions,
 ): Task[] {
   const { prefix } = readConfig(places)
-  const resolved = resolveIds(changes, prefix)
+  const resolved = resolveIds(checkTexts(changes), prefix)
   return change(places, (draft) => {
     const { owner, now } = options
     const edited = words.map((word) => editOne(findTask(places, word, prefix), resolved, options))
@@ -69,6 +71,11 @@ function finish(before: TaskText, text: string, changes: Changes, options: EditO
     `${before.task.id} has open acceptance criteria:\n${list.map((line) => `  ${line}`).join('\n')}`,
     'Check them with --check-ac N, or override with --force.',
   )
+}
+
+function checkTexts(changes: Changes): Changes {
+  checkCriteria(changes.addCriteria ?? [])
+  return changes.title === undefined ? changes : { ...changes, title: checkTitle(changes.title) }
 }
 
 function resolveIds(changes: Changes, prefix: string): Changes {

@@ -1,4 +1,5 @@
 import { applyChanges } from './changes.ts'
+import { checkTitle } from './check-text.ts'
 import { setField } from './frontmatter.ts'
 import { renderId, type TaskId } from './id.ts'
 import type { Priority, Status } from './words.ts'
@@ -35,7 +36,7 @@ const BODY = `
 /** The file of a new task. Its fields come in the order in which people like to read them. */
 export function renderNewTask(id: TaskId, task: NewTask, now: Date): string {
   const { priority, assignee, parent, due, description, plan } = task
-  const title = task.title.trim().replaceAll(/\s+/g, ' ')
+  const title = checkTitle(task.title)
   const blank = `---\nid: ${renderId(id)}\n---\n${BODY}`
   const begun = applyChanges(
     blank,

@@ -1,4 +1,3 @@
-import { isOwner, whyDead, type Owner } from './owner.ts'
 import type { Places } from './places.ts'
 import type { Attempt, Claim, State } from './state.ts'
 import type { Status } from './words.ts'
@@ -62,16 +61,4 @@ export function endClaim(
   }
   const attempts = { ...state.attempts, [id]: [...(state.attempts[id] ?? []), attempt] }
   return { ...state, claims, attempts }
-}
-
-/** Every command of an owner outside of a run puts off the end of its claims. */
-export function renew(state: State, owner: Owner, now: Date): State {
-  let claims = state.claims
-  for (const [id, claim] of Object.entries(state.claims)) {
-    const { leaseMs } = claim
-    if (leaseMs === undefined || !isOwner(claim, owner) || whyDead(claim, now)) continue
-    const until = new Date(now.getTime() + leaseMs).toISOString()
-    claims = { ...claims, [id]: { ...claim, until } }
-  }
-  return claims === state.claims ? state : { ...state, claims }
 }

@@ -46,7 +46,7 @@ export function deleteTask(places: Places, word: string, force: boolean): string
     if (waiting.length > 0 && !force) {
       const ids = waiting.map(({ id }) => id).join(', ')
       throw new Refused(
-        `${ids} depend on ${task.id}.`,
+        `${task.id} is waited for by ${ids}.`,
         'Remove the dependency first, or use --force.',
       )
     }

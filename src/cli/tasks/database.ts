@@ -1,5 +1,6 @@
 import { parseDuration } from '../../base/durations.ts'
 import { resolveCwd } from '../../setup/configuration.ts'
+import { keepLeases } from '../../tasks/leases.ts'
 import { findOwner, type Owner } from '../../tasks/owner.ts'
 import { findPlaces, type Places } from '../../tasks/places.ts'
 import { brokenLine } from '../../tasks/render.ts'
@@ -8,15 +9,13 @@ import type { Input, Options } from '../command.ts'
 
 /** What every command of forge-tasks takes. */
 export const TASK_OPTIONS: Options = {
+  as: { value: '<name>', help: 'on whose behalf' },
   cwd: { value: '<path>', help: 'the project, if not the current folder' },
   plain: { help: 'for agents and scripts: one record a line' },
   json: { help: 'one JSON object' },
 }
 
-export const AS_OPTION: Options = { as: { value: '<name>', help: 'on whose behalf' } }
-
 export const CLAIM_OPTIONS: Options = {
-  ...AS_OPTION,
   lease: { value: '<time>', help: 'how long a claim outside of a run holds (2h)' },
 }
 
@@ -33,7 +32,9 @@ export interface Database {
 
 export function openDatabase(input: Input): Database {
   const places = findPlaces(resolveCwd(input.text('cwd')))
-  return { places, owner: findOwner(process.env, input.text('as')), now: new Date() }
+  const [owner, now] = [findOwner(process.env, input.text('as')), new Date()]
+  keepLeases(places, owner, now)
+  return { places, owner, now }
 }
 
 /** Broken files are named, and everything else works. */

@@ -7,11 +7,7 @@ import { makeTool } from '../tool.ts'
 import { flag, numbers, priority, status, text, texts } from './fields.ts'
 
 const changes = z.strictObject({
-  title: z
-    .string()
-    .overwrite((title) => title.trim().replaceAll(/\s+/g, ' '))
-    .refine((title) => title !== '', 'it is empty')
-    .optional(),
+  title: text,
   description: text,
   status,
   priority,

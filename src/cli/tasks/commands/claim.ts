@@ -2,7 +2,7 @@ import { claimTask, releaseTask } from '../../../tasks/claims.ts'
 import { toJson } from '../../../tasks/render.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { AS_OPTION, CLAIM_OPTIONS, openDatabase, readLease, TASK_OPTIONS } from '../database.ts'
+import { CLAIM_OPTIONS, openDatabase, readLease, TASK_OPTIONS } from '../database.ts'
 import { printBrief } from '../render.ts'
 
 export const claimCommand: Command = {
@@ -22,7 +22,7 @@ export const releaseCommand: Command = {
   summary: 'Give a task back, so that it can be begun again.',
   usage: ['forge-tasks release ID'],
   examples: [['forge-tasks release TASK-007', 'To Do, assigned to nobody']],
-  options: { ...AS_OPTION, ...TASK_OPTIONS },
+  options: TASK_OPTIONS,
   async run(input) {
     const { places, ...asking } = openDatabase(input)
     const task = releaseTask(places, onlyId(input), asking)

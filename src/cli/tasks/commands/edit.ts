@@ -4,7 +4,7 @@ import { editTasks } from '../../../tasks/edit.ts'
 import { plainLine, toJson } from '../../../tasks/render.ts'
 import { parsePriority, parseStatus } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { AS_OPTION, openDatabase, TASK_OPTIONS } from '../database.ts'
+import { openDatabase, TASK_OPTIONS } from '../database.ts'
 
 export const editCommand: Command = {
   summary: 'Change one or more tasks; nothing but what is asked for changes.',
@@ -37,7 +37,6 @@ export const editCommand: Command = {
     due: { value: '<date>', help: 'until when' },
     parent: { value: '<id>', help: 'the task of which this is a part' },
     force: { help: 'done although criteria are open' },
-    ...AS_OPTION,
     ...TASK_OPTIONS,
   },
   async run(input) {
@@ -56,7 +55,7 @@ function readChanges(input: Input): Changes {
   const [status, priority] = [input.text('status'), input.text('priority')?.toLowerCase()]
   const numbers = (option: string) => input.texts(option).map((text) => readNumber(text, option))
   return {
-    title: checkTitle(input.text('title')),
+    title: input.text('title'),
     description: input.text('description'),
     status: status === undefined ? undefined : parseStatus(status),
     priority: priority === undefined || priority === 'none' ? priority : parsePriority(priority),
@@ -75,11 +74,6 @@ function readChanges(input: Input): Changes {
     checkCriteria: numbers('check-ac'),
     uncheckCriteria: numbers('uncheck-ac'),
   }
-}
-
-function checkTitle(title: string | undefined): string | undefined {
-  if (title?.trim() === '') throw new UserError('The title is empty.')
-  return title?.trim().replaceAll(/\s+/g, ' ')
 }
 
 function readNumber(text: string, option: string): number {

@@ -1,13 +1,13 @@
 import { resolveCwd } from '../../../setup/configuration.ts'
 import { VERSION } from '../../../setup/version.ts'
 import type { Command } from '../../command.ts'
-import { AS_OPTION, TASK_OPTIONS } from '../database.ts'
+import { TASK_OPTIONS } from '../database.ts'
 
 export const mcpCommand: Command = {
   summary: 'Serve the tasks as MCP tools on stdin and stdout, until stdin ends.',
   usage: ['forge-tasks mcp [--as NAME] [--cwd PATH]'],
   examples: [['claude mcp add forge-tasks -- forge-tasks mcp', 'for Claude Code']],
-  options: { ...AS_OPTION, cwd: TASK_OPTIONS['cwd']! },
+  options: { as: TASK_OPTIONS['as']!, cwd: TASK_OPTIONS['cwd']! },
   words: [],
   async run(input) {
     const cwd = resolveCwd(input.text('cwd'))

@@ -1,0 +1,37 @@
+import { UserError } from '../base/errors.ts'
+import { change } from './change.ts'
+import { isOwner, whyDead, type Owner } from './owner.ts'
+import type { Places } from './places.ts'
+import { readState, type Claim, type State } from './state.ts'
+
+/** Puts off the end of the claims of an owner outside of a run. */
+export function renew(state: State, owner: Owner, now: Date): State {
+  let claims = state.claims
+  for (const [id, claim] of Object.entries(state.claims)) {
+    const { leaseMs } = claim
+    if (leaseMs === undefined || !isOwner(claim, owner) || whyDead(claim, now)) continue
+    const until = new Date(now.getTime() + leaseMs).toISOString()
+    claims = { ...claims, [id]: { ...claim, until } }
+  }
+  return claims === state.claims ? state : { ...state, claims }
+}
+
+/** Not at every question: a tenth of the time may pass before it is worth a change. */
+const WORTH_RENEWING = 0.9
+
+/** Whoever asks is at work: also by a command that itself changes nothing. */
+export function keepLeases(places: Places, owner: Owner, now: Date): void {
+  if (owner.run !== undefined) return
+  const isDue = ({ until = '', leaseMs = 0 }: Claim) =>
+    Date.parse(until) - now.getTime() < leaseMs * WORTH_RENEWING
+  const own = Object.values(readState(places).claims).filter((claim) => isOwner(claim, owner))
+  if (!own.some((claim) => isDue(claim) && whyDead(claim, now) === undefined)) return
+  try {
+    change(places, (draft) => {
+      draft.state = renew(draft.state, owner, now)
+    })
+  } catch (error) {
+    // Where nothing can be written, there is still much to read.
+    if (!(error instanceof UserError)) throw error
+  }
+}
