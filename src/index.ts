@@ -27,11 +27,11 @@ export {
   MODE_AWARENESS_PREFIX,
 } from './prompt/mode-awareness.ts'
 
-export type { Changes } from './tasks/changes.ts'
+export type { Changes } from './tasks/text/changes.ts'
 export { TaskDatabase, type OpenOptions } from './tasks/database.ts'
 export type { Finding } from './tasks/doctor/finding.ts'
 export type { Filter, Listing } from './tasks/list.ts'
-export type { NewTask } from './tasks/new-task.ts'
+export type { NewTask } from './tasks/text/new-task.ts'
 export type { Readiness } from './tasks/ready.ts'
 export type { Stats } from './tasks/stats.ts'
 export type { Task } from './tasks/task.ts'

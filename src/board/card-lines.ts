@@ -1,4 +1,4 @@
-import type { Criterion } from '../tasks/criteria.ts'
+import type { Criterion } from '../tasks/text/criteria.ts'
 import type { Brief } from '../tasks/view.ts'
 import { wrap } from './text.ts'
 

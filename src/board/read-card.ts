@@ -1,4 +1,4 @@
-import type { Changes } from '../tasks/changes.ts'
+import type { Changes } from '../tasks/text/changes.ts'
 import { settle, type Board } from './board.ts'
 import { cardLines } from './card-lines.ts'
 import { layoutOf } from './layout.ts'

@@ -1,8 +1,8 @@
-import { NOBODY, standing } from '../tasks/owner.ts'
-import type { Places } from '../tasks/places.ts'
+import { NOBODY, standing } from '../tasks/claims/owner.ts'
+import type { Places } from '../tasks/store/places.ts'
 import { Graph } from '../tasks/ready.ts'
-import { scanTasks, type Broken } from '../tasks/scan.ts'
-import { readState, type Claim } from '../tasks/state.ts'
+import { scanTasks, type Broken } from '../tasks/store/scan.ts'
+import { readState, type Claim } from '../tasks/store/state.ts'
 import { inListOrder, type Task } from '../tasks/task.ts'
 import { STATUSES } from '../tasks/words.ts'
 

@@ -1,4 +1,4 @@
-import type { Changes } from '../tasks/changes.ts'
+import type { Changes } from '../tasks/text/changes.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Status } from '../tasks/words.ts'
 import { selectedCard, type Board } from './board.ts'

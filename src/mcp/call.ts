@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { UserError } from '../base/errors.ts'
-import { keepLeases } from '../tasks/leases.ts'
+import { keepLeases } from '../tasks/claims/leases.ts'
 import type { Desk, Input, Tool } from './tool.ts'
 
 /** Runs a tool. A user's mistake is an answer too, only a bug is thrown. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import { brokenLine } from '../tasks/render.ts'
 import type { Asking } from '../tasks/list.ts'
-import type { Places } from '../tasks/places.ts'
-import type { Broken } from '../tasks/scan.ts'
+import type { Places } from '../tasks/store/places.ts'
+import type { Broken } from '../tasks/store/scan.ts'
 
 /** For whom, where and when a call acts. */
 export interface Desk extends Asking {

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
-import { change } from './change.ts'
-import { checkCriteria, checkTitle } from './check-text.ts'
-import { readConfig, type TasksConfig } from './config.ts'
+import { change } from './store/change.ts'
+import { checkCriteria, checkTitle } from './text/check-text.ts'
+import { readConfig, type TasksConfig } from './store/config.ts'
 import { findCycles } from './cycles.ts'
 import { idOfFileName, makeFileName } from './file-name.ts'
 import { parseId, readId, renderId, type TaskId } from './id.ts'
-import { renderNewTask, type NewTask } from './new-task.ts'
-import type { Places } from './places.ts'
+import { renderNewTask, type NewTask } from './text/new-task.ts'
+import type { Places } from './store/places.ts'
 import { Refused } from './refused.ts'
-import { listFiles, readTaskFile } from './scan.ts'
-import type { Draft } from './change.ts'
+import { listFiles, readTaskFile } from './store/scan.ts'
+import type { Draft } from './store/change.ts'
 
 /** Makes tasks, all or none, and gives their ids in the same order. */
 export function createTasks(places: Places, tasks: readonly NewTask[], now: Date): string[] {

@@ -1,6 +1,6 @@
-import type { Changes } from './changes.ts'
-import { claimTask, nextTask, releaseTask } from './claims.ts'
-import { readConfig } from './config.ts'
+import type { Changes } from './text/changes.ts'
+import { claimTask, nextTask, releaseTask } from './claims/claims.ts'
+import { readConfig } from './store/config.ts'
 import { createTasks } from './create.ts'
 import { examine } from './doctor/examine.ts'
 import type { Finding } from './doctor/finding.ts'
@@ -14,9 +14,9 @@ import {
   type Filter,
   type Listing,
 } from './list.ts'
-import type { NewTask } from './new-task.ts'
-import { findOwner, type Owner } from './owner.ts'
-import { findPlaces, type Places } from './places.ts'
+import type { NewTask } from './text/new-task.ts'
+import { findOwner, type Owner } from './claims/owner.ts'
+import { findPlaces, type Places } from './store/places.ts'
 import type { Readiness } from './ready.ts'
 import { searchTasks } from './search.ts'
 import { archiveTasks, deleteTask } from './shelve.ts'

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { UserError } from '../base/errors.ts'
-import { BrokenFile } from './frontmatter.ts'
+import { BrokenFile } from './text/frontmatter.ts'
 import { parseId, renderId, type TaskId } from './id.ts'
-import type { Places } from './places.ts'
-import { listFiles, readTaskText, scanTasks } from './scan.ts'
+import type { Places } from './store/places.ts'
+import { listFiles, readTaskText, scanTasks } from './store/scan.ts'
 import { parseTask, type Task } from './task.ts'
 
 /** A task with the whole text of its file. */

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
-import { runGit } from './git.ts'
-import type { Places } from './places.ts'
+import { runGit } from './store/git.ts'
+import type { Places } from './store/places.ts'
 
 /** A commit that changed the file of a task. */
 export interface Commit {

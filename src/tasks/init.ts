@@ -1,7 +1,7 @@
 import { statOf } from '../base/files.ts'
-import { change } from './change.ts'
-import { checkPrefix, configPath } from './config.ts'
-import type { Places } from './places.ts'
+import { change } from './store/change.ts'
+import { checkPrefix, configPath } from './store/config.ts'
+import type { Places } from './store/places.ts'
 
 /** Writes the configuration, unless there is one. */
 export function initTasks(

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { findWay } from './cycles.ts'
 import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
-import type { Places } from './places.ts'
-import { listFiles, readTaskFile, type Broken, type Scan } from './scan.ts'
-import type { Claim } from './state.ts'
+import type { Places } from './store/places.ts'
+import { listFiles, readTaskFile, type Broken, type Scan } from './store/scan.ts'
+import type { Claim } from './store/state.ts'
 import { byAge, priorityOf, type Task } from './task.ts'
 
 /** Why a task can be begun now, or what it waits for. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { readTextFile } from '../base/files.ts'
 import { listTasks, type Listing } from './list.ts'
-import type { Places } from './places.ts'
-import { TASK_LIMIT_BYTES } from './scan.ts'
+import type { Places } from './store/places.ts'
+import { TASK_LIMIT_BYTES } from './store/scan.ts'
 
 /** The tasks in which all words occur, in any case, anywhere in the file. */
 export function searchTasks(places: Places, words: readonly string[]): Listing {

@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { statOf } from '../base/files.ts'
-import { change } from './change.ts'
-import { readConfig } from './config.ts'
+import { change } from './store/change.ts'
+import { readConfig } from './store/config.ts'
 import { findTask } from './find.ts'
 import { readId } from './id.ts'
-import type { Places } from './places.ts'
+import type { Places } from './store/places.ts'
 import { Refused } from './refused.ts'
-import { scanTasks } from './scan.ts'
+import { scanTasks } from './store/scan.ts'
 
 /** Moves tasks to the archive; what depends on them still finds them there. */
 export function archiveTasks(places: Places, words: readonly string[] | 'done'): string[] {

@@ -1,6 +1,6 @@
 import { makeGraph, type Asking } from './list.ts'
-import type { Places } from './places.ts'
-import { scanTasks, type Broken } from './scan.ts'
+import type { Places } from './store/places.ts'
+import { scanTasks, type Broken } from './store/scan.ts'
 import { PRIORITIES, STATUSES, type Priority, type Status } from './words.ts'
 
 export interface Stats {

@@ -7,7 +7,7 @@ import {
   splitFile,
   type Fields,
   type Parts,
-} from './fields.ts'
+} from './text/fields.ts'
 import { normalId, readId, renderId } from './id.ts'
 import { idOfFileName } from './file-name.ts'
 import {

@@ -3,7 +3,23 @@ import { join } from 'node:path'
 import { environment, type Finished } from './forkhestra.ts'
 import { makeProject } from './project.ts'
 
-const FORGE_TASKS = join(import.meta.dir, '../../bin/forge-tasks')
+export const FORGE_TASKS = join(import.meta.dir, '../../bin/forge-tasks')
+
+/** Files without permissions are closed to root as well. */
+export const WITHOUT_PRIVILEGES =
+  process.getuid?.() === 0
+    ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search', FORGE_TASKS]
+    : [FORGE_TASKS]
+
+/** The working folder is on a read-only disk, for this process alone. */
+export const ON_READ_ONLY_DISK = [
+  'unshare',
+  '-rm',
+  'sh',
+  '-c',
+  'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" && cd "$PWD" && exec "$0" "$@"',
+  FORGE_TASKS,
+]
 
 interface Options {
   readonly stdin?: string

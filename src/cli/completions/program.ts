@@ -24,9 +24,9 @@ export interface Typed {
 /** Where the values of an option, or the words behind a verb, come from. */
 export type Source = (typed: Typed) => Answer | undefined | Promise<Answer | undefined>
 
-export type Sources = Readonly<Record<string, Source>>
+type Sources = Readonly<Record<string, Source>>
 
-export type Verb = { readonly summary: string } & (
+type Verb = { readonly summary: string } & (
   { readonly load: () => Promise<Command> } | { readonly program: () => Promise<Program> }
 )
 

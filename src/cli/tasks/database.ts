@@ -1,10 +1,10 @@
 import { parseDuration } from '../../base/durations.ts'
 import { resolveCwd } from '../../setup/configuration.ts'
-import { keepLeases } from '../../tasks/leases.ts'
-import { findOwner, type Owner } from '../../tasks/owner.ts'
-import { findPlaces, type Places } from '../../tasks/places.ts'
+import { keepLeases } from '../../tasks/claims/leases.ts'
+import { findOwner, type Owner } from '../../tasks/claims/owner.ts'
+import { findPlaces, type Places } from '../../tasks/store/places.ts'
 import { brokenLine } from '../../tasks/render.ts'
-import type { Broken } from '../../tasks/scan.ts'
+import type { Broken } from '../../tasks/store/scan.ts'
 import type { Input, Options } from '../command.ts'
 
 /** What every command of forge-tasks takes. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseDuration } from '../../base/durations.ts'
-import { claimTask, releaseTask } from '../../tasks/claims.ts'
+import { claimTask, releaseTask } from '../../tasks/claims/claims.ts'
 import { renderBrief } from '../../tasks/render.ts'
 import { makeBrief } from '../../tasks/view.ts'
 import { makeTool } from '../tool.ts'

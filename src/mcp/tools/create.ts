@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { createTasks } from '../../tasks/create.ts'
-import type { NewTask } from '../../tasks/new-task.ts'
+import type { NewTask } from '../../tasks/text/new-task.ts'
 import { parsePriority, parseStatus } from '../../tasks/words.ts'
 import { makeTool } from '../tool.ts'
 import { priority, text, texts } from './fields.ts'

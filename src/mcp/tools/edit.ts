@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Changes } from '../../tasks/changes.ts'
+import type { Changes } from '../../tasks/text/changes.ts'
 import { editTasks } from '../../tasks/edit.ts'
 import { plainLine } from '../../tasks/render.ts'
 import { parsePriority, parseStatus } from '../../tasks/words.ts'

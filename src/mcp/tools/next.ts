@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseDuration } from '../../base/durations.ts'
-import { nextTask } from '../../tasks/claims.ts'
+import { nextTask } from '../../tasks/claims/claims.ts'
 import { renderBrief, renderWaiting } from '../../tasks/render.ts'
 import { makeBrief } from '../../tasks/view.ts'
 import { atMost, makeTool, withBroken } from '../tool.ts'

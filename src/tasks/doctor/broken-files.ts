@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { resolveConflicts } from '../conflict.ts'
-import { readTaskText } from '../scan.ts'
+import { resolveConflicts } from '../text/conflict.ts'
+import { readTaskText } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
 import type { Ailment } from './finding.ts'
 

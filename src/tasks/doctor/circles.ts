@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { applyChanges } from '../changes.ts'
+import { applyChanges } from '../text/changes.ts'
 import { findCycles } from '../cycles.ts'
-import { readTaskText, type Scan } from '../scan.ts'
+import { readTaskText, type Scan } from '../store/scan.ts'
 import { byAge, type Task } from '../task.ts'
 import type { Ailment } from './finding.ts'
 

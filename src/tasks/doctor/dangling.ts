@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { applyChanges } from '../changes.ts'
-import type { Places } from '../places.ts'
+import { applyChanges } from '../text/changes.ts'
+import type { Places } from '../store/places.ts'
 import { Graph } from '../ready.ts'
-import { readTaskText, type Scan } from '../scan.ts'
+import { readTaskText, type Scan } from '../store/scan.ts'
 import type { Task } from '../task.ts'
 import type { Ailment } from './finding.ts'
 

@@ -1,6 +1,6 @@
-import type { Draft } from '../change.ts'
-import type { Places } from '../places.ts'
-import type { Scan } from '../scan.ts'
+import type { Draft } from '../store/change.ts'
+import type { Places } from '../store/places.ts'
+import type { Scan } from '../store/scan.ts'
 
 export interface Finding {
   readonly file: string
@@ -11,6 +11,6 @@ export interface Finding {
 
 /** One kind of thing that can be wrong, and what to do about it. */
 export interface Ailment {
-  find(places: Places, scan: Scan): Finding[]
-  mend(places: Places, scan: Scan, draft: Draft): Finding[]
+  readonly find: (places: Places, scan: Scan) => Finding[]
+  readonly mend: (places: Places, scan: Scan, draft: Draft) => Finding[]
 }

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
-import { runGit } from '../git.ts'
-import type { Places } from '../places.ts'
+import { runGit } from '../store/git.ts'
+import type { Places } from '../store/places.ts'
 import type { Task } from '../task.ts'
 
 /** A task together with where it lies: open or in the archive. */

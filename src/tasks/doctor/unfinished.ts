@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { listUnfinished } from '../moves.ts'
+import { listUnfinished } from '../store/moves.ts'
 import type { Ailment } from './finding.ts'
 
 const problem = 'is left over from a write that never ended'

@@ -1,4 +1,4 @@
-import { claimTask, releaseTask } from '../../../tasks/claims.ts'
+import { claimTask, releaseTask } from '../../../tasks/claims/claims.ts'
 import { toJson } from '../../../tasks/render.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'

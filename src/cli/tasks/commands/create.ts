@@ -1,6 +1,6 @@
 import { UserError } from '../../../base/errors.ts'
 import { createTasks } from '../../../tasks/create.ts'
-import type { NewTask } from '../../../tasks/new-task.ts'
+import type { NewTask } from '../../../tasks/text/new-task.ts'
 import { parsePriority, parseStatus } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'

@@ -1,5 +1,5 @@
 import { UserError } from '../../../base/errors.ts'
-import type { Changes } from '../../../tasks/changes.ts'
+import type { Changes } from '../../../tasks/text/changes.ts'
 import { editTasks } from '../../../tasks/edit.ts'
 import { plainLine, toJson } from '../../../tasks/render.ts'
 import { parsePriority, parseStatus } from '../../../tasks/words.ts'

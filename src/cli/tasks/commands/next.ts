@@ -1,4 +1,4 @@
-import { nextTask } from '../../../tasks/claims.ts'
+import { nextTask } from '../../../tasks/claims/claims.ts'
 import { renderWaiting } from '../../../tasks/render.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import type { Command } from '../../command.ts'

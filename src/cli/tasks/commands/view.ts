@@ -1,6 +1,6 @@
-import { readConfig } from '../../../tasks/config.ts'
+import { readConfig } from '../../../tasks/store/config.ts'
 import { readHistory } from '../../../tasks/history.ts'
-import { scanTasks } from '../../../tasks/scan.ts'
+import { scanTasks } from '../../../tasks/store/scan.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import type { Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'

@@ -2,9 +2,9 @@ import { appendToSection, setSection } from './body.ts'
 import { addCriterion, changeCriteria } from './criteria.ts'
 import { readItems } from './fields.ts'
 import { readFields, setField, splitFile } from './frontmatter.ts'
-import { normalId } from './id.ts'
-import { parseTask, type Task } from './task.ts'
-import type { Priority, Status } from './words.ts'
+import { normalId } from '../id.ts'
+import { parseTask, type Task } from '../task.ts'
+import type { Priority, Status } from '../words.ts'
 
 /** What an edit asks for; what is absent stays as it is, to the byte. */
 export interface Changes {

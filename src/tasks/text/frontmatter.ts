@@ -1,4 +1,4 @@
-import { UserError } from '../base/errors.ts'
+import { UserError } from '../../base/errors.ts'
 import {
   BrokenFile,
   findEntry,

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { UNFINISHED, writeFileAtomic } from '../base/atomic-write.ts'
-import { statOf } from '../base/files.ts'
+import { UNFINISHED, writeFileAtomic } from '../../base/atomic-write.ts'
+import { statOf } from '../../base/files.ts'
 import type { Places } from './places.ts'
 
 /** A file that takes the place of another, or leaves its own. */

@@ -1,4 +1,4 @@
-import { Fences } from '../base/fences.ts'
+import { Fences } from '../../base/fences.ts'
 
 /** A line of Markdown, as a place in the text. */
 interface Line {

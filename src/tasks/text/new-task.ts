@@ -1,8 +1,8 @@
 import { applyChanges } from './changes.ts'
 import { checkTitle } from './check-text.ts'
 import { setField } from './frontmatter.ts'
-import { renderId, type TaskId } from './id.ts'
-import type { Priority, Status } from './words.ts'
+import { renderId, type TaskId } from '../id.ts'
+import type { Priority, Status } from '../words.ts'
 
 /** A task to be made. `dependencies` may be ids, or `@key` for another one of the same batch. */
 export interface NewTask {

@@ -1,11 +1,11 @@
-import { applyChanges } from './changes.ts'
-import { change, type Draft } from './change.ts'
-import { findTask, type TaskText } from './find.ts'
+import { applyChanges } from '../text/changes.ts'
+import { change, type Draft } from '../store/change.ts'
+import { findTask, type TaskText } from '../find.ts'
 import { whyDead } from './owner.ts'
-import { findPlaces, type Places } from './places.ts'
+import { findPlaces, type Places } from '../store/places.ts'
 import { endClaim, markSettled } from './settle.ts'
-import { statePath, type Attempt, type Claim } from './state.ts'
-import { statOf } from '../base/files.ts'
+import { statePath, type Attempt, type Claim } from '../store/state.ts'
+import { statOf } from '../../base/files.ts'
 
 /** Each time so many attempts have failed, a task needs a person. */
 const MOST_FAILURES = 3

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { statOf } from '../base/files.ts'
+import { statOf } from '../../base/files.ts'
 
 /** The folders that belong to one task database. */
 export interface Places {

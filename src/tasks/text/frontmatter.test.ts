@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { UserError } from '../base/errors.ts'
+import { UserError } from '../../base/errors.ts'
 import { BrokenFile, readFields, setField, splitFile } from './frontmatter.ts'
-import { parseTask } from './task.ts'
+import { parseTask } from '../task.ts'
 
 const file = (...yaml: string[]) => `---\n${yaml.join('\n')}\n---\n\nBody\n`
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { UserError } from '../base/errors.ts'
-import { readTextFile } from '../base/files.ts'
+import { UserError } from '../../base/errors.ts'
+import { readTextFile } from '../../base/files.ts'
 import type { Places } from './places.ts'
-import { findPriority, type Priority } from './words.ts'
+import { findPriority, type Priority } from '../words.ts'
 
 /** `forge/tasks/config.json`: what new tasks are called and begin with. */
 export interface TasksConfig {

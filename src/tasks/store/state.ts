@@ -60,7 +60,7 @@ function readObject(places: Places): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(readFileSync(statePath(places), 'utf8'))
     const isOurs = typeof value === 'object' && value !== null && 'version' in value
-    return isOurs && value.version === 1 ? (value as Record<string, unknown>) : {}
+    return isOurs && value.version === 1 ? value : {}
   } catch {
     return {}
   }

@@ -1,4 +1,4 @@
-import { findStatus } from './words.ts'
+import { findStatus } from '../words.ts'
 
 /** Lines with their ends. */
 export type Lines = readonly string[]

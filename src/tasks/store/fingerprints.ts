@@ -1,8 +1,8 @@
 import { ptr } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { statOf } from '../base/files.ts'
-import { openLibc } from '../base/libc.ts'
+import { statOf } from '../../base/files.ts'
+import { openLibc } from '../../base/libc.ts'
 
 /** By what each of many files is recognised as unchanged. */
 export interface Fingerprints {

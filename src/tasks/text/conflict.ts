@@ -1,4 +1,4 @@
-import { Fences } from '../base/fences.ts'
+import { Fences } from '../../base/fences.ts'
 import {
   highestNumber,
   mergeCriteria,

@@ -1,8 +1,8 @@
-import { UserError } from '../base/errors.ts'
-import { change } from './change.ts'
+import { UserError } from '../../base/errors.ts'
+import { change } from '../store/change.ts'
 import { isOwner, whyDead, type Owner } from './owner.ts'
-import type { Places } from './places.ts'
-import { readState, type Claim, type State } from './state.ts'
+import type { Places } from '../store/places.ts'
+import { readState, type Claim, type State } from '../store/state.ts'
 
 /** Puts off the end of the claims of an owner outside of a run. */
 export function renew(state: State, owner: Owner, now: Date): State {

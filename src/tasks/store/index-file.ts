@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeFileAtomic } from '../base/atomic-write.ts'
+import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { ignoreLocal } from './change.ts'
 import type { Fingerprints } from './fingerprints.ts'
 import type { Places } from './places.ts'
-import type { Task } from './task.ts'
-import { PRIORITIES, STATUSES } from './words.ts'
+import type { Task } from '../task.ts'
+import { PRIORITIES, STATUSES } from '../words.ts'
 
 /** What was known of the tasks when the index was written, in the order of a list. */
 export interface Index {

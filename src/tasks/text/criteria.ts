@@ -1,7 +1,7 @@
 import { appendBlock, CRITERIA_BEGIN, CRITERIA_END, findSection } from './body.ts'
 import { splitFile } from './fields.ts'
 import { lineEnd, markdownLines } from './lines.ts'
-import { Refused } from './refused.ts'
+import { Refused } from '../refused.ts'
 
 export interface Criterion {
   readonly number: number

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { UserError } from '../base/errors.ts'
+import { UserError } from '../../base/errors.ts'
 import { findSections, readSection } from './body.ts'
 import { applyChanges, type Changes } from './changes.ts'
 import { readCriteria } from './criteria.ts'
 import { BrokenFile, readFields, setField, splitFile } from './frontmatter.ts'
-import { parseTask } from './task.ts'
+import { parseTask } from '../task.ts'
 
 // Files as people leave them: each line has its own line end, comments stand everywhere.
 

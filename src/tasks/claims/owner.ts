@@ -1,6 +1,6 @@
-import { isAlive } from '../base/process-identity.ts'
-import type { Places } from './places.ts'
-import type { Claim, State } from './state.ts'
+import { isAlive } from '../../base/process-identity.ts'
+import type { Places } from '../store/places.ts'
+import type { Claim, State } from '../store/state.ts'
 
 /** On whose behalf a command acts. */
 export interface Owner {

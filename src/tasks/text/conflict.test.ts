@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { resolveConflicts } from './conflict.ts'
 import { readCriteria } from './criteria.ts'
-import { parseTask } from './task.ts'
+import { parseTask } from '../task.ts'
 
 /** A conflict as git writes it; with a base in the style diff3. */
 function hunk(ours: string, theirs: string, base?: string): string {

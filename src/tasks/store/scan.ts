@@ -1,12 +1,12 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorCode, errorText } from '../base/errors.ts'
-import { readTextFile } from '../base/files.ts'
-import { BrokenFile } from './frontmatter.ts'
+import { errorCode, errorText } from '../../base/errors.ts'
+import { readTextFile } from '../../base/files.ts'
+import { BrokenFile } from '../text/frontmatter.ts'
 import { readFingerprints } from './fingerprints.ts'
 import { loadIndex, saveIndex, type Indexed } from './index-file.ts'
 import type { Places } from './places.ts'
-import { inListOrder, parseTask, type Task } from './task.ts'
+import { inListOrder, parseTask, type Task } from '../task.ts'
 
 /** A file that cannot be used, and why. */
 export interface Broken {

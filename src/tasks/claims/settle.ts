@@ -1,6 +1,6 @@
-import type { Places } from './places.ts'
-import type { Attempt, Claim, State } from './state.ts'
-import type { Status } from './words.ts'
+import type { Places } from '../store/places.ts'
+import type { Attempt, Claim, State } from '../store/state.ts'
+import type { Status } from '../words.ts'
 
 /** Where and when something happened to a claim, and by whom. */
 export interface Occasion {

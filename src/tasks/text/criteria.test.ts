@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { UserError } from '../base/errors.ts'
+import { UserError } from '../../base/errors.ts'
 import { applyChanges } from './changes.ts'
 import { addCriterion, markCriterion, readCriteria, removeCriterion } from './criteria.ts'
 

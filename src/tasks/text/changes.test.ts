@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { readSection } from './body.ts'
 import { applyChanges, type Changes } from './changes.ts'
 import { readCriteria } from './criteria.ts'
-import { parseTask, type Task } from './task.ts'
+import { parseTask, type Task } from '../task.ts'
 
 // A document is a list of pieces, so that a test can say which of them an edit may touch.
 

@@ -1,4 +1,4 @@
-import { UserError } from '../base/errors.ts'
+import { UserError } from '../../base/errors.ts'
 
 /** A title on one line; throws where nothing is left of it. */
 export function checkTitle(title: string): string {
