@@ -98,7 +98,15 @@ test.each(PAGES)('the examples of %s do what the page shows', (page) => {
 })
 
 test('there are examples to follow in the pages for users', () => {
-  const topics = ['FORKHESTRA', 'CONFIGURATION', 'MARKER', 'EVENTS', 'LIBRARY', 'OVERNIGHT']
+  const topics = [
+    'FORKHESTRA',
+    'CONFIGURATION',
+    'MARKER',
+    'EVENTS',
+    'LIBRARY',
+    'OVERNIGHT',
+    'FORGE-TASKS',
+  ]
   for (const page of ['README.md', ...topics.map((topic) => `docs/${topic}.md`)]) {
     expect(PAGES).toContain(page)
     const consoles = blocksOf(read(page)).filter(({ language }) => language === 'console')
