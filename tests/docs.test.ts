@@ -200,7 +200,7 @@ function fieldsOf(schema: unknown): Set<string> {
 }
 
 test('every source file that the documentation names is there', () => {
-  const files = ['src/**/*.ts', 'tests/**/*.ts', 'scripts/*'].flatMap(find)
+  const files = ['src/**/*.ts', 'tests/**/*.ts', 'bench/**/*.ts', 'scripts/*'].flatMap(find)
   const isThere = (name: string) => files.some((file) => `/${file}`.endsWith(`/${name}`))
   const missing = TALK.flatMap((page) =>
     Array.from(prose(read(page)).matchAll(/`([\w./-]+\.ts)`/g), ([, name = '']) => name)

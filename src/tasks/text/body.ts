@@ -185,7 +185,7 @@ function makeSafe(content: string, eol: string): string {
   for (const { start, end, isCode } of markdownLines(text, 0)) {
     const line = text.slice(start, end)
     if (!isCode && isHeading(text, start)) safe += `#${line}`
-    else if (!isCode && /^(?:<<<<<<< |<!-- AC:BEGIN -->)/.test(line)) safe += `\\${line}`
+    else if (!isCode && /^(?:<<<<<<<(?:\s|$)|<!-- AC:BEGIN -->)/.test(line)) safe += `\\${line}`
     else safe += line
   }
   const closing = closingFence(text, 0)

@@ -42,7 +42,7 @@ const OWN_KEYS = [
 ]
 const OWN_LINES = OWN_KEYS.map((key) => `\n${key}`)
 const OPENING = /^\uFEFF?---[ \t]*(\r?\n)/
-const CONFLICT = '<<<<<<< '
+const CONFLICT = '<<<<<<<'
 const CONFLICT_MIDDLE = /\n={7}\r?(?:\n|$)/
 
 /** Finds the frontmatter; throws `BrokenFile` where there is none. */
@@ -83,11 +83,17 @@ function refuseConflict(text: string, body: number): void {
 
 function findConflict(text: string, body: number): number | undefined {
   const inHead = text.startsWith(CONFLICT) ? 0 : text.indexOf(`\n${CONFLICT}`) + 1
-  if (text.startsWith(CONFLICT, inHead) && inHead < body) return inHead
+  if (beginsConflict(text, inHead) && inHead < body) return inHead
   for (const { start, isCode } of markdownLines(text, body)) {
-    if (!isCode && text.startsWith(CONFLICT, start)) return start
+    if (!isCode && beginsConflict(text, start)) return start
   }
   return undefined
+}
+
+/** Git writes a name behind the signs, where it has one. */
+function beginsConflict(text: string, at: number): boolean {
+  const next = text[at + CONFLICT.length]
+  return text.startsWith(CONFLICT, at) && (next === undefined || ' \r\n'.includes(next))
 }
 
 /** The values of the frontmatter; throws `BrokenFile` where it is no object. */

@@ -16,6 +16,11 @@ describe('splitFile and readFields', () => {
     ['an empty frontmatter', '---\n---\n', 2],
     ['bad YAML', '---\nid: TASK-001\ntitle: a\nlabels: ]\nx: 1\n---\n', 4],
     ['a conflict', '---\nid: TASK-001\n<<<<<<< ours\na: 1\n=======\na: 2\n>>>>>>> b\n---\n', 3],
+    [
+      'a conflict without names',
+      '---\nid: TASK-001\n<<<<<<<\na: 1\n=======\na: 2\n>>>>>>>\n---\n',
+      3,
+    ],
     ['a conflict in the body', '---\nid: TASK-001\n---\n\n<<<<<<< ours\na\n=======\n', 5],
     ['a wrong status', '---\nid: TASK-001\nstatus: Soon\n---\n', 3],
     ['a wrong priority', '---\nid: TASK-001\na: 1\npriority: urgent\n---\n', 4],
