@@ -32,7 +32,7 @@ export function hasIndex(project: string): boolean {
 }
 
 function indexOf(project: string): string {
-  return join(project, '.git/forge-tasks/index.json')
+  return join(project, '.git/forge-tasks/index')
 }
 
 function prepare(program: string, project: string, tasks: readonly Work[]): void {

@@ -224,10 +224,13 @@ describe('local state', () => {
     const from = join(root, '.git/forge-tasks/.unfinished-abcdefghijkl')
     const text = readFileSync(path, 'utf8').replace('To Do', 'Blocked')
     const gone = { from: `${from}-gone`, to: join(root, 'forge/tasks/TASK-001 - First.md') }
-    const list = JSON.stringify([gone, { from, to: path }])
+    const state = { version: 1, numbers: {}, claims: {}, attempts: {} }
     writeFiles(root, {
       '.git/forge-tasks/.unfinished-abcdefghijkl': text,
-      '.git/forge-tasks/moves.json': list,
+      '.git/forge-tasks/state.json': JSON.stringify({
+        ...state,
+        moves: [gone, { from, to: path }],
+      }),
     })
     await mustTasks(root, ['edit', '1', '--append-notes', 'A change'])
     expect(readTaskFiles(root).map(({ status }) => status)).toEqual(['To Do', 'Blocked'])

@@ -24,7 +24,11 @@ interface WriteOptions {
 }
 
 /** Writes a file that must not be there yet; where it finds no room, it leaves none. */
-export function writeNewFile(path: string, content: string, options: WriteOptions): void {
+export function writeNewFile(
+  path: string,
+  content: string | Uint8Array,
+  options: WriteOptions,
+): void {
   const fd = openSync(path, 'wx', 0o666)
   try {
     writeFileSync(fd, content)
@@ -40,7 +44,11 @@ export function writeNewFile(path: string, content: string, options: WriteOption
 }
 
 /** Replaces a file as a whole: a reader, and a crash at any moment, finds the old or the new one. */
-export function writeFileAtomic(path: string, content: string, options: WriteOptions): void {
+export function writeFileAtomic(
+  path: string,
+  content: string | Uint8Array,
+  options: WriteOptions,
+): void {
   const unfinished = unfinishedPath(dirname(path))
   writeNewFile(unfinished, content, options)
   try {

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util'
 import { UserError } from '../base/errors.ts'
 import { nearest } from '../base/nearest.ts'
+import { readTokens, type OptionToken } from './tokens.ts'
 
 /** A flag, or, with a `value`, an option that takes one. */
 interface Option {
@@ -44,35 +44,14 @@ export const COMMON_OPTIONS: Options = { help: { short: 'h', help: 'show this he
 /** Reads what stands behind a verb, and refuses what the command does not know. */
 export function parseInput(args: readonly string[], command: Command): Input {
   const options = { ...command.options, ...COMMON_OPTIONS }
-  const { tokens } = parseArgs({
-    args: [...args],
-    strict: false,
-    tokens: true,
-    options: Object.fromEntries(
-      Object.entries(options).map(([name, { short, value }]) => [
-        name,
-        {
-          type: value === undefined ? 'boolean' : 'string',
-          ...(short === undefined ? {} : { short }),
-        },
-      ]),
-    ),
-  })
   const values = new Map<string, string | true>()
   const lists = new Map<string, string[]>()
   const positionals: string[] = []
   let rest: readonly string[] = []
-  for (const token of tokens) {
-    if (token.kind === 'option-terminator') {
-      rest = args.slice(token.index + 1)
-      break
-    }
-    const word = args[token.index] ?? ''
-    if (token.kind === 'positional') positionals.push(token.value)
-    // A chain that begins with its arrow looks like a bundle of one-letter options.
-    else if (word.startsWith('->')) {
-      if (positionals.at(-1) !== word) positionals.push(word)
-    } else {
+  for (const token of readTokens(args, options)) {
+    if (token.kind === 'rest') rest = token.words
+    else if (token.kind === 'word') positionals.push(token.value)
+    else {
       const value = readOption(token, options)
       const list = lists.get(token.name) ?? []
       if (typeof value === 'string') lists.set(token.name, [...list, value])
@@ -108,13 +87,6 @@ function isOption(word: string, options: Options): boolean {
   return word === '--' || names.includes(word.split('=', 1)[0]!)
 }
 
-interface OptionToken {
-  readonly name: string
-  readonly rawName: string
-  readonly value?: string | undefined
-  readonly inlineValue?: boolean | undefined
-}
-
 function readOption(token: OptionToken, options: Options): string | true {
   const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined
   if (option === undefined) {
@@ -134,7 +106,7 @@ function readOption(token: OptionToken, options: Options): string | true {
     throw new UsageError(`Option ${rawName} needs a value: ${rawName} ${option.value}`)
   }
   // A prompt may begin with a dash, but a whole option in its place is one that lost its value.
-  if (token.inlineValue !== true && isOption(value, options)) {
+  if (token.isInline !== true && isOption(value, options)) {
     throw new UsageError(
       `Option ${rawName} needs a value, and ${value} is an option.`,
       `If it is meant as the value, write --${token.name}=${value}`,

@@ -21,7 +21,7 @@ import type { Readiness } from './ready.ts'
 import { searchTasks } from './search.ts'
 import { archiveTasks, deleteTask } from './shelve.ts'
 import { countTasks, type Stats } from './stats.ts'
-import type { Task } from './task.ts'
+import { copyTask, type Task } from './task.ts'
 import { makeBrief, type Brief } from './view.ts'
 
 export interface OpenOptions {
@@ -57,16 +57,17 @@ export class TaskDatabase {
   }
 
   list(filter: Filter = {}): Listing {
-    return listTasks(this.#places, filter)
+    return copyListing(listTasks(this.#places, filter))
   }
 
   /** What can be begun now, in the order of `next`. */
   ready(filter: Filter = {}): Listing {
-    return listReady(this.#places, filter, this.#asking())
+    return copyListing(listReady(this.#places, filter, this.#asking()))
   }
 
   explain(filter: Filter = {}): readonly Readiness[] {
-    return explainReady(this.#places, filter, this.#asking()).tasks
+    const { tasks } = explainReady(this.#places, filter, this.#asking())
+    return tasks.map(({ task, ...why }) => ({ task: copyTask(task), ...why }))
   }
 
   /** The first ready task, or undefined and, from `explain`, why there is none. */
@@ -115,7 +116,7 @@ export class TaskDatabase {
   }
 
   search(words: readonly string[]): Listing {
-    return searchTasks(this.#places, words)
+    return copyListing(searchTasks(this.#places, words))
   }
 
   stats(): Stats {
@@ -133,4 +134,9 @@ export class TaskDatabase {
   #brief(task: Task | undefined): Brief | undefined {
     return task === undefined ? undefined : makeBrief(this.#places, task.id, '')
   }
+}
+
+/** With all their fields: a program may print them, or compare them. */
+function copyListing({ tasks, broken }: Listing): Listing {
+  return { tasks: tasks.map(copyTask), broken }
 }

@@ -44,7 +44,8 @@ function findIn(folder: string, id: TaskId): TaskText | undefined {
   )
 }
 
-function readOrRefuse(folder: string, file: string): TaskText {
+/** Throws where the file cannot be used, with the line of what is wrong. */
+export function readOrRefuse(folder: string, file: string): TaskText {
   const path = join(folder, file)
   try {
     const text = readTaskText(path)

@@ -4,12 +4,12 @@ import type { Readiness } from './ready.ts'
 import type { Broken } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
 import type { Stats } from './stats.ts'
-import type { Task } from './task.ts'
+import { copyTask, type Task } from './task.ts'
 import type { Brief } from './view.ts'
 
 /** A task as scripts get it: what is absent is null, or an empty list. */
 export function toJson(task: Task): object {
-  const { priority, assignee, parent, due, ...rest } = task
+  const { priority, assignee, parent, due, ...rest } = copyTask(task)
   return {
     ...rest,
     priority: priority ?? null,

@@ -35,6 +35,23 @@ export interface Task {
   readonly file: string
 }
 
+/** All fields of a task that may read them only when they are asked for. */
+export function copyTask(task: Task): Task {
+  return {
+    id: task.id,
+    title: task.title,
+    status: task.status,
+    priority: task.priority,
+    assignee: task.assignee,
+    labels: task.labels,
+    dependencies: task.dependencies,
+    parent: task.parent,
+    due: task.due,
+    createdAt: task.createdAt,
+    file: task.file,
+  }
+}
+
 /** Reads the frontmatter of a task file; throws `BrokenFile` with the line of what is wrong. */
 export function parseTask(text: string, file: string): Task {
   const parts = splitFile(text)

@@ -1,11 +1,11 @@
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { readCriteria, type Criterion } from './text/criteria.ts'
 import { findSections, readSection } from './text/body.ts'
-import { findTask, type TaskText } from './find.ts'
+import { findTask, readOrRefuse, type TaskText } from './find.ts'
 import { parseId, renderId } from './id.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
-import { readTaskText, scanTasks, type Scan } from './store/scan.ts'
+import { scanTasks, type Scan } from './store/scan.ts'
 import { statOf } from '../base/files.ts'
 import type { Commit } from './history.ts'
 import { readState, type Attempt, type Claim } from './store/state.ts'
@@ -71,7 +71,7 @@ export function makeBrief(
       .map(({ name, content }) => ({ name, text: text.slice(content.start, content.end) })),
     dependencies: task.dependencies.map((id) => {
       const status = graph.statusOf(id) ?? 'missing'
-      return { id, status, notes: status === 'Done' ? notesOf(places, id) : '' }
+      return { id, status, notes: status === 'Done' ? notesOf(places, graph, id) : '' }
     }),
     blocks: tasks.filter((each) => each.dependencies.includes(task.id)).map(({ id }) => id),
     claim: shownClaim(state.claims[task.id], places),
@@ -97,13 +97,16 @@ function findScanned(
   const id = renderId(parseId(word, prefix))
   const task = tasks.find((each) => each.id === id)
   if (task === undefined) return undefined
-  const path = join(places.tasks, task.file)
-  return { task, text: readTaskText(path), path }
+  return readOrRefuse(places.tasks, task.file)
 }
 
-function notesOf(places: Places, id: string): string {
+/** What a finished task left for those that come after it. */
+function notesOf(places: Places, graph: Graph, id: string): string {
   try {
-    return readSection(findTask(places, id, '').text, 'Implementation Notes')
+    const task = graph.find(id)
+    const found =
+      task === undefined ? findTask(places, id, '') : readOrRefuse(places.tasks, task.file)
+    return readSection(found.text, 'Implementation Notes')
   } catch {
     return ''
   }

@@ -1,157 +1,140 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
+import { inListOrder, type Task } from '../task.ts'
 import { ignoreLocal } from './change.ts'
 import type { Fingerprints } from './fingerprints.ts'
+import {
+  decodeIndex,
+  encodeIndex,
+  encodeTexts,
+  fitsIn,
+  joinRows,
+  makeReader,
+  priorityNumber,
+  splitRows,
+  statusNumber,
+  type Columns,
+} from './index-format.ts'
 import type { Places } from './places.ts'
-import type { Task } from '../task.ts'
-import { PRIORITIES, STATUSES } from '../words.ts'
 
-/** What was known of the tasks when the index was written, in the order of a list. */
-export interface Index {
-  readonly length: number
-  /** The row of a file, where it has not changed since. */
-  rowOf(file: string, prints: Fingerprints, at: number): number | undefined
-  task(row: number): Task
+/** What is still true of what was known when the index was written. */
+export interface Known {
+  /** In the order of a list. */
+  readonly tasks: readonly Task[]
+  /** Whether no two of them have the same id. */
+  readonly isUnique: boolean
+  /** Places of the files that have to be read. */
+  readonly changed: readonly number[]
 }
 
 /** Clocks of file systems tick slowly: what changed at about the time of the index may have changed again. */
 const DOUBT_MS = 50
 
-// Columns instead of rows, and long texts instead of lists of short ones: they are read twice as fast.
-interface Columns {
-  readonly version: 2
-  readonly writtenAt: number
-  readonly mtimes: readonly number[]
-  readonly sizes: readonly number[]
-  readonly inodes: readonly number[]
-  readonly statuses: readonly number[]
-  readonly priorities: readonly number[]
-  readonly files: string
-  readonly ids: string
-  readonly titles: string
-  readonly assignees: string
-  readonly labels: string
-  readonly dependencies: string
-  readonly parents: string
-  readonly dues: string
-  readonly createdAts: string
+/** Takes from the index what has not changed since. */
+export function readIndex(places: Places, files: readonly string[], prints: Fingerprints): Known {
+  const columns = loadIndex(places)
+  if (columns === undefined) {
+    return { tasks: [], isUnique: true, changed: files.map((_, at) => at) }
+  }
+  const rows = splitRows(columns.files)
+  const rowOf = matchFiles(rows, files)
+  const isKnown = new Uint8Array(columns.order.length)
+  const changed: number[] = []
+  for (let at = 0; at < files.length; at++) {
+    const row = rowOf[at]!
+    if (row !== NO_ROW && isSame(columns, row, prints, at)) isKnown[row] = 1
+    else changed.push(at)
+  }
+  const readTask = makeReader(columns, rows)
+  const tasks: Task[] = []
+  for (const row of columns.order) if (isKnown[row] === 1) tasks.push(readTask(row))
+  return { tasks, isUnique: columns.isUnique, changed }
 }
 
-const BETWEEN_ROWS = '\n'
-const BETWEEN_ITEMS = '\t'
-
-const NO_INDEX: Index = {
-  length: 0,
-  rowOf: () => undefined,
-  task: () => {
-    throw new Error('the index is empty')
-  },
-}
-
-/** The index is a cache: whatever is wrong with it, it counts as empty. */
-export function loadIndex(places: Places): Index {
+/** The index is a cache: whatever is wrong with it, it counts as missing. */
+function loadIndex(places: Places): Columns | undefined {
   try {
-    const columns = JSON.parse(readFileSync(pathOf(places), 'utf8')) as Columns
-    return columns.version === 2 ? makeIndex(columns) : NO_INDEX
+    return decodeIndex(readFileSync(pathOf(places)))
   } catch {
-    return NO_INDEX
+    return undefined
   }
 }
 
-function makeIndex(columns: Columns): Index {
-  const { mtimes, sizes, inodes, statuses, priorities } = columns
-  const files = columns.files.split(BETWEEN_ROWS)
-  const texts = {
-    ids: columns.ids.split(BETWEEN_ROWS),
-    titles: columns.titles.split(BETWEEN_ROWS),
-    assignees: columns.assignees.split(BETWEEN_ROWS),
-    labels: columns.labels.split(BETWEEN_ROWS),
-    dependencies: columns.dependencies.split(BETWEEN_ROWS),
-    parents: columns.parents.split(BETWEEN_ROWS),
-    dues: columns.dues.split(BETWEEN_ROWS),
-    createdAts: columns.createdAts.split(BETWEEN_ROWS),
+const NO_ROW = -1
+
+/** So many names in a row may be gone, or new, without looking up each of them. */
+const FEW = 16
+
+/**
+ * The row of each file. A folder lists its files in the same order each time, and what is new comes
+ * somewhere in between: so nearly always the next file is the next row.
+ */
+function matchFiles(rows: readonly string[], files: readonly string[]): Int32Array {
+  const rowOf = new Int32Array(files.length).fill(NO_ROW)
+  let [row, missed] = [0, 0]
+  for (let at = 0; at < files.length && missed <= FEW; at++) {
+    let next = row
+    while (next < row + FEW && rows[next] !== files[at]) next++
+    if (rows[next] === files[at]) {
+      rowOf[at] = next
+      row = next + 1
+    } else missed++
   }
-  const rows = new Map<string, number>()
-  for (let row = 0; row < mtimes.length; row++) rows.set(files[row]!, row)
-  const isWhole = Object.values(texts).every((column) => column.length === files.length)
-  if (!isWhole) return NO_INDEX
-  const trusted = columns.writtenAt - DOUBT_MS
-  return {
-    length: mtimes.length,
-    rowOf(file, prints, at) {
-      const row = rows.get(file)
-      const mtime = prints.mtimes[at]!
-      if (row === undefined || mtimes[row] !== mtime || mtime > trusted) return undefined
-      return sizes[row] === prints.sizes[at] && inodes[row] === prints.inodes[at] ? row : undefined
-    },
-    task: (row) => ({
-      id: texts.ids[row]!,
-      title: texts.titles[row]!,
-      status: STATUSES[statuses[row]!]!,
-      priority: PRIORITIES[priorities[row]!],
-      assignee: texts.assignees[row] || undefined,
-      labels: items(texts.labels[row]!),
-      dependencies: items(texts.dependencies[row]!),
-      parent: texts.parents[row] || undefined,
-      due: texts.dues[row] || undefined,
-      createdAt: texts.createdAts[row]!,
-      file: files[row]!,
-    }),
-  }
+  return missed <= FEW ? rowOf : lookUpFiles(rows, files)
 }
 
-const NONE: readonly string[] = []
-
-function items(text: string): readonly string[] {
-  return text === '' ? NONE : text.split(BETWEEN_ITEMS)
+function lookUpFiles(rows: readonly string[], files: readonly string[]): Int32Array {
+  const known = new Map(rows.map((file, row) => [file, row]))
+  return Int32Array.from(files, (file) => known.get(file) ?? NO_ROW)
 }
 
-/** A task with its place in the fingerprints. */
-export interface Indexed {
-  readonly task: Task
-  readonly at: number
+function isSame(columns: Columns, row: number, prints: Fingerprints, at: number): boolean {
+  return (
+    columns.mtimes[row] === prints.mtimes[at] &&
+    columns.sizes[row] === prints.sizes[at] &&
+    columns.inodes[row] === prints.inodes[at] &&
+    prints.mtimes[at]! <= columns.writtenAt - DOUBT_MS
+  )
 }
 
 /** A folder that cannot be written costs speed, nothing else. */
-export function saveIndex(places: Places, entries: readonly Indexed[], prints: Fingerprints): void {
-  const kept = entries.filter(({ task }) => fitsIn(task))
-  const numbers = (column: Float64Array) => kept.map(({ at }) => column[at]!)
-  const text = (value: (task: Task) => string | undefined) =>
-    kept.map(({ task }) => value(task) ?? '').join(BETWEEN_ROWS)
+export function writeIndex(
+  places: Places,
+  unsorted: readonly Task[],
+  files: readonly string[],
+  prints: Fingerprints,
+): void {
+  // In the order of the folder, so that the names need not be looked up one by one.
+  const byFile = new Map(unsorted.map((task) => [task.file, task]))
+  const indexed = files.flatMap((file, at) => {
+    const task = byFile.get(file)
+    return task !== undefined && fitsIn(task) ? [{ task, at }] : []
+  })
+  const tasks = indexed.map(({ task }) => task)
+  const rows = tasks.map((_, row) => row).toSorted((a, b) => inListOrder(tasks[a]!, tasks[b]!))
+  const pick = (column: Float64Array) => Float64Array.from(indexed, ({ at }) => column[at]!)
   const columns: Columns = {
-    version: 2,
     writtenAt: Date.now(),
-    mtimes: numbers(prints.mtimes),
-    sizes: numbers(prints.sizes),
-    inodes: numbers(prints.inodes),
-    statuses: kept.map(({ task }) => STATUSES.indexOf(task.status)),
-    priorities: kept.map(({ task }) => (task.priority ? PRIORITIES.indexOf(task.priority) : -1)),
-    files: text(({ file }) => file),
-    ids: text(({ id }) => id),
-    titles: text(({ title }) => title),
-    assignees: text(({ assignee }) => assignee),
-    labels: text(({ labels }) => labels.join(BETWEEN_ITEMS)),
-    dependencies: text(({ dependencies }) => dependencies.join(BETWEEN_ITEMS)),
-    parents: text(({ parent }) => parent),
-    dues: text(({ due }) => due),
-    createdAts: text(({ createdAt }) => createdAt),
+    isUnique: new Set(tasks.map(({ id }) => id)).size === tasks.length,
+    mtimes: pick(prints.mtimes),
+    sizes: pick(prints.sizes),
+    inodes: pick(prints.inodes),
+    order: Uint32Array.from(rows),
+    statuses: Uint8Array.from(tasks, statusNumber),
+    priorities: Uint8Array.from(tasks, priorityNumber),
+    files: joinRows(tasks.map(({ file }) => file)),
+    texts: encodeTexts(tasks),
   }
   try {
     mkdirSync(places.own, { recursive: true })
     ignoreLocal(places)
-    writeFileAtomic(pathOf(places), JSON.stringify(columns), { durable: false })
+    writeFileAtomic(pathOf(places), encodeIndex(columns), { durable: false })
   } catch {
     // Without an index every file is read.
   }
 }
 
-/** What has a line end or a tab inside is read from its file each time. */
-function fitsIn({ labels, dependencies, ...task }: Task): boolean {
-  const texts = [...Object.values(task), ...labels, ...dependencies]
-  return !texts.some((text) => text !== undefined && /[\n\t]/.test(text))
-}
-
 function pathOf(places: Places): string {
-  return join(places.own, 'index.json')
+  return join(places.own, 'index')
 }

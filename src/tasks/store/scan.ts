@@ -4,7 +4,7 @@ import { errorCode, errorText } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { BrokenFile } from '../text/frontmatter.ts'
 import { readFingerprints } from './fingerprints.ts'
-import { loadIndex, saveIndex, type Indexed } from './index-file.ts'
+import { readIndex, writeIndex } from './index-file.ts'
 import type { Places } from './places.ts'
 import { inListOrder, parseTask, type Task } from '../task.ts'
 
@@ -21,50 +21,58 @@ export interface Scan {
   readonly broken: readonly Broken[]
 }
 
-/** So many changed files are read anew each time rather than writing the index again. */
-const CHANGES_WORTH_WRITING = 16
+/** Of fewer changed files each is read anew every time, which costs less than writing the index again. */
+function worthWriting(count: number): number {
+  return Math.max(8, Math.sqrt(count) / 6)
+}
 
 /** Every task of the folder; what did not change since the last time comes from the index. */
 export function scanTasks(places: Places): Scan {
-  const index = loadIndex(places)
   const files = listFiles(places.tasks)
   const prints = readFingerprints(places.tasks, files)
-  // By rows of the index, which are in the order of a list: so there is little left to sort.
-  const known = new Int32Array(index.length).fill(-1)
-  const changed: number[] = []
-  for (let at = 0; at < files.length; at++) {
-    const row = index.rowOf(files[at]!, prints, at)
-    if (row === undefined) changed.push(at)
-    else known[row] = at
-  }
-  const entries: Indexed[] = []
-  for (let row = 0; row < known.length; row++) {
-    if (known[row]! >= 0) entries.push({ task: index.task(row), at: known[row]! })
-  }
-  const broken = readChanged(places, files, changed, entries)
-  if (changed.length > 0) entries.sort((a, b) => inListOrder(a.task, b.task))
-  if (changed.length > CHANGES_WORTH_WRITING || changed.length > index.length)
-    saveIndex(places, entries, prints)
-  return refuseTwins(entries, broken)
+  const { tasks, isUnique, changed } = readIndex(places, files, prints)
+  if (changed.length === 0 && isUnique) return { tasks, broken: [] }
+  const read = readChanged(
+    places,
+    changed.map((at) => files[at]!),
+  )
+  const all = insertSorted(tasks, read.tasks)
+  if (changed.length >= worthWriting(files.length)) writeIndex(places, all, files, prints)
+  const ids = new Set(read.tasks.map(({ id }) => id))
+  const isNew = ids.size === read.tasks.length && !tasks.some(({ id }) => ids.has(id))
+  return isUnique && isNew ? { tasks: all, broken: read.broken } : refuseTwins(all, read.broken)
 }
 
-/** Adds what the index does not know to the entries, and gives what cannot be used. */
-function readChanged(
-  { tasks }: Places,
-  files: readonly string[],
-  changed: readonly number[],
-  entries: Indexed[],
-): Broken[] {
+const FEW = 32
+
+/** To sort everything again for a few would take longer than all the rest. */
+function insertSorted(sorted: readonly Task[], more: readonly Task[]): Task[] {
+  if (more.length > FEW) return [...sorted, ...more].toSorted(inListOrder)
+  const all = [...sorted]
+  for (const task of more) {
+    let [from, to] = [0, all.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (inListOrder(all[middle]!, task) < 0) from = middle + 1
+      else to = middle
+    }
+    all.splice(from, 0, task)
+  }
+  return all
+}
+
+/** Reads what the index does not know. */
+function readChanged({ tasks: folder }: Places, files: readonly string[]): Scan {
+  const tasks: Task[] = []
   const broken: Broken[] = []
-  for (const at of changed) {
-    const file = files[at]!
-    const path = join(tasks, file)
+  for (const file of files) {
+    const path = join(folder, file)
     const task = readTaskFile(path, file)
-    if (!('problem' in task)) entries.push({ task, at })
+    if (!('problem' in task)) tasks.push(task)
     // A file that was archived in the meantime is no broken one.
     else if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) broken.push(task)
   }
-  return broken
+  return { tasks, broken }
 }
 
 /** Names of the files that are tasks, or should be. */
@@ -97,17 +105,18 @@ export function readTaskFile(path: string, file: string): Task | Broken {
 }
 
 /** Of two files with one id the older one keeps it. */
-function refuseTwins(entries: readonly Indexed[], broken: Broken[]): Scan {
+function refuseTwins(tasks: readonly Task[], broken: readonly Broken[]): Scan {
   const byId = new Map<string, Task>()
-  for (const { task } of entries) {
+  const twins: Broken[] = []
+  for (const task of tasks) {
     const twin = byId.get(task.id)
     const [older, younger] =
       twin === undefined || task.createdAt < twin.createdAt ? [task, twin] : [twin, task]
     byId.set(task.id, older)
     if (younger === undefined) continue
     const problem = `its id ${task.id} is also that of "${older.file}"; run: forge-tasks doctor --fix`
-    broken.push({ file: younger.file, line: 1, problem })
+    twins.push({ file: younger.file, line: 1, problem })
   }
-  const tasks = [...byId.values()]
-  return { tasks: byId.size === entries.length ? tasks : tasks.toSorted(inListOrder), broken }
+  if (twins.length === 0) return { tasks, broken }
+  return { tasks: [...byId.values()].toSorted(inListOrder), broken: [...broken, ...twins] }
 }

@@ -32,6 +32,12 @@ export interface Attempt {
   readonly why?: string
 }
 
+/** A file that takes the place of another, or leaves its own. */
+export interface Move {
+  readonly from: string
+  readonly to: string
+}
+
 /** What is local to a clone: never committed, shared by its worktrees. */
 export interface State {
   readonly version: 1
@@ -39,6 +45,8 @@ export interface State {
   readonly numbers: Readonly<Record<string, number>>
   readonly claims: Readonly<Record<string, Claim>>
   readonly attempts: Readonly<Record<string, readonly Attempt[]>>
+  /** What the last change moves: all of it was done, unless its writer was killed. */
+  readonly moves?: readonly Move[]
 }
 
 /** A state that cannot be read counts as empty: the files are the truth. */
@@ -53,6 +61,7 @@ export function readState(places: Places): State {
     numbers: read('numbers') as State['numbers'],
     claims: read('claims') as State['claims'],
     attempts: read('attempts') as State['attempts'],
+    moves: Array.isArray(fields['moves']) ? (fields['moves'] as Move[]) : [],
   }
 }
 

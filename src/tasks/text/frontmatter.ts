@@ -18,7 +18,7 @@ import {
   replaceValue,
   type Item,
 } from './yaml-list.ts'
-import { renderItem, renderScalar } from './yaml-words.ts'
+import { renderItem, renderScalar, renderValue, wellFormed } from './yaml-words.ts'
 
 export { BrokenFile, readFields, splitFile } from './fields.ts'
 
@@ -28,7 +28,7 @@ type Wanted = string | readonly string[] | undefined
 export function setField(text: string, key: string, value: Wanted): string {
   const parts = splitFile(text)
   const fields = readFields(parts)
-  const wanted = wellFormed(value)
+  const wanted = value === undefined ? undefined : wellFormed(value)
   if (isSo(parts, fields, key, wanted)) return text
   for (const changed of candidates(parts, fields, key, wanted)) {
     if (isOnlyChange(parts, fields, changed, key, wanted)) return changed
@@ -37,12 +37,6 @@ export function setField(text: string, key: string, value: Wanted): string {
     `The frontmatter is written in a way in which '${key}' cannot be changed alone.`,
     'Change it in the file itself.',
   )
-}
-
-/** Half a character cannot be written to a file. */
-function wellFormed(value: Wanted): Wanted {
-  if (value === undefined) return undefined
-  return typeof value === 'string' ? value.toWellFormed() : value.map((item) => item.toWellFormed())
 }
 
 function isSo(parts: Parts, fields: Fields, key: string, wanted: Wanted): boolean {
@@ -126,10 +120,6 @@ function changeItems(parts: Parts, key: string, { replaced, added, gone }: ItemC
 
 function render(entry: Entry, word: string): string {
   return entry.value.layout === 'block' ? renderScalar(word) : renderItem(word)
-}
-
-function renderValue(value: string | readonly string[]): string {
-  return typeof value === 'string' ? renderScalar(value) : `[${value.map(renderItem).join(', ')}]`
 }
 
 /** A layout that this edit does not understand must not be damaged by it. */

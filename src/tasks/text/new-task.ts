@@ -1,6 +1,6 @@
 import { applyChanges } from './changes.ts'
+import { renderValue, wellFormed } from './yaml-words.ts'
 import { checkTitle } from './check-text.ts'
-import { setField } from './frontmatter.ts'
 import { renderId, type TaskId } from '../id.ts'
 import type { Priority, Status } from '../words.ts'
 
@@ -35,31 +35,32 @@ const BODY = `
 
 /** The file of a new task. Its fields come in the order in which people like to read them. */
 export function renderNewTask(id: TaskId, task: NewTask, now: Date): string {
-  const { priority, assignee, parent, due, description, plan } = task
-  const title = checkTitle(task.title)
-  const blank = `---\nid: ${renderId(id)}\n---\n${BODY}`
-  const begun = applyChanges(
-    blank,
-    {
-      title,
-      status: task.status ?? 'To Do',
-      priority,
-      assignee: assignee || undefined,
-      addLabels: task.labels ?? [],
-      addDependencies: task.dependencies ?? [],
-    },
-    now,
-  )
-  const filled = applyChanges(
-    begun,
-    {
-      parent,
-      due: due || undefined,
-      description: description || undefined,
-      plan: plan || undefined,
-      addCriteria: task.criteria ?? [],
-    },
-    now,
-  )
-  return setField(filled, 'createdAt', now.toISOString())
+  const { description, plan, criteria = [] } = task
+  const blank = `---\n${renderFields(id, task, now)}\n---\n${BODY}`
+  const changes = {
+    description: description || undefined,
+    plan: plan || undefined,
+    addCriteria: criteria,
+  }
+  return applyChanges(blank, changes, now)
+}
+
+function renderFields(id: TaskId, task: NewTask, now: Date): string {
+  const { priority, assignee, labels = [], dependencies = [], parent, due } = task
+  const fields: (readonly [string, string | readonly string[] | undefined])[] = [
+    ['id', renderId(id)],
+    ['title', checkTitle(task.title)],
+    ['status', task.status ?? 'To Do'],
+    ['priority', priority],
+    ['assignee', assignee],
+    ['labels', labels],
+    ['dependencies', dependencies],
+    ['parent', parent],
+    ['due', due],
+    ['createdAt', now.toISOString()],
+  ]
+  return fields
+    .filter(([, value]) => value !== undefined && value.length > 0)
+    .map(([key, value]) => `${key}: ${renderValue(wellFormed(value!))}`)
+    .join('\n')
 }

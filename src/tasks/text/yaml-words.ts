@@ -1,3 +1,15 @@
+type Value = string | readonly string[]
+
+/** Half a character cannot be written to a file. */
+export function wellFormed(value: Value): Value {
+  return typeof value === 'string' ? value.toWellFormed() : value.map((item) => item.toWellFormed())
+}
+
+/** A value on one line. */
+export function renderValue(value: Value): string {
+  return typeof value === 'string' ? renderScalar(value) : `[${value.map(renderItem).join(', ')}]`
+}
+
 /** Plain where YAML reads the same back, in double quotes otherwise. */
 export function renderScalar(text: string): string {
   return /^[^\s"'&*!|>%@`[\]{},#?:-][^\n\r#]*$/.test(text) && isPlain(text)

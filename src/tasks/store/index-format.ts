@@ -1,0 +1,159 @@
+import type { Task } from '../task.ts'
+import { PRIORITIES, STATUSES, type Priority, type Status } from '../words.ts'
+import type { Fingerprints } from './fingerprints.ts'
+
+/** What an index holds: numbers as the machine has them, texts in one piece. Both need no parsing. */
+export interface Columns extends Fingerprints {
+  readonly writtenAt: number
+  /** Whether no two of the tasks have the same id. */
+  readonly isUnique: boolean
+  /** The rows in the order of a list. */
+  readonly order: Uint32Array
+  readonly statuses: Uint8Array
+  readonly priorities: Uint8Array
+  /** The names of the files, as `joinRows` makes them. */
+  readonly files: string
+  readonly texts: readonly string[]
+}
+
+const VERSION = 0x666f7203
+const BETWEEN_ROWS = '\0'
+const BETWEEN_COLUMNS = '\u0001'
+const BETWEEN_ITEMS = '\u0002'
+// oxlint-disable-next-line no-control-regex
+const OTHER_SEPARATORS = /[\u0000\u0001]/
+
+export function joinRows(rows: readonly string[]): string {
+  return rows.join(BETWEEN_ROWS)
+}
+
+export function splitRows(column: string): string[] {
+  return column.split(BETWEEN_ROWS)
+}
+
+type Text = (task: Task) => string
+
+/** The columns of texts, behind that of the files. */
+const TEXTS: readonly Text[] = [
+  ({ id }) => id,
+  ({ title }) => title,
+  ({ assignee = '' }) => assignee,
+  ({ labels }) => labels.join(BETWEEN_ITEMS),
+  ({ dependencies }) => dependencies.join(BETWEEN_ITEMS),
+  ({ parent = '' }) => parent,
+  ({ due = '' }) => due,
+  ({ createdAt }) => createdAt,
+]
+
+/** Whether a task can be told apart from its neighbours. */
+export function fitsIn(task: Task): boolean {
+  const texts = [...TEXTS.map((text) => text(task)), task.file]
+  const items = [...task.labels, ...task.dependencies]
+  // Items are kept apart by a separator of their own.
+  const isPlain = !texts.some((text) => OTHER_SEPARATORS.test(text))
+  return isPlain && !items.some((item) => item.includes(BETWEEN_ITEMS))
+}
+
+export function encodeTexts(tasks: readonly Task[]): string[] {
+  return TEXTS.map((text) => joinRows(tasks.map(text)))
+}
+
+export const statusNumber = (task: Task) => STATUSES.indexOf(task.status)
+
+export const priorityNumber = (task: Task) =>
+  task.priority === undefined ? PRIORITIES.length : PRIORITIES.indexOf(task.priority)
+
+/** Gives tasks by row. Most commands need few of their fields, so a field is read when it is asked for. */
+export function makeReader(columns: Columns, files: readonly string[]): (row: number) => Task {
+  const split: (readonly string[] | undefined)[] = []
+  const text = (column: number, row: number) =>
+    (split[column] ??= splitRows(columns.texts[column]!))[row]!
+  class IndexedTask implements Task {
+    readonly #row: number
+
+    constructor(row: number) {
+      this.#row = row
+    }
+    get id(): string {
+      return text(0, this.#row)
+    }
+    get title(): string {
+      return text(1, this.#row)
+    }
+    get status(): Status {
+      return STATUSES[columns.statuses[this.#row]!]!
+    }
+    get priority(): Priority | undefined {
+      return PRIORITIES[columns.priorities[this.#row]!]
+    }
+    get assignee(): string | undefined {
+      return text(2, this.#row) || undefined
+    }
+    get labels(): readonly string[] {
+      return splitItems(text(3, this.#row))
+    }
+    get dependencies(): readonly string[] {
+      return splitItems(text(4, this.#row))
+    }
+    get parent(): string | undefined {
+      return text(5, this.#row) || undefined
+    }
+    get due(): string | undefined {
+      return text(6, this.#row) || undefined
+    }
+    get createdAt(): string {
+      return text(7, this.#row)
+    }
+    get file(): string {
+      return files[this.#row]!
+    }
+  }
+  return (row) => new IndexedTask(row)
+}
+
+const NO_ITEMS: readonly string[] = []
+
+function splitItems(text: string): readonly string[] {
+  return text === '' ? NO_ITEMS : text.split(BETWEEN_ITEMS)
+}
+
+const HEADER_BYTES = 24
+
+/** Header, three columns of 8 bytes, one of 4, two of 1, then the texts. */
+export function encodeIndex(columns: Columns): Uint8Array {
+  const count = columns.order.length
+  const text = Buffer.from([columns.files, ...columns.texts].join(BETWEEN_COLUMNS))
+  const bytes = new Uint8Array(HEADER_BYTES + count * 30 + text.length)
+  new Uint32Array(bytes.buffer, 0, 3).set([VERSION, count, Number(columns.isUnique)])
+  new Float64Array(bytes.buffer, 16, 1).set([columns.writtenAt])
+  let at = HEADER_BYTES
+  const { mtimes, sizes, inodes, order, statuses, priorities } = columns
+  for (const column of [mtimes, sizes, inodes, order, statuses, priorities]) {
+    bytes.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength), at)
+    at += column.byteLength
+  }
+  bytes.set(text, at)
+  return bytes
+}
+
+/** Undefined where it is no index of this version; throws where it is not whole. */
+export function decodeIndex(bytes: Uint8Array): Columns | undefined {
+  const { buffer } = bytes.byteOffset === 0 ? bytes : bytes.slice()
+  const [version, count = 0, isUnique] = new Uint32Array(buffer, 0, 3)
+  if (version !== VERSION) return undefined
+  let at = HEADER_BYTES
+  const next = (width: number) => (at += count * width) - count * width
+  const columns = {
+    writtenAt: new Float64Array(buffer, 16, 1)[0]!,
+    isUnique: isUnique === 1,
+    mtimes: new Float64Array(buffer, next(8), count),
+    sizes: new Float64Array(buffer, next(8), count),
+    inodes: new Float64Array(buffer, next(8), count),
+    order: new Uint32Array(buffer, next(4), count),
+    statuses: new Uint8Array(buffer, next(1), count),
+    priorities: new Uint8Array(buffer, next(1), count),
+  }
+  const text = Buffer.from(buffer, at, bytes.length - at).toString('utf8')
+  const [files = '', ...texts] = text.split(BETWEEN_COLUMNS)
+  return texts.length === TEXTS.length ? { ...columns, files, texts } : undefined
+}
