@@ -13,6 +13,12 @@ export const COMPILE_FLAGS = [
   '--no-compile-autoload-bunfig',
 ]
 
+// The same program under further names; what it does depends on the name by which it is called.
+const BUNDLED = ['manager', 'coordinator', 'worker'].flatMap((agent) => [
+  `forge-task-${agent}`,
+  `task-${agent}`,
+])
+
 const root = join(import.meta.dir, '..')
 
 /** Compiles one entry file into one executable. */
@@ -29,7 +35,7 @@ export function compile(entry: string, outfile: string): void {
 if (import.meta.main) {
   mkdirSync(join(root, 'bin'), { recursive: true })
   compile('src/main.ts', 'bin/forkhestra')
-  for (const name of ['forge-tasks']) {
+  for (const name of ['forge-tasks', ...BUNDLED]) {
     rmSync(join(root, 'bin', name), { force: true })
     symlinkSync('forkhestra', join(root, 'bin', name))
   }

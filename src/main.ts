@@ -2,12 +2,15 @@ import { VERSION } from './setup/version.ts'
 
 // One program under several names: the name by which it was called decides.
 const args = process.argv.slice(2)
-const isTasks = process.argv0.endsWith('forge-tasks')
+const name = process.argv0.slice(process.argv0.lastIndexOf('/') + 1)
 if (args[0] === '--version') {
   console.log(VERSION)
-} else if (isTasks) {
+} else if (name === 'forge-tasks') {
   const { tasksMain } = await import('./cli/tasks/main.ts')
   process.exit(await tasksMain(args))
+} else if (/^(?:forge-)?task-(?:manager|coordinator|worker)$/.test(name)) {
+  const { bundledMain } = await import('./cli/bundled/main.ts')
+  process.exit(await bundledMain(name, args))
 } else {
   const { main } = await import('./cli/main.ts')
   process.exit(await main(args))

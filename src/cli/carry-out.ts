@@ -1,5 +1,5 @@
 import { errorCode, errorText } from '../base/errors.ts'
-import type { EventBody, EventOf, Stamp } from '../events/event.ts'
+import type { EventBody, Stamp } from '../events/event.ts'
 import { NO_EVENTS, next } from '../events/state.ts'
 import { recordRoot } from '../journal/record-folder.ts'
 import { RunRecord } from '../journal/run-record.ts'
@@ -7,11 +7,10 @@ import { DEFAULT_GRACE, type Plan } from '../plan/plan.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
 import { adoptOrphans } from '../run/libc.ts'
 import { runPlan } from '../run/run-plan.ts'
-import { endIteration } from '../tasks/claims/dead-claims.ts'
-import { findPlaces, type Places } from '../tasks/store/places.ts'
 import { JsonView } from '../views/json.ts'
 import { PlainView } from '../views/plain.ts'
 import { StopSwitch } from './signals.ts'
+import { makeTaskPort } from '../setup/task-port.ts'
 import { Terminal } from '../views/terminal.ts'
 import { VERSION } from '../setup/version.ts'
 
@@ -53,14 +52,12 @@ export async function carryOut(
   })
   const view = json ? new JsonView(terminal, stamp) : new PlainView(terminal, verbose)
   const record = new RunRecord(recordRoot(plan.cwd, process.env), plan.run, stamp)
-  const tasks = findPlaces(plan.cwd)
   let state = NO_EVENTS
   const emit = (body: EventBody) => {
     const event = stamp(body)
     state = next(state, event)
     record.append(event)
     view.show(event)
-    if (event.type === 'iteration_ended') endClaims(event, tasks)
     tellTrouble()
   }
   const tellTrouble = () => {
@@ -80,6 +77,7 @@ export async function carryOut(
       return view.output(chunk)
     },
     readPrompt: readPromptText,
+    tasks: makeTaskPort(plan.cwd, plan.run),
     env,
     stop: stopSwitch.stop,
     force: stopSwitch.force,
@@ -93,13 +91,4 @@ export async function carryOut(
   if (trouble !== undefined) view.show(stamp({ type: 'record_lost', why: trouble }))
   await terminal.close(stopSwitch)
   return state.ended?.exitCode ?? 1
-}
-
-/** A task that an iteration took and did not finish is free for the next one. */
-function endClaims({ run, step, iteration }: EventOf<'iteration_ended'>, tasks: Places): void {
-  try {
-    endIteration(tasks, run, String(step), String(iteration), new Date())
-  } catch {
-    // The claim of a run that is gone frees itself; nothing is lost but time.
-  }
 }

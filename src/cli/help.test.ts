@@ -72,7 +72,7 @@ test('no two options of a verb share a letter, and none takes that of the help',
 
 test('every verb of the contract is there or reserved, and none is both', () => {
   const contract =
-    'run init list validate doctor completions ' +
+    'run init list validate doctor completions fake-model ' +
     'runs show logs cost clean stop resume retry-now ' +
     'prompt push run-queue check receive send queue inbox cancel chat mcp tasks ui watch worker'
   const verbs = [...Object.keys(VERBS), ...RESERVED_VERBS]

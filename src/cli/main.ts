@@ -47,10 +47,13 @@ async function dispatch(args: readonly string[]): Promise<number> {
   return command.run(input)
 }
 
+/** Verbs whose `--json` is one object and no run. */
+const ONE_OBJECT: ReadonlySet<string> = new Set(['init', 'list', 'validate', 'doctor'])
+
 /** A script that asked for JSON gets the refusal as JSON, too: a run as its only event. */
 async function renderJsonError(error: UserError, first: string | undefined): Promise<string> {
   const { exitCode, message, hint, problems } = error
-  if (first === 'list' || first === 'validate') return JSON.stringify({ ok: false, problems })
+  if (ONE_OBJECT.has(first ?? '')) return JSON.stringify({ ok: false, problems })
   const { makeIdentity } = await import('./identity.ts')
   const words = { message, ...(hint === undefined ? {} : { hint }) }
   return JSON.stringify(makeIdentity().stamp({ type: 'run_refused', exitCode, ...words }))

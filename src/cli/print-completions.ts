@@ -35,7 +35,7 @@ const PROGRAM: Program = {
   },
   aliases: {},
   unwritten: 'run',
-  values: { chain: chains, cwd: DIRECTORIES, config: FILES, 'prompt-file': FILES },
-  words: { run: FILES, completions: oneOf(SHELLS) },
+  values: { chain: chains, cwd: DIRECTORIES, config: FILES, 'prompt-file': FILES, log: FILES },
+  words: { run: FILES, 'fake-model': FILES, completions: oneOf(SHELLS) },
   rest: FILES,
 }

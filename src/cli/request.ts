@@ -1,3 +1,4 @@
+import { BUILT_IN_CHAINS } from '../builtins/chains.ts'
 import { parseDsl } from '../parse/dsl.ts'
 import type { ChainConfig } from '../parse/chains-schema.ts'
 import type { Facts } from '../plan/facts.ts'
@@ -26,19 +27,21 @@ export function makeRequest(
   if (promptFile === '') throw new UsageError('The path for --prompt-file is empty.')
   if (name === '') throw new UsageError('The name for --chain is empty.')
   const dsl = readDsl(input.positionals, name)
+  const chains = { ...BUILT_IN_CHAINS, ...content.chains }
   // In a chain that was typed, a relative path is relative to where it was typed.
   const known = {
+    cwd,
     agents: content.agents ?? {},
     base: dsl === undefined ? base : cwd,
     agentBase: base,
-    chainNames: Object.keys(content.chains),
+    chainNames: Object.keys(chains),
   }
   const isAgent = (word: string) => isKnownAgent(word, known, facts)
   return {
     run,
-    cwd,
     name,
-    chain: dsl === undefined ? getChain(content.chains, name!) : chainOf(dsl, isAgent),
+    chain: dsl === undefined ? getChain(chains, name!) : chainOf(dsl, isAgent),
+    isBuiltInChain: name !== undefined && !Object.hasOwn(content.chains, name),
     ...known,
     variables: readVariables(input.positionals),
     args: input.rest,

@@ -23,7 +23,7 @@ export async function runChain(input: Input): Promise<number> {
   const cwd = resolveCwd(input.text('cwd'))
   const env = makeAgentEnvironment(process.env, ownFolder())
   checkDepth(env['FORKHESTRA_RUN_PATH'])
-  const facts = lookAround(env['PATH'])
+  const facts = lookAround(env)
   const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
   const { plan, warnings } = makePlan(makeRequest(input, run, cwd, configuration, facts), facts)
   if (input.flag('dry-run')) return showPlan(plan, warnings, facts, input, stamp)

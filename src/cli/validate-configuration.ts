@@ -13,12 +13,21 @@ import { ownFolder } from '../setup/own-folder.ts'
 /** The verb `validate`: everything that can be known of a configuration without running it. */
 export async function validateConfiguration(input: Input): Promise<number> {
   const cwd = resolveCwd(input.text('cwd'))
-  const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
-  const facts = lookAround(makeAgentEnvironment(process.env, ownFolder())['PATH'])
-  const problems = findProblems(configuration, facts)
-  if (problems.length > 0) throw new PlanError(problems)
-  report(input, configuration)
+  const facts = lookAround(makeAgentEnvironment(process.env, ownFolder()))
+  report(input, await checkConfiguration(cwd, input.text('config'), facts))
   return 0
+}
+
+/** The configuration that applies, or all that is wrong with it. */
+export async function checkConfiguration(
+  cwd: string,
+  given: string | undefined,
+  facts: Facts,
+): Promise<Configuration> {
+  const configuration = await loadConfiguration(cwd, given, process.env)
+  const problems = findProblems(configuration, cwd, facts)
+  if (problems.length > 0) throw new PlanError(problems)
+  return configuration
 }
 
 function report(input: Input, { file, content }: Configuration): void {
@@ -30,14 +39,14 @@ function report(input: Input, { file, content }: Configuration): void {
   else console.log(`${file} is valid: chains ${chains}, agents ${agents}.`)
 }
 
-function findProblems({ content, base }: Configuration, facts: Facts): Problem[] {
+function findProblems({ content, base }: Configuration, cwd: string, facts: Facts): Problem[] {
   const problems: Problem[] = []
   for (const [name, agent] of Object.entries(content.agents ?? {})) {
     problems.push(...missingAgentFiles(name, agent, base, facts))
   }
   for (const agent of usedAgents(content)) {
     collect(problems, () =>
-      resolveAgent(agent, { agents: content.agents ?? {}, base, agentBase: base }, facts),
+      resolveAgent(agent, { cwd, agents: content.agents ?? {}, base, agentBase: base }, facts),
     )
   }
   for (const file of promptFiles(content)) {

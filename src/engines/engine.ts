@@ -2,7 +2,68 @@ import type { Refusal } from '../events/schema.ts'
 
 /** What an agent's output says, in words that are the same for every engine. */
 export type Fact =
+  MarkerFact | MessageFact | ToolFact | SessionFact | LimitFact | UsageFact | FailureFact
+
+export type MarkerFact =
   { readonly type: 'marker' } | { readonly type: 'marker_refused'; readonly why: Refusal }
+
+/** Words of the agent, or, with a `parent`, of a sub-agent that it called. */
+export interface MessageFact {
+  readonly type: 'message'
+  readonly text: string
+  readonly parent?: string
+}
+
+/** A tool that is called, with what it is called for in a few words. */
+export interface ToolFact {
+  readonly type: 'tool'
+  readonly name: string
+  readonly brief: string
+  readonly parent?: string
+}
+
+export interface SessionFact {
+  readonly type: 'session'
+  readonly id: string
+  readonly model?: string
+}
+
+/** What is left of a quota. */
+export interface LimitFact {
+  readonly type: 'limit'
+  readonly status: string
+  /** Seconds since 1970. */
+  readonly resetsAt?: number
+  readonly kind?: string
+  /** From 0 to 1. */
+  readonly utilization?: number
+}
+
+/** What it took so far; a later one replaces an earlier one. */
+export interface UsageFact {
+  readonly type: 'usage'
+  readonly turns?: number
+  readonly costUsd?: number
+  readonly tokens?: Tokens
+}
+
+export interface Tokens {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+}
+
+/** The agent says itself that it failed, whatever its exit code is. Undefined: it says that it did not. */
+export interface FailureFact {
+  readonly type: 'failure'
+  readonly failure: Failure | undefined
+}
+
+export interface Failure {
+  readonly kind: 'error' | 'max_turns' | 'auth_failed' | 'overloaded' | 'rate_limited'
+  readonly message: string
+}
 
 /** Turns the bytes of one stream into facts; `end` tells what only the end can tell. */
 export interface Decoder {
@@ -13,7 +74,7 @@ export interface Decoder {
 }
 
 /** An agent after its name was resolved: everything an engine needs to call it, as plain data. */
-export type ResolvedAgent = BinaryAgent
+export type ResolvedAgent = BinaryAgent | ClaudeAgent
 
 export interface BinaryAgent {
   readonly engine: 'binary'
@@ -24,10 +85,35 @@ export interface BinaryAgent {
   readonly interpreter?: string
 }
 
+/** An agent that is nothing but a system prompt and settings for `claude`. */
+export interface ClaudeAgent {
+  readonly engine: 'claude'
+  readonly name: string
+  /** Absolute path of `claude`. */
+  readonly program: string
+  /** Of several the first that there is counts, anew at every iteration. */
+  readonly systemPrompt: readonly (
+    { readonly text: string } | { readonly file: string; readonly isOptional?: boolean }
+  )[]
+  readonly model: string
+  readonly maxTurns: number
+  /** Absolute paths. */
+  readonly mcpConfig?: string
+  readonly settings?: string
+  readonly allowedTools?: readonly string[]
+  readonly disallowedTools?: readonly string[]
+  /** Where it is absent nobody is asked for permission. */
+  readonly permissionMode?: string
+  /** Whether the marker is believed only when no task is ready. */
+  readonly finishesTasks?: boolean
+}
+
 /** What changes from iteration to iteration. */
 export interface Turn {
   readonly args: readonly string[]
   readonly prompt: string | undefined
+  /** For agents that have one. */
+  readonly systemPrompt?: string
   /** Whether the marker is looked for. */
   readonly loop: boolean
 }
@@ -38,6 +124,12 @@ export interface Launch {
   readonly argv: readonly string[]
   /** Added to the environment that every agent gets. */
   readonly env: Readonly<Record<string, string>>
+  /** What the process reads; nothing where it is absent. */
+  readonly stdin?: string
+  /** Texts too long for the command line; the path of its file takes the place of each name in argv. */
+  readonly files?: Readonly<Record<string, string>>
+  /** Whether people are shown the facts instead of the bytes of stdout. */
+  readonly isStructured?: boolean
   decode(stream: 'out' | 'err'): Decoder | undefined
 }
 

@@ -1,4 +1,5 @@
 import { binaryEngine } from './binary.ts'
+import { claudeEngine } from './claude.ts'
 import type { Launch, ResolvedAgent, Turn } from './engine.ts'
 
 /** Asks the engine of the agent's kind how to call it. */
@@ -6,5 +7,7 @@ export function prepareLaunch(agent: ResolvedAgent, turn: Turn): Launch {
   switch (agent.engine) {
     case 'binary':
       return binaryEngine.prepare(agent, turn)
+    case 'claude':
+      return claudeEngine.prepare(agent, turn)
   }
 }

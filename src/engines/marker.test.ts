@@ -8,7 +8,7 @@ const CHUNK_SIZES = [1, 2, 3, 7, 10_000]
 
 function read(decoder: Decoder, chunks: readonly Uint8Array[]): string[] {
   return [...chunks.flatMap((chunk) => decoder.push(chunk)), ...decoder.end()].map((fact) =>
-    fact.type === 'marker' ? 'marker' : fact.why,
+    fact.type === 'marker_refused' ? fact.why : fact.type,
   )
 }
 

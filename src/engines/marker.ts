@@ -1,5 +1,5 @@
 import type { Refusal } from '../events/schema.ts'
-import type { Decoder, Fact } from './engine.ts'
+import type { Decoder, MarkerFact } from './engine.ts'
 import { Fences } from '../base/fences.ts'
 import { PartialLine } from './partial-line.ts'
 
@@ -29,7 +29,7 @@ export class MarkerScanner implements Decoder {
   #refusal: Refusal | undefined
   #isFound = false
 
-  push(bytes: Uint8Array): readonly Fact[] {
+  push(bytes: Uint8Array): readonly MarkerFact[] {
     if (this.#isFound) return []
     const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     let from = 0
@@ -46,8 +46,8 @@ export class MarkerScanner implements Decoder {
     return this.#isFound ? [{ type: 'marker' }] : []
   }
 
-  end(): readonly Fact[] {
-    const facts: Fact[] = []
+  end(): readonly MarkerFact[] {
+    const facts: MarkerFact[] = []
     const wasFound = this.#isFound
     if (!wasFound && !this.#line.isEmpty) this.#judgePartial()
     if (this.#isPending) this.#isFound = true
@@ -121,12 +121,12 @@ export class StderrScanner implements Decoder {
   readonly #scanner = new MarkerScanner()
   #isSeen = false
 
-  push(bytes: Uint8Array): readonly Fact[] {
+  push(bytes: Uint8Array): readonly MarkerFact[] {
     this.#isSeen ||= this.#scanner.push(bytes).length > 0
     return []
   }
 
-  end(): readonly Fact[] {
+  end(): readonly MarkerFact[] {
     this.#isSeen ||= this.#scanner.end().some((fact) => fact.type === 'marker')
     return this.#isSeen ? [{ type: 'marker_refused', why: 'stderr' }] : []
   }

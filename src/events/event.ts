@@ -30,4 +30,6 @@ export interface OutputChunk {
   readonly attempt: number
   readonly stream: 'out' | 'err'
   readonly bytes: Uint8Array
+  /** Whether it is told by events, so that people are not shown it. */
+  readonly isTold?: boolean
 }

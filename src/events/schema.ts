@@ -6,8 +6,20 @@ import { z } from 'zod'
 const outcome = z
   .discriminatedUnion('kind', [
     z.object({ kind: z.literal('marker') }),
-    z.object({ kind: z.literal('exited'), code: z.int() }),
+    z.object({
+      kind: z.literal('exited'),
+      code: z.int(),
+      error: z.string().optional().describe('What the agent itself says went wrong.'),
+    }),
     z.object({ kind: z.literal('signalled'), signal: z.string() }),
+    z.object({ kind: z.literal('max_turns'), error: z.string() }),
+    z.object({ kind: z.literal('auth_failed'), error: z.string() }),
+    z.object({ kind: z.literal('overloaded'), error: z.string() }),
+    z.object({
+      kind: z.literal('rate_limited'),
+      error: z.string(),
+      resetsAt: z.int().optional().describe('Seconds since 1970.'),
+    }),
     z.object({ kind: z.literal('spawn_failed'), error: z.string() }),
     z.object({ kind: z.literal('interrupted') }),
   ])
@@ -16,9 +28,12 @@ const outcome = z
 const reason = z
   .enum([
     'marker',
+    'until',
     'single_run',
     'max_iterations',
     'agent_failed',
+    'blocked',
+    'auth',
     'error',
     'interrupted',
     'skipped',
@@ -26,7 +41,7 @@ const reason = z
   .describe('The one cause that ended a step.')
 
 const refusal = z
-  .enum(['code_fence', 'longer_line', 'quotes', 'letter_case', 'stderr'])
+  .enum(['code_fence', 'longer_line', 'quotes', 'letter_case', 'stderr', 'tasks_ready'])
   .describe('Why a marker was seen and not believed.')
 
 const inRun = {
@@ -47,7 +62,7 @@ const inIteration = {
 }
 
 const promptSource = z.object({
-  level: z.enum(['command line', 'step', 'chain', 'agent default']),
+  level: z.enum(['command line', 'step', 'chain', 'agent default', 'built-in']),
   file: z.string().optional().describe('Absent where it is an inline text.'),
 })
 
@@ -56,6 +71,20 @@ const leftover = z.object({
   command: z.string(),
   survived: z.boolean().optional().describe('True where not even SIGKILL ended it.'),
 })
+
+const usage = z
+  .object({
+    session: z.string().optional().describe('Id by which the agent itself knows the session.'),
+    model: z.string().optional(),
+    turns: z.int().optional(),
+    costUsd: z.number().optional().describe('What the agent says it cost.'),
+    tokens: z
+      .object({ input: z.int(), output: z.int(), cacheRead: z.int(), cacheWrite: z.int() })
+      .optional(),
+  })
+  .describe('What an iteration took, as far as the agent tells.')
+
+const parent = z.string().optional().describe('The call of the sub-agent that it belongs to.')
 
 export const eventSchema = z.discriminatedUnion('type', [
   z.object({
@@ -100,6 +129,22 @@ export const eventSchema = z.discriminatedUnion('type', [
     offset: z.int().optional().describe('Where they begin in the output of the iteration.'),
     bytes: z.int().optional().describe('How many they are.'),
   }),
+  z.object({ type: z.literal('message'), ...inIteration, text: z.string(), parent }),
+  z.object({
+    type: z.literal('tool'),
+    ...inIteration,
+    name: z.string(),
+    brief: z.string().describe('What it is called for, in one line.'),
+    parent,
+  }),
+  z.object({
+    type: z.literal('limit'),
+    ...inIteration,
+    status: z.string().describe('allowed, allowed_warning or rejected.'),
+    resetsAt: z.number().optional().describe('Seconds since 1970.'),
+    kind: z.string().optional().describe('Which quota.'),
+    utilization: z.number().optional().describe('From 0 to 1.'),
+  }),
   z.object({ type: z.literal('marker_refused'), ...inIteration, why: refusal }),
   z.object({
     type: z.literal('iteration_ended'),
@@ -107,6 +152,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     outcome,
     ms: z.int().describe('Duration.'),
     outputBytes: z.int().describe('What the agent printed, on both streams.'),
+    usage: usage.optional(),
   }),
   z.object({
     type: z.literal('step_ended'),

@@ -69,6 +69,9 @@ export function next(state: RunState, event: EventBody): RunState {
       return rest
     }
     case 'step_started':
+    case 'message':
+    case 'tool':
+    case 'limit':
     case 'dry_run':
     case 'run_refused':
     case 'marker_refused':
@@ -85,7 +88,7 @@ function change(state: RunState, number: number, fields: Partial<StepState>): Ru
   return { ...state, steps }
 }
 
-const COMPLETE: readonly (Reason | undefined)[] = ['marker', 'single_run']
+const COMPLETE: readonly (Reason | undefined)[] = ['marker', 'until', 'single_run']
 
 /** Whether a step that ended for this reason lets the chain go on. */
 export function isComplete(reason: Reason | undefined): boolean {

@@ -100,7 +100,7 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
       cliPrompt: { prompt: options.cliPrompt, promptFile: options.cliPromptFile },
       ...(options.grace === undefined ? {} : { grace: options.grace }),
     },
-    lookAround(env['PATH']),
+    lookAround(env),
   )
   const terminal = options.verbose
     ? new Terminal({ uncut: true, onClosed: () => undefined, onLost: () => undefined })

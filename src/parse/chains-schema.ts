@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { MAX_ITERATIONS } from './dsl.ts'
 
 // Each `error` below is what a message says behind "expected"; what was found and where is added by
-// chains-file.ts. Descriptions end up in the JSON Schema that editors show.
+// base/jsonc.ts. Descriptions end up in the JSON Schema that editors show.
 
 const isText = z.refine<string>((value) => !value.includes('\0'), {
   error: 'a string without NUL characters',
@@ -33,6 +33,12 @@ const model = z.string({ error: 'a model name' }).check(
   z.describe('sonnet, opus, haiku, or a full model id (it contains a digit). Default: sonnet.'),
 )
 
+const permissionMode = z
+  .enum(['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'plan'], {
+    error: '"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk" or "plan"',
+  })
+  .check(z.describe('What claude may do without asking. Absent: everything.'))
+
 const agentName = z
   .string({ error: 'a string' })
   .check(
@@ -41,7 +47,7 @@ const agentName = z
     z.describe('Name or path of the agent.'),
   )
 
-export const agentSchema = z.strictObject(
+const agentSchema = z.strictObject(
   {
     defaultPrompt: text('Prompt where neither command line, step nor chain gives one.'),
     defaultPromptFile: text('The same, from a file, read again at every iteration.'),
@@ -53,11 +59,13 @@ export const agentSchema = z.strictObject(
     maxTurns: count(Number.MAX_SAFE_INTEGER, 'Turns per iteration. Default: 100.'),
     allowedTools: texts('The only tools that the agent may use.'),
     disallowedTools: texts('Tools that the agent may not use.'),
+    permissionMode: z.optional(permissionMode),
+    args: texts('Further arguments for claude, before those of the command line.'),
   },
   { error: 'an object with the fields of an agent' },
 )
 
-export const stepSchema = z.strictObject(
+const stepSchema = z.strictObject(
   {
     agent: agentName,
     iterations: count(
@@ -71,7 +79,7 @@ export const stepSchema = z.strictObject(
   { error: 'an object such as { "agent": "builder", "iterations": 20 }' },
 )
 
-export const chainSchema = z.strictObject(
+const chainSchema = z.strictObject(
   {
     description: text('One line for people.'),
     prompt: text('Prompt of every step that has none of its own.'),

@@ -18,5 +18,9 @@ export interface Facts {
   /** The folders of PATH, for a message that says where was looked. */
   readonly searchPath: readonly string[]
   fileExists(path: string): boolean
+  /** Whether a coding CLI refuses here to work without asking: for root, outside of a sandbox. */
+  readonly mustAsk: boolean
+  /** One of the programs that come with forkhestra. */
+  bundledProgram(name: string): ProgramFact
   readonly readPrompt: ReadPrompt
 }

@@ -12,6 +12,8 @@ const FACTS: Facts = {
   programOnPath: (name) =>
     ['a', 'b'].includes(name) ? { kind: 'program', path: `/bin/${name}` } : { kind: 'missing' },
   searchPath: ['/bin'],
+  mustAsk: false,
+  bundledProgram: () => ({ kind: 'missing' as const }),
   fileExists: () => false,
   readPrompt(path, base) {
     const text = FILES[`${base}/${path}`]

@@ -1,12 +1,17 @@
+import { join } from 'node:path'
 import type { Problem } from '../base/errors.ts'
+import { findSpecs, specsMissing } from '../builtins/specs.ts'
 import type { ChainConfig, StepConfig } from '../parse/chains-schema.ts'
+import type { Template } from '../parse/template.ts'
 import { isBlank } from '../prompt/choose.ts'
+import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
+import { agentWarnings } from './claude-agent.ts'
 import type { Facts } from './facts.ts'
 import { makeLaunch } from './launch.ts'
 import { builtInVariables, DEFAULT_GRACE, type Grace, type Plan, type StepNode } from './plan.ts'
 import { collect, PlanError } from './problems.ts'
 import { promptCandidates, type InlineOrFile } from './prompt-candidates.ts'
-import { resolveAgent, type Agents } from './resolve-agent.ts'
+import { findBuiltIn, resolveAgent, type Agents } from './resolve-agent.ts'
 import { Variables } from './variables.ts'
 
 /** What a person asked for, read but not yet checked against the machine. */
@@ -27,6 +32,8 @@ export interface Request {
   readonly args: readonly string[]
   readonly cliPrompt: InlineOrFile
   readonly chainNames?: readonly string[]
+  /** Whether the chain is one of our own. */
+  readonly isBuiltInChain?: boolean
   readonly grace?: Grace
 }
 
@@ -43,13 +50,44 @@ export function makePlan(
   })
   problems.push(...variables.problems)
   if (problems.length > 0) throw new PlanError(problems)
+  const warnings = steps.flatMap(({ agent }) =>
+    agent.engine === 'claude' ? agentWarnings(agent, isBuiltIn(agent.name, request), facts) : [],
+  )
   const plan: Plan = {
     run: request.run,
     cwd: request.cwd,
     ...(request.name === undefined ? {} : { chain: request.name }),
     root: { kind: 'sequence', id: 'root', of: steps },
   }
-  return { plan, warnings: [...variables.warnings, ...promptWarnings(request)] }
+  return {
+    plan,
+    warnings: [...new Set([...variables.warnings, ...promptWarnings(request), ...warnings])],
+  }
+}
+
+function agentArgs(name: string, { agents }: Request): Template[] {
+  const args = Object.hasOwn(agents, name) ? agents[name]?.args : undefined
+  return (args ?? []).map((arg) => [arg])
+}
+
+/** In a chain of our own, the builder may begin with what the planner has written so far. */
+function goesOn(name: string, number: number, request: Request): boolean {
+  const isLast = number === request.chain.steps.length
+  return request.isBuiltInChain === true && !isLast && findBuiltIn(name)?.plans === true
+}
+
+/** By itself, and not because the configuration defines an agent of that name. */
+function isBuiltIn(name: string, { agents }: Request): boolean {
+  const config = Object.hasOwn(agents, name) ? agents[name] : undefined
+  return findBuiltIn(name) !== undefined && !(config !== undefined && isDirectSpawnAgent(config))
+}
+
+/** Whoever plans needs something to plan from. */
+function checkSpecs(name: string, request: Request, facts: Facts): void {
+  const builtIn = isBuiltIn(name, request) ? findBuiltIn(name) : undefined
+  if (builtIn?.plans !== true) return
+  const fileExists = (path: string) => facts.fileExists(join(request.cwd, path))
+  if (findSpecs(builtIn.specs, fileExists) === undefined) throw specsMissing(name, builtIn.specs)
 }
 
 function promptWarnings({ cliPrompt: { prompt } }: Request): string[] {
@@ -65,6 +103,7 @@ function makeStep(
   problems: Problem[],
 ): StepNode | undefined {
   const agent = collect(problems, () => resolveAgent(step.agent, request, facts))
+  collect(problems, () => checkSpecs(step.agent, request, facts))
   const own = (step.args ?? []).map((arg) => variables.require(arg, `'${step.agent}'`))
   const loop = step.iterations === undefined ? {} : { loop: step.iterations }
   const builtIn = builtInVariables(request.run, { number, ...loop }, 1)
@@ -77,8 +116,9 @@ function makeStep(
     agent,
     cwd: request.cwd,
     ...loop,
-    args: [...request.args.map((arg) => [arg]), ...own],
+    args: [...agentArgs(step.agent, request), ...request.args.map((arg) => [arg]), ...own],
     prompt,
+    ...(goesOn(step.agent, number, request) ? { goesOnWithTasks: true } : {}),
     grace: request.grace ?? DEFAULT_GRACE,
   }
   collect(problems, () => makeLaunch(node, builtIn, facts.readPrompt))

@@ -31,6 +31,8 @@ export interface StepNode {
   readonly loop?: number
   readonly args: readonly Template[]
   readonly prompt: readonly PromptCandidate[]
+  /** Whether its end without a marker does not stop the chain where there are tasks to do. */
+  readonly goesOnWithTasks?: boolean
   readonly grace: Grace
 }
 

@@ -19,6 +19,8 @@ const FACTS: Facts = {
   programAt: () => ({ kind: 'missing' }),
   programOnPath: () => ({ kind: 'missing' }),
   searchPath: [],
+  mustAsk: false,
+  bundledProgram: () => ({ kind: 'missing' as const }),
   fileExists: () => true,
   readPrompt(path, base) {
     const text = FILES[`${base}/${path}`]

@@ -23,7 +23,9 @@ const AT: Record<string, ProgramFact> = {
 }
 const ON_PATH: Record<string, ProgramFact> = {
   worker: program('/usr/bin/worker'),
-  'fk:builder': program('/usr/bin/fk:builder'),
+  'own:builder': program('/usr/bin/own:builder'),
+  claude: program('/usr/bin/claude'),
+  planner: program('/usr/bin/planner'),
   broken: { kind: 'unusable', path: '/usr/bin/broken', problem: 'is not a regular file' },
 }
 
@@ -32,11 +34,14 @@ const FACTS: Facts = {
   programOnPath: (name) =>
     (Object.hasOwn(ON_PATH, name) ? ON_PATH[name] : undefined) ?? { kind: 'missing' },
   searchPath: ['/usr/bin', '/bin'],
+  mustAsk: false,
+  bundledProgram: () => ({ kind: 'missing' as const }),
   fileExists: (path) => path === '/project/system.md',
   readPrompt: () => '',
 }
 
 const KNOWN: Known = {
+  cwd: '/work',
   agents: {},
   base: '/project',
   agentBase: '/project',
@@ -58,7 +63,7 @@ function refusal(part: () => unknown): UserError {
 
 test.each([
   ['worker', { program: '/usr/bin/worker' }],
-  ['fk:builder', { program: '/usr/bin/fk:builder' }],
+  ['own:builder', { program: '/usr/bin/own:builder' }],
   ['/opt/b', { program: '/opt/b' }],
   ['agents/a.sh', { program: '/project/agents/a.sh', interpreter: '/bin/sh' }],
   ['./agents/a.sh', { program: '/project/agents/a.sh', interpreter: '/bin/sh' }],
@@ -120,8 +125,57 @@ test('what is there and cannot be started says why and what to do', () => {
 })
 
 test('an agent with a system prompt is not mistaken for a program of that name', () => {
-  const agents = { worker: { systemPromptText: 'You work.' } }
-  expect(refusal(() => resolve('worker', agents)).message).toContain('has a system prompt')
+  const agents = {
+    worker: { systemPromptText: 'You work.', allowedTools: ['Read'], settings: 'system.md' },
+  }
+  expect(resolve('worker', agents)).toEqual({
+    engine: 'claude',
+    name: 'worker',
+    program: '/usr/bin/claude',
+    systemPrompt: [{ text: 'You work.' }],
+    model: 'sonnet',
+    maxTurns: 100,
+    allowedTools: ['Read'],
+    settings: '/project/system.md',
+  })
+  expect(resolve('worker', { worker: { systemPrompt: 'system.md' } })).toMatchObject({
+    systemPrompt: [{ file: '/project/system.md' }],
+  })
+})
+
+test('a built-in agent wins over a program, and a configuration is laid over it', () => {
+  expect(resolve('planner')).toMatchObject({
+    engine: 'claude',
+    model: 'sonnet',
+    maxTurns: 50,
+    allowedTools: ['Read', 'Grep', 'Glob', 'Bash'],
+    systemPrompt: [{ file: '/work/forge/orch/prompts/planner.md', isOptional: true }, {}],
+  })
+  const laidOver = resolve('fk:builder', { 'fk:builder': { model: 'opus', defaultPrompt: 'x' } })
+  expect(laidOver).toMatchObject({ model: 'opus', maxTurns: 100, finishesTasks: true })
+  const own = resolve('planner', { planner: { systemPromptText: 'Mine.' } })
+  expect(own).toMatchObject({ systemPrompt: [{ text: 'Mine.' }], maxTurns: 100 })
+  expect(own).not.toHaveProperty('allowedTools')
+})
+
+test('claude is looked for before anything runs, and root has to say that it may', () => {
+  const facts = { ...FACTS, programOnPath: () => ({ kind: 'missing' as const }) }
+  const missing = refusal(() => resolve('planner', {}, facts))
+  expect(missing.message).toContain("no program is called 'claude'")
+  expect(missing.hint).toContain('forkhestra doctor')
+  const root = { ...FACTS, mustAsk: true }
+  expect(refusal(() => resolve('planner', {}, root)).hint).toContain('IS_SANDBOX=1')
+  const asking = { planner: { permissionMode: 'acceptEdits' as const } }
+  expect(resolve('planner', asking, root)).toMatchObject({ permissionMode: 'acceptEdits' })
+})
+
+test('a bundled program is found where PATH has none of its name', () => {
+  const bundledProgram = (name: string) => program(`/own/${name}`)
+  const facts = { ...FACTS, bundledProgram }
+  for (const name of ['forge-task-worker', 'task-worker']) {
+    expect(resolve(name, {}, facts)).toMatchObject({ program: '/own/forge-task-worker', name })
+  }
+  expect(refusal(() => resolve('forge-other', {}, facts)).message).toContain('not found')
 })
 
 test.each([
@@ -155,7 +209,8 @@ test.each([
 test('a word with colons is an agent where it is configured or a program', () => {
   const known = { ...KNOWN, agents: { 'tasks:manager': {} } }
   expect(isKnownAgent('tasks:manager', known, FACTS)).toBe(true)
-  expect(isKnownAgent('fk:builder', known, FACTS)).toBe(true)
-  expect(isKnownAgent('fk:planner', known, FACTS)).toBe(false)
+  expect(isKnownAgent('own:builder', known, FACTS)).toBe(true)
+  expect(isKnownAgent('fk:planner', known, FACTS)).toBe(true)
+  expect(isKnownAgent('own:planner', known, FACTS)).toBe(false)
   expect(isKnownAgent('constructor', known, FACTS)).toBe(false)
 })

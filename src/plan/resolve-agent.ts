@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
 import { UserError, type Problem } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
+import { BUILT_IN_AGENTS, BUNDLED_AGENTS, type BuiltInAgent } from '../builtins/agents.ts'
 import type { ResolvedAgent } from '../engines/engine.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
+import { builtInAgent, configuredAgent } from './claude-agent.ts'
 import type { Facts, ProgramFact } from './facts.ts'
 import { PlanError } from './problems.ts'
 
@@ -12,6 +14,7 @@ export type Agents = Readonly<Record<string, AgentConfig>>
 /** What names are resolved against; agents of the configuration have a folder of their own. */
 export interface Known {
   readonly agents: Agents
+  readonly cwd: string
   readonly base: string
   readonly agentBase: string
   /** For a hint: somebody may have meant a chain. */
@@ -25,11 +28,10 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   const missing = config === undefined ? [] : missingAgentFiles(name, config, agentBase, facts)
   if (missing.length > 0) throw new PlanError(missing)
   if (config !== undefined && isDirectSpawnAgent(config)) {
-    throw new UserError(
-      `Agent '${name}' has a system prompt, and this version runs programs only.`,
-      `Give the chain a program that calls your coding CLI, or remove the system prompt to run a program called '${name}'.`,
-    )
+    return configuredAgent(name, config, agentBase, facts)
   }
+  const builtIn = findBuiltIn(name)
+  if (builtIn !== undefined) return builtInAgent(name, builtIn, config ?? {}, known, facts)
   const fact = findProgram(name, base, facts)
   if (fact.kind === 'program') {
     const { path: program, interpreter } = fact
@@ -47,11 +49,23 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
 
 /** Whether a whole word such as `fk:builder` names an agent, so that `builder` is not a count. */
 export function isKnownAgent(name: string, { agents, base }: Known, facts: Facts): boolean {
-  return Object.hasOwn(agents, name) || findProgram(name, base, facts).kind === 'program'
+  return (
+    Object.hasOwn(agents, name) ||
+    findBuiltIn(name) !== undefined ||
+    findProgram(name, base, facts).kind === 'program'
+  )
+}
+
+/** An agent that needs no configuration and no program but `claude`. */
+export function findBuiltIn(name: string): BuiltInAgent | undefined {
+  return Object.hasOwn(BUILT_IN_AGENTS, name) ? BUILT_IN_AGENTS[name] : undefined
 }
 
 function findProgram(name: string, base: string, facts: Facts): ProgramFact {
-  return name.includes('/') ? facts.programAt(resolve(base, name)) : facts.programOnPath(name)
+  if (name.includes('/')) return facts.programAt(resolve(base, name))
+  const onPath = facts.programOnPath(name)
+  if (onPath.kind === 'program' || !Object.hasOwn(BUNDLED_AGENTS, name)) return onPath
+  return facts.bundledProgram(name.startsWith('forge-') ? name : `forge-${name}`)
 }
 
 /** The files that an agent names and that are not there. */
@@ -79,7 +93,7 @@ function pathNotFound(name: string, base: string): UserError {
 function nameNotFound(name: string, { agents, chainNames = [] }: Known, facts: Facts): UserError {
   const places = facts.searchPath.length === 0 ? 'an empty PATH' : facts.searchPath.join(', ')
   return new UserError(
-    `Agent not found: ${name}${didYouMean(name, Object.keys(agents))}`,
+    `Agent not found: ${name}${didYouMean(name, [...Object.keys(agents), ...Object.keys(BUILT_IN_AGENTS)])}`,
     [
       `No program is called '${name}' on PATH, and the configuration has no such agent.`,
       guess(name, chainNames),

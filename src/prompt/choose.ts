@@ -1,7 +1,7 @@
 import { fillTemplate, renderTemplate, type Template } from '../parse/template.ts'
 
 /** Where a prompt may come from, highest first. */
-export type PromptLevel = 'command line' | 'step' | 'chain' | 'agent default'
+export type PromptLevel = 'command line' | 'step' | 'chain' | 'agent default' | 'built-in'
 
 /** One place that may hold the prompt; files are looked at anew in every iteration. */
 export type PromptCandidate =

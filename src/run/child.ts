@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Launch } from '../engines/engine.ts'
 import { errorCode, errorText } from '../base/errors.ts'
 import { makePlug, type Pipe } from './pipe.ts'
+import { makeTempFiles } from './temp-files.ts'
 
 export type Exit =
   | { readonly kind: 'exited'; readonly code: number }
@@ -21,33 +22,37 @@ export interface Child {
 export class SpawnError extends Error {}
 
 export function startChild(launch: Launch, cwd: string, env: Record<string, string>): Child {
+  const files = makeTempFiles(launch)
   const out = makePlug()
   const err = makePlug()
   try {
-    const child = Bun.spawn([...launch.argv], {
+    const child = Bun.spawn([...files.argv], {
       cwd,
       env,
       detached: true,
-      stdin: 'ignore',
+      stdin: files.stdin,
       stdout: out.stdio,
       stderr: err.stdio,
     })
     return {
       pid: child.pid,
-      exited: child.exited.then((code) =>
-        child.signalCode === null
+      exited: child.exited.then((code) => {
+        files.remove()
+        return child.signalCode === null
           ? { kind: 'exited', code }
-          : { kind: 'signalled', signal: String(child.signalCode) },
-      ),
+          : { kind: 'signalled', signal: String(child.signalCode) }
+      }),
       out: out.open(child.stdout),
       err: err.open(child.stderr),
       signal: (signal) => sendSignal(-child.pid, signal),
     }
   } catch (error) {
+    files.remove()
     out.discard()
     err.discard()
     throw new SpawnError(explain(error, launch, cwd))
   } finally {
+    files.closeStdin()
     out.releaseWriter()
     err.releaseWriter()
   }

@@ -10,6 +10,8 @@ export interface Ports {
   /** A promise asks the run to wait until there is room for more. */
   readonly output: (chunk: OutputChunk) => void | Promise<void>
   readonly readPrompt: ReadPrompt
+  /** The tasks of the project; absent where nobody asks for them. */
+  readonly tasks?: Tasks
   /** Environment that every agent starts from. */
   readonly env: Readonly<Record<string, string>>
   /** Aborts, with a `StopReason`, when the run is to end. */
@@ -21,6 +23,22 @@ export interface Ports {
   /** For `run_started`: what the record of the run is. */
   readonly record?: string | undefined
   readonly version: string
+}
+
+/** What a run wants to know of the task database. */
+export interface Tasks {
+  /** What an iteration took and did not finish is free for the next one. */
+  endIteration(step: number, iteration: number): void
+  count(): TaskCounts
+}
+
+export interface TaskCounts {
+  readonly ready: number
+  readonly blocked: number
+  /** To Do, but what they wait for is not done. */
+  readonly waiting: number
+  /** All that are not done. */
+  readonly open: number
 }
 
 export const EXIT_CODES: Record<StopSignal, number> = {

@@ -1,11 +1,14 @@
 import { UserError } from '../base/errors.ts'
 import { processIdentity } from '../base/process-identity.ts'
 import type { Launch } from '../engines/engine.ts'
+import type { EventOf } from '../events/event.ts'
 import type { Outcome, Refusal } from '../events/schema.ts'
 import { makeLaunch } from '../plan/launch.ts'
 import { builtInVariables, type StepNode } from '../plan/plan.ts'
+import type { Fact } from '../engines/engine.ts'
 import { SpawnError } from './child.ts'
 import type { Context } from './context.ts'
+import type { Ports } from './ports.ts'
 import { startProcess } from './process.ts'
 import { Verdict } from './verdict.ts'
 
@@ -25,6 +28,9 @@ interface End {
   readonly outcome: Outcome
   readonly outputBytes: number
   readonly refusal?: Refusal | undefined
+  readonly usage?: EventOf<'iteration_ended'>['usage']
+  /** What it would have come to without its marker. */
+  readonly unmarked?: Outcome
 }
 
 /** Starts the agent once with a fresh context, watches it until it is gone, and says how it ended. */
@@ -36,11 +42,30 @@ export async function runIteration(
   const { emit } = context.ports
   const place = { scope: [step.id, `i${iteration}`], step: step.number, iteration, attempt: 1 }
   const began = performance.now()
-  const { outcome, outputBytes, refusal } = await startAgent(step, place, context)
+  const end = await startAgent(step, place, context)
+  const { outcome, refusal } = judgeMarker(end, step, place, context)
+  const { outputBytes, usage } = end
   if (refusal !== undefined) emit({ type: 'marker_refused', ...place, why: refusal })
   const ms = Math.round(performance.now() - began)
-  emit({ type: 'iteration_ended', ...place, outcome, ms, outputBytes })
+  const took = usage === undefined ? {} : { usage }
+  emit({ type: 'iteration_ended', ...place, outcome, ms, outputBytes, ...took })
   return outcome
+}
+
+/** Whoever finishes tasks is done when none is ready, and not when he says so. */
+function judgeMarker(
+  end: End,
+  { agent }: StepNode,
+  { step, iteration }: Place,
+  { ports: { tasks } }: Context,
+): Pick<End, 'outcome' | 'refusal'> {
+  tasks?.endIteration(step, iteration)
+  const isEarly =
+    end.outcome.kind === 'marker' &&
+    agent.engine === 'claude' &&
+    agent.finishesTasks === true &&
+    (tasks?.count().ready ?? 0) > 0
+  return isEarly ? { outcome: end.unmarked ?? end.outcome, refusal: 'tasks_ready' } : end
 }
 
 /** An agent that cannot be started is an outcome, too. */
@@ -73,6 +98,10 @@ function followAgent(
   let outputBytes = 0
   let isOver = false
   let silence: Timer | undefined
+  const take = (facts: readonly Fact[]) => {
+    verdict.take(facts)
+    for (const fact of facts) tell(fact, place, ports)
+  }
   const takeMarker = () => verdict.take([{ type: 'marker' }])
   const { pid, finished } = startProcess(launch, {
     cwd: step.cwd,
@@ -85,13 +114,14 @@ function followAgent(
       // After a stop a stream may be left behind in the middle of a chunk.
       if (isOver) return undefined
       outputBytes += bytes.length
-      verdict.take(decoders[stream]?.push(bytes) ?? [])
+      take(decoders[stream]?.push(bytes) ?? [])
       if (stream === 'out') {
         clearTimeout(silence)
         const isDone = decoders.out?.isDoneIfSilent === true
         silence = isDone ? setTimeout(takeMarker, SILENCE_MS) : undefined
       }
-      return ports.output({ ...place, stream, bytes })
+      const isTold = launch.isStructured === true && stream === 'out' ? { isTold: true } : {}
+      return ports.output({ ...place, stream, bytes, ...isTold })
     },
   })
   const over = family.whileAlive(pid, finished).finally(() => {
@@ -99,10 +129,19 @@ function followAgent(
     clearTimeout(silence)
   })
   const end = over.then((exit) => {
-    for (const decoder of [decoders.out, decoders.err]) verdict.take(decoder?.end() ?? [])
-    return { outcome: verdict.outcome(exit), outputBytes, refusal: verdict.refusal }
+    for (const decoder of [decoders.out, decoders.err]) take(decoder?.end() ?? [])
+    const { refusal, usage } = verdict
+    const unmarked = verdict.unmarked(exit)
+    return { outcome: verdict.outcome(exit), outputBytes, refusal, usage, unmarked }
   })
   return { pid, end }
+}
+
+/** What an agent says and does is an event; the rest is for the verdict. */
+function tell(fact: Fact, place: Place, { emit }: Ports): void {
+  if (fact.type === 'message' || fact.type === 'tool' || fact.type === 'limit') {
+    emit({ ...place, ...fact })
+  }
 }
 
 function makeEnvironment(

@@ -1,4 +1,5 @@
 import { isComplete } from '../events/state.ts'
+import { outcomeWords } from '../events/outcome-words.ts'
 import type { Outcome, Reason } from '../events/schema.ts'
 import type { StepNode } from '../plan/plan.ts'
 import type { Context } from './context.ts'
@@ -22,7 +23,7 @@ export async function runStep(step: StepNode, context: Context): Promise<boolean
   let end: End | undefined
   while (end === undefined) {
     if (ports.stop.aborted) end = interrupted(ports.stop)
-    else if (iterations === limit) end = { reason: 'max_iterations' }
+    else if (iterations === limit) end = usedUp(step, ports)
     else {
       const outcome = await runIteration(step, ++iterations, context)
       if (isFailure(outcome)) failures += 1
@@ -34,26 +35,55 @@ export async function runStep(step: StepNode, context: Context): Promise<boolean
 }
 
 function isFailure(outcome: Outcome): boolean {
-  return outcome.kind === 'signalled' || (outcome.kind === 'exited' && outcome.code !== 0)
+  switch (outcome.kind) {
+    case 'exited':
+      return outcome.code !== 0 || outcome.error !== undefined
+    case 'marker':
+    case 'interrupted':
+    case 'spawn_failed':
+    case 'max_turns':
+      return false
+    default:
+      return true
+  }
 }
 
 /** What the outcome of an iteration means for its step; undefined: go on with the next one. */
-function judge(outcome: Outcome, step: StepNode, { stop }: Ports): End | undefined {
-  const isLoop = step.loop !== undefined
+function judge(outcome: Outcome, step: StepNode, ports: Ports): End | undefined {
   switch (outcome.kind) {
     case 'marker':
-      return { reason: 'marker' }
+      return leftBlocked(step, ports) ?? { reason: 'marker' }
     case 'interrupted':
-      return interrupted(stop)
+      return interrupted(ports.stop)
     case 'spawn_failed':
       return { reason: 'error', detail: outcome.error }
-    case 'exited':
-      if (isLoop) return undefined
-      if (outcome.code === 0) return { reason: 'single_run' }
-      return { reason: 'agent_failed', detail: `exit ${outcome.code}` }
-    case 'signalled':
-      return isLoop ? undefined : { reason: 'agent_failed', detail: `killed by ${outcome.signal}` }
+    case 'auth_failed':
+      // Whoever has no right to ask will not get it by asking again.
+      return { reason: 'auth', detail: outcome.error }
+    default:
+      return step.loop === undefined ? endOnce(outcome) : undefined
   }
+}
+
+/** What the outcome of its only iteration means for a step. */
+function endOnce(outcome: Outcome): End {
+  if (outcome.kind === 'exited' && !isFailure(outcome)) return { reason: 'single_run' }
+  return { reason: 'agent_failed', detail: outcomeWords(outcome) }
+}
+
+/** Whoever finishes tasks is done, but the work is not where some are blocked. */
+function leftBlocked({ agent }: StepNode, { tasks }: Ports): End | undefined {
+  if (agent.engine !== 'claude' || agent.finishesTasks !== true || tasks === undefined) return
+  const { blocked, waiting } = tasks.count()
+  if (blocked + waiting === 0) return undefined
+  return { reason: 'blocked', detail: `tasks left: ${blocked} blocked, ${waiting} waiting` }
+}
+
+function usedUp(step: StepNode, { tasks }: Ports): End {
+  const open = step.goesOnWithTasks === true ? (tasks?.count().open ?? 0) : 0
+  return open === 0
+    ? { reason: 'max_iterations' }
+    : { reason: 'until', detail: `there are tasks to do (${open})` }
 }
 
 function interrupted(stop: AbortSignal): End {

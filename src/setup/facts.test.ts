@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeProject, sh } from '../../tests/support/project.ts'
 import { lookAround } from './facts.ts'
 
-const programAt = (path: string) => lookAround('').programAt(path)
+const programAt = (path: string) => lookAround({ PATH: '' }).programAt(path)
 
 describe('a path', () => {
   test('to a script with a first line is a program', () => {
@@ -92,7 +92,7 @@ describe('a name', () => {
   test('is the first program of that name on PATH', () => {
     const one = makeProject({ a: 'not executable', 'b/x': '', c: sh('one') })
     const two = makeProject({ a: sh('two'), b: sh('two'), c: sh('two') })
-    const facts = lookAround(`${one}:${two}`)
+    const facts = lookAround({ PATH: `${one}:${two}` })
     expect(facts.programOnPath('a')).toEqual({ kind: 'program', path: join(two, 'a') })
     expect(facts.programOnPath('b')).toEqual({ kind: 'program', path: join(two, 'b') })
     expect(facts.programOnPath('c')).toEqual({ kind: 'program', path: join(one, 'c') })
@@ -100,22 +100,22 @@ describe('a name', () => {
 
   test('that leads to nothing better than a broken program tells about that one', () => {
     const folder = makeProject({ a: 'not executable', 'b/x': '' })
-    const facts = lookAround(folder)
+    const facts = lookAround({ PATH: folder })
     expect(facts.programOnPath('a')).toMatchObject({ problem: 'is not executable' })
     expect(facts.programOnPath('b')).toEqual({ kind: 'missing' })
   })
 
   test.each([[''], ['.'], ['..'], ['no-such-program']])('%j is missing', (name) => {
-    expect(lookAround('/usr/bin:/bin').programOnPath(name)).toEqual({ kind: 'missing' })
+    expect(lookAround({ PATH: '/usr/bin:/bin' }).programOnPath(name)).toEqual({ kind: 'missing' })
   })
 
   test('that is too long for the system is no crash', () => {
-    expect(lookAround('/usr/bin').programOnPath('x'.repeat(300)).kind).not.toBe('program')
+    expect(lookAround({ PATH: '/usr/bin' }).programOnPath('x'.repeat(300)).kind).not.toBe('program')
   })
 
   test('is found although another entry of PATH is a file', () => {
     const folder = makeProject({ a: sh('echo'), file: '' })
-    const facts = lookAround(`${join(folder, 'file')}:${folder}`)
+    const facts = lookAround({ PATH: `${join(folder, 'file')}:${folder}` })
     expect(facts.programOnPath('a')).toEqual({ kind: 'program', path: join(folder, 'a') })
   })
 })
@@ -127,12 +127,12 @@ test.each([
   ['/a:/b:/a', ['/a', '/b']],
   ['.:bin:/a::../x', ['/a']],
 ])('of the PATH %p only these folders are searched: %j', (path, folders) => {
-  expect(lookAround(path).searchPath).toEqual(folders)
+  expect(lookAround({ PATH: path }).searchPath).toEqual(folders)
 })
 
 test('files are looked at and prompts are read', () => {
   const folder = makeProject({ 'p.md': 'Plan' })
-  const facts = lookAround('')
+  const facts = lookAround({ PATH: '' })
   expect(facts.fileExists(join(folder, 'p.md'))).toBe(true)
   expect(facts.fileExists(join(folder, 'gone.md'))).toBe(false)
   expect(facts.readPrompt('p.md', folder)).toBe(readFileSync(join(folder, 'p.md'), 'utf8'))

@@ -3,9 +3,12 @@ import { isAbsolute, join } from 'node:path'
 import { statOf } from '../base/files.ts'
 import type { Facts, ProgramFact } from '../plan/facts.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
+import { ownFolder } from './own-folder.ts'
 
-/** What planning may ask about this machine; PATH is the one that agents will get. */
-export function lookAround(path: string | undefined): Facts {
+/** What planning may ask about this machine; the environment is the one that agents will get. */
+export function lookAround(env: Readonly<Record<string, string | undefined>>): Facts {
+  const { PATH: path, IS_SANDBOX: sandbox, CLAUDE_CODE_BUBBLEWRAP: bubblewrap } = env
+  const own = ownFolder()
   // A relative entry would make the working directory decide which program is meant.
   const searchPath = [...new Set((path ?? '').split(':').filter(isAbsolute))]
   return {
@@ -22,6 +25,9 @@ export function lookAround(path: string | undefined): Facts {
       )
     },
     fileExists: (file) => statOf(file)?.isFile() ?? false,
+    mustAsk: process.getuid?.() === 0 && sandbox !== '1' && bubblewrap !== '1',
+    bundledProgram: (name) =>
+      own === undefined ? { kind: 'missing' } : programAt(join(own, name)),
     readPrompt: readPromptText,
   }
 }

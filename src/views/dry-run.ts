@@ -22,13 +22,20 @@ function renderStep(step: StepPreview, verbose: boolean): string[] {
   const lines = [
     `${step.step}. ${step.agent} - ${mode}`,
     ...(step.args.length > 0 ? [`     args: ${JSON.stringify(step.args)}`] : []),
-    ...(prompt === undefined ? [] : [`     prompt: ${renderPrompt(prompt.text, verbose)}`]),
+    ...(prompt === undefined ? [] : [`     prompt: ${promptWords(prompt, verbose)}`]),
   ]
   if (verbose) {
     lines.push(`     prompt from: ${sourceWords(prompt?.source)}`)
     lines.push(`     kind: ${step.kind}`, `     command: ${JSON.stringify(step.argv)}`)
   }
   return lines.map((line) => `  ${line}`)
+}
+
+function promptWords(
+  { text, source }: NonNullable<StepPreview['prompt']>,
+  verbose: boolean,
+): string {
+  return source.level === 'built-in' ? '(built-in)' : renderPrompt(text, verbose)
 }
 
 /** On one line, in quotes, shortened; what a terminal would obey is escaped. */

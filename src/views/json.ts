@@ -8,6 +8,8 @@ export class JsonView implements View {
   readonly #stamp: Stamp
   /** One per stream of each agent: a character may be cut in two by the end of a chunk. */
   readonly #decoders = new Map<string, Decoders>()
+  /** Whether there is room for more events. */
+  #pending: void | Promise<void> = undefined
 
   constructor(screen: Screen, stamp: Stamp) {
     this.#screen = screen
@@ -16,10 +18,11 @@ export class JsonView implements View {
 
   show(event: RunEvent): void {
     if (event.type === 'iteration_ended') this.#endOutput(event)
-    void this.#write(event)
+    this.#pending = this.#write(event)
   }
 
-  output({ bytes, ...place }: OutputChunk): void | Promise<void> {
+  output({ bytes, isTold, ...place }: OutputChunk): void | Promise<void> {
+    if (isTold === true) return this.#pending
     const decoders = this.#decodersOf(place.scope)
     return this.#tell(place, decoders[place.stream].decode(bytes, { stream: true }))
   }

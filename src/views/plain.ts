@@ -1,13 +1,14 @@
 import { unreachable } from '../base/errors.ts'
 import type { EventOf, OutputChunk } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
+import { outcomeWords } from '../events/outcome-words.ts'
 import { isComplete, NO_EVENTS, next, type RunState, type StepState } from '../events/state.ts'
 import type { Screen, View } from './screen.ts'
 import {
   failingWords,
   failureWords,
   iterations,
-  outcomeWords,
+  limitWords,
   REFUSALS,
   sourceWords,
   stepWords,
@@ -18,6 +19,8 @@ export class PlainView implements View {
   readonly #screen: Screen
   readonly #verbose: boolean
   #state: RunState = NO_EVENTS
+  /** Whether there is room for more of what an agent says. */
+  #pending: void | Promise<void> = undefined
 
   constructor(screen: Screen, verbose: boolean) {
     this.#screen = screen
@@ -38,6 +41,13 @@ export class PlainView implements View {
         if (this.#step(event).maxIterations !== undefined) this.#say(this.#iteration(event))
         if (event.argv !== undefined) this.#detail(`  command: ${JSON.stringify(event.argv)}`)
         return this.#detail(`  prompt from: ${sourceWords(event.prompt)}`)
+      case 'message':
+        return this.#tellAgent(event, event.text)
+      case 'tool':
+        return this.#tellAgent(event, `[${event.name}] ${event.brief}`.trimEnd())
+      case 'limit':
+        if (event.status !== 'allowed') this.#warn(limitWords(event))
+        return
       case 'marker_refused':
         return this.#say(`Marker ignored: ${REFUSALS[event.why]}`)
       case 'iteration_ended':
@@ -62,8 +72,14 @@ export class PlainView implements View {
     }
   }
 
-  output({ stream, bytes }: OutputChunk): void | Promise<void> {
-    return this.#screen.bytes(stream, bytes)
+  output({ stream, bytes, isTold }: OutputChunk): void | Promise<void> {
+    return isTold === true ? this.#pending : this.#screen.bytes(stream, bytes)
+  }
+
+  /** What an agent says and does; of its sub-agents only with --verbose. */
+  #tellAgent({ parent }: { readonly parent?: string | undefined }, text: string): void {
+    if (parent !== undefined && !this.#verbose) return
+    this.#pending = this.#screen.bytes('out', Buffer.from(`${text}\n`))
   }
 
   #endIteration(event: EventOf<'iteration_ended'>): void {

@@ -1,5 +1,6 @@
 import type { EventOf } from '../events/event.ts'
-import type { Outcome, Refusal } from '../events/schema.ts'
+import type { Refusal } from '../events/schema.ts'
+import { outcomeWords } from '../events/outcome-words.ts'
 import { isComplete, type StepState } from '../events/state.ts'
 
 export const REFUSALS: Record<Refusal, string> = {
@@ -8,6 +9,7 @@ export const REFUSALS: Record<Refusal, string> = {
   quotes: 'in quotes',
   letter_case: 'in another case',
   stderr: 'on stderr',
+  tasks_ready: 'tasks are ready',
 }
 
 /** `step`, `agent default, file prompts/x.md`, `none`. */
@@ -45,16 +47,11 @@ export function failingWords({ failures, iterations: count, lastOutcome }: StepS
   return `In ${failures} of ${iterations(count)} the agent failed${last}`
 }
 
-/** How an agent went, where it went by itself. */
-export function outcomeWords(outcome: Outcome): string {
-  switch (outcome.kind) {
-    case 'exited':
-      return `exit ${outcome.code}`
-    case 'signalled':
-      return `killed by ${outcome.signal}`
-    case 'marker':
-    case 'interrupted':
-    case 'spawn_failed':
-      return ''
-  }
+/** `Limit of the plan (five_hour): rejected, resets at 2026-01-20T10:00:00.000Z`. */
+export function limitWords({ status, kind, resetsAt, utilization }: EventOf<'limit'>): string {
+  const which = kind === undefined ? '' : ` (${kind})`
+  const used = utilization === undefined ? '' : `, ${Math.round(utilization * 100)} % used`
+  const when =
+    resetsAt === undefined ? '' : `, resets at ${new Date(resetsAt * 1000).toISOString()}`
+  return `Limit of the plan${which}: ${status}${used}${when}`
 }

@@ -1,0 +1,218 @@
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  parseTree,
+  printParseErrorCode,
+  type Node,
+  type ParseError,
+} from 'jsonc-parser'
+import type * as z from 'zod/mini'
+import { UserError, type Problem } from './errors.ts'
+import { didYouMean } from './nearest.ts'
+
+/** Everything that is wrong with a file, each mistake with its line and column. */
+class JsoncError extends UserError {
+  readonly #messages: readonly string[]
+
+  constructor(messages: readonly string[], hint?: string) {
+    super(messages.join('\n'), hint)
+    this.#messages = messages
+  }
+
+  override get problems(): readonly Problem[] {
+    return this.#messages.map((message) => ({ message, hint: this.hint }))
+  }
+}
+
+const SYNTAX: Partial<Record<ReturnType<typeof printParseErrorCode>, string>> = {
+  InvalidSymbol: 'this is no JSON value',
+  InvalidNumberFormat: 'this is no number',
+  PropertyNameExpected: 'a property name in double quotes is expected here',
+  ValueExpected: 'a value is expected here',
+  ColonExpected: "':' is expected here",
+  CommaExpected: "',' is expected here",
+  CloseBraceExpected: "'}' is missing",
+  CloseBracketExpected: "']' is missing",
+  EndOfFileExpected: 'the file goes on behind its end',
+  UnexpectedEndOfComment: 'a comment is never closed',
+  UnexpectedEndOfString: 'a string is never closed',
+  UnexpectedEndOfNumber: 'this is no number',
+  InvalidUnicode: 'a \\u escape is broken',
+  InvalidEscapeCharacter: 'an unknown escape in a string',
+  InvalidCharacter: 'a control character in a string',
+}
+
+type Schema = z.ZodMiniType
+type Suggest = (key: string | number | undefined, value: unknown) => string
+
+/** What a file should hold. Each `error` of a schema is what a message says behind "expected". */
+interface Format<S extends Schema> {
+  schemaOf(value: unknown): S
+  /** What to do about a file without content. */
+  readonly emptyHint: string
+  /** The tail of a message about a wrong value, e.g. `, did you mean 'x'?` */
+  readonly suggest?: Suggest
+}
+
+/** Reads JSON with comments and trailing commas. `file` is its name in messages. */
+export function parseJsonc<S extends Schema>(
+  content: string,
+  file: string,
+  format: Format<S>,
+): z.output<S> {
+  // Some editors put a byte order mark in front.
+  const text = content.replace(/^\uFEFF/, '')
+  if (text.trim() === '') throw new JsoncError([`${file}  is empty.`], format.emptyHint)
+  try {
+    return check(text, makeLocator(text, file), format)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new JsoncError([`${file}  is nested too deeply.`])
+  }
+}
+
+function check<S extends Schema>(text: string, where: Locator, format: Format<S>): z.output<S> {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { allowTrailingComma: true })
+  refuse(errors.map(syntaxFinding), where)
+  if (root === undefined) throw new Error('no value and no error')
+  const keys = keyFindings(root)
+  const value: unknown = getNodeValue(root)
+  const schema = format.schemaOf(value)
+  const checked = schema.safeParse(value, { jitless: true })
+  const issues = (checked.error?.issues ?? []).flatMap((issue) =>
+    schemaFindings(issue, root, text, schema, format.suggest),
+  )
+  // Of two equal keys the value holds only the last, so what is wrong in it could not be placed.
+  const isDoubtful = (path: string) => keys.some((key) => isWithin(path, key.path))
+  refuse([...keys, ...issues.filter(({ path }) => !isDoubtful(path))], where)
+  return checked.data!
+}
+
+/** Something wrong at a place of the text. */
+interface Finding {
+  /** Where in the value, e.g. `chains.build.steps[0]`. */
+  readonly path: string
+  readonly offset: number
+  readonly text: string
+}
+
+/** More than anybody mends in one go. */
+const MOST_PROBLEMS = 50
+
+function refuse(problems: readonly Finding[], where: Locator): void {
+  if (problems.length === 0) return
+  const inOrder = problems.toSorted((a, b) => a.offset - b.offset)
+  const shown = inOrder
+    .slice(0, MOST_PROBLEMS)
+    .map(({ offset, text }) => `${where(offset)}  ${text}`)
+  const more = problems.length - MOST_PROBLEMS
+  throw new JsoncError([...new Set(shown), ...(more > 0 ? [`… and ${more} more`] : [])])
+}
+
+type Locator = (offset: number) => string
+
+function makeLocator(text: string, file: string): Locator {
+  return (offset) => {
+    const before = text.slice(0, offset)
+    const line = before.split(/\r\n|\r|\n/).length
+    const column = offset - Math.max(before.lastIndexOf('\n'), before.lastIndexOf('\r'))
+    return `${file}:${line}:${column}`
+  }
+}
+
+function syntaxFinding({ error, offset }: ParseError): Finding {
+  const code = printParseErrorCode(error)
+  return { path: '', offset, text: `${SYNTAX[code] ?? code}.` }
+}
+
+function schemaFindings(
+  issue: z.core.$ZodIssue,
+  root: Node,
+  text: string,
+  schema: Schema,
+  suggest: Suggest = () => '',
+): Finding[] {
+  const keys = issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))
+  const path = renderPath(keys)
+  const node = findNodeAtLocation(root, keys)
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const known = knownKeys(schema, keys)
+      const suggestion = didYouMean(key, known) || `; known: ${known.join(', ')}`
+      const place = renderPath([...keys, key])
+      return { path: place, offset: keyOffset(node, key), text: `${place} is unknown${suggestion}` }
+    })
+  }
+  if (node === undefined) {
+    const { offset } = findNodeAtLocation(root, keys.slice(0, -1)) ?? root
+    return [{ path, offset, text: `${path} is missing, expected ${issue.message}` }]
+  }
+  const suggestion = suggest(keys.at(-1), getNodeValue(node))
+  const found = `${path} is ${renderFound(node, text)}`
+  return [{ path, offset: node.offset, text: `${found}, expected ${issue.message}${suggestion}` }]
+}
+
+function keyOffset(parent: Node | undefined, key: string): number {
+  const property = parent?.children?.find((child) => child.children?.[0]?.value === key)
+  return property?.offset ?? parent?.offset ?? 0
+}
+
+/** The keys that an object at this place may have. */
+function knownKeys(schema: z.core.$ZodType, path: readonly (string | number)[]): string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  if (def.type === 'optional') return knownKeys(def.innerType, path)
+  const [key, ...deeper] = path
+  if (def.type === 'object') {
+    if (key === undefined) return Object.keys(def.shape)
+    const part = def.shape[key]
+    return part === undefined ? [] : knownKeys(part, deeper)
+  }
+  if (def.type === 'array') return knownKeys(def.element, deeper)
+  return def.type === 'record' ? knownKeys(def.valueType, deeper) : []
+}
+
+/** Keys that no value shows: a second one of the same name, and those that nobody could type. */
+function keyFindings(node: Node, keys: (string | number)[] = []): Finding[] {
+  const seen = new Set<string>()
+  return (node.children ?? []).flatMap((child, index) => {
+    if (node.type !== 'object') return keyFindings(child, [...keys, index])
+    const [key, value] = child.children ?? []
+    const name = String(key?.value)
+    const here = [...keys, name]
+    const path = renderPath(here)
+    const findings = value === undefined ? [] : keyFindings(value, here)
+    const problem = seen.has(name) ? 'is there twice' : nameProblem(name)
+    seen.add(name)
+    if (problem === undefined) return findings
+    return [...findings, { path, offset: child.offset, text: `${path} ${problem}` }]
+  })
+}
+
+function isWithin(path: string, other: string): boolean {
+  return path === other || path.startsWith(`${other}.`) || path.startsWith(`${other}[`)
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name === '__proto__') return 'cannot be a name'
+  if (name.trim() === '') return 'has no name'
+  return /\p{Cc}/u.test(name) ? 'has control characters in its name' : undefined
+}
+
+function renderPath(path: readonly (string | number)[]): string {
+  if (path.length === 0) return 'the file'
+  return path
+    .map((key, index) => {
+      if (typeof key === 'number') return `[${key}]`
+      if (!/^[\w$:-]+$/.test(key)) return `[${JSON.stringify(key)}]`
+      return index === 0 ? key : `.${key}`
+    })
+    .join('')
+}
+
+function renderFound({ type, children = [], offset, length }: Node, text: string): string {
+  if (type === 'array') return children.length === 0 ? 'an empty list' : 'a list'
+  if (type === 'object') return 'an object'
+  const found = text.slice(offset, offset + length)
+  return found.length > 60 ? `${found.slice(0, 57)}…"` : found
+}

@@ -1,0 +1,80 @@
+import builder from './prompts/builder.md' with { type: 'text' }
+import coordinator from './prompts/forge-task-coordinator.md' with { type: 'text' }
+import manager from './prompts/forge-task-manager.md' with { type: 'text' }
+import worker from './prompts/forge-task-worker.md' with { type: 'text' }
+import planner from './prompts/planner.md' with { type: 'text' }
+import reviewer from './prompts/reviewer.md' with { type: 'text' }
+import { SPECS_WORDS, type SpecsFolder } from './specs.ts'
+
+/** An agent that is there without any configuration. */
+export interface BuiltInAgent {
+  /** The system prompt, complete. */
+  readonly prompt: string
+  /** A file of the project that is read instead of it, where it exists. */
+  readonly override: string
+  readonly model: string
+  readonly maxTurns: number
+  readonly allowedTools?: readonly string[]
+  readonly specs: SpecsFolder
+  /** It cannot start where there are no specs. */
+  readonly plans?: boolean
+  /** Its marker is believed only once no task is ready. */
+  readonly finishesTasks?: boolean
+}
+
+const PROMPTS_FOLDER = 'forge/orch/prompts'
+
+function make(
+  file: string,
+  template: string,
+  more: Omit<BuiltInAgent, 'prompt' | 'override' | 'model'>,
+): BuiltInAgent {
+  const prompt = template.replaceAll('{{specs}}', SPECS_WORDS[more.specs])
+  return { prompt, override: `${PROMPTS_FOLDER}/${file}.md`, model: 'sonnet', ...more }
+}
+
+function makePlanner(file: string, specs: SpecsFolder): BuiltInAgent {
+  const allowedTools = ['Read', 'Grep', 'Glob', 'Bash']
+  return make(file, planner, { maxTurns: 50, allowedTools, specs, plans: true })
+}
+
+function makeBuilder(file: string, specs: SpecsFolder): BuiltInAgent {
+  return make(file, builder, { maxTurns: 100, specs, finishesTasks: true })
+}
+
+function makeReviewer(file: string, specs: SpecsFolder): BuiltInAgent {
+  return make(file, reviewer, { maxTurns: 50, specs })
+}
+
+/** They win over programs of the same name on PATH. */
+export const BUILT_IN_AGENTS: Readonly<Record<string, BuiltInAgent>> = {
+  planner: makePlanner('planner', 'forge/orch/specs'),
+  builder: makeBuilder('builder', 'forge/orch/specs'),
+  reviewer: makeReviewer('reviewer', 'forge/orch/specs'),
+  'fk:planner': makePlanner('fk/planner', 'ralph'),
+  'fk:builder': makeBuilder('fk/builder', 'ralph'),
+  'fk:reviewer': makeReviewer('fk/reviewer', 'ralph'),
+}
+
+const bundled = (name: string, template: string) =>
+  make(name, template, { maxTurns: 100, specs: 'forge/orch/specs' })
+
+const taskManager = bundled('forge-task-manager', manager)
+const taskCoordinator = bundled('forge-task-coordinator', coordinator)
+const taskWorker = bundled('forge-task-worker', worker)
+
+/** Programs of our own, which are found where PATH has none of that name. */
+export const BUNDLED_AGENTS: Readonly<Record<string, BuiltInAgent>> = {
+  'forge-task-manager': taskManager,
+  'forge-task-coordinator': taskCoordinator,
+  'forge-task-worker': taskWorker,
+  'task-manager': taskManager,
+  'task-coordinator': taskCoordinator,
+  'task-worker': taskWorker,
+}
+
+/** The embedded prompts by the file that replaces each. */
+export function promptFiles(): ReadonlyMap<string, string> {
+  const agents = [...Object.values(BUILT_IN_AGENTS), ...Object.values(BUNDLED_AGENTS)]
+  return new Map(agents.map(({ override, prompt }) => [override, prompt]))
+}

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test'
+import { parseInput } from '../cli/command.ts'
+import { VERBS } from '../cli/tasks/verbs.ts'
+import { MarkerScanner } from '../engines/marker.ts'
+import { MODE_AWARENESS_PREFIX } from '../prompt/mode-awareness.ts'
+import { BUILT_IN_AGENTS, promptFiles } from './agents.ts'
+
+const PROMPTS = [...promptFiles()].map(([path, text]) => [path, text] as const)
+
+/** What a prompt shows as code: inline, and the lines of its blocks, continued ones as one. */
+function codeOf(markdown: string): string[] {
+  const blocks = [...markdown.matchAll(/^( *)```sh\n([^]*?)^\1```$/gm)].map(
+    ([, , text = '']) => text,
+  )
+  const lines = blocks.flatMap((text) => text.replaceAll(/\\\n\s*/g, '').split('\n'))
+  const prose = markdown.replaceAll(/^( *)```sh\n[^]*?^\1```$/gm, '')
+  const inline = [...prose.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text)
+  return [...inline, ...lines.map((line) => line.trim()).filter((line) => line !== '')]
+}
+
+function wordsOf(command: string): string[] {
+  const typed = command.split('<<')[0]!
+  return (typed.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))
+}
+
+const commandsOf = (markdown: string) => codeOf(markdown).map(wordsOf)
+const taskCommands = (markdown: string) =>
+  commandsOf(markdown).filter(([program, verb]) => program === 'forge-tasks' && verb !== undefined)
+
+describe.each(PROMPTS)('the prompt %s', (_, text) => {
+  test('completes no step if an agent echoes it', () => {
+    for (const echo of [text, MODE_AWARENESS_PREFIX + text, text.replaceAll(/^ *```.*$/gm, '')]) {
+      const scanner = new MarkerScanner()
+      const facts = [...scanner.push(Buffer.from(echo)), ...scanner.end()]
+      expect(facts.filter(({ type }) => type === 'marker')).toEqual([])
+    }
+  })
+
+  test('names the marker, and says when to end without it', () => {
+    expect(text.split('ORCHESTRA_COMPLETE')).toHaveLength(2)
+    expect(text.replaceAll(/\s+/g, ' ')).toMatch(/without\*{0,2} th(?:at|e) word/)
+  })
+
+  test('is complete: no hole is left to fill', () => {
+    expect(text).not.toMatch(/\{\{|\}\}|\bundefined\b/)
+  })
+
+  test('names only commands and options of forge-tasks that exist', async () => {
+    const commands = taskCommands(text)
+    expect(commands.length).toBeGreaterThan(2)
+    for (const [, verb = '', ...args] of commands) {
+      expect(Object.keys(VERBS)).toContain(verb)
+      const command = await VERBS[verb]!.load()
+      expect(() => parseInput(args, command)).not.toThrow()
+    }
+  })
+
+  test('names no other programs than forge-tasks and git', () => {
+    const programs = commandsOf(text).flatMap(([program, ...args]) =>
+      program !== undefined && /^[a-z][a-z-]+$/.test(program) && args.length > 0 ? [program] : [],
+    )
+    expect(new Set(programs).difference(new Set(['forge-tasks', 'git']))).toEqual(new Set())
+  })
+})
+
+test('a wrong option in a prompt would be noticed', async () => {
+  const [command = []] = taskCommands('Run `forge-tasks list --redy --plain`.')
+  expect(command).toEqual(['forge-tasks', 'list', '--redy', '--plain'])
+  const list = await VERBS['list']!.load()
+  expect(() => parseInput(command.slice(2), list)).toThrow('did you mean --ready?')
+})
+
+test('what the contract asks of planner and builder is in their words', () => {
+  const { planner, builder, reviewer } = BUILT_IN_AGENTS
+  for (const part of ['forge-tasks list --plain', 'You never implement', '--depends-on', '--ac'])
+    expect(planner!.prompt).toContain(part)
+  for (const part of [
+    'next --claim',
+    '--check-ac',
+    '--status done',
+    '--status blocked',
+    'TASK-XXX: ',
+  ])
+    expect(builder!.prompt).toContain(part)
+  expect(reviewer!.prompt).toContain('forge-tasks create')
+})
+
+test('the specs of the fk agents are in ralph alone', () => {
+  for (const [name, { prompt }] of Object.entries(BUILT_IN_AGENTS)) {
+    expect(prompt).toContain('`ralph/`')
+    expect([name, prompt.includes('forge/orch/specs')]).toEqual([name, !name.startsWith('fk:')])
+  }
+})

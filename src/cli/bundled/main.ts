@@ -1,0 +1,20 @@
+import { UserError } from '../../base/errors.ts'
+import { parseInput } from '../command.ts'
+import { renderHelp } from '../help.ts'
+import { renderError } from '../render-error.ts'
+import { makeBundledCommand } from './command.ts'
+
+/** The front door of the programs that are one agent each. */
+export async function bundledMain(name: string, args: readonly string[]): Promise<number> {
+  try {
+    const command = makeBundledCommand(name)
+    const input = parseInput(args, command)
+    if (!input.flag('help')) return await command.run(input)
+    console.log(renderHelp('', command))
+    return 0
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    console.error(renderError(name, error))
+    return error.exitCode
+  }
+}

@@ -1,0 +1,17 @@
+import type { Command } from '../command.ts'
+import { CONFIG_OPTIONS } from './run.ts'
+
+export const doctorCommand: Command = {
+  summary: 'Check what a run needs: coding CLIs, login, git, configuration, specs, tasks.',
+  usage: ['forkhestra doctor [--json]'],
+  examples: [
+    ['forkhestra doctor', 'each finding with what to do about it; spends no tokens'],
+    ['forkhestra doctor --json', 'for scripts; exit code 1 if there is a problem'],
+  ],
+  options: { ...CONFIG_OPTIONS, json: { help: 'one JSON object' } },
+  words: [],
+  async run(input) {
+    const { runDoctor } = await import('../doctor/doctor.ts')
+    return runDoctor(input)
+  },
+}

@@ -1,0 +1,20 @@
+import type { Command } from '../command.ts'
+
+export const initCommand: Command = {
+  summary: 'Prepare a project: a configuration to begin with and templates for the specs.',
+  usage: ['forkhestra init [--eject-prompts] [--json]'],
+  examples: [
+    ['forkhestra init', 'what is there already is left alone'],
+    ['forkhestra init --eject-prompts', 'also the prompts of the built-in agents, to change them'],
+  ],
+  options: {
+    'eject-prompts': { help: 'also write the built-in prompts to forge/orch/prompts' },
+    cwd: { value: '<path>', help: 'the project, if not the current folder' },
+    json: { help: 'one JSON object' },
+  },
+  words: [],
+  async run(input) {
+    const { initProject } = await import('../init-project.ts')
+    return initProject(input)
+  },
+}

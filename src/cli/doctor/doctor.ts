@@ -1,0 +1,60 @@
+import { makeAgentEnvironment } from '../../engines/environment.ts'
+import { resolveCwd } from '../../setup/configuration.ts'
+import { lookAround } from '../../setup/facts.ts'
+import { ownFolder } from '../../setup/own-folder.ts'
+import type { Input } from '../command.ts'
+import type { Check, Place } from './check.ts'
+import { checkClis } from './clis.ts'
+import { checkGit } from './git.ts'
+import { checkLogin } from './login.ts'
+import { checkDisk, checkTerminal } from './machine.ts'
+import { checkChains, checkSpecs, checkTasks, needsClaude } from './project.ts'
+import { checkSandbox } from './sandbox.ts'
+
+/** The verb `doctor`: exit code 1 if something would keep a run from working. */
+export async function runDoctor(input: Input): Promise<number> {
+  const checks = await makeChecks(resolveCwd(input.text('cwd')), input.text('config'))
+  const problems = checks.filter(({ state }) => state === 'problem').length
+  if (input.flag('json')) console.log(JSON.stringify({ ok: problems === 0, checks }))
+  else console.log([...checks.flatMap(renderCheck), '', summary(checks)].join('\n'))
+  return problems === 0 ? 0 : 1
+}
+
+async function makeChecks(cwd: string, given: string | undefined): Promise<Check[]> {
+  const env = makeAgentEnvironment(process.env, ownFolder())
+  const facts = lookAround(env)
+  const { check: chains, configuration } = await checkChains(cwd, given, facts)
+  const place: Place = {
+    cwd,
+    env,
+    facts,
+    needsClaude: configuration === undefined || needsClaude(configuration.content),
+  }
+  const [clis, git] = await Promise.all([checkClis(place), checkGit(place)])
+  return [
+    ...clis,
+    checkLogin(place, Date.now(), process.platform),
+    checkSandbox(place, process.getuid?.()),
+    ...git,
+    chains,
+    checkSpecs(cwd),
+    checkTasks(cwd),
+    checkDisk(cwd),
+    checkTerminal(process.stdout, process.env['TERM']),
+  ]
+}
+
+function renderCheck({ name, state, text, next }: Check): string[] {
+  const head = `${state.padEnd(9)}${name.padEnd(15)}`
+  const lines = text.replaceAll('\n', `\n${' '.repeat(head.length)}`)
+  return [`${head}${lines}`, ...(next === undefined ? [] : [`${' '.repeat(head.length)}${next}`])]
+}
+
+function summary(checks: readonly Check[]): string {
+  const count = (state: Check['state'], word: string) => {
+    const number = checks.filter((check) => check.state === state).length
+    return number === 0 ? [] : [`${number} ${number === 1 ? word : `${word}s`}`]
+  }
+  const parts = [...count('problem', 'problem'), ...count('warning', 'warning')]
+  return parts.length === 0 ? 'Nothing is in the way.' : `${parts.join(', ')}.`
+}

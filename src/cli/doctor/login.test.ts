@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test'
+import { makeProject, type Files } from '../../../tests/support/project.ts'
+import { lookAround } from '../../setup/facts.ts'
+import { checkLogin } from './login.ts'
+
+const SECRET = 'sk-ant-secret'
+const NOW = 1_800_000_000_000
+const facts = lookAround({ PATH: '' })
+
+function check(env: Record<string, string>, files: Files = {}, platform = 'linux') {
+  const home = makeProject(files)
+  const place = { cwd: home, env: { HOME: home, ...env }, facts, needsClaude: true }
+  const found = checkLogin(place, NOW, platform)
+  expect(JSON.stringify(found)).not.toContain(SECRET)
+  return [found.state, found.text] as const
+}
+
+const login = (fields: object) => ({
+  '.claude/.credentials.json': JSON.stringify({
+    claudeAiOauth: { accessToken: SECRET, ...fields },
+  }),
+})
+
+test.each(['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'])(
+  '%s is enough, and its value is not told',
+  (name) => {
+    const text = `${name} is set; whether it is accepted was not checked`
+    expect(check({ [name]: SECRET })).toEqual(['ok', text])
+    expect(check({ [name]: ' ' })[0]).toBe('problem')
+  },
+)
+
+test.each([
+  ['CLAUDE_CODE_USE_BEDROCK', 'Amazon Bedrock; its own login was not checked'],
+  ['CLAUDE_CODE_USE_VERTEX', 'Google Vertex AI; its own login was not checked'],
+])('%s is a login of another kind, unless it is switched off', (name, text) => {
+  expect(check({ [name]: '1' })).toEqual(['ok', text])
+  expect(check({ [name]: '0' })[0]).toBe('problem')
+})
+
+test.each([
+  ['that lasts', { expiresAt: NOW + 1 }, 'ok', 'a person is logged in'],
+  ['without an end', {}, 'ok', 'a person is logged in'],
+  ['that is over', { expiresAt: NOW }, 'problem', 'the login has expired'],
+  [
+    'that is over and can be renewed',
+    { expiresAt: NOW - 1, refreshToken: SECRET },
+    'ok',
+    'a person is logged in; claude renews the login at its next start',
+  ],
+] as const)('a login %s is told as it is', (_, fields, state, text) => {
+  expect(check({}, login(fields))).toEqual([state, text])
+})
+
+test('CLAUDE_CONFIG_DIR moves the login', () => {
+  const other = makeProject({ '.credentials.json': login({})['.claude/.credentials.json'] })
+  expect(check({ CLAUDE_CONFIG_DIR: other })[0]).toBe('ok')
+  expect(check({ CLAUDE_CONFIG_DIR: makeProject() }, login({}))[0]).toBe('problem')
+})
+
+test.each<[string, Files]>([
+  ['settings with a key', { '.claude/settings.json': `{"env":{"ANTHROPIC_API_KEY":"${SECRET}"}}` }],
+  ['settings with a helper', { '.claude/settings.json': '{"apiKeyHelper":"/bin/key"}' }],
+  ['a key of its own', { '.claude.json': `{"primaryApiKey":"${SECRET}"}` }],
+])('%s are a login, too', (_, files) => {
+  expect(check({}, files)[0]).toBe('ok')
+})
+
+test.each<[string, Files]>([
+  ['nothing', {}],
+  ['a file that is no JSON', { '.claude/.credentials.json': SECRET }],
+  ['a list', { '.claude/.credentials.json': `["${SECRET}"]` }],
+  ['null', { '.claude/.credentials.json': '{"claudeAiOauth":null}' }],
+  ['a folder', { '.claude/.credentials.json/x': '' }],
+])('%s is no login', (_, files) => {
+  expect(check({}, files)[0]).toBe('problem')
+})
+
+test('on a Mac the login may be where nobody looks', () => {
+  expect(check({}, {}, 'darwin')[0]).toBe('warning')
+})

@@ -1,0 +1,94 @@
+import { join } from 'node:path'
+import { UserError } from '../../base/errors.ts'
+import { readTextFile, statOf } from '../../base/files.ts'
+import { BUILT_IN_AGENTS } from '../../builtins/agents.ts'
+import { findSpecs } from '../../builtins/specs.ts'
+import { STARTER_SPECS } from '../../builtins/starter-files.ts'
+import type { ChainsConfig } from '../../parse/chains-schema.ts'
+import type { Facts } from '../../plan/facts.ts'
+import { isDirectSpawnAgent } from '../../prompt/mode-awareness.ts'
+import type { Configuration } from '../../setup/configuration.ts'
+import { examine } from '../../tasks/doctor/examine.ts'
+import { findPlaces } from '../../tasks/store/places.ts'
+import { checkConfiguration } from '../validate-configuration.ts'
+import { ok, problem, warning, type Check } from './check.ts'
+
+/** Checks the configuration, and hands it on for what depends on it. */
+export async function checkChains(
+  cwd: string,
+  given: string | undefined,
+  facts: Facts,
+): Promise<{ readonly check: Check; readonly configuration?: Configuration }> {
+  try {
+    const configuration = await checkConfiguration(cwd, given, leniently(facts))
+    const { file, content } = configuration
+    const [chains, agents] = [content.chains, content.agents ?? {}].map(
+      (all) => Object.keys(all).length,
+    )
+    const text =
+      file === undefined
+        ? 'none, and none is needed: the built-in agents and chains are there'
+        : `${file} is valid: chains ${chains}, agents ${agents}`
+    return { check: ok('configuration', text), configuration }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    const [first, ...more] = error.problems
+    const rest = more.length === 0 ? '' : ` (and ${more.length} more)`
+    const next = 'Run forkhestra validate and correct what it names.'
+    return { check: problem('configuration', `${first?.message}${rest}`, next) }
+  }
+}
+
+/** `claude` and root have checks of their own; here only the configuration is judged. */
+function leniently(facts: Facts): Facts {
+  return {
+    ...facts,
+    mustAsk: false,
+    programOnPath: (name) =>
+      name === 'claude' ? { kind: 'program', path: name } : facts.programOnPath(name),
+  }
+}
+
+/** A project whose own chains call programs alone does without `claude`. */
+export function needsClaude({ chains, agents = {} }: ChainsConfig): boolean {
+  const used = Object.values(chains).flatMap(({ steps }) => steps.map(({ agent }) => agent))
+  const isDirect = (name: string) =>
+    Object.hasOwn(BUILT_IN_AGENTS, name) ||
+    (Object.hasOwn(agents, name) && isDirectSpawnAgent(agents[name]!))
+  return used.length === 0 || used.some(isDirect)
+}
+
+export function checkSpecs(cwd: string): Check {
+  const isFile = (path: string) => statOf(join(cwd, path))?.isFile() ?? false
+  const folder = findSpecs('forge/orch/specs', isFile)
+  if (folder === undefined) {
+    const text = 'none, so planner and the chains build-all and plan cannot start'
+    return warning('specs', text, 'Run: forkhestra init')
+  }
+  const blank = Object.entries(STARTER_SPECS).filter(([path, template]) => {
+    const file = readTextFile(join(cwd, path), template.length * 4)
+    return file.kind === 'text' && file.text === template
+  })
+  if (blank.length === 0) return ok('specs', `in ${folder}`)
+  const names = blank.map(([path]) => path).join(', ')
+  return warning('specs', 'still the templates of forkhestra init', `Fill in ${names}`)
+}
+
+export function checkTasks(cwd: string): Check {
+  const places = findPlaces(cwd)
+  if (statOf(places.tasks) === undefined) return ok('tasks', 'none yet')
+  try {
+    const findings = examine(places, false)
+    const [first] = findings
+    if (first === undefined) return ok('tasks', 'nothing is wrong with their files')
+    const rest = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`
+    return problem(
+      'tasks',
+      `${first.file}: ${first.problem}${rest}`,
+      'Run: forge-tasks doctor --fix',
+    )
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return problem('tasks', error.message, error.hint ?? 'Run: forge-tasks doctor')
+  }
+}

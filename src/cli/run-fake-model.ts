@@ -1,0 +1,112 @@
+import { closeSync, openSync } from 'node:fs'
+import { errorText, UserError } from '../base/errors.ts'
+import { readTextFile, writeAll } from '../base/files.ts'
+import { makeEnvironment, renderShellLine } from '../fake-model/environment.ts'
+import type { ScriptSource } from '../fake-model/script-schema.ts'
+import { countTurns, parseScript } from '../fake-model/script.ts'
+import { startFakeModel, type FakeModel, type RecordedRequest } from '../fake-model/server.ts'
+import { Tally } from '../fake-model/tally.ts'
+import { UsageError, type Input } from './command.ts'
+import { runInside } from './run-inside.ts'
+
+export async function runFakeModel(input: Input): Promise<number> {
+  const [file, surplus] = input.positionals
+  if (file === undefined) {
+    throw new UsageError('A script is missing.', 'forkhestra fake-model <script> -- <command>')
+  }
+  if (surplus !== undefined) {
+    throw new UsageError(
+      `Unexpected argument '${surplus}'.`,
+      `A command stands behind --: forkhestra fake-model ${file} -- ${surplus}`,
+    )
+  }
+  const port = readPort(input.text('port') ?? '0')
+  const script = readScript(file)
+  if (!input.flag('check')) return serve(script, port, input)
+  const turns = countTurns(script)
+  console.log(`${file} is valid: ${turns} ${turns === 1 ? 'turn' : 'turns'}`)
+  return 0
+}
+
+async function serve(script: ScriptSource, port: number, input: Input): Promise<number> {
+  const log = openLog(input.text('log'))
+  const tally = new Tally()
+  const onRequest = (request: RecordedRequest) => {
+    log.write(request)
+    tally.add(request)
+  }
+  const model = await startFakeModel(script, { port, onRequest, remember: false })
+  try {
+    const code = await serveUntilOver(model, input.rest)
+    for (const line of tally.renderRemarks(model.unused)) {
+      console.error(`[forkhestra] fake-model: ${line}`)
+    }
+    return code
+  } finally {
+    await model.stop()
+    log.close()
+  }
+}
+
+async function serveUntilOver({ url }: FakeModel, command: readonly string[]): Promise<number> {
+  if (command.length > 0) return runInside(command, makeEnvironment(url, process.env))
+  console.log(renderShellLine(url, process.env))
+  await stopSignal()
+  return 0
+}
+
+const HIGHEST_PORT = 65_535
+
+function readPort(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= HIGHEST_PORT) return Number(text)
+  throw new UsageError(`Option --port is '${text}', expected a number from 0 to ${HIGHEST_PORT}.`)
+}
+
+const LONGEST_SCRIPT = 16 * 1024 ** 2
+
+function readScript(file: string): ScriptSource {
+  const read = readTextFile(file, LONGEST_SCRIPT)
+  if (read.kind === 'text') return parseScript(read.text, file)
+  if (read.kind === 'unusable') throw new UserError(`${file}  ${read.problem}.`)
+  throw new UserError(
+    `Script not found: ${file}`,
+    'The shortest one is [{ "text": "Done." }]; docs/FAKE-MODEL.md tells the rest.',
+  )
+}
+
+interface Log {
+  write(request: RecordedRequest): void
+  close(): void
+}
+
+function openLog(file: string | undefined): Log {
+  if (file === undefined) return { write: () => {}, close: () => {} }
+  const fd = openForAppending(file)
+  let isBroken = false
+  return {
+    write(request) {
+      if (isBroken) return
+      try {
+        writeAll(fd, Buffer.from(`${JSON.stringify(request)}\n`))
+      } catch (error) {
+        isBroken = true
+        console.error(`[forkhestra] Warning: the log ends here: ${errorText(error)}`)
+      }
+    },
+    close: () => closeSync(fd),
+  }
+}
+
+function openForAppending(file: string): number {
+  try {
+    return openSync(file, 'a')
+  } catch (error) {
+    throw new UserError(`The log cannot be written: ${errorText(error)}`)
+  }
+}
+
+async function stopSignal(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  await promise
+}

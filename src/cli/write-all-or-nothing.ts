@@ -1,0 +1,58 @@
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { writeNewFile } from '../base/atomic-write.ts'
+import { errorText, UserError } from '../base/errors.ts'
+import { statOf } from '../base/files.ts'
+
+export interface NewFile {
+  /** Relative to the folder that is written to. */
+  readonly path: string
+  readonly text: string
+}
+
+/** The system refused, not the command: exit code 1. */
+class CannotWrite extends UserError {
+  override readonly exitCode: number = 1
+}
+
+/** Writes files that are not there yet, with their folders; where one fails, none is left. */
+export function writeAllOrNothing(root: string, files: readonly NewFile[]): void {
+  const undo: (() => void)[] = []
+  for (const { path, text } of files) {
+    try {
+      for (const folder of missingFolders(root, dirname(path))) {
+        mkdirSync(folder)
+        undo.push(() => rmdirSync(folder))
+      }
+      const target = join(root, path)
+      writeNewFile(target, text, { durable: false })
+      undo.push(() => rmSync(target))
+    } catch (error) {
+      for (const step of undo.toReversed()) attempt(step)
+      throw new CannotWrite(
+        `${path} cannot be written: ${errorText(error)}`,
+        'Nothing was written. See to it that this user may write there, and try again.',
+      )
+    }
+  }
+}
+
+/** From the outermost on. */
+function missingFolders(root: string, folder: string): string[] {
+  const path = join(root, folder)
+  if (folder === '.') return []
+  const outer = missingFolders(root, dirname(folder))
+  const stat = statOf(path)
+  if (stat === undefined) return [...outer, path]
+  if (stat.isDirectory()) return outer
+  throw new Error(`${folder} is no folder`)
+}
+
+/** Somebody else may have put something there meanwhile; it stays. */
+function attempt(step: () => void): void {
+  try {
+    step()
+  } catch {
+    // What could not be taken back is not ours any more.
+  }
+}

@@ -1,0 +1,137 @@
+import { readResult } from './claude-result.ts'
+import type { Decoder, Fact } from './engine.ts'
+import { LineReader } from './json-lines.ts'
+import { MarkerScanner } from './marker.ts'
+import { toolBrief } from './tool-brief.ts'
+
+/** An event of the stream; what it holds is looked at with care, for it changes with the version. */
+type Event = Readonly<Record<string, unknown>>
+
+/** Reads what `claude --output-format stream-json` prints. A line that is no event is text. */
+export class ClaudeDecoder implements Decoder {
+  readonly #lines = new LineReader((line) => this.#take(line))
+  readonly #looksForMarker: boolean
+  #facts: Fact[] = []
+  /** Of the message that is being said: its fences are its own. */
+  #scanner: MarkerScanner | undefined
+  #message: unknown
+  /** Of lines that are no events, which a wrapper or a stand-in prints. */
+  #plain: MarkerScanner | undefined
+
+  constructor(looksForMarker: boolean) {
+    this.#looksForMarker = looksForMarker
+  }
+
+  push(bytes: Uint8Array): readonly Fact[] {
+    this.#lines.push(bytes)
+    return this.#takeFacts()
+  }
+
+  end(): readonly Fact[] {
+    this.#lines.end()
+    this.#endMessage()
+    this.#facts.push(...(this.#plain?.end() ?? []))
+    return this.#takeFacts()
+  }
+
+  #takeFacts(): readonly Fact[] {
+    const facts = this.#facts
+    if (facts.length > 0) this.#facts = []
+    return facts
+  }
+
+  #take(line: string): void {
+    const event = parseEvent(line)
+    if (event === undefined) return this.#takeText(line)
+    switch (event['type']) {
+      case 'system':
+        return this.#takeSystem(event)
+      case 'assistant':
+        return this.#takeMessage(event)
+      case 'rate_limit_event':
+        return this.#takeLimit(event)
+      case 'result':
+        this.#endMessage()
+        this.#facts.push(...readResult(event))
+    }
+  }
+
+  #takeText(line: string): void {
+    if (line === '' && this.#plain === undefined) return
+    this.#facts.push({ type: 'message', text: line })
+    if (!this.#looksForMarker) return
+    this.#plain ??= new MarkerScanner()
+    this.#facts.push(...this.#plain.push(Buffer.from(`${line}\n`)))
+  }
+
+  #takeSystem(event: Event): void {
+    const { subtype, session_id: id, model } = event
+    if (subtype !== 'init' || typeof id !== 'string') return
+    this.#facts.push({ type: 'session', id, ...(typeof model === 'string' ? { model } : {}) })
+  }
+
+  #takeMessage(event: Event): void {
+    const message = asObject(event['message'])
+    const parent = event['parent_tool_use_id']
+    const from = typeof parent === 'string' ? { parent } : {}
+    if (message === undefined) return
+    for (const block of asList(message['content']).map(asObject)) {
+      if (block?.['type'] === 'text' && typeof block['text'] === 'string') {
+        this.#facts.push({ type: 'message', text: block['text'], ...from })
+        if (typeof parent !== 'string') this.#scan(block['text'], message['id'])
+      } else if (block?.['type'] === 'tool_use' && typeof block['name'] === 'string') {
+        const { name, input } = block
+        this.#facts.push({ type: 'tool', name, brief: toolBrief(input), ...from })
+      }
+    }
+  }
+
+  /** Only the agent's own words: what tools answer and what sub-agents say does not count. */
+  #scan(text: string, message: unknown): void {
+    if (!this.#looksForMarker) return
+    if (message === undefined || message !== this.#message) this.#endMessage()
+    this.#message = message
+    this.#scanner ??= new MarkerScanner()
+    this.#facts.push(...this.#scanner.push(Buffer.from(`${text}\n`)))
+  }
+
+  #endMessage(): void {
+    this.#facts.push(...(this.#scanner?.end() ?? []))
+    this.#scanner = undefined
+  }
+
+  #takeLimit(event: Event): void {
+    const info = asObject(event['rate_limit_info'])
+    const status = info?.['status']
+    if (info === undefined || typeof status !== 'string') return
+    const { resetsAt, rateLimitType: kind, utilization } = info
+    this.#facts.push({
+      type: 'limit',
+      status,
+      ...(typeof resetsAt === 'number' ? { resetsAt } : {}),
+      ...(typeof kind === 'string' ? { kind } : {}),
+      ...(typeof utilization === 'number' ? { utilization } : {}),
+    })
+  }
+}
+
+/** Undefined where the line is no event. */
+function parseEvent(line: string): Event | undefined {
+  if (!line.trimStart().startsWith('{')) return undefined
+  try {
+    const value = asObject(JSON.parse(line))
+    return typeof value?.['type'] === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function asObject(value: unknown): Event | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Event)
+    : undefined
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}

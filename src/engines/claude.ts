@@ -1,0 +1,82 @@
+import { ClaudeDecoder } from './claude-decoder.ts'
+import type { ClaudeAgent, Engine, Turn } from './engine.ts'
+import { StderrScanner } from './marker.ts'
+
+/** Longer texts do not go onto the command line: Linux refuses a single argument of 128 KiB. */
+const ARGUMENT_BYTES = 100 * 1024
+
+/** Stands in argv for the file of a long system prompt. */
+const SYSTEM_PROMPT_FILE = '<system prompt>'
+
+/** Claude Code in print mode: it speaks JSON, one event a line. */
+export const claudeEngine: Engine<ClaudeAgent> = {
+  prepare(agent, turn) {
+    const { prompt = '', systemPrompt = '' } = turn
+    const isLong = Buffer.byteLength(systemPrompt) > ARGUMENT_BYTES
+    const byStdin = Buffer.byteLength(prompt) > ARGUMENT_BYTES
+    return {
+      kind: 'process',
+      argv: [
+        agent.program,
+        '--print',
+        ...permissions(agent),
+        ...(isLong
+          ? ['--append-system-prompt-file', SYSTEM_PROMPT_FILE]
+          : ['--append-system-prompt', systemPrompt]),
+        ...settings(agent),
+        '--output-format',
+        'stream-json',
+        '--verbose',
+        ...turn.args,
+        // Options that take several values would swallow a prompt, and so would a leading dash.
+        ...(byStdin ? [] : ['--', prompt]),
+      ],
+      env: {},
+      ...(byStdin ? { stdin: prompt } : {}),
+      ...(isLong ? { files: { [SYSTEM_PROMPT_FILE]: systemPrompt } } : {}),
+      isStructured: true,
+      decode: (stream) => makeDecoder(stream, turn),
+    }
+  },
+}
+
+function makeDecoder(stream: 'out' | 'err', { loop }: Turn) {
+  if (stream === 'out') return new ClaudeDecoder(loop)
+  return loop ? new StderrScanner() : undefined
+}
+
+function permissions({ permissionMode }: ClaudeAgent): string[] {
+  return permissionMode === undefined
+    ? ['--dangerously-skip-permissions']
+    : ['--permission-mode', permissionMode]
+}
+
+function settings(agent: ClaudeAgent): string[] {
+  const { maxTurns, model, mcpConfig, settings: file, allowedTools, disallowedTools } = agent
+  return [
+    '--max-turns',
+    String(maxTurns),
+    '--model',
+    model,
+    ...(mcpConfig === undefined ? [] : ['--mcp-config', mcpConfig]),
+    ...(file === undefined ? [] : ['--settings', file]),
+    ...(allowedTools === undefined
+      ? []
+      : [
+          '--allowedTools',
+          allowedTools.join(','),
+          '--tools',
+          builtInTools(allowedTools).join(','),
+        ]),
+    ...(disallowedTools === undefined ? [] : ['--disallowedTools', disallowedTools.join(',')]),
+  ]
+}
+
+/**
+ * Where nobody is asked for permission, `--allowedTools` alone shuts nothing out, `--tools` does. It
+ * takes the names of built-in tools only.
+ */
+export function builtInTools(allowed: readonly string[]): string[] {
+  const names = allowed.map((tool) => tool.replace(/\(.*$/s, '').trim())
+  return [...new Set(names.filter((name) => !name.startsWith('mcp__')))]
+}

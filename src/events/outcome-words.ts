@@ -1,0 +1,33 @@
+import type { Outcome } from './schema.ts'
+
+/** How an agent went, where it went by itself: `exit 3`, `killed by SIGKILL`, `no more turns`. */
+export function outcomeWords(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'exited':
+      return outcome.error === undefined
+        ? `exit ${outcome.code}`
+        : `exit ${outcome.code}: ${oneLine(outcome.error)}`
+    case 'signalled':
+      return `killed by ${outcome.signal}`
+    case 'max_turns':
+    case 'auth_failed':
+    case 'overloaded':
+    case 'rate_limited':
+      return `${NAMES[outcome.kind]}: ${oneLine(outcome.error)}`
+    case 'marker':
+    case 'interrupted':
+    case 'spawn_failed':
+      return ''
+  }
+}
+
+const NAMES = {
+  max_turns: 'out of turns',
+  auth_failed: 'not allowed',
+  overloaded: 'not available',
+  rate_limited: 'limit reached',
+}
+
+function oneLine(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ').slice(0, 300).toWellFormed()
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'bun:test'
+import type { Ask } from './ask.ts'
+import { Playback } from './playback.ts'
+import type { ScriptSource } from './script-schema.ts'
+import { makeScript } from './script.ts'
+
+const play = (source: ScriptSource) => new Playback(makeScript(source))
+
+function ask(fields: Partial<Ask> = {}): Ask {
+  return { model: 'm', isStream: true, system: '', prompt: '', session: 'one', ...fields }
+}
+
+/** The text of the turn that answers, or why none does. */
+function answer(playback: Playback, fields: Partial<Ask> = {}): string | undefined {
+  const cue = playback.next(ask(fields))
+  return cue.kind === 'turn' ? cue.turn.text : cue.why
+}
+
+const turns = (...texts: string[]) => texts.map((text) => ({ text }))
+
+test('a list is answered in order, to whoever asks, and then no more', () => {
+  const playback = play(turns('a', 'b'))
+  expect(answer(playback, { session: 'one' })).toBe('a')
+  expect(playback.unused).toEqual(['[1]'])
+  expect(answer(playback, { session: 'two' })).toBe('b')
+  expect(playback.unused).toEqual([])
+  expect(answer(playback)).toBe('the script has only 2 turns')
+})
+
+test('the first conversation whose patterns match is meant', () => {
+  const playback = play({
+    conversations: [
+      { when: { system: 'plan', prompt: '^Go' }, turns: turns('planner') },
+      { when: { system: 'build' }, turns: turns('builder') },
+      { when: { prompt: 'login' }, turns: turns('other') },
+    ],
+  })
+  expect(answer(playback, { system: 'You build', prompt: 'Go' })).toBe('builder')
+  expect(answer(playback, { system: 'You plan', prompt: 'the login' })).toBe('other')
+  expect(answer(playback, { system: 'You plan', prompt: 'Go' })).toBe('planner')
+  expect(answer(playback, { system: 'You build' })).toBe('conversations[1] has only 1 turn')
+  expect(answer(playback)).toBe('no conversation of the script matches it')
+})
+
+test('sessions at the same time keep to their own lists', () => {
+  const playback = play({ conversations: [{ sessions: [turns('a', 'b'), turns('c', 'd')] }] })
+  const said = ['one', 'two', 'two', 'one'].map((session) => answer(playback, { session }))
+  expect(said).toEqual(['a', 'c', 'd', 'b'])
+  expect(answer(playback, { session: 'one' })).toBe('conversations[0].sessions[0] has only 2 turns')
+  expect(answer(playback, { session: 'three' })).toBe('conversations[0] has only 2 sessions')
+  expect(playback.unused).toEqual([])
+})
+
+test('what repeats begins again: a list for all, or a list for each session', () => {
+  const flat = play({ conversations: [{ turns: turns('a', 'b'), repeat: true }] })
+  expect([1, 2, 3, 4, 5].map(() => answer(flat))).toEqual(['a', 'b', 'a', 'b', 'a'])
+  const each = play({ conversations: [{ sessions: [turns('a', 'b')], repeat: true }] })
+  const said = ['one', 'two', 'one', 'two'].map((session) => answer(each, { session }))
+  expect(said).toEqual(['a', 'a', 'b', 'b'])
+})

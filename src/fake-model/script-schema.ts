@@ -1,0 +1,137 @@
+import * as z from 'zod/mini'
+
+// Each `error` is what a message says behind "expected": see base/jsonc.ts.
+
+const text = z.string({ error: 'a string' })
+
+const whole = (least: number, most: number) => {
+  const error = `a whole number from ${least} to ${most}`
+  return z.int({ error }).check(z.minimum(least, { error }), z.maximum(most, { error }))
+}
+
+const ms = z.optional(whole(0, 3_600_000))
+const tokens = whole(0, 100_000_000)
+
+const toolSchema = z.strictObject(
+  {
+    name: text.check(z.minLength(1, { error: 'the name of a tool' })),
+    input: z.record(z.string(), z.unknown(), { error: 'an object: the input of the tool' }),
+  },
+  { error: 'an object such as { "name": "Bash", "input": { "command": "ls" } }' },
+)
+
+function areHeaders(headers: Readonly<Record<string, string>>): boolean {
+  const isHeader = ([name, value]: [string, string]) =>
+    /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(value)
+  return Object.entries(headers).every(isHeader)
+}
+
+const errorSchema = z.strictObject(
+  {
+    status: whole(400, 599),
+    type: z.optional(text),
+    message: z.optional(text),
+    headers: z.optional(
+      z
+        .record(z.string(), text, { error: 'an object of texts by name' })
+        .check(z.refine(areHeaders, { error: 'names and values that HTTP allows' })),
+    ),
+  },
+  { error: 'an object such as { "status": 429 }' },
+)
+
+const usageSchema = z.strictObject(
+  {
+    input: tokens,
+    output: tokens,
+    cacheRead: z.optional(tokens),
+    cacheWrite: z.optional(tokens),
+  },
+  { error: 'an object such as { "input": 100, "output": 20 }' },
+)
+
+const ANSWERS = ['text', 'thinking', 'tool', 'tools', 'drop'] as const
+
+const turnSchema = z
+  .strictObject(
+    {
+      thinking: z.optional(text),
+      text: z.optional(text),
+      tool: z.optional(toolSchema),
+      tools: z.optional(z.array(toolSchema, { error: 'a list of tool calls' })),
+      drop: z.optional(z.literal(true, { error: 'true' })),
+      error: z.optional(errorSchema),
+      delayMs: ms,
+      chunkDelayMs: ms,
+      usage: z.optional(usageSchema),
+      stopReason: z.optional(text),
+    },
+    { error: 'an object such as { "text": "Done." }' },
+  )
+  .check(
+    z.refine((turn) => turn.error !== undefined || ANSWERS.some((key) => key in turn), {
+      error: 'an answer: "text", "thinking", "tool", "tools", "drop" or "error"',
+    }),
+    z.refine((turn) => turn.error === undefined || !ANSWERS.some((key) => key in turn), {
+      error: 'either "error" or an answer, not both',
+    }),
+    z.refine((turn) => turn.tool === undefined || turn.tools === undefined, {
+      error: 'either "tool" or "tools", not both',
+    }),
+  )
+
+const turns = z
+  .array(turnSchema, { error: 'a list of turns' })
+  .check(z.minLength(1, { error: 'at least one turn' }))
+
+const pattern = z.optional(text.check(z.refine(isRegExp, { error: 'a regular expression' })))
+
+function isRegExp(source: string): boolean {
+  try {
+    return new RegExp(source, 'u') instanceof RegExp
+  } catch {
+    return false
+  }
+}
+
+const conversationSchema = z
+  .strictObject(
+    {
+      when: z.optional(
+        z.strictObject(
+          { system: pattern, prompt: pattern },
+          { error: 'an object with "system", "prompt" or both' },
+        ),
+      ),
+      turns: z.optional(turns),
+      sessions: z.optional(
+        z
+          .array(turns, { error: 'a list of lists of turns, one for each session' })
+          .check(z.minLength(1, { error: 'at least one session' })),
+      ),
+      repeat: z.optional(z.boolean({ error: 'true or false' })),
+    },
+    { error: 'an object with "turns" or "sessions"' },
+  )
+  .check(
+    z.refine(({ turns: flat, sessions }) => (flat === undefined) !== (sessions === undefined), {
+      error: 'either "turns" or "sessions"',
+    }),
+  )
+
+/** The short form: one list, answered in order to whoever asks. */
+export const listSchema = z
+  .array(turnSchema, { error: 'a list of turns, or an object with "conversations"' })
+  .check(z.minLength(1, { error: 'at least one turn' }))
+
+export const scriptSchema = z.strictObject({
+  conversations: z
+    .array(conversationSchema, { error: 'a list of conversations' })
+    .check(z.minLength(1, { error: 'at least one conversation' })),
+})
+
+export type Tool = z.infer<typeof toolSchema>
+export type Turn = z.infer<typeof turnSchema>
+export type ErrorTurn = z.infer<typeof errorSchema>
+/** What a script file holds. */
+export type ScriptSource = z.infer<typeof listSchema> | z.infer<typeof scriptSchema>

@@ -1,0 +1,67 @@
+import { parseJsonc } from '../base/jsonc.ts'
+import { listSchema, scriptSchema, type ScriptSource, type Turn } from './script-schema.ts'
+
+/** One list of turns, and its place in the script's file. */
+export interface TurnList {
+  readonly place: string
+  readonly turns: readonly Turn[]
+}
+
+export interface Conversation {
+  readonly place: string
+  readonly system: RegExp | undefined
+  readonly prompt: RegExp | undefined
+  /** Whether each session has a list of its own; else all requests share the lists in turn. */
+  readonly bySession: boolean
+  readonly lists: readonly TurnList[]
+  /** Begin again with the first list behind the last. */
+  readonly repeat: boolean
+}
+
+export type Script = readonly Conversation[]
+
+/** Reads a script file. `file` is its name in messages. */
+export function parseScript(content: string, file: string): ScriptSource {
+  return parseJsonc<typeof listSchema | typeof scriptSchema>(content, file, {
+    schemaOf: (value) =>
+      Array.isArray(value) || typeof value !== 'object' || value === null
+        ? listSchema
+        : scriptSchema,
+    emptyHint: 'Write a list of turns into it, e.g. [{ "text": "Done." }]',
+  })
+}
+
+/** How many turns a script has in all. */
+export function countTurns(source: ScriptSource): number {
+  const lists = makeScript(source).flatMap((conversation) => conversation.lists)
+  return lists.reduce((count, { turns }) => count + turns.length, 0)
+}
+
+export function makeScript(source: ScriptSource): Script {
+  if (Array.isArray(source)) return [makeConversation({ turns: source }, '')]
+  return source.conversations.map((part, index) =>
+    makeConversation(part, `conversations[${index}]`),
+  )
+}
+
+type ConversationSource = Exclude<ScriptSource, readonly unknown[]>['conversations'][number]
+
+function makeConversation(source: ConversationSource, place: string): Conversation {
+  const { when = {}, turns, sessions, repeat = false } = source
+  const flat = { place: place === '' ? '' : `${place}.turns`, turns: turns ?? [] }
+  return {
+    place: place === '' ? 'the script' : place,
+    system: makePattern(when.system),
+    prompt: makePattern(when.prompt),
+    bySession: sessions !== undefined,
+    lists: sessions?.map((list, index) => ({
+      place: `${place}.sessions[${index}]`,
+      turns: list,
+    })) ?? [flat],
+    repeat,
+  }
+}
+
+function makePattern(source: string | undefined): RegExp | undefined {
+  return source === undefined ? undefined : new RegExp(source, 'u')
+}

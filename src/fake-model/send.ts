@@ -1,0 +1,59 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Ask } from './ask.ts'
+import { makeErrorBody, makeMessage } from './message.ts'
+import type { ErrorTurn, Turn } from './script-schema.ts'
+import { renderStream } from './sse.ts'
+
+/** Answers a request as a turn says. `id` tells the answers of one server apart. */
+export async function sendTurn(
+  response: ServerResponse,
+  turn: Turn,
+  { model, isStream }: Ask,
+  id: string,
+): Promise<void> {
+  await pause(response, turn.delayMs)
+  if (turn.error !== undefined) return sendError(response, turn.error)
+  const message = makeMessage(turn, model, id)
+  const chunks = isStream ? renderStream(message) : [JSON.stringify(message)]
+  const shown = turn.drop ? chunks.slice(0, Math.floor(chunks.length / 2)) : chunks
+  response.writeHead(200, {
+    'content-type': isStream ? 'text/event-stream' : 'application/json',
+    'request-id': `req_${id}`,
+  })
+  await write(response, turn.chunkDelayMs ? shown : [shown.join('')], turn.chunkDelayMs)
+  if (turn.drop) response.socket?.destroy()
+  else response.end()
+}
+
+export function sendError(response: ServerResponse, error: ErrorTurn): void {
+  sendJson(response, error.status, makeErrorBody(error), error.headers)
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify(body))
+}
+
+async function write(response: ServerResponse, chunks: string[], delayMs?: number): Promise<void> {
+  for (const [index, chunk] of chunks.entries()) {
+    if (index > 0) await pause(response, delayMs)
+    if (response.destroyed) return
+    await new Promise((resolve) => response.write(chunk, resolve))
+  }
+}
+
+/** Waits, but not for somebody who has gone. */
+async function pause(response: ServerResponse, delayMs = 0): Promise<void> {
+  if (delayMs === 0 || response.destroyed) return
+  const gone = new AbortController()
+  const onClose = () => gone.abort()
+  response.once('close', onClose)
+  await sleep(delayMs, undefined, { signal: gone.signal }).catch(() => {})
+  response.off('close', onClose)
+}

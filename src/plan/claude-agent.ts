@@ -1,0 +1,109 @@
+import { resolve } from 'node:path'
+import { UserError } from '../base/errors.ts'
+import type { BuiltInAgent } from '../builtins/agents.ts'
+import type { ClaudeAgent } from '../engines/engine.ts'
+import type { AgentConfig } from '../parse/chains-schema.ts'
+import type { Facts } from './facts.ts'
+
+const DEFAULT_MODEL = 'sonnet'
+const DEFAULT_MAX_TURNS = 100
+
+/** An agent that the configuration alone defines. */
+export function configuredAgent(
+  name: string,
+  config: AgentConfig,
+  base: string,
+  facts: Facts,
+): ClaudeAgent {
+  const systemPrompt = config.systemPromptText
+    ? { text: config.systemPromptText }
+    : { file: resolve(base, config.systemPrompt!) }
+  return makeAgent(name, [systemPrompt], config, base, facts)
+}
+
+/** An agent that is there by itself; what the configuration says of it is laid over. */
+export function builtInAgent(
+  name: string,
+  builtIn: BuiltInAgent,
+  config: AgentConfig,
+  { cwd, agentBase }: { readonly cwd: string; readonly agentBase: string },
+  facts: Facts,
+): ClaudeAgent {
+  const { override, prompt, model, maxTurns, allowedTools, finishesTasks } = builtIn
+  const prompts = [{ file: resolve(cwd, override), isOptional: true }, { text: prompt }]
+  const defaults = {
+    model,
+    maxTurns,
+    ...(allowedTools === undefined ? {} : { allowedTools: [...allowedTools] }),
+  }
+  const agent = makeAgent(name, prompts, { ...defaults, ...config }, agentBase, facts)
+  return finishesTasks === true ? { ...agent, finishesTasks } : agent
+}
+
+function makeAgent(
+  name: string,
+  systemPrompt: ClaudeAgent['systemPrompt'],
+  config: AgentConfig,
+  base: string,
+  facts: Facts,
+): ClaudeAgent {
+  const { mcpConfig, settings, allowedTools, disallowedTools, permissionMode } = config
+  checkPermissions(name, permissionMode, facts)
+  return {
+    engine: 'claude',
+    name,
+    program: findClaude(name, facts),
+    systemPrompt,
+    model: config.model ?? DEFAULT_MODEL,
+    maxTurns: config.maxTurns ?? DEFAULT_MAX_TURNS,
+    ...(mcpConfig ? { mcpConfig: resolve(base, mcpConfig) } : {}),
+    ...(settings ? { settings: resolve(base, settings) } : {}),
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...(disallowedTools === undefined ? {} : { disallowedTools }),
+    ...(permissionMode === undefined ? {} : { permissionMode }),
+  }
+}
+
+function findClaude(name: string, facts: Facts): string {
+  const fact = facts.programOnPath('claude')
+  if (fact.kind === 'program') return fact.path
+  if (fact.kind === 'unusable')
+    throw new UserError(
+      `Agent '${name}' needs claude (${fact.path}), which ${fact.problem}.`,
+      fact.hint,
+    )
+  throw new UserError(
+    `Agent '${name}' needs Claude Code, and no program is called 'claude' on PATH.`,
+    'Install it with npm install -g @anthropic-ai/claude-code, then log in: claude. See: forkhestra doctor',
+  )
+}
+
+const BYPASS = 'bypassPermissions'
+
+/** `claude` would refuse by itself, but only when the chain is already running. */
+function checkPermissions(name: string, mode: string | undefined, { mustAsk }: Facts): void {
+  if (!mustAsk || (mode !== undefined && mode !== BYPASS)) return
+  throw new UserError(
+    `Agent '${name}' works without asking for permission, and claude refuses that to root.`,
+    'Run it as another user; or, in a container that may be broken, set IS_SANDBOX=1; or give the agent a "permissionMode".',
+  )
+}
+
+/** What a person should know before an agent starts. */
+export function agentWarnings(agent: ClaudeAgent, isBuiltIn: boolean, facts: Facts): string[] {
+  const { name, allowedTools = [], permissionMode = BYPASS } = agent
+  const shadowed = isBuiltIn ? facts.programOnPath(name) : undefined
+  const patterns =
+    permissionMode === BYPASS ? allowedTools.filter((tool) => tool.includes('(')) : []
+  return [
+    ...(shadowed?.kind === 'program'
+      ? [
+          `the built-in agent '${name}' is meant, not ${shadowed.path}; for the program write its path.`,
+        ]
+      : []),
+    ...patterns.map(
+      (tool) =>
+        `agent '${name}': "${tool}" cannot be enforced where nobody is asked; the whole tool is allowed.`,
+    ),
+  ]
+}

@@ -1,0 +1,112 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { forkhestra, Running, shell } from './support/forkhestra.ts'
+import { makeProject, sh } from './support/project.ts'
+
+/** Stands in for `claude`: asks once, prints the answer, and runs what it says. */
+const ASK = `#!${process.execPath}
+const response = await fetch(process.env.ANTHROPIC_BASE_URL + '/v1/messages', {
+  method: 'POST',
+  headers: { 'x-api-key': process.env.ANTHROPIC_API_KEY, connection: 'close' },
+  body: JSON.stringify({
+    model: 'm',
+    messages: [{ role: 'user', content: process.argv.at(-1) }],
+  }),
+})
+const { content, error } = await response.json()
+console.log(error?.message ?? content[0].text)
+`
+
+const SCRIPT = JSON.stringify([
+  { text: 'Working.' },
+  { text: 'Done.\nORCHESTRA_COMPLETE' },
+  { text: 'never' },
+])
+
+const project = () => makeProject({ 'night.jsonc': SCRIPT, ask: ASK })
+
+test('a chain runs against a script, and what the script had too much is said', async () => {
+  const cwd = project()
+  const { code, stdout, stderr } = await shell(
+    'forkhestra fake-model night.jsonc -- forkhestra ask:5 -p "Go on"',
+    cwd,
+  )
+  expect(Buffer.from(stdout).toString()).toContain('Complete after 2 iterations')
+  expect(stderr).toBe('[forkhestra] fake-model: unused: [2]\n')
+  expect(code).toBe(0)
+})
+
+test('requests beyond the end are answered with the reason, and said', async () => {
+  const cwd = makeProject({ 'night.jsonc': '[{ "text": "only" }]', ask: ASK })
+  const line = 'forkhestra fake-model night.jsonc -- sh -c "ask a; ask b; ask c; exit 3"'
+  const { code, stdout, stderr } = await shell(line, cwd)
+  expect(Buffer.from(stdout).toString()).toContain('has no answer to this request')
+  expect(stderr).toBe(
+    '[forkhestra] fake-model: 2 requests had no turn: the script has only 1 turn\n',
+  )
+  expect(code).toBe(3)
+})
+
+test('every request is written to the log, with the key masked', async () => {
+  const cwd = project()
+  await shell('forkhestra fake-model night.jsonc --log log.ndjson -- ask Hello', cwd)
+  const log = readFileSync(join(cwd, 'log.ndjson'), 'utf8')
+  const [first, ...more] = log.trim().split('\n')
+  expect(JSON.parse(first!)).toMatchObject({
+    method: 'POST',
+    path: '/v1/messages',
+    turn: '[0]',
+    headers: { 'x-api-key': '***' },
+    body: { messages: [{ content: 'Hello' }] },
+  })
+  expect(more).toEqual([])
+})
+
+test('without a command it prints what a shell needs, and serves until a signal', async () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const running = new Running(['fake-model', 'night.jsonc'], { cwd: project() })
+    await running.printed('\n')
+    const url = /^export ANTHROPIC_BASE_URL=(http:\/\/127\.0\.0\.1:\d+) .*\n$/.exec(running.stdout)
+    expect((await fetch(`${url?.[1]}/api/hello`, { method: 'HEAD' })).status).toBe(200)
+    running.signal(signal)
+    expect((await running.finished).code).toBe(0)
+  }
+})
+
+test.each([
+  ['SIGTERM', 'exit 7', 7],
+  ['SIGINT', 'exit 8', 8],
+  ['SIGTERM', 'trap - TERM; kill -TERM $$', 143],
+] as const)('%s reaches the command, which decides: %s', async (signal, end, code) => {
+  const wait = sh(`trap '${end}' TERM INT`, 'echo ready', 'while :; do sleep 0.05; done')
+  const cwd = makeProject({ 'night.jsonc': SCRIPT, wait })
+  const running = new Running(['fake-model', 'night.jsonc', '--', 'wait'], { cwd })
+  await running.printed('ready')
+  running.signal(signal)
+  expect((await running.finished).code).toBe(code)
+})
+
+test('--check reads the script and serves nothing', async () => {
+  const { code, stdout } = await forkhestra(['fake-model', 'night.jsonc', '--check'], {
+    cwd: project(),
+  })
+  expect([code, stdout]).toEqual([0, 'night.jsonc is valid: 3 turns\n'])
+})
+
+test.each([
+  [[], 'A script is missing.'],
+  [['night.jsonc', 'ask'], "Unexpected argument 'ask'."],
+  [['missing.jsonc'], 'Script not found: missing.jsonc'],
+  [['.'], '.  is a directory, expected a file.'],
+  [['bad.jsonc'], "bad.jsonc:1:4  [0].txt is unknown, did you mean 'text'?"],
+  [['night.jsonc', '--port', '99999'], "Option --port is '99999', expected a number"],
+  [['night.jsonc', '--log', 'no/such/log', '--', 'ask'], 'The log cannot be written: ENOENT'],
+  [['night.jsonc', '--', 'no-such-command'], "'no-such-command' cannot be started"],
+])('%j is refused', async (args, words) => {
+  const bad = '[{ "txt": "a", "text": "b" }]'
+  const cwd = makeProject({ 'night.jsonc': SCRIPT, 'bad.jsonc': bad, ask: ASK })
+  const { code, stdout, stderr } = await forkhestra(['fake-model', ...args], { cwd })
+  expect(stderr).toStartWith(`[forkhestra] Error: ${words}`)
+  expect([code, stdout]).toEqual([2, ''])
+})
