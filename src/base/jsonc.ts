@@ -158,9 +158,11 @@ function keyOffset(parent: Node | undefined, key: string): number {
   return property?.offset ?? parent?.offset ?? 0
 }
 
+type Definition = z.core.$ZodTypes['_zod']['def']
+
 /** The keys that an object at this place may have. */
 function knownKeys(schema: z.core.$ZodType, path: readonly (string | number)[]): string[] {
-  const { def } = (schema as z.core.$ZodTypes)._zod
+  const { def } = schema as unknown as { readonly def: Definition }
   if (def.type === 'optional') return knownKeys(def.innerType, path)
   const [key, ...deeper] = path
   if (def.type === 'object') {

@@ -39,7 +39,7 @@ test('only planners need specs, and only builders are asked whether all is done'
 test('the bundled agents have a long and a short name', () => {
   const names = ['manager', 'coordinator', 'worker']
   for (const name of names)
-    expect(BUNDLED_AGENTS[`task-${name}`]).toBe(BUNDLED_AGENTS[`forge-task-${name}`]!)
+    expect(BUNDLED_AGENTS[`task-${name}`]).toBe(BUNDLED_AGENTS[`forge-task-${name}`])
   expect(Object.keys(BUNDLED_AGENTS)).toHaveLength(2 * names.length)
 })
 

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { MarkerScanner } from '../engines/marker.ts'
 import { parseChainsFile } from '../parse/chains-file.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
 import chainsSchema from '../../schema/chains.schema.json'
@@ -20,14 +19,6 @@ test('the first configuration is valid, with an agent and a chain that uses it',
 test('its schema is the one of this version', () => {
   const text = STARTER_CONFIGURATION['forge/orch/chains.schema.json']!
   expect(JSON.parse(text)).toEqual(chainsSchema)
-})
-
-test('no file that an agent may echo holds the marker on a line of its own', () => {
-  for (const text of Object.values({ ...STARTER_CONFIGURATION, ...STARTER_SPECS })) {
-    const scanner = new MarkerScanner()
-    const facts = [...scanner.push(Buffer.from(text)), ...scanner.end()]
-    expect(facts.filter(({ type }) => type === 'marker')).toEqual([])
-  }
 })
 
 test('the templates of the specs are short and say that they are to be replaced', () => {

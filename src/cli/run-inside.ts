@@ -1,24 +1,25 @@
+import { isatty } from 'node:tty'
 import { errorText, UserError } from '../base/errors.ts'
+import { isHangupIgnored } from './signals.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
 
 /** Runs a command with our own terminal, streams and signals, and returns its exit code. */
-export async function runInside(
-  command: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
-  const child = start(command, env)
+export async function runInside(command: readonly string[], env: Environment): Promise<number> {
+  let child: Bun.Subprocess | undefined
+  const forward = (signal: NodeJS.Signals) => child?.kill(signal)
   // A terminal sends to everybody in its foreground group; forkhestra takes a second one for "now".
-  const isShared = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
-  const forward = (signal: NodeJS.Signals) => child.kill(signal)
-  const ignore = () => {}
-  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP'] as const) {
-    process.on(signal, isShared ? ignore : forward)
-  }
+  const isShared = [0, 1, 2].some((fd) => isatty(fd))
+  const fromTerminal = isShared ? () => {} : forward
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, fromTerminal)
+  if (!isHangupIgnored()) process.on('SIGHUP', fromTerminal)
   process.on('SIGTERM', forward)
+  child = start(command, env)
   // 128 + n, where a signal ended it.
   return child.exited
 }
 
-function start(command: readonly string[], env: Readonly<Record<string, string | undefined>>) {
+function start(command: readonly string[], env: Environment): Bun.Subprocess {
   try {
     return Bun.spawn([...command], { env, stdio: ['inherit', 'inherit', 'inherit'] })
   } catch (error) {

@@ -28,7 +28,7 @@ export class StopSwitch {
   listen(onFirst: (signal: StopSignal) => void): void {
     const signals: StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGQUIT']
     // Under nohup the user asked for it; the others are ignored in a shell's background jobs.
-    if (!isIgnored(SIGHUP)) signals.push('SIGHUP')
+    if (!isHangupIgnored()) signals.push('SIGHUP')
     for (const signal of signals) {
       process.on(signal, () => {
         if (!this.#stop.signal.aborted) onFirst(signal)
@@ -36,6 +36,11 @@ export class StopSwitch {
       })
     }
   }
+}
+
+/** Whether we were started under nohup. */
+export function isHangupIgnored(): boolean {
+  return isIgnored(SIGHUP)
 }
 
 const SIGHUP = 1

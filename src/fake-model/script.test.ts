@@ -34,7 +34,7 @@ const EVERYTHING = {
 
 test('every field is read', () => {
   const script = parseScript(JSON.stringify(EVERYTHING), 's.jsonc')
-  expect<unknown>(script).toEqual(EVERYTHING)
+  expect(script as unknown).toEqual(EVERYTHING)
   expect(countTurns(script)).toBe(7)
 })
 

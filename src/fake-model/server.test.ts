@@ -130,5 +130,6 @@ test('a client that breaks off in the middle of its request does no harm', async
 test('a port that is taken is a mistake of the user', async () => {
   const { url } = await start([{ text: 'a' }])
   const port = Number(url.split(':').at(-1))
-  await expect(startFakeModel([{ text: 'a' }], { port })).rejects.toThrow(`Port ${port} is in use.`)
+  const refusal: unknown = await startFakeModel([{ text: 'a' }], { port }).catch((error) => error)
+  expect(refusal).toMatchObject({ message: `Port ${port} is in use.`, exitCode: 2 })
 })

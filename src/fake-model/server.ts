@@ -107,7 +107,7 @@ class Stage {
   }
 }
 
-/** Gone: `claude` gives up at once, while it asks six times more after a 400. */
+/** Gone: `claude` gives up at once, while it asks five times more after a 400. */
 const USED_UP = 410
 const HELLOS = new Set(['HEAD /', 'GET /', 'HEAD /api/hello', 'GET /api/hello'])
 /** A guess that is good enough for a model that reads nothing. */

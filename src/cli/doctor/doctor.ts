@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { resolveCwd } from '../../setup/configuration.ts'
 import { lookAround } from '../../setup/facts.ts'
@@ -9,10 +10,17 @@ import { checkGit } from './git.ts'
 import { checkLogin } from './login.ts'
 import { checkDisk, checkTerminal } from './machine.ts'
 import { checkChains, checkSpecs, checkTasks, needsClaude } from './project.ts'
+import { endAsked } from './program.ts'
 import { checkSandbox } from './sandbox.ts'
 
 /** The verb `doctor`: exit code 1 if something would keep a run from working. */
 export async function runDoctor(input: Input): Promise<number> {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      endAsked()
+      process.exit(128 + constants.signals[signal])
+    })
+  }
   const checks = await makeChecks(resolveCwd(input.text('cwd')), input.text('config'))
   const problems = checks.filter(({ state }) => state === 'problem').length
   if (input.flag('json')) console.log(JSON.stringify({ ok: problems === 0, checks }))

@@ -11,7 +11,7 @@ export async function checkGit(place: Place): Promise<Check[]> {
   const found = findProgram('git', place)
   if (found.kind !== 'program') {
     const text =
-      found.kind === 'missing' ? 'is not on PATH' : `${printable(found.path)} is not used`
+      found.kind === 'missing' ? 'is not on PATH' : `${printable(found.path)} is nothing to rely on`
     return [problem('git', text, 'Install git: agents keep their work in it.')]
   }
   const git = await openGit(found.path, place)

@@ -30,13 +30,14 @@ test.each(['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN
   },
 )
 
-test.each([
-  ['CLAUDE_CODE_USE_BEDROCK', 'Amazon Bedrock; its own login was not checked'],
-  ['CLAUDE_CODE_USE_VERTEX', 'Google Vertex AI; its own login was not checked'],
-])('%s is a login of another kind, unless it is switched off', (name, text) => {
-  expect(check({ [name]: '1' })).toEqual(['ok', text])
-  expect(check({ [name]: '0' })[0]).toBe('problem')
-})
+test.each(['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'])(
+  '%s is a login of another kind, unless it is switched off',
+  (name) => {
+    const text = `${name} is set; the login of that provider was not checked`
+    for (const on of ['1', 'true', 'YES']) expect(check({ [name]: on })).toEqual(['ok', text])
+    for (const off of ['0', 'no', '']) expect(check({ [name]: off })[0]).toBe('problem')
+  },
+)
 
 test.each([
   ['that lasts', { expiresAt: NOW + 1 }, 'ok', 'a person is logged in'],
@@ -60,6 +61,10 @@ test('CLAUDE_CONFIG_DIR moves the login', () => {
 
 test.each<[string, Files]>([
   ['settings with a key', { '.claude/settings.json': `{"env":{"ANTHROPIC_API_KEY":"${SECRET}"}}` }],
+  [
+    'settings with a provider',
+    { '.claude/settings.json': '{"env":{"CLAUDE_CODE_USE_BEDROCK":"1"}}' },
+  ],
   ['settings with a helper', { '.claude/settings.json': '{"apiKeyHelper":"/bin/key"}' }],
   ['a key of its own', { '.claude.json': `{"primaryApiKey":"${SECRET}"}` }],
 ])('%s are a login, too', (_, files) => {

@@ -3,10 +3,9 @@ import { readTextFile } from '../../base/files.ts'
 import { ok, problem, warning, type Check, type Place } from './check.ts'
 
 const KEYS = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']
-const PROVIDERS: readonly (readonly [string, string])[] = [
-  ['CLAUDE_CODE_USE_BEDROCK', 'Amazon Bedrock'],
-  ['CLAUDE_CODE_USE_VERTEX', 'Google Vertex AI'],
-]
+const PROVIDERS = ['BEDROCK', 'VERTEX', 'FOUNDRY', 'MANTLE', 'ANTHROPIC_AWS'].map(
+  (name) => `CLAUDE_CODE_USE_${name}`,
+)
 const LOG_IN = 'Run claude and type /login, or set ANTHROPIC_API_KEY.'
 const LIMIT_BYTES = 16 * 1024 * 1024
 
@@ -15,9 +14,9 @@ const LIMIT_BYTES = 16 * 1024 * 1024
  * ever part of a text.
  */
 export function checkLogin({ env, needsClaude }: Place, now: number, platform: string): Check {
-  const isOn = (name: string) => !['', '0', 'false'].includes(env[name] ?? '')
-  const provider = PROVIDERS.find(([name]) => isOn(name))
-  if (provider !== undefined) return ok('login', `${provider[1]}; its own login was not checked`)
+  const provider = PROVIDERS.find((name) => isOn(env[name]))
+  if (provider !== undefined)
+    return ok('login', `${provider} is set; the login of that provider was not checked`)
   const key = KEYS.find((name) => (env[name] ?? '').trim() !== '')
   if (key !== undefined) return ok('login', `${key} is set; whether it is accepted was not checked`)
   const home = env['HOME'] ?? ''
@@ -40,6 +39,11 @@ export function checkLogin({ env, needsClaude }: Place, now: number, platform: s
   )
 }
 
+/** As `claude` reads its switches. */
+function isOn(value: unknown): boolean {
+  return typeof value === 'string' && ['1', 'true', 'yes', 'on'].includes(value.toLowerCase())
+}
+
 function checkExpiry(oauth: Fields, now: number): Check {
   const { expiresAt, refreshToken } = oauth
   const isOver = typeof expiresAt === 'number' && expiresAt <= now
@@ -53,7 +57,11 @@ type Fields = Readonly<Record<string, unknown>>
 
 function hasKey(settings: Fields | undefined): boolean {
   const env = objectIn(settings, 'env') ?? {}
-  return typeof settings?.['apiKeyHelper'] === 'string' || KEYS.some((name) => Boolean(env[name]))
+  return (
+    typeof settings?.['apiKeyHelper'] === 'string' ||
+    KEYS.some((name) => Boolean(env[name])) ||
+    PROVIDERS.some((name) => isOn(env[name]))
+  )
 }
 
 function objectIn(fields: Fields | undefined, name: string): Fields | undefined {

@@ -33,6 +33,14 @@ export interface Answer {
 
 const OUTPUT_LIMIT = 1024 * 1024
 
+/** The groups of those that are being asked. */
+const asked = new Set<number>()
+
+/** For a doctor who is sent away: nobody is left behind. */
+export function endAsked(): void {
+  for (const pid of asked) endGroup(pid)
+}
+
 /** Asks a program something; one that does not answer in time is ended with all that it started. */
 export async function ask(
   argv: readonly string[],
@@ -50,6 +58,7 @@ export async function ask(
       stderr: 'pipe',
       detached: true,
     })
+    asked.add(child.pid)
     const whole = Promise.all([child.exited, read(child.stdout), read(child.stderr)])
     const answer = await Promise.race([whole, late])
     endGroup(child.pid)
@@ -74,6 +83,7 @@ async function read(stream: ReadableStream<Uint8Array>): Promise<string> {
 }
 
 function endGroup(pid: number): void {
+  asked.delete(pid)
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {

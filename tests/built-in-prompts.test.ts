@@ -1,18 +1,23 @@
 import { describe, expect, test } from 'bun:test'
-import { parseInput } from '../cli/command.ts'
-import { VERBS } from '../cli/tasks/verbs.ts'
-import { MarkerScanner } from '../engines/marker.ts'
-import { MODE_AWARENESS_PREFIX } from '../prompt/mode-awareness.ts'
-import { BUILT_IN_AGENTS, promptFiles } from './agents.ts'
+import { parseInput } from '../src/cli/command.ts'
+import { VERBS } from '../src/cli/tasks/verbs.ts'
+import { MarkerScanner } from '../src/engines/marker.ts'
+import { MODE_AWARENESS_PREFIX } from '../src/prompt/mode-awareness.ts'
+import { BUILT_IN_AGENTS, promptFiles } from '../src/builtins/agents.ts'
+import { STARTER_CONFIGURATION, STARTER_SPECS } from '../src/builtins/starter-files.ts'
+import { TaskProject } from './support/forge-tasks.ts'
+import { shell } from './support/forkhestra.ts'
 
 const PROMPTS = [...promptFiles()].map(([path, text]) => [path, text] as const)
 
+function blocksOf(markdown: string): string[] {
+  const blocks = markdown.matchAll(/^( *)```sh\n([^]*?)^\1```$/gm)
+  return Array.from(blocks, ([, indent = '', text = '']) => text.replaceAll(`\n${indent}`, '\n'))
+}
+
 /** What a prompt shows as code: inline, and the lines of its blocks, continued ones as one. */
 function codeOf(markdown: string): string[] {
-  const blocks = [...markdown.matchAll(/^( *)```sh\n([^]*?)^\1```$/gm)].map(
-    ([, , text = '']) => text,
-  )
-  const lines = blocks.flatMap((text) => text.replaceAll(/\\\n\s*/g, '').split('\n'))
+  const lines = blocksOf(markdown).flatMap((text) => text.replaceAll(/\\\n\s*/g, '').split('\n'))
   const prose = markdown.replaceAll(/^( *)```sh\n[^]*?^\1```$/gm, '')
   const inline = [...prose.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text)
   return [...inline, ...lines.map((line) => line.trim()).filter((line) => line !== '')]
@@ -27,12 +32,16 @@ const commandsOf = (markdown: string) => codeOf(markdown).map(wordsOf)
 const taskCommands = (markdown: string) =>
   commandsOf(markdown).filter(([program, verb]) => program === 'forge-tasks' && verb !== undefined)
 
+function hasMarker(text: string): boolean {
+  const scanner = new MarkerScanner()
+  const facts = [...scanner.push(Buffer.from(text)), ...scanner.end()]
+  return facts.some(({ type }) => type === 'marker')
+}
+
 describe.each(PROMPTS)('the prompt %s', (_, text) => {
   test('completes no step if an agent echoes it', () => {
     for (const echo of [text, MODE_AWARENESS_PREFIX + text, text.replaceAll(/^ *```.*$/gm, '')]) {
-      const scanner = new MarkerScanner()
-      const facts = [...scanner.push(Buffer.from(echo)), ...scanner.end()]
-      expect(facts.filter(({ type }) => type === 'marker')).toEqual([])
+      expect(hasMarker(echo)).toBe(false)
     }
   })
 
@@ -52,6 +61,15 @@ describe.each(PROMPTS)('the prompt %s', (_, text) => {
       expect(Object.keys(VERBS)).toContain(verb)
       const command = await VERBS[verb]!.load()
       expect(() => parseInput(args, command)).not.toThrow()
+    }
+  })
+
+  test('shows blocks that a shell can run', async () => {
+    const project = new TaskProject()
+    for (const title of ['A', 'B', 'C']) await project.must('create', title)
+    for (const block of blocksOf(text)) {
+      const { code, stderr } = await shell(`set -e\n${block}`, project.root)
+      expect([code, stderr]).toEqual([0, ''])
     }
   })
 
@@ -90,4 +108,10 @@ test('the specs of the fk agents are in ralph alone', () => {
     expect(prompt).toContain('`ralph/`')
     expect([name, prompt.includes('forge/orch/specs')]).toEqual([name, !name.startsWith('fk:')])
   }
+})
+
+test('no file of init completes a step if an agent shows it', () => {
+  for (const text of Object.values({ ...STARTER_CONFIGURATION, ...STARTER_SPECS }))
+    expect(hasMarker(text)).toBe(false)
+  expect(hasMarker('# Plan\n\nORCHESTRA_COMPLETE\n')).toBe(true)
 })

@@ -1,0 +1,220 @@
+import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { environment, forkhestra, Running } from './support/forkhestra.ts'
+import { makeProject, sh, writeFiles, type Files } from './support/project.ts'
+
+const CHAINS = JSON.stringify({ chains: { c: { steps: [{ agent: '/bin/true' }] } } })
+const GIT = Bun.which('git')!
+
+interface Check {
+  readonly name: string
+  readonly state: string
+  readonly text: string
+  readonly next?: string
+}
+
+interface Machine {
+  readonly cwd: string
+  readonly env: Record<string, string>
+}
+
+/** A repository that nothing is wrong with, on a machine that has these programs beside git. */
+function makeMachine(programs: Files, files: Files = {}): Machine {
+  const bin = makeProject(programs)
+  const cwd = makeProject({ 'forge/orch/specs/PLAN.md': 'All of it\n', ...files })
+  const who = { GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'A' }
+  const env = {
+    ...who,
+    GIT_COMMITTER_EMAIL: 'a@b',
+    PATH: [bin, dirname(GIT), '/usr/bin', '/bin'].join(delimiter),
+    HOME: bin,
+    IS_SANDBOX: '1',
+    ANTHROPIC_API_KEY: 'sk-ant-secret',
+  }
+  const git = (...args: string[]) =>
+    Bun.spawnSync([GIT, ...args], { cwd, env: environment({ cwd, env }) })
+  git('init', '--quiet')
+  git('add', '--all')
+  git('commit', '--quiet', '-m', 'Begin')
+  return { cwd, env }
+}
+
+const CLAUDE = { claude: sh('echo "2.1.325 (Claude Code)"') }
+
+async function doctor({ cwd, env }: Machine): Promise<Map<string, Check>> {
+  const { code, stdout } = await forkhestra(['doctor', '--json'], { cwd, env })
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] }
+  expect(ok).toBe(checks.every(({ state }) => state !== 'problem'))
+  expect(code).toBe(ok ? 0 : 1)
+  for (const { state, next } of checks) expect(next !== undefined).toBe(state !== 'ok')
+  return new Map(checks.map((check) => [check.name, check]))
+}
+
+test('where nothing is wrong it says so, check by check', async () => {
+  const machine = makeMachine(CLAUDE)
+  const { code, stdout, stderr } = await forkhestra(['doctor'], machine)
+  expect(stderr).toBe('')
+  expect(
+    stdout
+      .replaceAll(machine.env['HOME']!, '<bin>')
+      .replace(/\d+ GiB/, '<N> GiB')
+      .replace(/^.*user .*\n/m, ''),
+  ).toBe(`ok       claude         2.1.325 (Claude Code) (<bin>/claude)
+ok       login          ANTHROPIC_API_KEY is set; whether it is accepted was not checked
+ok       git            a clean repository
+ok       commits        git knows whose they are
+ok       configuration  none, and none is needed: the built-in agents and chains are there
+ok       specs          in forge/orch/specs
+ok       tasks          none yet
+ok       disk           <N> GiB free
+ok       terminal       none here; output passes byte for byte
+
+Nothing is in the way.
+`)
+  expect(code).toBe(0)
+})
+
+test('each finding has its next action, and the end counts them', async () => {
+  const { cwd, env } = makeMachine({}, { 'forge/orch/chains.json': '{ "chains": ' })
+  await Bun.$`rm -r forge/orch/specs`.cwd(cwd)
+  const { code, stdout } = await forkhestra(['doctor'], {
+    cwd,
+    env: { ...env, ANTHROPIC_API_KEY: '' },
+  })
+  expect(stdout)
+    .toStartWith(`problem  claude         is not on PATH, and agents with a system prompt need it
+                        Install it: npm install -g @anthropic-ai/claude-code
+problem  login          claude is not logged in: there is no key and no login of a person
+                        Run claude and type /login, or set ANTHROPIC_API_KEY.
+`)
+  expect(stdout)
+    .toContain(`warning  git            1 change is not committed, and may end up in a commit of an agent
+                        Commit first.
+`)
+  expect(stdout).toContain('problem  configuration  forge/orch/chains.json:1:13')
+  expect(stdout)
+    .toContain(`warning  specs          none, so planner and the chains build-all and plan cannot start
+                        Run: forkhestra init
+`)
+  expect(stdout).toEndWith('\n3 problems, 2 warnings.\n')
+  expect(code).toBe(1)
+})
+
+test('secrets are never printed', async () => {
+  const { cwd, env } = makeMachine(CLAUDE)
+  for (const args of [['doctor'], ['doctor', '--json']]) {
+    const { stdout, stderr } = await forkhestra(args, { cwd, env })
+    expect(stdout + stderr).not.toContain('sk-ant-secret')
+  }
+})
+
+test('a project whose chains call programs alone does without claude', async () => {
+  const machine = makeMachine({}, { 'forge/orch/chains.json': CHAINS })
+  const { claude, login } = Object.fromEntries(
+    await doctor({ ...machine, env: { ...machine.env, ANTHROPIC_API_KEY: '' } }),
+  )
+  expect(claude).toMatchObject({ state: 'warning' })
+  expect(login).toMatchObject({ state: 'warning' })
+})
+
+test.each([
+  ['fails', sh('echo broken >&2', 'exit 3'), 'does not tell its version (exit 3)'],
+  ['says nothing', sh('exit 0'), 'does not tell its version (exit 0)'],
+  ['is killed', sh('kill -9 $$'), 'does not tell its version (exit by a signal)'],
+  ['hangs, deaf, with children', sh('trap "" TERM', 'sleep 999 &', 'sleep 999'), 'not within 5 s'],
+  ['has no interpreter', '#!/no/such/sh\n', "asks for '/no/such/sh'"],
+])('a claude that %s is a problem', async (_, claude, text) => {
+  const check = (await doctor(makeMachine({ claude }))).get('claude')
+  expect(check?.state).toBe('problem')
+  expect(check?.text).toContain(text)
+})
+
+test('a doctor who is interrupted leaves nobody behind', async () => {
+  const machine = makeMachine({ claude: sh('echo up >"$HOME/up"', 'sleep 999') })
+  const up = join(machine.env['HOME']!, 'up')
+  Bun.spawnSync(['mkfifo', up])
+  const running = new Running(['doctor'], machine)
+  expect(await Bun.file(up).text()).toBe('up\n')
+  running.signal('SIGINT')
+  expect((await running.finished).code).toBe(130)
+})
+
+test('what a claude says is shown as one clean line', async () => {
+  const claude = sh(String.raw`printf '\033[31m2.0\007\nmore\n'`)
+  const check = (await doctor(makeMachine({ claude }))).get('claude')
+  expect(check?.text).toMatch(/^[ -~]+$/)
+  expect(check?.text).not.toContain('more')
+})
+
+test('other coding CLIs are named only where they are', async () => {
+  const checks = await doctor(makeMachine({ ...CLAUDE, codex: sh('echo codex-cli 0.9') }))
+  expect(checks.get('codex')?.text).toStartWith('codex-cli 0.9 (')
+  expect([checks.has('gemini'), checks.has('opencode')]).toEqual([false, false])
+})
+
+test('nothing of the working directory is executed', async () => {
+  const touch = (name: string) => sh(`touch "$(dirname "$0")/${name}.ran"`, 'echo 1.0')
+  const { cwd, env } = makeMachine(
+    {},
+    {
+      '.gitattributes': '* filter=evil\n',
+      'changed.txt': 'before\n',
+      claude: touch('claude'),
+      codex: touch('codex'),
+      evil: touch('evil'),
+      'forge/orch/chains.json': '{ "chains": { "c": { "steps": [{ "agent": "./evil" }] } } }',
+    },
+  )
+  for (const name of ['filter.evil.clean', 'filter.evil.process', 'core.fsmonitor'])
+    Bun.spawnSync([GIT, 'config', name, join(cwd, 'evil')], { cwd, env })
+  Bun.spawnSync([GIT, 'config', 'filter.evil.required', 'true'], { cwd, env })
+  const hook = touch('hook')
+  writeFiles(cwd, { 'changed.txt': 'after.\n', '.git/hooks/post-index-change': hook })
+  const PATH = [cwd, env['PATH']].join(delimiter)
+  const checks = await doctor({ cwd, env: { ...env, PATH } })
+  expect(checks.get('claude')).toMatchObject({ state: 'warning' })
+  expect(checks.get('claude')?.text).toContain('was not started')
+  expect(checks.has('codex')).toBe(false)
+  expect(checks.get('git')).toMatchObject({ state: 'warning' })
+  const ran = ['claude.ran', 'codex.ran', 'evil.ran', '.git/hooks/hook.ran']
+  expect(ran.filter((name) => existsSync(join(cwd, name)))).toEqual([])
+})
+
+test('outside of a repository, and without a name for commits, it says what to type', async () => {
+  const { env } = makeMachine(CLAUDE)
+  const plain = await doctor({ cwd: makeProject(), env })
+  expect(plain.get('git')).toMatchObject({ state: 'warning', next: 'Run: git init' })
+  expect(plain.has('commits')).toBe(false)
+  const { cwd } = makeMachine(CLAUDE)
+  const nobody = { ...env, GIT_AUTHOR_NAME: '', GIT_COMMITTER_EMAIL: '' }
+  writeFiles(cwd, {
+    '.git/config': '[core]\nrepositoryformatversion = 0\n[user]\nuseConfigOnly = true\n',
+  })
+  const check = (await doctor({ cwd, env: nobody })).get('commits')
+  expect(check).toMatchObject({ state: 'problem' })
+})
+
+test('templates that nobody filled in and broken task files are named', async () => {
+  const { cwd, env } = makeMachine(CLAUDE)
+  await Bun.$`rm -r forge`.cwd(cwd)
+  await forkhestra(['init'], { cwd })
+  writeFiles(cwd, { 'forge/tasks/TASK-001 - A.md': 'no frontmatter\n' })
+  const checks = await doctor({ cwd, env })
+  expect(checks.get('specs')).toMatchObject({ state: 'warning' })
+  expect(checks.get('tasks')).toMatchObject({
+    state: 'problem',
+    next: 'Run: forge-tasks doctor --fix',
+  })
+  expect(checks.get('configuration')?.state).toBe('ok')
+})
+
+test('--config and --cwd say what is looked at', async () => {
+  const { cwd, env } = makeMachine(CLAUDE, { 'other.json': CHAINS })
+  const args = ['doctor', '--json', '--cwd', cwd, '--config', 'other.json']
+  const { stdout } = await forkhestra(args, { cwd: makeProject(), env })
+  expect(stdout).toContain('other.json is valid: chains 1, agents 0')
+  const missing = await forkhestra(['doctor', '--json', '--cwd', 'gone'], { cwd, env })
+  expect(JSON.parse(missing.stdout)).toMatchObject({ ok: false, problems: [{}] })
+  expect(missing.code).toBe(2)
+})

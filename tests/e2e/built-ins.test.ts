@@ -1,0 +1,192 @@
+import { expect, test } from 'bun:test'
+import { makeProject, sh } from '../support/project.ts'
+import { blocks, builds, commits, must, openRepository, PLAN_THREE, tasks } from './support/project-of-tasks.ts'
+import { eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
+import { DONE } from './support/writer.ts'
+
+const MORE = { text: 'One page is done.' }
+
+test('build-all plans and builds a project that has nothing but specs', async () => {
+  await using stage = await openRepository({
+    planner: [[{ tool: PLAN_THREE }, DONE]],
+    builder: [
+      [...builds(1), MORE],
+      [...builds(2), MORE],
+      [...builds(3), DONE],
+    ],
+  })
+  const { code, stdout, stderr } = await stage.run('--chain', 'build-all')
+  expect(stdout).toEndWith(`[forkhestra] Complete after 3 iterations
+
+  1. planner: complete (1/3 iterations, marker)
+  2. builder: complete (3/20 iterations, marker)
+[forkhestra] Chain complete (2/2 steps)
+`)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(await commits(stage)).toEqual([
+    'Plan three pages',
+    'TASK-001: Add page 1',
+    'TASK-002: Add page 2',
+    'TASK-003: Add page 3',
+  ])
+  expect(await tasks(stage)).toEqual([
+    'TASK-001 | Done | - | Page 1',
+    'TASK-002 | Done | - | Page 2',
+    'TASK-003 | Done | - | Page 3',
+  ])
+  expect(await must(stage, 'git status --porcelain')).toBe('')
+  expect(await must(stage, 'git ls-files -- page-* forge/orch')).toBe(
+    'forge/orch/specs/SPECS.md\npage-1.txt\npage-2.txt\npage-3.txt',
+  )
+  const claims = stage.asks.flatMap(({ results }) => (results.length === 1 ? results : []))
+  expect(claims.filter((result) => result.startsWith('id: ')).map((text) => text.slice(4, 12))).toEqual(
+    ['TASK-001', 'TASK-002', 'TASK-003'],
+  )
+})
+
+test('a builder that says the marker too early is refused, and goes on', async () => {
+  await using stage = await openRepository({
+    planner: [[{ tool: PLAN_THREE }, DONE]],
+    builder: [
+      [...builds(1), DONE],
+      [...builds(2), DONE],
+      [...builds(3), DONE],
+    ],
+  })
+  const told = await stage.tell('--chain', 'build-all')
+  expect(eventsOf(told, 'marker_refused').map(({ iteration, why }) => [iteration, why])).toEqual([
+    [1, 'tasks_ready'],
+    [2, 'tasks_ready'],
+  ])
+  expect(outcomes(told).map(({ kind }) => kind)).toEqual(['marker', 'exited', 'exited', 'marker'])
+  expect([told.code, reasons(told)]).toEqual([0, ['marker', 'marker']])
+})
+
+test('a blocked task makes the run incomplete, with the counts in the summary', async () => {
+  await using stage = await openRepository({
+    planner: [[{ tool: PLAN_THREE }, DONE]],
+    builder: [
+      [...builds(1), MORE],
+      [...blocks(2), DONE],
+    ],
+  })
+  const { code, stdout } = await stage.run('--chain', 'build-all')
+  expect(stdout).toEndWith(`
+  1. planner: complete (1/3 iterations, marker)
+  2. builder: incomplete (2/20 iterations, tasks left: 1 blocked, 1 waiting)
+[forkhestra] Chain incomplete (1/2 steps)
+[forkhestra] Failed at step 2: builder (tasks left: 1 blocked, 1 waiting)
+`)
+  expect(code).toBe(1)
+  expect(await tasks(stage)).toEqual([
+    'TASK-001 | Done | - | Page 1',
+    'TASK-002 | Blocked | - | Page 2',
+    'TASK-003 | To Do | - | Page 3',
+  ])
+  expect((await commits(stage)).at(-1)).toBe('TASK-002: blocked, the picture is missing')
+})
+
+test('in --json what is left blocked is the reason blocked', async () => {
+  await using stage = await openRepository({ builder: [[...blocks(1), DONE]] })
+  await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
+  const told = await stage.tell('--chain', 'build')
+  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({
+    reason: 'blocked',
+    detail: 'tasks left: 1 blocked, 0 waiting',
+  })
+  expect(told.code).toBe(1)
+})
+
+test('a planner that never gives the marker does not stop build-all where tasks exist', async () => {
+  const unsure = [{ text: 'There may be more.' }]
+  await using stage = await openRepository({
+    planner: [[{ tool: PLAN_THREE }, ...unsure], unsure, unsure],
+    builder: [
+      [...builds(1), MORE],
+      [...builds(2), MORE],
+      [...builds(3), DONE],
+    ],
+  })
+  const told = await stage.tell('--chain', 'build-all')
+  expect([told.code, reasons(told)]).toEqual([0, ['until', 'marker']])
+})
+
+test('a planner that never gives the marker and makes no task stops build-all', async () => {
+  const unsure = [{ text: 'I do not understand the specs.' }]
+  await using stage = await openRepository({ planner: [unsure, unsure, unsure] })
+  const told = await stage.tell('--chain', 'build-all')
+  expect([told.code, reasons(told)]).toEqual([1, ['max_iterations', 'skipped']])
+})
+
+test.each(['build-all', 'plan', 'ralph'])('without specs %s says what to write where', async (chain) => {
+  await using stage = await openStage({ script: [DONE] })
+  const { code, stdout, stderr } = await stage.run('--chain', chain)
+  const folder = chain === 'ralph' ? 'ralph' : 'forge/orch/specs'
+  expect(stderr).toContain(`neither ${folder}/PLAN.md nor ${folder}/SPECS.md exists`)
+  expect(stderr).toContain('forkhestra init')
+  expect([code, stdout, stage.model.requests]).toEqual([2, '', []])
+})
+
+test('the planner is sonnet, has 50 turns and cannot edit files', async () => {
+  await using stage = await openRepository(
+    { planner: [[DONE]] },
+    { env: { ENABLE_TOOL_SEARCH: 'false' } },
+  )
+  const told = await stage.tell('--chain', 'plan')
+  const [ask] = stage.asks
+  expect(ask?.model).toContain('sonnet')
+  expect(ask?.tools.toSorted()).toEqual(['Bash', 'Glob', 'Grep', 'Read'])
+  expect(ask?.system).toContain('`forge/orch/specs/`')
+  const [{ argv = [] } = {}] = eventsOf(told, 'iteration_started')
+  expect(argv[argv.indexOf('--max-turns') + 1]).toBe('50')
+})
+
+test('a prompt of the project replaces the built-in one', async () => {
+  const files = { 'forge/orch/prompts/planner.md': '# Planner of the house\n\nPlan little.\n' }
+  await using stage = await openRepository({ planner: [[DONE]] }, { files })
+  const { code } = await stage.run('--chain', 'plan')
+  expect(stage.asks[0]?.system).toEndWith('# Planner of the house\n\nPlan little.\n')
+  expect(stage.asks[0]?.system).not.toContain('You turn specs into tasks.')
+  expect(code).toBe(0)
+})
+
+test('a configured field is laid over a built-in agent, the rest of it stays', async () => {
+  const setting = { agents: { planner: { model: 'opus' } }, env: { ENABLE_TOOL_SEARCH: 'false' } }
+  await using stage = await openRepository({ planner: [[DONE]] }, setting)
+  const { code } = await stage.run('planner:2')
+  expect(stage.asks[0]?.model).toContain('opus')
+  expect(stage.asks[0]?.system).toContain('You turn specs into tasks.')
+  expect(stage.asks[0]?.tools.toSorted()).toEqual(['Bash', 'Glob', 'Grep', 'Read'])
+  expect(code).toBe(0)
+})
+
+test('ralph plans and builds from ralph/', async () => {
+  const files = { 'ralph/PLAN.md': 'Three pages.\n' }
+  await using stage = await openRepository({ planner: [[DONE]], builder: [[DONE]] }, { files })
+  const { code, stdout } = await stage.run('--chain', 'ralph')
+  expect(stdout).toContain('1. fk:planner: complete (1/3 iterations, marker)')
+  expect(stdout).toContain('2. fk:builder: complete (1/20 iterations, marker)')
+  for (const { system } of stage.asks) expect(system).toContain('The specs are in `ralph/`:')
+  expect(code).toBe(0)
+})
+
+test('a built-in agent wins over a program of its name, which is said', async () => {
+  const files = { planner: sh('echo "I am the program"') }
+  await using stage = await openRepository({ planner: [[DONE]] }, { files })
+  const { code, stdout, stderr } = await stage.run('planner:1')
+  expect(stderr).toContain("the built-in agent 'planner' is meant, not ")
+  expect(stdout).not.toContain('I am the program')
+  expect(code).toBe(0)
+})
+
+test('what init writes is enough to begin', async () => {
+  await using stage = await openRepository(
+    { planner: [[{ tool: PLAN_THREE }, DONE]] },
+    { files: { 'forge/orch/specs/SPECS.md': '' } },
+  )
+  const fresh = makeProject()
+  await must(stage, `cd ${fresh} && git init -q && forkhestra init`)
+  const { code, stdout } = await stage.run('--cwd', fresh, '--chain', 'plan')
+  expect(stdout).toContain('[forkhestra] Complete after 1 iteration')
+  expect(code).toBe(0)
+})

@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { builds, commits, must, openRepository, tasks } from './support/project-of-tasks.ts'
+import { openStage, outcomes, reasons } from './support/stage.ts'
+import { bash, DONE } from './support/writer.ts'
+
+const CREATE = 'forge-tasks create "Page 1" --ac "page-1.txt exists"'
+const WORK = [{ tool: builds(1)[1]!.tool! }, DONE]
+
+async function openWork(script: typeof WORK, chains?: Readonly<Record<string, unknown>>) {
+  const stage = await openStage({ script, ...(chains === undefined ? {} : { chains }) })
+  await must(stage, `git init -q -b main && git commit -q --allow-empty -m "Begin" && ${CREATE}`)
+  return stage
+}
+
+test('forge-task-worker works head-less on the task that it is given', async () => {
+  await using stage = await openWork(WORK)
+  const { code, stdout, stderr } = await stage.shell('forge-task-worker --task TASK-001 --print')
+  expect(stdout).toMatch(/^\[Bash\] set -e echo "Page 1".*\nAll is written\.\nORCHESTRA_COMPLETE\n$/)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stage.asks[0]?.prompt).toBe('Work on the task TASK-001 and on no other.')
+  expect(stage.asks[0]?.system).toContain('# Task worker')
+  expect(await tasks(stage)).toEqual(['TASK-001 | Done | - | Page 1'])
+  expect(await commits(stage)).toEqual(['TASK-001: Add page 1'])
+})
+
+test('task-worker is an agent of a chain, until its marker', async () => {
+  const steps = [{ agent: 'task-worker', iterations: 3, args: ['--task', '${TASK_ID}'] }]
+  await using stage = await openWork([{ text: 'Not yet.' } as (typeof WORK)[number], ...WORK], {
+    work: { steps },
+  })
+  const told = await stage.tell('--chain', 'work', 'TASK_ID=TASK-001')
+  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }, { kind: 'marker' }])
+  expect([told.code, reasons(told)]).toEqual([0, ['marker']])
+  expect(stage.asks[0]?.prompt).toBe('Work on the task TASK-001 and on no other.')
+  expect(readFileSync(join(stage.cwd, 'page-1.txt'), 'utf8')).toBe('Page 1\n')
+})
+
+test('forge-task-manager takes requirements as its prompt and makes tasks of them', async () => {
+  const script = [{ tool: bash(CREATE) }, DONE]
+  await using stage = await openStage({ script })
+  const { code } = await stage.shell('mkdir forge; forge-task-manager --print "A book of one page"')
+  expect(stage.asks[0]?.prompt).toBe('A book of one page')
+  expect(await tasks(stage)).toEqual(['TASK-001 | To Do | - | Page 1'])
+  expect(code).toBe(0)
+})
+
+test('a bundled agent that fails says why and ends with an exit code', async () => {
+  const script = [{ error: { status: 401, message: 'bad key' } }]
+  await using stage = await openStage({ script })
+  const { code, stderr } = await stage.shell('forge-task-coordinator --print')
+  expect(stderr).toBe('not allowed: Failed to authenticate. API Error: 401 bad key\n')
+  expect(code).toBe(1)
+})
+
+test('a builder alone leaves the tasks of its project done', async () => {
+  await using stage = await openRepository({ builder: [[...builds(1), DONE]] })
+  await must(stage, CREATE)
+  const { code, stdout } = await stage.run('builder:2')
+  expect(stdout).toContain('[forkhestra] Complete after 1 iteration')
+  expect(code).toBe(0)
+})

@@ -1,0 +1,139 @@
+import { expect, test } from 'bun:test'
+import { sh } from '../support/project.ts'
+import { eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
+import { bash, DONE, writes } from './support/writer.ts'
+
+/** An answer of the API that is none. */
+function fails(status: number, message: string, headers: Record<string, string> = {}) {
+  return { error: { status, message, headers } }
+}
+
+test.each([
+  [401, 'bad key', 'Failed to authenticate. API Error: 401 bad key'],
+  [403, 'no access', 'Failed to authenticate. API Error: 403 no access'],
+  [400, 'Your credit balance is too low to access the API.', 'Credit balance is too low'],
+])('status %d ends the chain at once, for asking again does not help', async (status, message, says) => {
+  const script = [fails(status, message), DONE]
+  await using stage = await openStage({ script, ...writes() })
+  const { code, stdout, stderr } = await stage.run('--chain', 'w')
+  expect(stdout).toContain(`Iteration 1/3\n${says}\n`)
+  expect(stdout).toEndWith(`
+  1. writer: incomplete (1/3 iterations, ${says})
+[forkhestra] Chain incomplete (0/1 steps)
+[forkhestra] Failed at step 1: writer (${says})
+`)
+  expect(stderr).toStartWith(`[forkhestra] Iteration 1/3: not allowed: ${says}\n`)
+  expect([code, stage.asks.length]).toEqual([1, 1])
+})
+
+test('in --json a refused key is the reason auth', async () => {
+  await using stage = await openStage({ script: [fails(401, 'bad key')], ...writes() })
+  const told = await stage.tell('--chain', 'w')
+  const error = 'Failed to authenticate. API Error: 401 bad key'
+  expect(outcomes(told)).toEqual([{ kind: 'auth_failed', error }])
+  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'auth', detail: error })
+})
+
+test('what is only temporary is an outcome of its own, and the loop goes on', async () => {
+  const script = [
+    fails(429, 'slow down'),
+    fails(429, 'come back later', { 'retry-after': '3600' }),
+    fails(529, 'Overloaded'),
+    fails(500, 'Internal server error'),
+    DONE,
+  ]
+  await using stage = await openStage({ script, ...writes({}, { iterations: 5 }) })
+  const told = await stage.tell('--chain', 'w')
+  const overloaded = (error: string) => ({
+    kind: 'overloaded',
+    error: expect.stringContaining(`API Error: ${error}`),
+  })
+  expect(outcomes(told)).toEqual([
+    overloaded('Request rejected (429) · slow down'),
+    overloaded('Request rejected (429) · come back later'),
+    overloaded('529 Overloaded'),
+    overloaded('500 Internal server error'),
+    { kind: 'marker' },
+  ])
+  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'marker', failures: 4 })
+  expect([told.code, stage.asks.length]).toEqual([0, 5])
+})
+
+test('an agent that runs once fails with an overloaded model, and says why', async () => {
+  await using stage = await openStage({ script: [fails(529, 'Overloaded')], ...writes({}, {}) })
+  const { code, stdout } = await stage.run('--chain', 'w')
+  expect(stdout).toMatch(/\[forkhestra\] Done: writer \(not available: API Error: 529 Overloaded\./)
+  expect(stdout).toMatch(/\[forkhestra\] Failed at step 1: writer \(not available: API Error: 529/)
+  expect(code).toBe(1)
+})
+
+test('claude itself repeats a request that is refused for a second', async () => {
+  const script = [fails(429, 'slow down', { 'retry-after': '1' }), DONE]
+  const env = { CLAUDE_CODE_MAX_RETRIES: '1' }
+  await using stage = await openStage({ script, env, ...writes() })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  expect(stage.asks).toHaveLength(2)
+})
+
+test('a stream that breaks off is taken up again, and half a marker does not count', async () => {
+  const script = [{ text: 'Half a page.\nORCHESTRA_COM', drop: true as const }, { text: 'A page.' }]
+  await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }])
+  expect(stage.asks).toHaveLength(2)
+})
+
+test('a connection that always breaks off fails the iteration, not the run', async () => {
+  const drops = Array.from({ length: 12 }, () => ({ drop: true as const }))
+  await using stage = await openStage({ script: drops, ...writes({}, { iterations: 1 }) })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'overloaded', error: expect.any(String) }])
+  expect(reasons(told)).toEqual(['max_iterations'])
+})
+
+test('the limit of a plan is told with the time at which it ends', async () => {
+  const resetsAt = 2_000_000_000
+  const headers = {
+    'anthropic-ratelimit-unified-status': 'rejected',
+    'anthropic-ratelimit-unified-reset': String(resetsAt),
+    'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+  }
+  const script = [fails(429, 'limit', headers)]
+  const env = { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'fake-token-of-a-test' }
+  await using stage = await openStage({ script, env, ...writes({}, { iterations: 1 }) })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([
+    { kind: 'rate_limited', error: expect.stringContaining("You've hit your 5-hour limit"), resetsAt },
+  ])
+  expect(eventsOf(told, 'limit')[0]).toMatchObject({ status: 'rejected', kind: 'five_hour', resetsAt })
+})
+
+test('an iteration without turns left is no failure of the agent', async () => {
+  const tool = bash('true')
+  const script = [{ tool }, { tool }, DONE]
+  await using stage = await openStage({ script, ...writes({ maxTurns: 2 }) })
+  const { code, stdout, stderr } = await stage.run('--chain', 'w')
+  expect(stderr).toBe('[forkhestra] Iteration 1/3: out of turns: Reached maximum number of turns (2)\n')
+  expect(stdout).toContain('Complete after 2 iterations')
+  expect(code).toBe(0)
+})
+
+test.each([0, 3])('is_error counts, even with exit code %d', async (exit) => {
+  const result = { type: 'result', subtype: 'success', is_error: true, result: 'It broke.' }
+  const claude = sh(`echo '${JSON.stringify(result)}'`, `exit ${exit}`)
+  await using stage = await openStage({ script: [DONE], files: { claude }, ...writes({}, {}) })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'exited', code: exit, error: 'It broke.' }])
+  expect([told.code, reasons(told)]).toEqual([1, ['agent_failed']])
+})
+
+test('without a login the chain ends with what to do', async () => {
+  const env = { ANTHROPIC_API_KEY: '' }
+  await using stage = await openStage({ script: [DONE], env, ...writes() })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([
+    { kind: 'auth_failed', error: expect.stringContaining('Not logged in') },
+  ])
+  expect([reasons(told), stage.asks]).toEqual([['auth'], []])
+})

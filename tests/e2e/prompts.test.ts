@@ -1,0 +1,53 @@
+import { expect, test } from 'bun:test'
+import { commands, eventsOf, openStage, outcomes } from './support/stage.ts'
+import { bash, DONE, writes } from './support/writer.ts'
+
+const once = { iterations: 1 }
+
+test('a prompt and a system prompt changed by an iteration hold for the next', async () => {
+  const files = { 'system.md': 'System one.', 'prompt.md': 'Prompt one.' }
+  const agent = { systemPromptText: '', systemPrompt: 'system.md' }
+  const change = bash('printf "System two." >system.md; printf "Prompt two." >prompt.md')
+  const script = [{ tool: change }, { text: 'Changed.' }, DONE]
+  const step = { iterations: 2, prompt: '', promptFile: 'prompt.md' }
+  await using stage = await openStage({ script, files, ...writes(agent, step) })
+  const { code } = await stage.run('--chain', 'w')
+  const [first, second, third] = stage.asks
+  expect([first?.prompt, second?.prompt, third?.prompt]).toEqual([
+    'Prompt one.',
+    'Prompt one.',
+    'Prompt two.',
+  ])
+  expect(first?.system).toContain('System one.')
+  expect(third?.system).toContain('System two.')
+  expect(third?.system).not.toContain('System one.')
+  expect(code).toBe(0)
+})
+
+test.each([
+  ['a dash', '--help'],
+  ['a dash and a name', '-p is no option'],
+  ['a slash', '/no-such-command at all'],
+  ['many lines', '\n\nÄ line\n"quoted" $HOME `x`\n'],
+])('a prompt that begins with %s arrives as it is', async (_, prompt) => {
+  await using stage = await openStage({ script: [DONE], ...writes({}, { ...once, prompt }) })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  expect(stage.asks[0]?.prompt).toContain(prompt.trim())
+})
+
+test('without a prompt claude gets one fixed line', async () => {
+  await using stage = await openStage({ script: [DONE], ...writes({}, { ...once, prompt: '' }) })
+  const told = await stage.tell('--chain', 'w')
+  const line = 'Carry out your instructions for this iteration.'
+  expect(stage.asks[0]?.prompt).toBe(line)
+  expect(commands(told)[0]?.at(-1)).toBe(line)
+  expect(eventsOf(told, 'iteration_started')[0]?.prompt).toEqual({ level: 'built-in' })
+})
+
+test('the dry run asks nothing and shows the command', async () => {
+  await using stage = await openStage({ script: [DONE], ...writes({}, { ...once, prompt: '' }) })
+  const { code, stdout } = await stage.run('--chain', 'w', '--dry-run')
+  expect(stdout).toContain('1. writer - loop up to 1 iteration\n       prompt: (built-in)\n')
+  expect([code, stage.model.requests]).toEqual([0, []])
+})

@@ -1,0 +1,154 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { EventOf } from '../../../src/events/event.ts'
+import type { RunEvent } from '../../../src/events/schema.ts'
+import type { ScriptSource } from '../../../src/fake-model/script-schema.ts'
+import { startFakeModel, type FakeModel } from '../../../src/fake-model/server.ts'
+import { environment, FORKHESTRA, Running, type Finished } from '../../support/forkhestra.ts'
+import { makeProject, type Files } from '../../support/project.ts'
+import { readAsk, type Ask } from './ask.ts'
+
+const CLAUDE_FOLDER = join(import.meta.dir, '../node_modules/.bin')
+export const CLAUDE = join(CLAUDE_FOLDER, 'claude')
+
+interface Setting {
+  readonly script: ScriptSource
+  readonly agents?: Readonly<Record<string, unknown>>
+  readonly chains?: Readonly<Record<string, unknown>>
+  readonly files?: Files
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface Told {
+  readonly code: number
+  readonly stderr: string
+  readonly events: readonly RunEvent[]
+}
+
+/** A project with the real `claude` on PATH, and a scripted model that it asks. */
+export class Stage implements AsyncDisposable {
+  readonly cwd: string
+  readonly home: string
+  /** Where all that runs puts its temporary files. */
+  readonly temp: string
+  readonly model: FakeModel
+  /** Settles with the first request. */
+  readonly asked: Promise<void>
+  readonly env: Readonly<Record<string, string>>
+
+  constructor(model: FakeModel, asked: Promise<void>, setting: Setting) {
+    const { agents, chains, files = {}, env = {} } = setting
+    this.model = model
+    this.asked = asked
+    this.cwd = makeProject({ ...configuration(agents, chains), ...files })
+    this.home = makeProject()
+    this.temp = join(this.home, 'tmp')
+    mkdirSync(this.temp)
+    this.env = {
+      ...model.env,
+      PATH: `${this.cwd}:${CLAUDE_FOLDER}:${process.env['PATH']}`,
+      HOME: this.home,
+      TMPDIR: this.temp,
+      XDG_STATE_HOME: join(this.home, 'state'),
+      XDG_CONFIG_HOME: join(this.home, 'config'),
+      // As root `claude` works unattended only where it is told that nothing can be broken.
+      IS_SANDBOX: '1',
+      ...GIT,
+      ...env,
+    }
+  }
+
+  start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+    return new Running(args, { cwd: this.cwd, env: { ...this.env, ...env } })
+  }
+
+  /** What a person sees. */
+  run(...args: readonly string[]): Promise<Finished> {
+    return this.start(args).finished
+  }
+
+  /** What a program sees. */
+  async tell(...args: readonly string[]): Promise<Told> {
+    const { code, stdout, stderr } = await this.run('--json', ...args)
+    return { code, stderr, events: parseEvents(stdout) }
+  }
+
+  /** Any other command of a user in the project, with our programs on PATH. */
+  async shell(line: string): Promise<Finished> {
+    const child = Bun.spawn(['/bin/bash', '-c', line], {
+      cwd: this.cwd,
+      env: {
+        ...environment({ cwd: this.cwd, env: this.env }),
+        PATH: `${join(FORKHESTRA, '..')}:${this.env['PATH']}`,
+      },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [stdout, stderr, code] = await Promise.all([
+      child.stdout.text(),
+      child.stderr.text(),
+      child.exited,
+    ])
+    return { code, stdout, stderr }
+  }
+
+  /** What the model was asked, in order. */
+  get asks(): readonly Ask[] {
+    return this.model.requests.flatMap(readAsk)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.model.stop()
+  }
+}
+
+/** Nobody's name and settings of git. */
+const GIT = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'Test',
+  GIT_AUTHOR_EMAIL: 'test@example.com',
+  GIT_COMMITTER_NAME: 'Test',
+  GIT_COMMITTER_EMAIL: 'test@example.com',
+}
+
+function configuration(agents: Setting['agents'], chains: Setting['chains']): Files {
+  if (agents === undefined && chains === undefined) return {}
+  return { 'forge/orch/chains.json': JSON.stringify({ agents, chains: chains ?? {} }) }
+}
+
+export async function openStage(setting: Setting): Promise<Stage> {
+  const asked = Promise.withResolvers<void>()
+  const model = await startFakeModel(setting.script, {
+    onRequest: ({ turn }) => turn !== undefined && asked.resolve(),
+  })
+  return new Stage(model, asked.promise, setting)
+}
+
+export function parseEvents(stdout: string): RunEvent[] {
+  const lines = stdout.split('\n').filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line) as RunEvent)
+}
+
+export function eventsOf<Type extends RunEvent['type']>(
+  { events }: Pick<Told, 'events'>,
+  type: Type,
+): EventOf<Type>[] {
+  return events.filter((event): event is EventOf<Type> => event.type === type)
+}
+
+/** How each iteration ended. */
+export function outcomes(told: Told): EventOf<'iteration_ended'>['outcome'][] {
+  return eventsOf(told, 'iteration_ended').map(({ outcome }) => outcome)
+}
+
+/** Why each step ended. */
+export function reasons(told: Told): string[] {
+  return eventsOf(told, 'step_ended').map(({ reason }) => reason)
+}
+
+/** The command of each iteration. */
+export function commands(told: Told): (readonly string[])[] {
+  return eventsOf(told, 'iteration_started').map(({ argv = [] }) => argv)
+}

@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sh } from '../support/project.ts'
+import { CLAUDE, eventsOf, openStage, outcomes } from './support/stage.ts'
+import { bash, DONE, writes } from './support/writer.ts'
+
+test('an iteration tells its session, its model and what it took', async () => {
+  const usage = { input: 1000, output: 200, cacheRead: 30, cacheWrite: 4 }
+  const script = [{ tool: bash('true'), usage }, { ...DONE, usage }]
+  await using stage = await openStage({ script, ...writes() })
+  const [ended] = eventsOf(await stage.tell('--chain', 'w'), 'iteration_ended')
+  expect(ended?.usage).toEqual({
+    session: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    model: expect.stringContaining('sonnet'),
+    turns: 2,
+    costUsd: expect.any(Number),
+    tokens: { input: 2000, output: 400, cacheRead: 60, cacheWrite: 8 },
+  })
+  expect(ended?.usage?.costUsd).toBeGreaterThan(0)
+})
+
+/** Notes when the real one has written each message, and hands it on. */
+const NOTING_CLAUDE = `#!/bin/bash
+"${CLAUDE}" "$@" | while IFS= read -r line; do
+  case $line in *'"type":"assistant"'*) echo "$EPOCHREALTIME" >>written ;; esac
+  printf '%s\\n' "$line"
+done
+`
+
+test('what claude writes is shown at once, not when it ends', async () => {
+  const script = [{ text: 'I wait.', tool: bash('read go <gate') }, DONE]
+  await using stage = await openStage({ script, ...writes(), files: { claude: NOTING_CLAUDE } })
+  await stage.shell('mkfifo gate')
+  const running = stage.start(['--chain', 'w'])
+  await running.printed('I wait.\n')
+  const shownAt = Date.now()
+  expect(running.stdout).not.toContain('ORCHESTRA_COMPLETE')
+  await running.printed('[Bash] ')
+  writeFileSync(join(stage.cwd, 'gate'), 'go\n')
+  expect((await running.finished).code).toBe(0)
+  const [written] = readFileSync(join(stage.cwd, 'written'), 'utf8').split('\n')
+  expect(shownAt - Number(written) * 1000).toBeLessThan(1000)
+})
+
+test('a stand-in for claude that prints plain text works as well', async () => {
+  const claude = sh(
+    'echo "called with: $#"',
+    'echo "I say it in plain words."',
+    'echo "on stderr" >&2',
+    'if [ "$FORKHESTRA_ITERATION" = 2 ]; then echo "**ORCHESTRA_COMPLETE**"; fi',
+  )
+  await using stage = await openStage({ script: [DONE], ...writes(), files: { claude } })
+  const { code, stdout, stderr } = await stage.run('--chain', 'w')
+  expect(stdout).toContain('Iteration 1/3\ncalled with: 13\nI say it in plain words.\n')
+  expect(stdout).toContain('**ORCHESTRA_COMPLETE**\n[forkhestra] Complete after 2 iterations')
+  expect([code, stderr]).toEqual([0, 'on stderr\non stderr\n'])
+  expect(stage.asks).toEqual([])
+})
+
+test('lines of a wrapper between the events are text, and its exit code does not matter', async () => {
+  const claude = sh('echo "Entering the container"', `"${CLAUDE}" "$@"`, 'exit 7')
+  await using stage = await openStage({ script: [DONE], ...writes(), files: { claude } })
+  const told = await stage.tell('--chain', 'w')
+  const said = eventsOf(told, 'message').map(({ text }) => text)
+  expect(said).toEqual(['Entering the container', DONE.text])
+  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+})
+
+test('a chain of a user is tried out with forkhestra fake-model', async () => {
+  const night = JSON.stringify([{ text: 'One page.' }, DONE])
+  await using stage = await openStage({
+    script: [{ text: 'never' }],
+    ...writes(),
+    files: { 'night.jsonc': night },
+  })
+  const { code, stdout, stderr } = await stage.shell(
+    'forkhestra fake-model night.jsonc -- forkhestra --chain w',
+  )
+  expect(stdout).toContain('One page.\n[forkhestra] Iteration 2/3\nAll is written.\n')
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stage.asks).toEqual([])
+})

@@ -1,0 +1,184 @@
+import { expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { promptFiles } from '../src/builtins/agents.ts'
+import { environment, forkhestra, FORKHESTRA, type Finished } from './support/forkhestra.ts'
+import { makeProject, sh } from './support/project.ts'
+
+const CONFIGURATION = ['forge/orch/chains.json', 'forge/orch/chains.schema.json']
+const SPECS = ['PLAN', 'SPECS', 'AGENTS'].map((name) => `forge/orch/specs/${name}.md`)
+
+const filesIn = (cwd: string) =>
+  readdirSync(cwd, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(cwd.length + 1))
+    .toSorted()
+
+const lines = (word: string, paths: readonly string[], why = '') =>
+  paths.map((path) => `${word} ${path}${why}\n`).join('')
+
+const NEXT = `
+Next: write what is to be built into forge/orch/specs/PLAN.md and SPECS.md, and run
+  forkhestra --chain build-all
+`
+
+test('a fresh project gets a configuration and templates, and is told what comes next', async () => {
+  const cwd = makeProject()
+  const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
+  expect(stderr).toBe('')
+  expect(stdout).toBe(lines('Wrote', [...CONFIGURATION, ...SPECS]) + NEXT)
+  expect(code).toBe(0)
+  expect(filesIn(cwd)).toEqual([...CONFIGURATION, ...SPECS].toSorted())
+})
+
+test('what init writes is valid and can be run', async () => {
+  const claude = sh('echo ORCHESTRA_COMPLETE')
+  const cwd = makeProject({ claude })
+  const env = { IS_SANDBOX: '1' }
+  await forkhestra(['init', '--eject-prompts'], { cwd })
+  const { code, stdout } = await forkhestra(['validate'], { cwd, env })
+  expect(stdout).toBe('forge/orch/chains.json is valid: chains 1, agents 1.\n')
+  expect(code).toBe(0)
+  const run = await forkhestra(['--chain', 'docs', 'TOPIC=usage'], { cwd, env })
+  expect(run.stdout).toContain('[forkhestra] Complete after 1 iteration')
+  expect(run.code).toBe(0)
+})
+
+test('what is there already is left alone, and the rest is written', async () => {
+  const cwd = makeProject({ 'forge/orch/specs/PLAN.md': 'Mine\n' })
+  const [plan = '', ...others] = SPECS
+  const first = await forkhestra(['init'], { cwd })
+  expect(first.stdout).toBe(
+    lines('Wrote', [...CONFIGURATION, ...others]) +
+      lines('Left alone:', [plan], ' (it is there already)') +
+      NEXT,
+  )
+  const second = await forkhestra(['init'], { cwd })
+  const all = [...CONFIGURATION, ...SPECS]
+  expect(second.stdout).toBe(lines('Left alone:', all, ' (it is there already)') + NEXT)
+  expect(second.code).toBe(0)
+  expect(readFileSync(join(cwd, plan), 'utf8')).toBe('Mine\n')
+})
+
+test('--eject-prompts also writes every built-in prompt, complete', async () => {
+  const cwd = makeProject({ 'forge/orch/prompts/builder.md': 'Mine\n' })
+  const { code, stdout } = await forkhestra(['init', '--eject-prompts'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toContain('Left alone: forge/orch/prompts/builder.md (it is there already)\n')
+  for (const [path, text] of promptFiles()) {
+    const written = readFileSync(join(cwd, path), 'utf8')
+    expect(written).toBe(path.endsWith('prompts/builder.md') ? 'Mine\n' : text)
+  }
+})
+
+test('nothing is written that would hide what counts today', async () => {
+  const cwd = makeProject({
+    'forge/chains.json': '{ "chains": {} }',
+    'ralph/SPECS.md': 'All of it\n',
+  })
+  const { code, stdout } = await forkhestra(['init'], { cwd })
+  expect(stdout).toBe(
+    lines('Left alone:', CONFIGURATION, ' (forge/chains.json counts)') +
+      lines('Left alone:', SPECS, ' (the specs are in ralph)') +
+      NEXT.replace('forge/orch/specs', 'ralph'),
+  )
+  expect(code).toBe(0)
+  expect(filesIn(cwd)).toEqual(['forge/chains.json', 'ralph/SPECS.md'])
+})
+
+test('--cwd names the project, and --json answers with one object', async () => {
+  const cwd = makeProject({ 'sub/forge/orch/specs/PLAN.md': 'Mine\n' })
+  const { stdout } = await forkhestra(['init', '--cwd', 'sub', '--json'], { cwd })
+  const [plan = '', ...others] = SPECS
+  expect(JSON.parse(stdout)).toEqual({
+    ok: true,
+    written: [...CONFIGURATION, ...others],
+    left: [{ path: plan, why: 'it is there already' }],
+    next: 'forkhestra --chain build-all',
+  })
+  expect(existsSync(join(cwd, 'forge'))).toBe(false)
+})
+
+test.each([
+  ['forge', 'forge/orch/chains.json cannot be written: forge is no folder'],
+  ['forge/orch/specs', 'forge/orch/specs/PLAN.md cannot be written: forge/orch/specs is no folder'],
+])(
+  'a file in place of the folder %s is one error, and nothing is half done',
+  async (path, words) => {
+    const cwd = makeProject({ [path]: 'a file\n' })
+    const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
+    expect(stderr).toBe(`[forkhestra] Error: ${words}
+  Nothing was written. See to it that this user may write there, and try again.
+`)
+    expect(stdout).toBe('')
+    expect(code).toBe(1)
+    expect(filesIn(cwd)).toEqual([path])
+  },
+)
+
+test('a folder, or a link to nowhere, in place of a file is one error', async () => {
+  const cwd = makeProject()
+  mkdirSync(join(cwd, 'forge/orch/specs'), { recursive: true })
+  symlinkSync('/no/such/file', join(cwd, 'forge/orch/specs/SPECS.md'))
+  const link = await forkhestra(['init'], { cwd })
+  expect(link.stderr)
+    .toBe(`[forkhestra] Error: forge/orch/specs/SPECS.md is no file, so it cannot be used as one.
+  Move it away. Nothing was written.
+`)
+  expect(link.code).toBe(2)
+  mkdirSync(join(cwd, 'forge/orch/chains.json'))
+  const folder = await forkhestra(['init', '--json'], { cwd })
+  expect(JSON.parse(folder.stdout)).toMatchObject({ ok: false, problems: [{}] })
+  expect(folder.code).toBe(2)
+  expect(filesIn(cwd)).toEqual(['forge/orch/specs/SPECS.md'])
+})
+
+/** The program where the file system refuses, also for root. */
+async function initUnder(program: readonly string[], cwd: string): Promise<Finished> {
+  const child = Bun.spawn([...program, 'init'], {
+    cwd,
+    env: environment({ cwd }),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ])
+  return { code, stdout, stderr }
+}
+
+test('on a read-only disk there is one error', async () => {
+  const cwd = makeProject()
+  const mount = 'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" && cd "$PWD"'
+  const program = ['unshare', '-rm', 'sh', '-c', `${mount} && exec "$0" "$@"`, FORKHESTRA]
+  const { code, stdout, stderr } = await initUnder(program, cwd)
+  expect(stderr).toStartWith('[forkhestra] Error: forge/orch/chains.json cannot be written: EROFS')
+  expect(stderr.split('\n')).toHaveLength(3)
+  expect(stdout).toBe('')
+  expect(code).toBe(1)
+})
+
+test('where the disk is full in the middle, everything is taken back', async () => {
+  const cwd = makeProject()
+  // Room for the first files and not for the last: each file takes at least one page.
+  const mount = 'mount -t tmpfs -o size=20k tmpfs "$PWD" && cd "$PWD"'
+  const script = `${mount} && "$0" "$@"; code=$?; ls -A; exit $code`
+  const { code, stdout, stderr } = await initUnder(
+    ['unshare', '-rm', 'sh', '-c', script, FORKHESTRA],
+    cwd,
+  )
+  expect(stderr).toContain('cannot be written: ENOSPC')
+  expect(stderr).toContain('Nothing was written.')
+  expect(stdout).toBe('')
+  expect(code).toBe(1)
+})
+
+test('a word too many is refused', async () => {
+  const cwd = makeProject()
+  const { code, stderr } = await forkhestra(['init', 'here'], { cwd })
+  expect(stderr).toBe("[forkhestra] Error: Unexpected argument 'here'.\n")
+  expect(code).toBe(2)
+  expect(filesIn(cwd)).toEqual([])
+})
