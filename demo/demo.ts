@@ -1,10 +1,11 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { compile } from '../scripts/build.ts'
+import { build } from '../scripts/build.ts'
 
-// What forkhestra is for, in ten seconds: a planner and a builder work in a throw-away repository.
-// The agents are small scripts; the program that runs them is the real one.
+// What forkhestra is for, in ten seconds: agents plan and build in a throw-away repository. They are
+// small scripts, or with --claude the real Claude Code with a scripted model; the program that runs
+// them is the real one.
 
 const root = join(import.meta.dir, '..')
 const program = join(root, 'bin/forkhestra')
@@ -14,7 +15,7 @@ function isOutdated(): boolean {
   const built = statSync(program, { throwIfNoEntry: false })
   if (built === undefined) return true
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .filter((path) => /\.(?:ts|md|jsonc?)$/.test(path) && !path.endsWith('.test.ts'))
     .map((path) => join('src', path))
   const parts = ['package.json', 'scripts/build.ts', ...sources]
   return parts.some((path) => statSync(join(root, path)).mtimeMs > built.mtimeMs)
@@ -25,7 +26,7 @@ function makeEnvironment(folder: string): Record<string, string> {
   const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))
   return {
     ...(Object.fromEntries(outer) as Record<string, string>),
-    PATH: [join(folder, 'agents'), process.env['PATH']].join(delimiter),
+    PATH: [join(folder, 'agents'), join(root, 'bin'), process.env['PATH']].join(delimiter),
     XDG_STATE_HOME: join(folder, 'state'),
     XDG_CONFIG_HOME: join(folder, 'config'),
     GIT_CONFIG_GLOBAL: '/dev/null',
@@ -41,7 +42,7 @@ interface Place {
 function makeRepository(folder: string): Place {
   const place = { cwd: join(folder, 'project'), env: makeEnvironment(folder) }
   for (const path of [place.cwd, join(folder, 'agents')]) mkdirSync(path)
-  for (const agent of ['planner', 'builder']) {
+  for (const agent of ['plan', 'build']) {
     copyFileSync(join(import.meta.dir, 'agents', agent), join(folder, 'agents', agent))
   }
   git(['init', '--quiet'], place)
@@ -56,12 +57,25 @@ function git(args: readonly string[], { cwd, env }: Place): string {
   return stdout.toString()
 }
 
+const SCRIPTED_AGENTS = ['plan:3 -> build:10', '--prompt', 'Build the web site']
+
+/** The built-in agents with a real `claude`, whose model is a script. */
+function makeSpecs({ cwd, env }: Place): readonly string[] {
+  copyFileSync(join(import.meta.dir, 'night.jsonc'), join(cwd, '../night.jsonc'))
+  mkdirSync(join(cwd, 'forge/orch/specs'), { recursive: true })
+  copyFileSync(join(import.meta.dir, 'SPECS.md'), join(cwd, 'forge/orch/specs/SPECS.md'))
+  // A home of its own: the settings of a user could lead to the real model.
+  Object.assign(env, { HOME: join(cwd, '../home'), IS_SANDBOX: '1' })
+  delete env['CLAUDE_CONFIG_DIR']
+  return ['fake-model', '../night.jsonc', '--', 'forkhestra', '--chain', 'build-all']
+}
+
+const quote = (word: string) => (/^[\w./:-]+$/.test(word) ? word : `"${word}"`)
+
 /** Runs the chain in front of the person; signals are for it to answer, so that we can clean up. */
-async function runChain({ cwd, env }: Place): Promise<number> {
-  const chain = 'planner:3 -> builder:10'
-  const prompt = 'Build the web site'
-  console.log(`$ forkhestra "${chain}" --prompt "${prompt}"\n`)
-  const child = Bun.spawn([program, chain, '--prompt', prompt], {
+async function runChain(args: readonly string[], { cwd, env }: Place): Promise<number> {
+  console.log(`$ forkhestra ${args.map(quote).join(' ')}\n`)
+  const child = Bun.spawn([program, ...args], {
     cwd,
     env,
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -74,20 +88,25 @@ async function runChain({ cwd, env }: Place): Promise<number> {
   return child.exited
 }
 
-async function demo(): Promise<number> {
+async function demo(isClaude: boolean): Promise<number> {
   if (Bun.which('git') === null) {
     console.error('The demo needs git, because the agents in it commit their work. Install git.')
     return 1
   }
+  if (isClaude && Bun.which('claude') === null) {
+    console.error(
+      'There is no claude on PATH. Install it: npm install -g @anthropic-ai/claude-code',
+    )
+    return 1
+  }
   if (isOutdated()) {
     console.log('Building bin/forkhestra …\n')
-    mkdirSync(join(root, 'bin'), { recursive: true })
-    compile('src/main.ts', 'bin/forkhestra')
+    build()
   }
   const folder = mkdtempSync(join(tmpdir(), 'forkhestra-demo-'))
   try {
     const place = makeRepository(folder)
-    const exitCode = await runChain(place)
+    const exitCode = await runChain(isClaude ? makeSpecs(place) : SCRIPTED_AGENTS, place)
     console.log(`\n$ echo $?\n${exitCode}`)
     console.log(
       `\n$ git log --oneline --reverse\n${git(['log', '--all', '--oneline', '--reverse'], place)}`,
@@ -98,4 +117,4 @@ async function demo(): Promise<number> {
   }
 }
 
-process.exit(await demo())
+process.exit(await demo(process.argv.includes('--claude')))

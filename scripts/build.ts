@@ -32,12 +32,17 @@ export function compile(entry: string, outfile: string): void {
   process.exit(exitCode ?? 1)
 }
 
-if (import.meta.main) {
+/** The program in `bin/`, under all its names. */
+export function build(): void {
   mkdirSync(join(root, 'bin'), { recursive: true })
   compile('src/main.ts', 'bin/forkhestra')
   for (const name of ['forge-tasks', ...BUNDLED]) {
     rmSync(join(root, 'bin', name), { force: true })
     symlinkSync('forkhestra', join(root, 'bin', name))
   }
+}
+
+if (import.meta.main) {
+  build()
   console.log('Built bin/forkhestra')
 }

@@ -17,6 +17,7 @@ const gates: readonly (readonly [string, readonly string[]])[] = [
   ['dead code', [bun, '--bun', bin('knip'), '--no-config-hints']],
   ['schemas', [bun, 'scripts/schema.ts', '--check']],
   ['build', [bun, 'scripts/build.ts']],
+  ['claude for the end-to-end tests', [bun, 'scripts/install-e2e.ts']],
 ]
 const tests = [bun, 'test', '--parallel=2', '--timeout=60000', '--coverage'].concat(
   ['--reporter=junit', `--reporter-outfile=${junit}`],

@@ -87,8 +87,10 @@ test('an unknown chain lists the known ones with their descriptions', async () =
   expect(code).toBe(2)
   expect(stderr).toBe(`[forkhestra] Error: There is no chain 'biuld', did you mean 'build'?
   Available chains:
+    build-all: Plan tasks from the specs, then build them one by one
     build: Build it
     plan
+    ralph: Plan tasks from the specs in ralph/, then build them one by one
 `)
 })
 
@@ -222,13 +224,37 @@ test('list shows chains and agents for people and scripts', async () => {
 Agents:
   x    direct
   say  binary
+
+Built-in chains:
+  build-all  Plan tasks from the specs, then build them one by one
+  build      Build the tasks that are ready, one by one
+  plan       Plan tasks from the specs, and build nothing
+  ralph      Plan tasks from the specs in ralph/, then build them one by one
+
+Built-in agents:
+  planner      direct
+  builder      direct
+  reviewer     direct
+  fk:planner   direct
+  fk:builder   direct
+  fk:reviewer  direct
 `)
-  expect((await forkhestra(['list', '--plain'], { cwd })).stdout).toBe(
-    'chain\tc\tsay:3 -> b\nagent\tx\tdirect\nagent\tsay\tbinary\n',
-  )
+  const { stdout: plain } = await forkhestra(['list', '--plain'], { cwd })
+  expect(plain).toStartWith('chain\tc\tsay:3 -> b\nchain\tbuild-all\t')
+  expect(plain).toContain('\nagent\tx\tdirect\nagent\tsay\tbinary\nagent\tplanner\tdirect\n')
   const json: unknown = JSON.parse((await forkhestra(['list', '--json'], { cwd })).stdout)
   expect(json).toMatchObject({
-    chains: [{ name: 'c', steps: [{ agent: 'say', iterations: 3 }, { agent: 'b' }] }],
+    chains: [
+      {
+        name: 'c',
+        steps: [{ agent: 'say', iterations: 3 }, { agent: 'b' }],
+        isBuiltIn: false,
+      },
+      { name: 'build-all', isBuiltIn: true },
+      { name: 'build' },
+      { name: 'plan' },
+      { name: 'ralph' },
+    ],
   })
 })
 

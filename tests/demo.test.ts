@@ -18,7 +18,11 @@ async function runDemo(programs: Files = {}) {
     cwd: ROOT,
     env: environment({
       cwd: home,
-      env: { TMPDIR: home, PATH: `${tools}:${process.env['PATH']}` },
+      env: {
+        TMPDIR: home,
+        BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0',
+        PATH: `${tools}:${process.env['PATH']}`,
+      },
     }),
     stdin: 'ignore',
     stdout: 'pipe',
@@ -48,7 +52,7 @@ test('the demo says so with its exit code when the chain fails', async () => {
   const git = Bun.which('git')
   const deaf = sh(`[ "$1" = commit ] && exit 1`, `exec ${git} "$@"`)
   const { code, stdout } = await runDemo({ git: deaf })
-  expect(stdout).toContain('[forkhestra] Failed at step 2: builder')
+  expect(stdout).toContain('[forkhestra] Failed at step 2: build')
   expect(code).toBe(1)
   expect(readdirSync(home)).toEqual([])
 })

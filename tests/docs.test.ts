@@ -106,6 +106,7 @@ test('there are examples to follow in the pages for users', () => {
     'LIBRARY',
     'OVERNIGHT',
     'FORGE-TASKS',
+    'AGENTS',
     'FAKE-MODEL',
   ]
   for (const page of ['README.md', ...topics.map((topic) => `docs/${topic}.md`)]) {

@@ -1,8 +1,16 @@
 import { expect, test } from 'bun:test'
-import { makeProject, sh } from '../support/project.ts'
-import { blocks, builds, commits, must, openRepository, PLAN_THREE, tasks } from './support/project-of-tasks.ts'
+import { sh } from '../support/project.ts'
+import {
+  blocks,
+  builds,
+  commits,
+  must,
+  openRepository,
+  PLAN_THREE,
+  tasks,
+} from './support/project-of-tasks.ts'
 import { eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
-import { DONE } from './support/writer.ts'
+import { bash, DONE } from './support/writer.ts'
 
 const MORE = { text: 'One page is done.' }
 
@@ -39,9 +47,9 @@ test('build-all plans and builds a project that has nothing but specs', async ()
     'forge/orch/specs/SPECS.md\npage-1.txt\npage-2.txt\npage-3.txt',
   )
   const claims = stage.asks.flatMap(({ results }) => (results.length === 1 ? results : []))
-  expect(claims.filter((result) => result.startsWith('id: ')).map((text) => text.slice(4, 12))).toEqual(
-    ['TASK-001', 'TASK-002', 'TASK-003'],
-  )
+  expect(
+    claims.filter((result) => result.startsWith('id: ')).map((text) => text.slice(4, 12)),
+  ).toEqual(['TASK-001', 'TASK-002', 'TASK-003'])
 })
 
 test('a builder that says the marker too early is refused, and goes on', async () => {
@@ -97,6 +105,25 @@ test('in --json what is left blocked is the reason blocked', async () => {
   expect(told.code).toBe(1)
 })
 
+test('a builder that dies in the middle of a task leaves it to the next iteration', async () => {
+  const die = [...builds(1).slice(0, 1), { tool: bash('kill -KILL $PPID') }]
+  await using stage = await openRepository({ builder: [die, [...builds(1), DONE]] })
+  await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
+  const told = await stage.tell('--chain', 'build')
+  expect(outcomes(told)).toEqual([{ kind: 'signalled', signal: 'SIGKILL' }, { kind: 'marker' }])
+  expect(await tasks(stage)).toEqual(['TASK-001 | Done | - | Page 1'])
+})
+
+test('a builder that takes a task and leaves it unfinished is not done', async () => {
+  const forget = [...builds(1).slice(0, 1), DONE]
+  await using stage = await openRepository({ builder: [forget, [...builds(1), DONE]] })
+  await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
+  const { code, stdout } = await stage.run('--chain', 'build')
+  expect(stdout).toContain('[forkhestra] Marker ignored: tasks are ready\n')
+  expect(stdout).toContain('[forkhestra] Complete after 2 iterations')
+  expect(code).toBe(0)
+})
+
 test('a planner that never gives the marker does not stop build-all where tasks exist', async () => {
   const unsure = [{ text: 'There may be more.' }]
   await using stage = await openRepository({
@@ -118,14 +145,17 @@ test('a planner that never gives the marker and makes no task stops build-all', 
   expect([told.code, reasons(told)]).toEqual([1, ['max_iterations', 'skipped']])
 })
 
-test.each(['build-all', 'plan', 'ralph'])('without specs %s says what to write where', async (chain) => {
-  await using stage = await openStage({ script: [DONE] })
-  const { code, stdout, stderr } = await stage.run('--chain', chain)
-  const folder = chain === 'ralph' ? 'ralph' : 'forge/orch/specs'
-  expect(stderr).toContain(`neither ${folder}/PLAN.md nor ${folder}/SPECS.md exists`)
-  expect(stderr).toContain('forkhestra init')
-  expect([code, stdout, stage.model.requests]).toEqual([2, '', []])
-})
+test.each(['build-all', 'plan', 'ralph'])(
+  'without specs %s says what to write where',
+  async (chain) => {
+    await using stage = await openStage({ script: [DONE] })
+    const { code, stdout, stderr } = await stage.run('--chain', chain)
+    const folder = chain === 'ralph' ? 'ralph' : 'forge/orch/specs'
+    expect(stderr).toContain(`neither ${folder}/PLAN.md nor ${folder}/SPECS.md exists`)
+    expect(stderr).toContain('forkhestra init')
+    expect([code, stdout, stage.model.requests]).toEqual([2, '', []])
+  },
+)
 
 test('the planner is sonnet, has 50 turns and cannot edit files', async () => {
   await using stage = await openRepository(
@@ -180,13 +210,10 @@ test('a built-in agent wins over a program of its name, which is said', async ()
 })
 
 test('what init writes is enough to begin', async () => {
-  await using stage = await openRepository(
-    { planner: [[{ tool: PLAN_THREE }, DONE]] },
-    { files: { 'forge/orch/specs/SPECS.md': '' } },
-  )
-  const fresh = makeProject()
-  await must(stage, `cd ${fresh} && git init -q && forkhestra init`)
-  const { code, stdout } = await stage.run('--cwd', fresh, '--chain', 'plan')
+  await using stage = await openStage({ script: [{ tool: PLAN_THREE }, DONE] })
+  await must(stage, 'git init -q -b main && forkhestra init')
+  const { code, stdout } = await stage.run('--chain', 'plan')
   expect(stdout).toContain('[forkhestra] Complete after 1 iteration')
   expect(code).toBe(0)
+  expect(await tasks(stage)).toHaveLength(3)
 })

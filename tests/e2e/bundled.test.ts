@@ -1,14 +1,21 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { builds, commits, must, openRepository, tasks } from './support/project-of-tasks.ts'
+import {
+  builds,
+  commits,
+  must,
+  openRepository,
+  tasks,
+  type Turns,
+} from './support/project-of-tasks.ts'
 import { openStage, outcomes, reasons } from './support/stage.ts'
 import { bash, DONE } from './support/writer.ts'
 
 const CREATE = 'forge-tasks create "Page 1" --ac "page-1.txt exists"'
 const WORK = [{ tool: builds(1)[1]!.tool! }, DONE]
 
-async function openWork(script: typeof WORK, chains?: Readonly<Record<string, unknown>>) {
+async function openWork(script: Turns, chains?: Readonly<Record<string, unknown>>) {
   const stage = await openStage({ script, ...(chains === undefined ? {} : { chains }) })
   await must(stage, `git init -q -b main && git commit -q --allow-empty -m "Begin" && ${CREATE}`)
   return stage
@@ -17,7 +24,9 @@ async function openWork(script: typeof WORK, chains?: Readonly<Record<string, un
 test('forge-task-worker works head-less on the task that it is given', async () => {
   await using stage = await openWork(WORK)
   const { code, stdout, stderr } = await stage.shell('forge-task-worker --task TASK-001 --print')
-  expect(stdout).toMatch(/^\[Bash\] set -e echo "Page 1".*\nAll is written\.\nORCHESTRA_COMPLETE\n$/)
+  expect(stdout).toMatch(
+    /^\[Bash\] set -e echo "Page 1".*\nAll is written\.\nORCHESTRA_COMPLETE\n$/,
+  )
   expect([code, stderr]).toEqual([0, ''])
   expect(stage.asks[0]?.prompt).toBe('Work on the task TASK-001 and on no other.')
   expect(stage.asks[0]?.system).toContain('# Task worker')
@@ -27,7 +36,7 @@ test('forge-task-worker works head-less on the task that it is given', async () 
 
 test('task-worker is an agent of a chain, until its marker', async () => {
   const steps = [{ agent: 'task-worker', iterations: 3, args: ['--task', '${TASK_ID}'] }]
-  await using stage = await openWork([{ text: 'Not yet.' } as (typeof WORK)[number], ...WORK], {
+  await using stage = await openWork([{ text: 'Not yet.' }, ...WORK], {
     work: { steps },
   })
   const told = await stage.tell('--chain', 'work', 'TASK_ID=TASK-001')

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import type { Outcome } from '../../src/events/schema.ts'
 import { sh } from '../support/project.ts'
 import { eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
 import { bash, DONE, writes } from './support/writer.ts'
@@ -12,19 +13,22 @@ test.each([
   [401, 'bad key', 'Failed to authenticate. API Error: 401 bad key'],
   [403, 'no access', 'Failed to authenticate. API Error: 403 no access'],
   [400, 'Your credit balance is too low to access the API.', 'Credit balance is too low'],
-])('status %d ends the chain at once, for asking again does not help', async (status, message, says) => {
-  const script = [fails(status, message), DONE]
-  await using stage = await openStage({ script, ...writes() })
-  const { code, stdout, stderr } = await stage.run('--chain', 'w')
-  expect(stdout).toContain(`Iteration 1/3\n${says}\n`)
-  expect(stdout).toEndWith(`
+])(
+  'status %d ends the chain at once, for asking again does not help',
+  async (status, message, says) => {
+    const script = [fails(status, message), DONE]
+    await using stage = await openStage({ script, ...writes() })
+    const { code, stdout, stderr } = await stage.run('--chain', 'w')
+    expect(stdout).toContain(`Iteration 1/3\n${says}\n`)
+    expect(stdout).toEndWith(`
   1. writer: incomplete (1/3 iterations, ${says})
 [forkhestra] Chain incomplete (0/1 steps)
 [forkhestra] Failed at step 1: writer (${says})
 `)
-  expect(stderr).toStartWith(`[forkhestra] Iteration 1/3: not allowed: ${says}\n`)
-  expect([code, stage.asks.length]).toEqual([1, 1])
-})
+    expect(stderr).toStartWith(`[forkhestra] Iteration 1/3: not allowed: ${says}\n`)
+    expect([code, stage.asks.length]).toEqual([1, 1])
+  },
+)
 
 test('in --json a refused key is the reason auth', async () => {
   await using stage = await openStage({ script: [fails(401, 'bad key')], ...writes() })
@@ -44,7 +48,7 @@ test('what is only temporary is an outcome of its own, and the loop goes on', as
   ]
   await using stage = await openStage({ script, ...writes({}, { iterations: 5 }) })
   const told = await stage.tell('--chain', 'w')
-  const overloaded = (error: string) => ({
+  const overloaded = (error: string): Outcome => ({
     kind: 'overloaded',
     error: expect.stringContaining(`API Error: ${error}`),
   })
@@ -104,9 +108,17 @@ test('the limit of a plan is told with the time at which it ends', async () => {
   await using stage = await openStage({ script, env, ...writes({}, { iterations: 1 }) })
   const told = await stage.tell('--chain', 'w')
   expect(outcomes(told)).toEqual([
-    { kind: 'rate_limited', error: expect.stringContaining("You've hit your 5-hour limit"), resetsAt },
+    {
+      kind: 'rate_limited',
+      error: expect.stringContaining("You've hit your 5-hour limit"),
+      resetsAt,
+    },
   ])
-  expect(eventsOf(told, 'limit')[0]).toMatchObject({ status: 'rejected', kind: 'five_hour', resetsAt })
+  expect(eventsOf(told, 'limit')[0]).toMatchObject({
+    status: 'rejected',
+    kind: 'five_hour',
+    resetsAt,
+  })
 })
 
 test('an iteration without turns left is no failure of the agent', async () => {
@@ -114,7 +126,9 @@ test('an iteration without turns left is no failure of the agent', async () => {
   const script = [{ tool }, { tool }, DONE]
   await using stage = await openStage({ script, ...writes({ maxTurns: 2 }) })
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
-  expect(stderr).toBe('[forkhestra] Iteration 1/3: out of turns: Reached maximum number of turns (2)\n')
+  expect(stderr).toBe(
+    '[forkhestra] Iteration 1/3: out of turns: Reached maximum number of turns (2)\n',
+  )
   expect(stdout).toContain('Complete after 2 iterations')
   expect(code).toBe(0)
 })
@@ -136,4 +150,26 @@ test('without a login the chain ends with what to do', async () => {
     { kind: 'auth_failed', error: expect.stringContaining('Not logged in') },
   ])
   expect([reasons(told), stage.asks]).toEqual([['auth'], []])
+})
+
+test('what claude itself refuses is passed on, and the loop does not hide it', async () => {
+  const files = { 'mcp.json': '{ "mcpServers": ' }
+  const agent = { mcpConfig: 'mcp.json' }
+  await using stage = await openStage({
+    script: [DONE],
+    files,
+    ...writes(agent, { iterations: 1 }),
+  })
+  const { code, stderr } = await stage.run('--chain', 'w')
+  expect(stderr).toContain('mcp.json')
+  expect(stderr).toContain('[forkhestra] Iteration 1/1: exit 1\n')
+  expect([code, stage.asks]).toEqual([1, []])
+})
+
+test('a claude that is killed is an outcome, and the next iteration starts a new one', async () => {
+  const script = [{ tool: bash('kill -KILL $PPID') }, DONE]
+  await using stage = await openStage({ script, ...writes() })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'signalled', signal: 'SIGKILL' }, { kind: 'marker' }])
+  expect(told.code).toBe(0)
 })

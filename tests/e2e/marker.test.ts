@@ -119,3 +119,20 @@ test('a marker in a closed fence is refused, one in the message after it counts'
   expect(stdout).toContain('Complete after 2 iterations')
   expect(code).toBe(0)
 })
+
+test('a marker that is only thought does not count', async () => {
+  const script = [{ thinking: 'ORCHESTRA_COMPLETE', text: 'I think about it.' }]
+  await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
+  const told = await stage.tell('--chain', 'w')
+  expect(eventsOf(told, 'message').map(({ text }) => text)).toEqual(['I think about it.'])
+  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }])
+})
+
+test('a message of a megabyte is shown whole, and its marker counts', async () => {
+  const pages = 'A line of a long page.\n'.repeat(45_000)
+  const script = [{ text: `${pages}ORCHESTRA_COMPLETE` }]
+  await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
+  const { code, stdout } = await stage.run('--chain', 'w')
+  expect(stdout).toContain(`Iteration 1/1\n${pages}ORCHESTRA_COMPLETE\n[forkhestra] Complete`)
+  expect(code).toBe(0)
+})

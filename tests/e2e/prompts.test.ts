@@ -51,3 +51,23 @@ test('the dry run asks nothing and shows the command', async () => {
   expect(stdout).toContain('1. writer - loop up to 1 iteration\n       prompt: (built-in)\n')
   expect([code, stage.model.requests]).toEqual([0, []])
 })
+
+test('a slash command of the project is carried out', async () => {
+  const files = { '.claude/commands/page.md': 'Write a page about $ARGUMENTS.\n' }
+  const step = { ...once, prompt: '/page bees' }
+  await using stage = await openStage({ script: [DONE], files, ...writes({}, step) })
+  const { code } = await stage.run('--chain', 'w')
+  expect(stage.asks[0]?.prompt).toContain('Write a page about bees.')
+  expect(code).toBe(0)
+})
+
+test('a system prompt that vanishes fails the step', async () => {
+  const agent = { systemPromptText: '', systemPrompt: 'system.md' }
+  const files = { 'system.md': 'You vanish.' }
+  const script = [{ tool: bash('rm system.md') }, { text: 'Gone.' }]
+  await using stage = await openStage({ script, files, ...writes(agent, { iterations: 3 }) })
+  const told = await stage.tell('--chain', 'w')
+  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'error', iterations: 2 })
+  expect(eventsOf(told, 'step_ended')[0]?.detail).toContain('system.md')
+  expect(told.code).toBe(1)
+})

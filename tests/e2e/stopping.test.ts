@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FORKHESTRA, environment } from '../support/forkhestra.ts'
 import { processesOf } from './support/processes.ts'
@@ -35,7 +35,9 @@ test.each([
 })
 
 test('a command that is deaf to signals is ended as well', async () => {
-  const deaf = bash(`trap '' INT TERM; echo "$FORKHESTRA_RUN_ID" >gate; while :; do ${FOREVER}; done`)
+  const deaf = bash(
+    `trap '' INT TERM; echo "$FORKHESTRA_RUN_ID" >gate; while :; do ${FOREVER}; done`,
+  )
   await using stage = await openStage({ script: [{ tool: deaf }, DONE], ...writes() })
   await stage.shell('mkfifo gate')
   const running = stage.start(['--chain', 'w'])
@@ -45,16 +47,31 @@ test('a command that is deaf to signals is ended as well', async () => {
   expect(processesOf(run)).toEqual([])
 })
 
-test('a signal while the model thinks ends claude, which ends with exit code 0', async () => {
+test('a signal while the model thinks ends the run, and no long prompt stays on disk', async () => {
   const script = [{ text: 'never', delayMs: 3_600_000 }]
-  await using stage = await openStage({ script, ...writes() })
-  const running = stage.start(['--chain', 'w', '--json'])
+  const files = { 'long.md': 'A long line.\n'.repeat(12_000) }
+  const agent = { systemPromptText: '', systemPrompt: 'long.md' }
+  await using stage = await openStage({ script, files, ...writes(agent) })
+  const running = stage.start(['--chain', 'w', '--json', '--prompt-file', 'long.md'])
   await stage.asked
   running.signal('SIGINT')
   const { code, stdout } = await running.finished
   const told = { code, stderr: '', events: parseEvents(stdout) }
   expect(outcomes(told)).toEqual([{ kind: 'interrupted' }])
   expect(code).toBe(130)
+  const left = readdirSync(stage.temp).filter((name) => name.startsWith('forkhestra'))
+  expect(left).toEqual([])
+})
+
+test('an answer that nobody reads any more ends the run', async () => {
+  const wait = bash('echo "$FORKHESTRA_RUN_ID" >gate; read line <closed')
+  const script = [{ tool: wait }, { text: 'Does anybody hear me?', tool: bash(FOREVER) }, DONE]
+  await using stage = await openStage({ script, ...writes() })
+  const { stdout } = await stage.shell(`mkfifo gate closed
+forkhestra --chain w | { cat gate >run; exec <&-; echo "Go on" >closed; }
+echo "\${PIPESTATUS[0]}"`)
+  expect(stdout).toBe('143\n')
+  expect(processesOf(readFileSync(join(stage.cwd, 'run'), 'utf8').trim())).toEqual([])
 })
 
 test('what claude leaves running is ended and named at the end of the run', async () => {
@@ -100,8 +117,11 @@ async function asRoot(stage: Stage, args: readonly string[]) {
   return { code: await child.exited, stdout, stderr }
 }
 
-test('root without a sandbox is refused before anything starts, with the way out', async () => {
-  await using stage = await openStage({ script: [DONE], ...writes() })
+test.each([
+  ['', {}],
+  [' that bypasses', { permissionMode: 'bypassPermissions' }],
+])('root without a sandbox%s is refused before anything starts', async (_, agent) => {
+  await using stage = await openStage({ script: [DONE], ...writes(agent) })
   const { code, stdout, stderr } = await asRoot(stage, ['--chain', 'w'])
   expect(stderr).toContain(
     "Agent 'writer' works without asking for permission, and claude refuses that to root.",

@@ -7,7 +7,10 @@ import { bash, DONE, writes } from './support/writer.ts'
 
 test('an iteration tells its session, its model and what it took', async () => {
   const usage = { input: 1000, output: 200, cacheRead: 30, cacheWrite: 4 }
-  const script = [{ tool: bash('true'), usage }, { ...DONE, usage }]
+  const script = [
+    { tool: bash('true'), usage },
+    { ...DONE, usage },
+  ]
   await using stage = await openStage({ script, ...writes() })
   const [ended] = eventsOf(await stage.tell('--chain', 'w'), 'iteration_ended')
   expect(ended?.usage).toEqual({
@@ -80,4 +83,59 @@ test('a chain of a user is tried out with forkhestra fake-model', async () => {
   expect(stdout).toContain('One page.\n[forkhestra] Iteration 2/3\nAll is written.\n')
   expect([code, stderr]).toEqual([0, ''])
   expect(stage.asks).toEqual([])
+})
+
+test('the record of a run holds what was said, and no key', async () => {
+  await using stage = await openStage({ script: [DONE], ...writes() })
+  const key = stage.env['ANTHROPIC_API_KEY']
+  expect((await stage.run('--chain', 'w')).code).toBe(0)
+  const find = async (words: string) =>
+    (await stage.shell(`grep -rlF "${words}" forge/orch/runs`)).code
+  expect([await find('All is written.'), await find(String(key))]).toEqual([0, 1])
+})
+
+test('started from within another claude, it is a session of its own', async () => {
+  const outer = '99999999-2222-4333-8444-555555555555'
+  const nested = {
+    CLAUDECODE: '1',
+    CLAUDE_CODE_ENTRYPOINT: 'cli',
+    CLAUDE_CODE_SESSION_ID: outer,
+    CLAUDE_CODE_CHILD_SESSION: '1',
+  }
+  const show = bash('echo "$FORKHESTRA_AGENT $FORKHESTRA_ITERATION $CLAUDE_CODE_ENTRYPOINT"')
+  await using stage = await openStage({ script: [{ tool: show }, DONE], env: nested, ...writes() })
+  const told = await stage.tell('--chain', 'w')
+  expect(stage.asks[1]?.results).toEqual(['writer 1 sdk-cli'])
+  const [ended] = eventsOf(told, 'iteration_ended')
+  expect(ended?.usage?.session).not.toBe(outer)
+})
+
+test('a command that outlives its time does not keep claude alive', async () => {
+  const tool = { name: 'Bash', input: { command: 'tail -s 9999 -f /dev/null', timeout: 500 } }
+  await using stage = await openStage({ script: [{ tool }, DONE], ...writes() })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  expect(eventsOf(told, 'run_ended')[0]?.leftovers).toEqual([])
+})
+
+test('of a sub-agent only --verbose tells', async () => {
+  const ask = {
+    name: 'Agent',
+    input: { description: 'Help', prompt: 'Do a part.', subagent_type: 'general-purpose' },
+  }
+  const script = {
+    conversations: [
+      {
+        when: { prompt: '^Do a part' },
+        turns: [{ tool: bash('echo part') }, { text: 'A part.' }],
+        repeat: true,
+      },
+      { turns: [{ tool: ask }, DONE], repeat: true },
+    ],
+  }
+  await using stage = await openStage({ script, ...writes() })
+  const quiet = await stage.run('--chain', 'w')
+  expect(quiet.stdout).toContain('[Agent] Help\nAll is written.\n')
+  const verbose = await stage.run('--chain', 'w', '--verbose')
+  expect(verbose.stdout).toContain('[Agent] Help\n[Bash] echo part\nAll is written.\n')
 })

@@ -10,7 +10,10 @@ interface Body {
   readonly model: string
   readonly system?: readonly Block[]
   readonly tools?: readonly { readonly name: string }[]
-  readonly messages: readonly { readonly role: string; readonly content: string | readonly Block[] }[]
+  readonly messages: readonly {
+    readonly role: string
+    readonly content: string | readonly Block[]
+  }[]
 }
 
 /** A request of `claude`, as far as a test looks at it. */

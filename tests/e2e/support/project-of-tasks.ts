@@ -2,7 +2,8 @@ import type { ScriptSource } from '../../../src/fake-model/script-schema.ts'
 import { openStage, type Stage } from './stage.ts'
 import { bash } from './writer.ts'
 
-type Turns = Extract<ScriptSource, readonly unknown[]>
+/** What the model answers, in order. */
+export type Turns = Extract<ScriptSource, readonly unknown[]>
 type Setting = Omit<Parameters<typeof openStage>[0], 'script'>
 
 /** What the scripted planner and builder do, one list of turns for each of their iterations. */

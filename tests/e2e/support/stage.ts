@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventOf } from '../../../src/events/event.ts'
 import type { RunEvent } from '../../../src/events/schema.ts'
@@ -10,6 +10,10 @@ import { readAsk, type Ask } from './ask.ts'
 
 const CLAUDE_FOLDER = join(import.meta.dir, '../node_modules/.bin')
 export const CLAUDE = join(CLAUDE_FOLDER, 'claude')
+
+// Else one that the machine happens to have would be found.
+if (!existsSync(CLAUDE))
+  throw new Error('claude is missing: node scripts/bun.mjs scripts/install-e2e.ts')
 
 interface Setting {
   readonly script: ScriptSource

@@ -1,10 +1,7 @@
-/** An agent that is nothing but a system prompt. */
-export const WRITER = { systemPromptText: 'You write.' }
-
-/** A chain `w` of one agent, with so many iterations, or once. */
+/** A chain `w` of one agent that is nothing but a system prompt. */
 export function writes(agent: object = {}, step: object = { iterations: 3 }) {
   return {
-    agents: { writer: { ...WRITER, ...agent } },
+    agents: { writer: { systemPromptText: 'You write.', ...agent } },
     chains: { w: { steps: [{ agent: 'writer', prompt: 'Write.', ...step }] } },
   }
 }
