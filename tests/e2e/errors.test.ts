@@ -161,7 +161,7 @@ test('what claude itself refuses is passed on, and the loop does not hide it', a
     ...writes(agent, { iterations: 1 }),
   })
   const { code, stderr } = await stage.run('--chain', 'w')
-  expect(stderr).toContain('mcp.json')
+  expect(stderr).toStartWith('Error: Invalid MCP configuration:')
   expect(stderr).toContain('[forkhestra] Iteration 1/1: exit 1\n')
   expect([code, stage.asks]).toEqual([1, []])
 })
