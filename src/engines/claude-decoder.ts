@@ -1,6 +1,6 @@
 import { readResult } from './claude-result.ts'
 import type { Decoder, Fact } from './engine.ts'
-import { LineReader } from './json-lines.ts'
+import { LineReader } from './line-reader.ts'
 import { MarkerScanner } from './marker.ts'
 import { toolBrief } from './tool-brief.ts'
 
@@ -40,7 +40,9 @@ export class ClaudeDecoder implements Decoder {
     return facts
   }
 
-  #take(line: string): void {
+  #take(bytes: Buffer): void {
+    if (isOfTools(bytes)) return
+    const line = bytes.toString('utf8')
     const event = parseEvent(line)
     if (event === undefined) return this.#takeText(line)
     switch (event['type']) {
@@ -90,6 +92,8 @@ export class ClaudeDecoder implements Decoder {
   #scan(text: string, message: unknown): void {
     if (!this.#looksForMarker) return
     if (message === undefined || message !== this.#message) this.#endMessage()
+    // Most messages have nothing that a marker, or a fence around one, could be.
+    if (this.#scanner === undefined && !/complete|```|~~~/i.test(text)) return
     this.#message = message
     this.#scanner ??= new MarkerScanner()
     this.#facts.push(...this.#scanner.push(Buffer.from(`${text}\n`)))
@@ -113,6 +117,21 @@ export class ClaudeDecoder implements Decoder {
       ...(typeof utilization === 'number' ? { utilization } : {}),
     })
   }
+}
+
+const LONG_BYTES = 512
+const TOOLS = Buffer.from('"user"')
+const OTHERS = ['"assistant"', '"result"', '"system"', '"rate_limit_event"'].map((text) =>
+  Buffer.from(text),
+)
+
+/**
+ * What tools answer is most of the stream and says nothing to us: a long event of theirs need not be
+ * parsed. Inside of their texts each quote has a backslash, so that they do not look like others.
+ */
+function isOfTools(line: Buffer): boolean {
+  if (line.length < LONG_BYTES || !line.includes(TOOLS)) return false
+  return !OTHERS.some((needle) => line.includes(needle))
 }
 
 /** Undefined where the line is no event. */

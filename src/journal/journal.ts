@@ -10,6 +10,9 @@ import { keepOutOfGit } from './record-folder.ts'
 const SPAN_BYTES = 1024 * 1024
 const SPAN_MS = 1000
 
+/** So much of what an agent says may wait to be written. */
+const WAITING_LENGTH = 64 * 1024
+
 /** The log of an iteration while it is written, and the bytes that no event has told of yet. */
 interface OpenLog {
   readonly name: string
@@ -26,6 +29,7 @@ export class Journal {
   readonly #events: number
   readonly #stamp: Stamp
   readonly #logs = new Map<string, OpenLog>()
+  #waiting = ''
 
   constructor(folder: string, stamp: Stamp) {
     this.#folder = folder
@@ -34,6 +38,8 @@ export class Journal {
   }
 
   append(event: RunEvent): void {
+    // What an agent says and does comes in thousands; it may wait for company like its output.
+    if (event.type === 'message' || event.type === 'tool') return this.#keep(event)
     for (const log of this.#logs.values()) this.#endSpan(log)
     if (event.type === 'iteration_ended') {
       this.#checkFolder()
@@ -57,8 +63,14 @@ export class Journal {
     log.span = event as EventOf<'output'>
   }
 
+  #keep(event: RunEvent): void {
+    this.#waiting += `${JSON.stringify(event)}\n`
+    if (this.#waiting.length > WAITING_LENGTH) this.#writeWaiting()
+  }
+
   /** Writes down what has been waiting for company; called now and then. */
   flush(): void {
+    this.#writeWaiting()
     for (const log of this.#logs.values()) {
       if (log.span !== undefined && Date.parse(log.span.at) < Date.now() - SPAN_MS)
         this.#endSpan(log)
@@ -67,6 +79,7 @@ export class Journal {
 
   close(): void {
     for (const scope of this.#logs.keys()) this.#endLog(scope)
+    this.#writeWaiting()
     closeSync(this.#events)
   }
 
@@ -112,6 +125,13 @@ export class Journal {
   }
 
   #write(event: RunEvent): void {
-    writeAll(this.#events, Buffer.from(`${JSON.stringify(event)}\n`))
+    this.#waiting += `${JSON.stringify(event)}\n`
+    this.#writeWaiting()
+  }
+
+  #writeWaiting(): void {
+    const lines = this.#waiting
+    this.#waiting = ''
+    if (lines !== '') writeAll(this.#events, Buffer.from(lines))
   }
 }

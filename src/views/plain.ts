@@ -19,8 +19,8 @@ export class PlainView implements View {
   readonly #screen: Screen
   readonly #verbose: boolean
   #state: RunState = NO_EVENTS
-  /** Whether there is room for more of what an agent says. */
-  #pending: void | Promise<void> = undefined
+  /** What an agent has said and nobody has been shown yet. */
+  #told = ''
 
   constructor(screen: Screen, verbose: boolean) {
     this.#screen = screen
@@ -29,6 +29,7 @@ export class PlainView implements View {
 
   show(event: RunEvent): void {
     this.#state = next(this.#state, event)
+    if (event.type !== 'message' && event.type !== 'tool') void this.#tell()
     switch (event.type) {
       case 'run_started':
         return this.#detail(`Run ${event.run} in ${event.cwd}, record: ${event.record ?? 'none'}`)
@@ -73,13 +74,21 @@ export class PlainView implements View {
   }
 
   output({ stream, bytes, isTold }: OutputChunk): void | Promise<void> {
-    return isTold === true ? this.#pending : this.#screen.bytes(stream, bytes)
+    const told = this.#tell()
+    return isTold === true ? told : this.#screen.bytes(stream, bytes)
+  }
+
+  /** What one piece of output has told comes in one piece. */
+  #tell(): void | Promise<void> {
+    const text = this.#told
+    this.#told = ''
+    if (text !== '') return this.#screen.bytes('out', Buffer.from(text))
   }
 
   /** What an agent says and does; of its sub-agents only with --verbose. */
   #tellAgent({ parent }: { readonly parent?: string | undefined }, text: string): void {
     if (parent !== undefined && !this.#verbose) return
-    this.#pending = this.#screen.bytes('out', Buffer.from(`${text}\n`))
+    this.#told += `${text}\n`
   }
 
   #endIteration(event: EventOf<'iteration_ended'>): void {

@@ -190,6 +190,16 @@ test('a configured field is laid over a built-in agent, the rest of it stays', a
   expect(code).toBe(0)
 })
 
+test('the reviewer runs as an agent of the command line, with all tools and a prompt', async () => {
+  await using stage = await openStage({ script: [DONE] })
+  const { code } = await stage.run('reviewer:2', '--prompt', 'Only the last commit.')
+  const [ask] = stage.asks
+  expect(ask?.prompt).toBe('Only the last commit.')
+  expect(ask?.system).toContain('# Reviewer')
+  expect(ask?.tools).toContain('Edit')
+  expect(code).toBe(0)
+})
+
 test('ralph plans and builds from ralph/', async () => {
   const files = { 'ralph/PLAN.md': 'Three pages.\n' }
   await using stage = await openRepository({ planner: [[DONE]], builder: [[DONE]] }, { files })

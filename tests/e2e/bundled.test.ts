@@ -70,3 +70,21 @@ test('a builder alone leaves the tasks of its project done', async () => {
   expect(stdout).toContain('[forkhestra] Complete after 1 iteration')
   expect(code).toBe(0)
 })
+
+test('on a terminal it is a conversation: claude has the terminal, and asks before it acts', async () => {
+  const claude = sh('[ -t 0 ] && [ -t 1 ] && echo "I have a terminal"', 'printf "<%s>\\n" "$@"')
+  await using stage = await openStage({ script: [DONE], files: { claude } })
+  const worker = join(FORKHESTRA, '../forge-task-worker')
+  await using pty = new Pty([worker, '--task', 'TASK-001', 'Be quick'], {
+    cwd: stage.cwd,
+    env: stage.env,
+    rows: 60,
+  })
+  expect(await pty.exited).toBe(0)
+  await pty.shows('I have a terminal')
+  await pty.shows('Be quick>')
+  expect(pty.output).toContain('# Task worker')
+  expect(pty.output).not.toContain('<--print>')
+  expect(pty.output).not.toContain('<--dangerously-skip-permissions>')
+  expect(pty.output).not.toContain('You work unattended')
+})

@@ -1,15 +1,16 @@
 const NEWLINE = 10
+const RETURN = 13
 
 /** A line longer than this is passed over: nothing that matters is so long, and it would fill the memory. */
 const LONGEST_BYTES = 64 * 1024 * 1024
 
-/** Cuts bytes into lines, however they come; each line is handed on once. */
+/** Cuts bytes into lines, however they come. A line is good until the next one is handed on. */
 export class LineReader {
-  readonly #take: (line: string) => void
+  readonly #take: (line: Buffer) => void
   #parts: Buffer[] = []
   #length = 0
 
-  constructor(take: (line: string) => void) {
+  constructor(take: (line: Buffer) => void) {
     this.#take = take
   }
 
@@ -17,7 +18,7 @@ export class LineReader {
     const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
-      if (this.#length === 0) this.#hand(chunk.toString('utf8', from, end))
+      if (this.#length === 0) this.#hand(chunk.subarray(from, end))
       else this.#finish(chunk.subarray(from, end))
       from = end + 1
     }
@@ -38,13 +39,13 @@ export class LineReader {
 
   #finish(rest: Buffer): void {
     const isTooLong = this.#length + rest.length > LONGEST_BYTES
-    const line = isTooLong ? '' : Buffer.concat([...this.#parts, rest]).toString('utf8')
+    const line = isTooLong ? Buffer.alloc(0) : Buffer.concat([...this.#parts, rest])
     this.#parts = []
     this.#length = 0
     this.#hand(line)
   }
 
-  #hand(line: string): void {
-    this.#take(line.endsWith('\r') ? line.slice(0, -1) : line)
+  #hand(line: Buffer): void {
+    this.#take(line.at(-1) === RETURN ? line.subarray(0, -1) : line)
   }
 }
