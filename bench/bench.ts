@@ -1,5 +1,6 @@
 import { cpus, release } from 'node:os'
 import { version } from '../package.json'
+import { measureClaude } from './claude.ts'
 import { isMissed, ratioOf, renderTable, type Figure } from './figure.ts'
 import { measureLoop } from './loop.ts'
 import { measureOutput } from './output.ts'
@@ -19,6 +20,7 @@ const GROUPS: Readonly<Record<string, Measure>> = {
   loop: measureLoop,
   output: measureOutput,
   stop: measureStop,
+  claude: measureClaude,
   tasks: measureTasks,
   'tasks-peers': async (programs) => {
     peers = await measurePeers(programs, isQuick)

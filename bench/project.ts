@@ -29,6 +29,7 @@ export function environment(cwd: string): Record<string, string> {
     HOME: cwd,
     XDG_STATE_HOME: join(cwd, '.state'),
     XDG_CONFIG_HOME: join(cwd, '.config'),
+    IS_SANDBOX: '1',
   }
 }
 

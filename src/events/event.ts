@@ -14,11 +14,21 @@ export type Stamp = (body: EventBody) => RunEvent
 /** Gives events their time, run, number and writer. Live output is not numbered. */
 export function makeStamp(run: string, worker: string): Stamp {
   let seq = 0
+  const now = makeClock()
   return (body) => {
-    const { type, ...rest } = body
+    const { type } = body
     const number = type === 'output' ? {} : { seq: ++seq }
-    const stamp = { at: new Date().toISOString(), run, ...number, worker }
-    return { type, ...stamp, ...rest } as RunEvent
+    return Object.assign({ type, at: now(), run, ...number, worker }, body) as RunEvent
+  }
+}
+
+/** The time as text; what happens in the same millisecond shares it. */
+function makeClock(): () => string {
+  let [last, text] = [0, '']
+  return () => {
+    const now = Date.now()
+    if (now !== last) [last, text] = [now, new Date(now).toISOString()]
+    return text
   }
 }
 

@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { FORKHESTRA } from '../support/forkhestra.ts'
+import { sh } from '../support/project.ts'
+import { Pty } from '../support/pty.ts'
 import {
   builds,
   commits,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { MODE_AWARENESS_PREFIX } from '../../src/prompt/mode-awareness.ts'
 import { commands, eventsOf, openStage, outcomes } from './support/stage.ts'
@@ -112,6 +112,24 @@ test('a tool of an MCP server may stand in allowedTools', async () => {
   expect(stage.asks[1]?.results).toEqual(['It rang.'])
 })
 
+test.each(['of the agent', 'of the user'])(
+  'allowedTools shuts out an MCP server %s that it does not name',
+  async (whose) => {
+    const files = {
+      'bell.mjs': MCP_SERVER,
+      'mcp.json': '{ "mcpServers": { "bell": { "command": "./bell.mjs" } } }',
+    }
+    const server = whose === 'of the agent' ? { mcpConfig: 'mcp.json' } : {}
+    const agent = { ...server, allowedTools: ['Read'] }
+    const script = [{ tool: { name: 'mcp__bell__ring', input: {} } }, DONE]
+    await using stage = await openStage({ script, files, env: ALL_TOOLS, ...writes(agent, once) })
+    if (whose === 'of the user') copyFileSync(join(stage.cwd, 'mcp.json'), stage.userState)
+    await stage.tell('--chain', 'w')
+    expect(stage.asks[0]?.tools).toEqual(['Read'])
+    expect(stage.asks[1]?.results[0]).toContain('No such tool available')
+  },
+)
+
 test('a permission mode replaces the skipping, and what it forbids does not happen', async () => {
   const script = [{ tool: bash('touch forbidden') }, DONE]
   const agent = { permissionMode: 'default', allowedTools: ['Bash(git:*)', 'Read'] }
@@ -150,7 +168,7 @@ test('without settings of its own an agent is sonnet with 100 turns', async () =
   expect(stage.asks[0]?.model).toContain('sonnet')
 })
 
-test('nothing of the temporary files is left in the folder for them', async () => {
+test('texts over 100 KiB go by stdin and by file, and nothing of them is left', async () => {
   const long = `${'A long line.\n'.repeat(12_000)}The end.`
   const files = { 'long.md': long }
   const agent = { systemPromptText: '', systemPrompt: 'long.md' }
@@ -159,6 +177,9 @@ test('nothing of the temporary files is left in the folder for them', async () =
   expect(outcomes(told)).toEqual([{ kind: 'marker' }])
   expect(stage.asks[0]?.system).toContain(MODE_AWARENESS_PREFIX + long)
   expect(stage.asks[0]?.prompt).toContain(long)
+  const [argv = []] = commands(told)
+  expect(argv).toContain('--append-system-prompt-file')
+  expect(argv.join(' ').length).toBeLessThan(1000)
   const left = readdirSync(stage.temp).filter((name) => name.startsWith('forkhestra'))
   expect(left).toEqual([])
 })

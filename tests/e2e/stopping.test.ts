@@ -34,6 +34,29 @@ test.each([
   expect([code, reasons(told), stage.asks.length]).toEqual([exitCode, ['interrupted'], 1])
 })
 
+test('a signal goes through a bundled agent to its claude and what that runs', async () => {
+  await using stage = await openStage({ script: [{ tool: HANGING }, DONE] })
+  await stage.shell('mkfifo gate')
+  const running = stage.start(['task-worker:2'])
+  const inner = await comesThrough(stage, 'gate')
+  running.signal('SIGTERM')
+  expect((await running.finished).code).toBe(143)
+  expect(processesOf(inner)).toEqual([])
+})
+
+test('a signal goes through fake-model to the chain that it serves', async () => {
+  const files = { 'night.jsonc': JSON.stringify([{ tool: HANGING }]) }
+  await using stage = await openStage({ script: [DONE], files, ...writes() })
+  await stage.shell('mkfifo gate')
+  const running = stage.start(['fake-model', 'night.jsonc', '--', FORKHESTRA, '--chain', 'w'])
+  const run = await comesThrough(stage, 'gate')
+  running.signal('SIGINT')
+  const { code, stdout } = await running.finished
+  expect(stdout).toContain('Failed at step 1: writer (interrupted by SIGINT)')
+  expect(code).toBe(130)
+  expect(processesOf(run)).toEqual([])
+})
+
 test('a command that is deaf to signals is ended as well', async () => {
   const deaf = bash(
     `trap '' INT TERM; echo "$FORKHESTRA_RUN_ID" >gate; while :; do ${FOREVER}; done`,
@@ -97,7 +120,7 @@ test('four chains at once share a home and do not disturb each other', async () 
     const folder = join(stage.cwd, name)
     expect(readFileSync(join(folder, 'here'), 'utf8').trim()).toBe(folder)
   }
-  const state = readFileSync(join(stage.home, '.claude.json'), 'utf8')
+  const state = readFileSync(stage.userState, 'utf8')
   expect(() => JSON.parse(state) as unknown).not.toThrow()
   expect(stage.model.unused).toEqual([])
 })

@@ -97,6 +97,11 @@ export class Stage implements AsyncDisposable {
     return { code, stdout, stderr }
   }
 
+  /** Where `claude` keeps the servers and choices of the user. */
+  get userState(): string {
+    return join(this.home, '.claude.json')
+  }
+
   /** What the model was asked, in order. */
   get asks(): readonly Ask[] {
     return this.model.requests.flatMap(readAsk)
