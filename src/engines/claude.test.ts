@@ -50,7 +50,14 @@ test('everything that an agent may say is handed on', () => {
   expect(behind('--allowedTools')).toBe('Read,Bash(git:*),mcp__x__push')
   expect(behind('--tools')).toBe('Read,Bash')
   expect(behind('--disallowedTools')).toBe('Edit,Write')
+  expect(argv).toContain('--strict-mcp-config')
   expect(argv.slice(-4)).toEqual(['--add-dir', '/x', '--', '-p'])
+})
+
+test('a whitelist without tools of MCP servers shuts all of those out', () => {
+  const { argv } = claudeEngine.prepare({ ...AGENT, allowedTools: ['Read'] }, TURN)
+  expect(argv[argv.indexOf('--disallowedTools') + 1]).toBe('mcp__*')
+  expect(argv).not.toContain('--strict-mcp-config')
 })
 
 test('the names of built-in tools are each given once', () => {

@@ -52,7 +52,7 @@ function permissions({ permissionMode }: ClaudeAgent): string[] {
 }
 
 function settings(agent: ClaudeAgent): string[] {
-  const { maxTurns, model, mcpConfig, settings: file, allowedTools, disallowedTools } = agent
+  const { maxTurns, model, mcpConfig, settings: file } = agent
   return [
     '--max-turns',
     String(maxTurns),
@@ -60,6 +60,17 @@ function settings(agent: ClaudeAgent): string[] {
     model,
     ...(mcpConfig === undefined ? [] : ['--mcp-config', mcpConfig]),
     ...(file === undefined ? [] : ['--settings', file]),
+    ...tools(agent),
+  ]
+}
+
+const EVERY_MCP_TOOL = 'mcp__*'
+
+/** The options by which nothing but the allowed tools is left. */
+function tools({ allowedTools, disallowedTools = [], mcpConfig }: ClaudeAgent): string[] {
+  const isOpen = allowedTools === undefined || allowedTools.some(isMcpTool)
+  const shut = isOpen ? disallowedTools : [...disallowedTools, EVERY_MCP_TOOL]
+  return [
     ...(allowedTools === undefined
       ? []
       : [
@@ -68,8 +79,16 @@ function settings(agent: ClaudeAgent): string[] {
           '--tools',
           builtInTools(allowedTools).join(','),
         ]),
-    ...(disallowedTools === undefined ? [] : ['--disallowedTools', disallowedTools.join(',')]),
+    ...(shut.length === 0 ? [] : ['--disallowedTools', shut.join(',')]),
+    // Of servers that are allowed, those of the agent are meant, and not what the user has besides.
+    ...(allowedTools !== undefined && isOpen && mcpConfig !== undefined
+      ? ['--strict-mcp-config']
+      : []),
   ]
+}
+
+export function isMcpTool(tool: string): boolean {
+  return tool.startsWith('mcp__')
 }
 
 /**
@@ -78,5 +97,5 @@ function settings(agent: ClaudeAgent): string[] {
  */
 export function builtInTools(allowed: readonly string[]): string[] {
   const names = allowed.map((tool) => tool.replace(/\(.*$/s, '').trim())
-  return [...new Set(names.filter((name) => !name.startsWith('mcp__')))]
+  return [...new Set(names.filter((name) => !isMcpTool(name)))]
 }

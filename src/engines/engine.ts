@@ -8,28 +8,28 @@ export type MarkerFact =
   { readonly type: 'marker' } | { readonly type: 'marker_refused'; readonly why: Refusal }
 
 /** Words of the agent, or, with a `parent`, of a sub-agent that it called. */
-export interface MessageFact {
+interface MessageFact {
   readonly type: 'message'
   readonly text: string
   readonly parent?: string
 }
 
 /** A tool that is called, with what it is called for in a few words. */
-export interface ToolFact {
+interface ToolFact {
   readonly type: 'tool'
   readonly name: string
   readonly brief: string
   readonly parent?: string
 }
 
-export interface SessionFact {
+interface SessionFact {
   readonly type: 'session'
   readonly id: string
   readonly model?: string
 }
 
 /** What is left of a quota. */
-export interface LimitFact {
+interface LimitFact {
   readonly type: 'limit'
   readonly status: string
   /** Seconds since 1970. */
@@ -40,7 +40,7 @@ export interface LimitFact {
 }
 
 /** What it took so far; a later one replaces an earlier one. */
-export interface UsageFact {
+interface UsageFact {
   readonly type: 'usage'
   readonly turns?: number
   readonly costUsd?: number
@@ -55,7 +55,7 @@ export interface Tokens {
 }
 
 /** The agent says itself that it failed, whatever its exit code is. Undefined: it says that it did not. */
-export interface FailureFact {
+interface FailureFact {
   readonly type: 'failure'
   readonly failure: Failure | undefined
 }

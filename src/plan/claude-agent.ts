@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { UserError } from '../base/errors.ts'
 import type { BuiltInAgent } from '../builtins/agents.ts'
+import { isMcpTool } from '../engines/claude.ts'
 import type { ClaudeAgent } from '../engines/engine.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import type { Facts } from './facts.ts'
@@ -101,6 +102,10 @@ export function agentWarnings(agent: ClaudeAgent, isBuiltIn: boolean, facts: Fac
           `the built-in agent '${name}' is meant, not ${shadowed.path}; for the program write its path.`,
         ]
       : []),
+    ...(permissionMode === BYPASS ? allowedTools.filter(isMcpTool) : []).map(
+      (tool) =>
+        `agent '${name}': beside "${tool}" the other tools of that server can be called, too.`,
+    ),
     ...patterns.map(
       (tool) =>
         `agent '${name}': "${tool}" cannot be enforced where nobody is asked; the whole tool is allowed.`,

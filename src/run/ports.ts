@@ -26,17 +26,18 @@ export interface Ports {
 }
 
 /** What a run wants to know of the task database. */
-export interface Tasks {
+interface Tasks {
   /** What an iteration took and did not finish is free for the next one. */
   endIteration(step: number, iteration: number): void
   count(): TaskCounts
 }
 
-export interface TaskCounts {
+interface TaskCounts {
   readonly ready: number
   readonly blocked: number
   /** To Do, but what they wait for is not done. */
   readonly waiting: number
+  readonly inProgress: number
   /** All that are not done. */
   readonly open: number
 }

@@ -52,7 +52,7 @@ function isFailure(outcome: Outcome): boolean {
 function judge(outcome: Outcome, step: StepNode, ports: Ports): End | undefined {
   switch (outcome.kind) {
     case 'marker':
-      return leftBlocked(step, ports) ?? { reason: 'marker' }
+      return leftOver(step, ports) ?? { reason: 'marker' }
     case 'interrupted':
       return interrupted(ports.stop)
     case 'spawn_failed':
@@ -61,8 +61,18 @@ function judge(outcome: Outcome, step: StepNode, ports: Ports): End | undefined 
       // Whoever has no right to ask will not get it by asking again.
       return { reason: 'auth', detail: outcome.error }
     default:
-      return step.loop === undefined ? endOnce(outcome) : undefined
+      return step.loop === undefined ? endOnce(outcome) : endEarly(step, ports)
   }
+}
+
+/** Whoever finishes tasks need not be started again where none is ready, although he did not say so. */
+function endEarly(step: StepNode, ports: Ports): End | undefined {
+  if (!finishesTasks(step) || ports.tasks === undefined || ports.tasks.count().ready > 0) return
+  return leftOver(step, ports) ?? { reason: 'until', detail: 'no task is left' }
+}
+
+function finishesTasks({ agent }: StepNode): boolean {
+  return agent.engine === 'claude' && agent.finishesTasks === true
 }
 
 /** What the outcome of its only iteration means for a step. */
@@ -71,12 +81,17 @@ function endOnce(outcome: Outcome): End {
   return { reason: 'agent_failed', detail: outcomeWords(outcome) }
 }
 
-/** Whoever finishes tasks is done, but the work is not where some are blocked. */
-function leftBlocked({ agent }: StepNode, { tasks }: Ports): End | undefined {
-  if (agent.engine !== 'claude' || agent.finishesTasks !== true || tasks === undefined) return
-  const { blocked, waiting } = tasks.count()
-  if (blocked + waiting === 0) return undefined
-  return { reason: 'blocked', detail: `tasks left: ${blocked} blocked, ${waiting} waiting` }
+/** Nothing is ready, and yet not everything is done. */
+function leftOver(step: StepNode, { tasks }: Ports): End | undefined {
+  if (!finishesTasks(step) || tasks === undefined) return undefined
+  const { blocked, waiting, inProgress } = tasks.count()
+  if (blocked + waiting + inProgress === 0) return undefined
+  const words = [
+    `${blocked} blocked`,
+    `${waiting} waiting`,
+    ...(inProgress === 0 ? [] : [`${inProgress} in progress`]),
+  ]
+  return { reason: 'blocked', detail: `tasks left: ${words.join(', ')}` }
 }
 
 function usedUp(step: StepNode, { tasks }: Ports): End {

@@ -7,6 +7,7 @@ interface Counts {
   readonly ready: number
   readonly blocked: number
   readonly waiting: number
+  readonly inProgress: number
   readonly open: number
 }
 
@@ -29,6 +30,7 @@ export function makeTaskPort(
       return {
         ready: count(({ isReady }) => isReady),
         blocked: count(({ task }) => task.status === 'Blocked'),
+        inProgress: count(({ task }) => task.status === 'In Progress'),
         waiting: count(({ task, isReady }) => task.status === 'To Do' && !isReady),
         open: tasks.length,
       }
