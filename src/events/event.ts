@@ -18,7 +18,7 @@ export function makeStamp(run: string, worker: string): Stamp {
   return (body) => {
     const { type } = body
     const number = type === 'output' ? {} : { seq: ++seq }
-    return Object.assign({ type, at: now(), run, ...number, worker }, body) as RunEvent
+    return Object.assign({ type, at: now(), run, ...number, worker }, body)
   }
 }
 
