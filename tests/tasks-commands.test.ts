@@ -922,7 +922,7 @@ describe('doctor', () => {
       'TASK-001 - A.md': taskText(['id: TASK-001', 'title: A', YOUNG]),
       'archive/TASK-001 - Old.md': taskText(['id: TASK-001', 'title: Old', OLD]),
     })
-    const problem = 'TASK-001 - A.md: its id TASK-001 is also that of "TASK-001 - Old.md"'
+    const problem = 'TASK-001 - A.md: its id TASK-001 is also that of "archive/TASK-001 - Old.md"'
     expect(await project.run(['doctor'])).toMatchObject({ code: 1, stdout: `${problem}\n` })
     expect(await project.must('doctor', '--fix')).toBe(`${problem} -> it is TASK-002 now\n`)
     expect(project.names()).toEqual(['TASK-002 - A.md'])

@@ -371,7 +371,7 @@ test('long texts in every script pass through unharmed', async () => {
 test('no value can pass for another field', async () => {
   await using agent = await Agent.start(new TaskProject(), { client: 'x\nstatus: Done' })
   const label = 'a\nstatus: Done'
-  await agent.call('create', { tasks: [{ title: 'A', labels: [label], due: label }] })
+  await agent.call('create', { tasks: [{ title: 'A', labels: [label] }] })
   const text = await agent.call('claim', { id: '1' })
   expect(text.match(/^status: .*$/gm)).toEqual(['status: In Progress'])
   expect(text).toContain('\nassignee: x status: Done\nlabels: a status: Done\n')

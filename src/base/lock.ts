@@ -6,21 +6,30 @@ const LOCK_EXCLUSIVE = 2
 const DO_NOT_WAIT = 4
 const PATIENCE_MS = 30_000
 
+/** It may be free the next time. */
+class Busy extends UserError {
+  override readonly exitCode = 1
+}
+
 let flock: ((fd: number, operation: number) => number) | undefined
 
 /**
  * Runs something while no other process that asks for the same file does. The system itself gives
  * the lock back when its holder dies, however it dies.
  */
-export function withLock<Result>(path: string, work: () => Result): Result {
+export function withLock<Result>(
+  path: string,
+  work: () => Result,
+  patienceMs: number = PATIENCE_MS,
+): Result {
   flock ??= openLibc({ flock: { args: ['i32', 'i32'], returns: 'i32' } })?.flock
   if (flock === undefined) throw new Error('this system has no flock')
   const fd = openSync(path, 'a', 0o644)
   try {
-    const end = performance.now() + PATIENCE_MS
+    const end = performance.now() + patienceMs
     let pause = 0.5
     while (flock(fd, LOCK_EXCLUSIVE | DO_NOT_WAIT) !== 0) {
-      if (performance.now() > end) throw busy(path)
+      if (performance.now() > end) throw busy(path, patienceMs)
       // At random, so that of many that wait none is always late, and less often the longer it takes.
       Bun.sleepSync(pause * (0.5 + Math.random()))
       pause = Math.min(pause * 1.5, 10)
@@ -31,9 +40,9 @@ export function withLock<Result>(path: string, work: () => Result): Result {
   }
 }
 
-function busy(path: string): UserError {
-  return new UserError(
-    `Another process has been holding the lock ${path} for ${PATIENCE_MS / 1000} seconds.`,
+function busy(path: string, patienceMs: number): Busy {
+  return new Busy(
+    `Another process has been holding the lock ${path} for ${patienceMs / 1000} seconds.`,
     'See whether one of them hangs, then try again.',
   )
 }

@@ -20,11 +20,11 @@ export interface Store {
 }
 
 export function openStore(places: Places, owner: Owner): Store {
-  const { name, prefix } = readConfig(places)
+  const { name } = readConfig(places)
   return {
     name: name ?? basename(places.root),
     load: () => readSnapshot(places),
-    brief: (id) => makeBrief(places, id, prefix),
+    brief: (id) => makeBrief(places, id),
     edit: (id, changes) => void editTasks(places, [id], changes, { owner, now: new Date() }),
     create: (title) => createTasks(places, [{ title }], new Date())[0]!,
     pathOf: (file) => join(places.tasks, file),

@@ -62,7 +62,7 @@ export function parseInput(args: readonly string[], command: Command): Input {
       values.set(token.name, value)
     }
   }
-  const surplus = command.words?.length === 0 ? positionals[0] : undefined
+  const surplus = command.words?.length === 0 ? [...positionals, ...rest][0] : undefined
   if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`)
   return {
     positionals,

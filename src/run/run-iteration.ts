@@ -150,12 +150,13 @@ function makeEnvironment(
   run: string,
   env: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const outer = env['FORKHESTRA_RUN_PATH']
+  const { FORKHESTRA_RUN_PATH: outer, FORKHESTRA_RUN_PROCESS: _, ...inherited } = env
+  const identity = processIdentity(process.pid)
   return {
-    ...env,
+    ...inherited,
     PWD: step.cwd,
     FORKHESTRA_RUN_ID: run,
-    FORKHESTRA_RUN_PROCESS: processIdentity(process.pid) ?? '',
+    ...(identity === undefined ? {} : { FORKHESTRA_RUN_PROCESS: identity }),
     FORKHESTRA_RUN_PATH: outer ? `${outer}:${run}` : run,
     FORKHESTRA_STEP: String(step.number),
     FORKHESTRA_AGENT: step.agent.name,

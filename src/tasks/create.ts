@@ -1,14 +1,17 @@
 import { join } from 'node:path'
+import { readTextFile } from '../base/files.ts'
 import { change } from './store/change.ts'
 import { checkCriteria, checkTitle } from './text/check-text.ts'
 import { readConfig, type TasksConfig } from './store/config.ts'
+import { missing } from './find.ts'
 import { findCycles } from './cycles.ts'
-import { idOfFileName, makeFileName } from './file-name.ts'
-import { parseId, readId, renderId, type TaskId } from './id.ts'
+import { idOfFileName, makeFileName, numberOfFileName } from './file-name.ts'
+import { HIGHEST_NUMBER, parseId, readId, renderId, type TaskId } from './id.ts'
 import { renderNewTask, type NewTask } from './text/new-task.ts'
 import type { Places } from './store/places.ts'
 import { Refused } from './refused.ts'
-import { listFiles, readTaskFile } from './store/scan.ts'
+import { readIndexedIds } from './store/index-file.ts'
+import { listFiles, readTaskFile, scanTasks, TASK_LIMIT_BYTES, worthWriting } from './store/scan.ts'
 import type { Draft } from './store/change.ts'
 
 /** Makes tasks, all or none, and gives their ids in the same order. */
@@ -16,9 +19,9 @@ export function createTasks(places: Places, tasks: readonly NewTask[], now: Date
   for (const task of tasks) checkTask(task)
   const config = readConfig(places)
   return change(places, (draft) => {
-    const taken = idsIn(places)
+    const taken = findTaken(places)
     const ids = takeNumbers(draft, taken, config.prefix, tasks.length)
-    const resolve = makeResolver(tasks, ids, taken, config.prefix)
+    const resolve = makeResolver(places, tasks, ids, taken, config.prefix)
     const complete = tasks.map((task) => withDefaults(task, config, resolve))
     refuseCycles(ids.map(renderId), complete)
     for (const [index, task] of complete.entries()) {
@@ -40,37 +43,80 @@ function checkTask({ title, status, criteria = [] }: NewTask): void {
   }
 }
 
-/** Every id that is in use, by the names of the files; only a file of another name is opened. */
-function idsIn(places: Places): TaskId[] {
-  return [places.tasks, places.archive].flatMap((folder) =>
-    listFiles(folder).flatMap((file) => idOfFileName(file) ?? idInside(join(folder, file), file)),
+/** What is in use, by the names of the files and by what is inside of them. */
+interface Taken {
+  readonly names: readonly string[]
+  readonly inside: readonly TaskId[]
+}
+
+function findTaken(places: Places): Taken {
+  const [open, archived] = [listFiles(places.tasks), listFiles(places.archive)]
+  // The archive has no index: there a name is believed.
+  const unnamed = archived.filter((file) => idOfFileName(file) === undefined)
+  return {
+    names: [...open, ...archived],
+    inside: [
+      ...idsInside(places, open),
+      ...unnamed.flatMap((file) => idInside(places.archive, file) ?? []),
+    ],
+  }
+}
+
+/** The index knows nearly all of them, so that few files have to be opened. */
+function idsInside(places: Places, files: readonly string[]): TaskId[] {
+  const { ids, unknown } = readIndexedIds(places, files)
+  if (unknown.length >= worthWriting(files.length)) {
+    return scanTasks(places).tasks.flatMap(({ id }) => readId(id) ?? [])
+  }
+  const read = unknown.flatMap((file) => idInside(places.tasks, file) ?? [])
+  return [...ids.flatMap((id) => readId(id) ?? []), ...read]
+}
+
+/** As new tasks are written: to parse the rest as well takes longer than to read the file. */
+const USUAL_ID = /^---\nid: (\S+)\n/
+
+function idInside(folder: string, file: string): TaskId | undefined {
+  const path = join(folder, file)
+  const read = readTextFile(path, TASK_LIMIT_BYTES)
+  const usual = read.kind === 'text' ? USUAL_ID.exec(read.text)?.[1] : undefined
+  if (usual !== undefined) return readId(usual)
+  const task = readTaskFile(path, file)
+  return 'problem' in task ? undefined : readId(task.id)
+}
+
+function isTaken({ names, inside }: Taken, { prefix, number }: TaskId): boolean {
+  return (
+    names.some((name) => numberOfFileName(name, prefix) === number) ||
+    inside.some((id) => id.prefix === prefix && id.number === number)
   )
 }
 
-function idInside(path: string, file: string): TaskId[] {
-  const task = readTaskFile(path, file)
-  const id = 'problem' in task ? undefined : readId(task.id)
-  return id === undefined ? [] : [id]
+function highestOf({ names, inside }: Taken, prefix: string): number {
+  let highest = 0
+  for (const name of names) highest = Math.max(highest, numberOfFileName(name, prefix) ?? 0)
+  for (const id of inside) if (id.prefix === prefix) highest = Math.max(highest, id.number)
+  return highest
 }
 
-function takeNumbers(
-  draft: Draft,
-  taken: readonly TaskId[],
-  prefix: string,
-  count: number,
-): TaskId[] {
+function takeNumbers(draft: Draft, taken: Taken, prefix: string, count: number): TaskId[] {
   const { state } = draft
-  let highest = state.numbers[prefix] ?? 0
-  for (const id of taken) if (id.prefix === prefix && id.number > highest) highest = id.number
+  const highest = Math.max(state.numbers[prefix] ?? 0, highestOf(taken, prefix))
+  if (highest + count > HIGHEST_NUMBER) {
+    throw new Refused(
+      `There is no number left behind ${renderId({ prefix, number: highest })}.`,
+      'Take another prefix, in forge/tasks/config.json.',
+    )
+  }
   draft.state = { ...state, numbers: { ...state.numbers, [prefix]: highest + count } }
   return Array.from({ length: count }, (_, index) => ({ prefix, number: highest + index + 1 }))
 }
 
 /** `@key` is another task of the same batch; everything else is the id of a task that is there. */
 function makeResolver(
+  places: Places,
   tasks: readonly NewTask[],
   ids: readonly TaskId[],
-  taken: readonly TaskId[],
+  taken: Taken,
   prefix: string,
 ): (word: string) => string {
   const keys = new Map<string, string>()
@@ -86,9 +132,8 @@ function makeResolver(
       throw new Refused(`No task of this batch has the key '${word.slice(1)}'.`)
     }
     const id = parseId(word, prefix)
-    const isThere = taken.some((each) => each.number === id.number && each.prefix === id.prefix)
-    if (isThere) return renderId(id)
-    throw new Refused(`There is no task ${renderId(id)}.`, 'Create it first, or leave it out.')
+    if (isTaken(taken, id)) return renderId(id)
+    throw missing(places, id)
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Changes } from './text/changes.ts'
 import { claimTask, nextTask, releaseTask } from './claims/claims.ts'
-import { readConfig } from './store/config.ts'
 import { createTasks } from './create.ts'
 import { examine } from './doctor/examine.ts'
 import type { Finding } from './doctor/finding.ts'
@@ -89,7 +88,7 @@ export class TaskDatabase {
   }
 
   view(id: string, options: { readonly history?: boolean } = {}): Brief {
-    const brief = makeBrief(this.#places, id, readConfig(this.#places).prefix)
+    const brief = makeBrief(this.#places, id)
     if (options.history !== true) return brief
     return { ...brief, commits: readHistory(this.#places, brief.path) }
   }
@@ -108,7 +107,7 @@ export class TaskDatabase {
   }
 
   archive(ids: readonly string[] | 'done'): string[] {
-    return archiveTasks(this.#places, ids)
+    return archiveTasks(this.#places, ids, this.#asking())
   }
 
   delete(id: string, options: { readonly force?: boolean } = {}): string {
@@ -124,7 +123,7 @@ export class TaskDatabase {
   }
 
   doctor(options: { readonly fix?: boolean } = {}): Finding[] {
-    return examine(this.#places, options.fix === true)
+    return examine(this.#places, options.fix === true, new Date())
   }
 
   #asking(): Asking {
@@ -132,7 +131,7 @@ export class TaskDatabase {
   }
 
   #brief(task: Task | undefined): Brief | undefined {
-    return task === undefined ? undefined : makeBrief(this.#places, task.id, '')
+    return task === undefined ? undefined : makeBrief(this.#places, task.id)
   }
 }
 

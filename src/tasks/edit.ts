@@ -1,10 +1,10 @@
-import { applyChanges, type Changes } from './text/changes.ts'
+import { UserError } from '../base/errors.ts'
+import { applyChanges, isNothing, type Changes } from './text/changes.ts'
 import { change } from './store/change.ts'
-import { checkCriteria, checkTitle } from './text/check-text.ts'
-import { readConfig } from './store/config.ts'
+import { checkCriteria, checkDue, checkTitle } from './text/check-text.ts'
 import { readCriteria } from './text/criteria.ts'
-import { findTask, type TaskText } from './find.ts'
-import { parseId, renderId } from './id.ts'
+import { findTask, missing, resolveId, type TaskText } from './find.ts'
+import { renderId } from './id.ts'
 import type { Owner } from './claims/owner.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
@@ -34,11 +34,10 @@ export function editTasks(
   changes: Changes,
   options: EditOptions,
 ): Task[] {
-  const { prefix } = readConfig(places)
-  const resolved = resolveIds(checkTexts(changes), prefix)
+  const resolved = resolveIds(places, checkTexts(changes))
   return change(places, (draft) => {
     const { owner, now } = options
-    const edited = words.map((word) => editOne(findTask(places, word, prefix), resolved, options))
+    const edited = words.map((word) => editOne(findTask(places, word), resolved, options))
     checkReferences(places, edited, resolved)
     draft.state = renew(draft.state, owner, now)
     for (const { before, text, task } of edited) {
@@ -74,12 +73,16 @@ function finish(before: TaskText, text: string, changes: Changes, options: EditO
 }
 
 function checkTexts(changes: Changes): Changes {
+  if (isNothing(changes)) {
+    throw new UserError('Nothing is to be changed.', 'Say what, e.g. the status or a note.')
+  }
+  if (changes.due !== undefined) checkDue(changes.due)
   checkCriteria(changes.addCriteria ?? [])
   return changes.title === undefined ? changes : { ...changes, title: checkTitle(changes.title) }
 }
 
-function resolveIds(changes: Changes, prefix: string): Changes {
-  const id = (word: string) => renderId(parseId(word, prefix))
+function resolveIds(places: Places, changes: Changes): Changes {
+  const id = (word: string) => renderId(resolveId(places, word))
   return {
     ...changes,
     addDependencies: (changes.addDependencies ?? []).map(id),
@@ -97,7 +100,7 @@ function checkReferences(places: Places, edited: readonly Edited[], changes: Cha
   const tasks = scan.tasks.map((task) => now.get(task.id) ?? task)
   const graph = new Graph(places, { ...scan, tasks }, new Map())
   for (const id of [...added, ...(changes.parent ? [changes.parent] : [])]) {
-    if (!graph.has(id)) throw new Refused(`There is no task ${id}.`, 'See: forge-tasks list')
+    if (!graph.has(id)) throw missing(places, resolveId(places, id))
   }
   for (const { task } of edited) {
     if (changes.parent === task.id) throw new Refused(`${task.id} cannot be its own parent.`)

@@ -19,6 +19,25 @@ export function idOfFileName(name: string): TaskId | undefined {
   return match === null ? undefined : readId(match[1]!)
 }
 
+const [ZERO, MOST_DIGITS] = ['0'.charCodeAt(0), 9]
+
+/** The number of that id, where it has this prefix. For names as they are made it needs no pattern. */
+export function numberOfFileName(name: string, prefix: string): number | undefined {
+  const start = prefix.length + 1
+  let [at, number] = [start, 0]
+  for (let digit = digitAt(name, at); digit >= 0 && digit <= 9; digit = digitAt(name, ++at)) {
+    number = number * 10 + digit
+  }
+  const isUsual = at > start && at - start <= MOST_DIGITS && name.startsWith(' - ', at)
+  if (isUsual && name.startsWith('-', start - 1) && name.startsWith(prefix)) return number
+  const id = idOfFileName(name)
+  return id?.prefix === prefix ? id.number : undefined
+}
+
+function digitAt(name: string, at: number): number {
+  return name.charCodeAt(at) - ZERO
+}
+
 /** Whole characters only, also those that are made of several. */
 function cutBytes(text: string, limit: number): string {
   if (Buffer.byteLength(text) <= limit) return text

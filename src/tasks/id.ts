@@ -9,6 +9,9 @@ export interface TaskId {
 const WRITTEN = /^([A-Za-z][A-Za-z0-9_]*)-0*(\d{1,9})$/
 const PADDING = 3
 
+/** More digits are not read as an id. */
+export const HIGHEST_NUMBER = 999_999_999
+
 export function readId(text: string): TaskId | undefined {
   const match = WRITTEN.exec(text.trim())
   return match === null ? undefined : { prefix: match[1]!.toUpperCase(), number: Number(match[2]) }

@@ -1,5 +1,5 @@
-import { readConfig } from './store/config.ts'
-import { parseId, renderId } from './id.ts'
+import { resolveId } from './find.ts'
+import { renderId } from './id.ts'
 import { standing, type Owner } from './claims/owner.ts'
 import type { Places } from './store/places.ts'
 import { Graph, type Readiness } from './ready.ts'
@@ -67,8 +67,7 @@ export function makeGraph(places: Places, scan: Scan, { owner, now }: Asking): G
 
 function makeTest(places: Places, filter: Filter): (task: Task) => boolean {
   const { statuses = [], labels = [], priority, assignee, blockedBy } = filter
-  const blocker =
-    blockedBy === undefined ? undefined : renderId(parseId(blockedBy, readConfig(places).prefix))
+  const blocker = blockedBy === undefined ? undefined : renderId(resolveId(places, blockedBy))
   return (task) =>
     (statuses.length === 0 || statuses.includes(task.status)) &&
     (priority === undefined || (task.priority ?? 'none') === priority) &&

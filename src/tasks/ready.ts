@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { findWay } from './cycles.ts'
 import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
-import type { Places } from './store/places.ts'
+import { renderCheckout, type Places } from './store/places.ts'
 import { listFiles, readTaskFile, type Scan } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
 import { priorityOf, type Task } from './task.ts'
@@ -24,6 +24,8 @@ export class Graph {
   readonly #claims: ReadonlyMap<string, Claim>
   #byId: ReadonlyMap<string, Task> | undefined
   #archived: ReadonlyMap<string, string> | undefined
+  #broken: ReadonlySet<string> | undefined
+  readonly #archivedStatuses = new Map<string, string | undefined>()
 
   constructor(
     places: Places,
@@ -113,11 +115,20 @@ export class Graph {
   readonly edges = (id: string): readonly string[] => this.find(id)?.dependencies ?? []
 
   #brokenStatus(id: string): string | undefined {
-    const isThere = this.#scan.broken.some(({ file }) => idOfName(file) === id)
-    return isThere ? 'unreadable' : undefined
+    this.#broken ??= new Set(this.#scan.broken.map(({ file }) => idOfName(file) ?? file))
+    return this.#broken.has(id) ? 'unreadable' : undefined
   }
 
+  /** Many may wait for the same one, and it has to be read. */
   #archivedStatus(id: string): string | undefined {
+    const known = this.#archivedStatuses.get(id)
+    if (known !== undefined || this.#archivedStatuses.has(id)) return known
+    const status = this.#readArchived(id)
+    this.#archivedStatuses.set(id, status)
+    return status
+  }
+
+  #readArchived(id: string): string | undefined {
     const file = this.#archive().get(id)
     if (file === undefined) return undefined
     const task = readTaskFile(join(this.#places.archive, file), file)
@@ -133,8 +144,9 @@ export class Graph {
 }
 
 export function claimWords(claim: Claim, places: Places): string {
-  if (claim.settled !== undefined) return `${claim.settled} in ${claim.root}, not merged here`
-  const where = claim.root === places.root ? '' : ` in ${claim.root}`
+  const checkout = renderCheckout(claim.root, places)
+  if (claim.settled !== undefined) return `${claim.settled} in ${checkout}, not merged here`
+  const where = claim.root === places.root ? '' : ` in ${checkout}`
   return `claimed by ${claim.owner}${where}`
 }
 

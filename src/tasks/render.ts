@@ -25,42 +25,13 @@ export function plainLine({ id, status, priority, title }: Task): string {
 
 /** `key: value` lines, then the sections: the same for people and agents. */
 export function renderBrief(brief: Brief): string {
-  const { task, criteria, dependencies, blocks, claim, attempts, commits = [] } = brief
-  const fields: [string, string | undefined][] = [
-    ['id', task.id],
-    ['title', task.title],
-    ['status', task.status],
-    ['priority', task.priority],
-    ['assignee', task.assignee],
-    ['labels', task.labels.join(', ') || undefined],
-    [
-      'dependencies',
-      dependencies.map(({ id, status }) => `${id} (${status})`).join(', ') || undefined,
-    ],
-    ['blocks', blocks.join(', ') || undefined],
-    ['parent', task.parent],
-    ['due', task.due],
-    ['created', task.createdAt || undefined],
-    ['claimed', claim === undefined ? undefined : claimed(claim)],
-    ['changed', brief.changedAt],
-    ...attempts.map(({ owner, at, ended, outcome, why }): [string, string] => [
-      'attempt',
-      `${owner}, ${at} to ${ended}: ${outcome}${why === undefined ? '' : `, ${why}`}`,
-    ]),
-    ...commits.map(({ commit, at, author, subject }): [string, string] => [
-      'commit',
-      `${commit}, ${at}, ${author}: ${subject}`,
-    ]),
-    ['file', brief.isArchived ? `archive/${task.file}` : task.file],
-  ]
+  const { criteria, dependencies } = brief
   const checks = criteria.map(
     ({ number, isDone, text }) => `- [${isDone ? 'x' : ' '}] #${number} ${text}`,
   )
   const learned = dependencies.filter(({ notes }) => notes !== '')
   const lines = [
-    ...fields.flatMap(([key, value]) =>
-      value === undefined ? [] : [`${key}: ${printable(value)}`],
-    ),
+    ...fieldsOf(brief).flatMap(([key, value]) => (value ? [`${key}: ${printable(value)}`] : [])),
     ...section('Description', brief.description),
     ...section('Acceptance Criteria', checks.join('\n')),
     ...section('Implementation Plan', brief.plan),
@@ -71,9 +42,45 @@ export function renderBrief(brief: Brief): string {
   return printableLines(lines.join('\n'))
 }
 
-function claimed({ owner, at, until, root, settled }: Claim): string {
+type Field = readonly [string, string | undefined]
+
+function fieldsOf(brief: Brief): Field[] {
+  const { task, dependencies, blocks, claim } = brief
+  return [
+    ['id', task.id],
+    ['title', task.title],
+    ['status', task.status],
+    ['priority', task.priority],
+    ['assignee', task.assignee],
+    ['labels', task.labels.join(', ')],
+    ['dependencies', dependencies.map(({ id, status }) => `${id} (${status})`).join(', ')],
+    ['blocks', blocks.join(', ')],
+    ['parent', task.parent],
+    ['due', task.due],
+    ['created', task.createdAt],
+    ['claimed', claim === undefined ? undefined : claimed(claim)],
+    ['changed', brief.changedAt],
+    ...pastOf(brief),
+    ['file', brief.isArchived ? `archive/${task.file}` : task.file],
+  ]
+}
+
+function pastOf({ attempts, commits = [] }: Brief): Field[] {
+  return [
+    ...attempts.map(({ owner, at, ended, outcome, why }): Field => {
+      const end = why === undefined ? outcome : `${outcome}, ${why}`
+      return ['attempt', `${owner}, ${at} to ${ended}: ${end}`]
+    }),
+    ...commits.map(({ commit, at, author, subject }): Field => {
+      return ['commit', `${commit}, ${at}, ${author}: ${subject}`]
+    }),
+  ]
+}
+
+function claimed({ owner, at, run, until, root, settled }: Claim): string {
   if (settled !== undefined) return `${settled} by ${owner} in ${root}, ${at}`
-  return `${owner} since ${at}${until === undefined ? '' : `, until ${until}`}`
+  const isTimed = run === undefined && until !== undefined
+  return `${owner} since ${at}${isTimed ? `, until ${until}` : ''}`
 }
 
 function section(name: string, text: string): string[] {

@@ -129,7 +129,8 @@ export function priorityOf(task: Task): number {
 /** The older one first; of the same age the one with the lower number. */
 export function byAge(a: Task, b: Task): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
-  return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
+  if (a.id !== b.id) return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
+  return a.file < b.file ? -1 : 1
 }
 
 /** By priority, then by age. */

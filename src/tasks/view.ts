@@ -1,8 +1,8 @@
 import { dirname } from 'node:path'
 import { readCriteria, type Criterion } from './text/criteria.ts'
 import { findSections, readSection } from './text/body.ts'
-import { findTask, readOrRefuse, type TaskText } from './find.ts'
-import { parseId, renderId } from './id.ts'
+import { findTask, readOrRefuse, resolveId, type TaskText } from './find.ts'
+import { renderId } from './id.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
 import { scanTasks, type Scan } from './store/scan.ts'
@@ -49,14 +49,9 @@ const KNOWN = [
 ]
 
 /** The brief of the task that a person means by `TASK-1`, `task-001` or `1`. */
-export function makeBrief(
-  places: Places,
-  word: string,
-  prefix: string,
-  scan: Scan = scanTasks(places),
-): Brief {
+export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(places)): Brief {
   const { tasks } = scan
-  const found = findScanned(places, tasks, word, prefix) ?? findTask(places, word, prefix)
+  const found = findScanned(places, tasks, word) ?? findTask(places, word)
   const { task, text, path } = found
   const state = readState(places)
   const graph = new Graph(places, scan, new Map())
@@ -88,13 +83,8 @@ function shownClaim(claim: Claim | undefined, { root }: Places): Claim | undefin
 }
 
 /** Without looking through the folder a second time. */
-function findScanned(
-  places: Places,
-  tasks: readonly Task[],
-  word: string,
-  prefix: string,
-): TaskText | undefined {
-  const id = renderId(parseId(word, prefix))
+function findScanned(places: Places, tasks: readonly Task[], word: string): TaskText | undefined {
+  const id = renderId(resolveId(places, word))
   const task = tasks.find((each) => each.id === id)
   if (task === undefined) return undefined
   return readOrRefuse(places.tasks, task.file)
@@ -104,8 +94,7 @@ function findScanned(
 function notesOf(places: Places, graph: Graph, id: string): string {
   try {
     const task = graph.find(id)
-    const found =
-      task === undefined ? findTask(places, id, '') : readOrRefuse(places.tasks, task.file)
+    const found = task === undefined ? findTask(places, id) : readOrRefuse(places.tasks, task.file)
     return readSection(found.text, 'Implementation Notes')
   } catch {
     return ''

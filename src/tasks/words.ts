@@ -26,13 +26,19 @@ export function parseStatus(word: string): Status {
   )
 }
 
-export function parsePriority(word: string): Priority {
+function parsePriority(word: string): Priority {
   const found = findPriority(word)
   if (found !== undefined) return found
   throw new UserError(
     `Unknown priority '${word}'${didYouMean(word, PRIORITIES) || '.'}`,
-    `Write one of: ${PRIORITIES.join(', ')}.`,
+    `Write one of: ${PRIORITIES.join(', ')}, none.`,
   )
+}
+
+/** Where none can be said as well. */
+export function readPriority(word: string | undefined): Priority | 'none' | undefined {
+  if (word === undefined) return undefined
+  return word.trim().toLowerCase() === 'none' ? 'none' : parsePriority(word)
 }
 
 function lettersOf(word: string): string {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { processIdentity } from '../../src/base/process-identity.ts'
 import { environment, FORKHESTRA, type Finished } from './forkhestra.ts'
 import { makeProject } from './project.ts'
 
@@ -8,6 +9,7 @@ const FORGE_TASKS = join(FORKHESTRA, '../forge-tasks')
 interface Options {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
+  readonly program?: readonly string[]
   /** Ends it with `kill -9` after so many milliseconds, wherever it is by then. */
   readonly killAfterMs?: number
 }
@@ -16,9 +18,9 @@ interface Options {
 export async function forgeTasks(
   cwd: string,
   args: readonly string[],
-  { env = {}, stdin, killAfterMs }: Options = {},
+  { env = {}, stdin, program = [FORGE_TASKS], killAfterMs }: Options = {},
 ): Promise<Finished> {
-  const child = Bun.spawn([FORGE_TASKS, ...args], {
+  const child = Bun.spawn([...program, ...args], {
     cwd,
     env: environment({ cwd, env }),
     stdin: stdin === undefined ? 'ignore' : new Blob([stdin]),
@@ -160,5 +162,24 @@ export async function until<Result>(ask: () => Promise<Result | undefined>): Pro
     const answer = await ask()
     if (answer !== undefined) return answer
     await Bun.sleep(50)
+  }
+}
+
+/** A process that stands for a run, and what the agents of the run have in their environment. */
+export function startRun(id: string) {
+  const child = Bun.spawn(['sleep', '600'], { env: environment({ cwd: '/' }), stdin: 'ignore' })
+  const identity = processIdentity(child.pid)!
+  return {
+    env: (iteration: number) => ({
+      FORKHESTRA_RUN_ID: id,
+      FORKHESTRA_STEP: '0',
+      FORKHESTRA_ITERATION: String(iteration),
+      FORKHESTRA_AGENT: 'builder',
+      FORKHESTRA_RUN_PROCESS: identity,
+    }),
+    async kill() {
+      child.kill('SIGKILL')
+      await child.exited
+    },
   }
 }

@@ -5,7 +5,7 @@ import { findOwner, type Owner } from '../../tasks/claims/owner.ts'
 import { findPlaces, type Places } from '../../tasks/store/places.ts'
 import { brokenLine } from '../../tasks/render.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
-import type { Input, Options } from '../command.ts'
+import { UsageError, type Input, type Options } from '../command.ts'
 
 /** What every command of forge-tasks takes. */
 export const TASK_OPTIONS: Options = {
@@ -35,6 +35,13 @@ export function openDatabase(input: Input): Database {
   const [owner, now] = [findOwner(process.env, input.text('as')), new Date()]
   keepLeases(places, owner, now)
   return { places, owner, now }
+}
+
+/** Ids stand before `--`; what is behind it must not be lost. */
+export function readIds(input: Input): readonly string[] {
+  const [surplus] = input.rest
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}' behind --.`)
+  return input.positionals
 }
 
 /** Broken files are named, and everything else works. */

@@ -13,7 +13,8 @@ export const archive = makeTool({
     delete: flag,
     force: flag.describe('despite dependents'),
   }),
-  run({ ids = [], done = false, delete: isFinal = false, force = false }, { places }) {
+  run({ ids = [], done = false, delete: isFinal = false, force = false }, desk) {
+    const { places } = desk
     if (done === ids.length > 0) {
       throw new UserError('Which tasks?', 'Give either ids, or done: true.')
     }
@@ -22,7 +23,7 @@ export const archive = makeTool({
       if (id !== undefined && more.length === 0) return `Deleted ${deleteTask(places, id, force)}`
       throw new UserError('Only one task is deleted at a time.', 'Give one id.')
     }
-    const archived = archiveTasks(places, done ? 'done' : ids)
+    const archived = archiveTasks(places, done ? 'done' : ids, desk)
     return archived.length === 0 ? 'Nothing to archive.' : `Archived ${archived.join(', ')}`
   },
 })

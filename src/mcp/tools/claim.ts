@@ -14,6 +14,6 @@ export const claim = makeTool({
     if (release) return `Released ${releaseTask(desk.places, id, desk).id}`
     const leaseMs = time === undefined ? undefined : parseDuration(time, 'lease')
     const task = claimTask(desk.places, id, { ...desk, leaseMs })
-    return renderBrief(makeBrief(desk.places, task.id, ''))
+    return renderBrief(makeBrief(desk.places, task.id))
   },
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createTasks } from '../../tasks/create.ts'
 import type { NewTask } from '../../tasks/text/new-task.ts'
-import { parsePriority, parseStatus } from '../../tasks/words.ts'
+import { parseStatus, readPriority } from '../../tasks/words.ts'
 import { makeTool } from '../tool.ts'
 import { priority, text, texts } from './fields.ts'
 
@@ -41,8 +41,4 @@ function readTask(fields: z.output<typeof newTask>): NewTask {
     priority: readPriority(rest.priority),
     status: rest.status === undefined ? undefined : parseStatus(rest.status),
   }
-}
-
-function readPriority(word: string | undefined): NewTask['priority'] {
-  return word === undefined || word === 'none' ? undefined : parsePriority(word)
 }

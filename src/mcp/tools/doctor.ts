@@ -12,7 +12,7 @@ export const doctor = makeTool({
   description: 'Count tasks and check their files; fix mends them.',
   input: z.strictObject({ fix: flag }),
   run({ fix = false }, desk) {
-    const findings = examine(desk.places, fix)
+    const findings = examine(desk.places, fix, desk.now)
     const lines = findings.length === 0 ? ['Nothing is wrong.'] : findings.map(findingLine)
     const shown = atMost(MOST_FINDINGS, lines, 'see to these first')
     return [renderStats(countTasks(desk.places, desk)), '', ...shown].join('\n')

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Changes } from '../../tasks/text/changes.ts'
 import { editTasks } from '../../tasks/edit.ts'
 import { plainLine } from '../../tasks/render.ts'
-import { parsePriority, parseStatus } from '../../tasks/words.ts'
+import { parseStatus, readPriority } from '../../tasks/words.ts'
 import { makeTool } from '../tool.ts'
 import { flag, numbers, priority, status, text, texts } from './fields.ts'
 
@@ -42,7 +42,6 @@ export const edit = makeTool({
 
 function readChanges(asked: z.output<typeof changes>): Changes {
   const { title, description, assignee, plan, notes, due, parent } = asked
-  const word = asked.priority?.toLowerCase()
   return {
     title,
     description,
@@ -52,7 +51,7 @@ function readChanges(asked: z.output<typeof changes>): Changes {
     due,
     parent,
     status: asked.status === undefined ? undefined : parseStatus(asked.status),
-    priority: word === undefined || word === 'none' ? word : parsePriority(word),
+    priority: readPriority(asked.priority),
     appendNotes: asked.appendNotes === undefined ? [] : [asked.appendNotes],
     addLabels: asked.labels ?? [],
     removeLabels: asked.removeLabels ?? [],

@@ -3,7 +3,7 @@ import { explainReady, listReady, listTasks, type Filter } from '../../tasks/lis
 import { explainedLine, plainLine } from '../../tasks/render.ts'
 import { searchTasks } from '../../tasks/search.ts'
 import type { Task } from '../../tasks/task.ts'
-import { parsePriority, parseStatus } from '../../tasks/words.ts'
+import { parseStatus, readPriority } from '../../tasks/words.ts'
 import { atMost, makeTool, withBroken, type Desk } from '../tool.ts'
 import { flag, text, texts } from './fields.ts'
 
@@ -53,10 +53,9 @@ function readLines(asked: Input, desk: Desk) {
 }
 
 function readFilter(asked: Input): Filter {
-  const word = asked.priority?.toLowerCase()
   return {
     statuses: (asked.status ?? []).map(parseStatus),
-    priority: word === undefined || word === 'none' ? word : parsePriority(word),
+    priority: readPriority(asked.priority),
     assignee: asked.assignee,
     labels: asked.labels ?? [],
     blockedBy: asked.blockedBy,

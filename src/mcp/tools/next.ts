@@ -16,7 +16,7 @@ export const next = makeTool({
     const leaseMs = time === undefined ? undefined : parseDuration(time, 'lease')
     const { task, waiting, broken } = nextTask(desk.places, { ...desk, leaseMs }, claim)
     if (task !== undefined) {
-      return withBroken(renderBrief(makeBrief(desk.places, task.id, '')), broken)
+      return withBroken(renderBrief(makeBrief(desk.places, task.id)), broken)
     }
     const lines = atMost(MOST_WAITING + 1, renderWaiting(waiting), 'see list with explain')
     return withBroken(lines.join('\n'), broken)

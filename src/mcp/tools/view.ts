@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { readConfig } from '../../tasks/store/config.ts'
 import { readHistory } from '../../tasks/history.ts'
 import { renderBrief } from '../../tasks/render.ts'
 import { scanTasks } from '../../tasks/store/scan.ts'
@@ -14,7 +13,7 @@ export const view = makeTool({
   input: z.strictObject({ id: z.string(), history: flag.describe('also its commits') }),
   run({ id, history = false }, { places }) {
     const scan = scanTasks(places)
-    const brief = makeBrief(places, id, readConfig(places).prefix, scan)
+    const brief = makeBrief(places, id, scan)
     const commits = history ? readHistory(places, brief.path) : []
     return withBroken(renderBrief({ ...brief, commits }), scan.broken)
   },

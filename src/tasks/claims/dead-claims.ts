@@ -1,13 +1,15 @@
 import { applyChanges } from '../text/changes.ts'
 import { change, type Draft } from '../store/change.ts'
-import { findTask, type TaskText } from '../find.ts'
+import { findTask, NotFound, Unusable, type TaskText } from '../find.ts'
+import { checkoutOf } from './checkout.ts'
+import { CannotChange } from '../text/frontmatter.ts'
 import { whyDead } from './owner.ts'
-import { findPlaces, type Places } from '../store/places.ts'
+import type { Places } from '../store/places.ts'
 import { endClaim, markSettled } from './settle.ts'
 import { statePath, type Attempt, type Claim } from '../store/state.ts'
 import { statOf } from '../../base/files.ts'
 
-/** Each time so many attempts have failed, a task needs a person. */
+/** When so many attempts have failed one after the other, a task needs a person. */
 const MOST_FAILURES = 3
 
 /** After so long what was settled is merged everywhere, or its branch was given up. */
@@ -25,25 +27,34 @@ export function endIteration(
   const isOver = ({ settled, run: by }: Claim) =>
     settled === undefined && by?.id === run && by.step === step && by.iteration === iteration
   change(places, (draft) => {
-    freeClaims(draft, now, (claim) => (isOver(claim) ? 'its iteration ended' : undefined))
+    const whyOver = (claim: Claim) => (isOver(claim) ? 'its iteration ended' : undefined)
+    freeClaims(draft, { places, now, whyOver })
   })
 }
 
 /** Puts back what its owner will not finish any more, so that others can begin it again. */
-export function freeDead(draft: Draft, now: Date): void {
-  freeClaims(draft, now, (claim) => whyDead(claim, now))
+export function freeDead(draft: Draft, places: Places, now: Date): void {
+  freeClaims(draft, { places, now, whyOver: (claim) => whyDead(claim, now) })
   // What follows reads the files.
   draft.commit()
 }
 
-function freeClaims(draft: Draft, now: Date, whyOver: (claim: Claim) => string | undefined): void {
+interface Round {
+  /** Where the claims are looked through. */
+  readonly places: Places
+  readonly now: Date
+  readonly whyOver: (claim: Claim) => string | undefined
+}
+
+function freeClaims(draft: Draft, round: Round): void {
+  const { now, whyOver } = round
   for (const [id, claim] of Object.entries(draft.state.claims)) {
     if (isForgotten(claim, now)) {
       draft.state = endClaim(draft.state, id, { outcome: 'done', now })
       continue
     }
     const why = whyOver(claim)
-    if (why !== undefined) freeClaim(draft, id, claim, why, now)
+    if (why !== undefined) tryToFree(draft, id, why, round)
   }
 }
 
@@ -51,28 +62,39 @@ function isForgotten({ settled, at }: Claim, now: Date): boolean {
   return settled !== undefined && Date.parse(at) < now.getTime() - REMEMBERED_MS
 }
 
+/** What cannot be read or changed now keeps its claim until somebody has mended the file. */
+function tryToFree(draft: Draft, id: string, why: string, round: Round): void {
+  try {
+    freeClaim(draft, id, why, round)
+  } catch (error) {
+    if (!(error instanceof Unusable || error instanceof CannotChange)) throw error
+  }
+}
+
 /** A task that was finished, or blocked, in the last moment of its owner stays so. */
-function freeClaim(draft: Draft, id: string, claim: Claim, why: string, now: Date): void {
-  const places = findPlaces(claim.root)
-  const found = tryFind(places, id)
+function freeClaim(draft: Draft, id: string, why: string, { places: here, now }: Round): void {
+  const claim = draft.state.claims[id]!
+  const there = checkoutOf(claim.root, here)
+  const places = there ?? here
+  const found = findOrNone(places, id)
   const on = { owner: claim.owner, places, now }
   if (found?.task.status === 'Done') {
     const ended = endClaim(draft.state, id, { outcome: 'done', now })
     draft.state = markSettled(ended, id, 'done', on)
     return
   }
-  draft.state = endClaim(draft.state, id, { outcome: 'failed', now, why })
-  if (found?.task.status !== 'In Progress') return
-  const failures = failuresSinceDone(draft.state.attempts[id] ?? [])
-  const isHopeless = failures.length % MOST_FAILURES === 0
-  if (isHopeless) draft.state = markSettled(draft.state, id, 'blocked', on)
-  putBack(
-    draft,
-    found,
-    isHopeless ? hopelessNote(failures) : failureNote(claim, why),
-    isHopeless,
-    now,
-  )
+  // With the checkout it is gone that the task was begun.
+  const begun = there === undefined ? ['In Progress', 'To Do'] : ['In Progress']
+  const isOpen = found !== undefined && begun.includes(found.task.status)
+  const before = failuresInARow(draft.state.attempts[id] ?? [])
+  const isLast = isOpen && before.length + 1 >= MOST_FAILURES
+  const outcome = { outcome: 'failed', now, why, ...(isLast ? { isLast } : {}) } as const
+  const ended = endClaim(draft.state, id, outcome)
+  if (isOpen) {
+    const failures = [...before, ended.attempts[id]!.at(-1)!]
+    putBack(draft, found, isLast ? hopelessNote(failures) : failureNote(claim, why), isLast, now)
+  }
+  draft.state = isLast ? markSettled(ended, id, 'blocked', on) : ended
 }
 
 function putBack(
@@ -86,18 +108,21 @@ function putBack(
   draft.write(path, applyChanges(text, { status, assignee: '', appendNotes: [note] }, now))
 }
 
-/** Nothing, where the checkout of the claim, or the task in it, is gone or broken. */
-function tryFind(places: Places, id: string): TaskText | undefined {
+function findOrNone(places: Places, id: string): TaskText | undefined {
   try {
-    return findTask(places, id, '')
-  } catch {
-    return undefined
+    return findTask(places, id)
+  } catch (error) {
+    if (error instanceof NotFound && !(error instanceof Unusable)) return undefined
+    throw error
   }
 }
 
-function failuresSinceDone(attempts: readonly Attempt[]): Attempt[] {
-  const done = attempts.findLastIndex(({ outcome }) => outcome === 'done')
-  return attempts.slice(done + 1).filter(({ outcome }) => outcome === 'failed')
+/** Those since it was done, or Blocked, the last time. */
+function failuresInARow(attempts: readonly Attempt[]): Attempt[] {
+  const last = attempts.findLastIndex(
+    ({ outcome, isLast }) => outcome === 'done' || outcome === 'blocked' || isLast === true,
+  )
+  return attempts.slice(last + 1).filter(({ outcome }) => outcome === 'failed')
 }
 
 function failureNote({ owner }: Claim, why: string): string {

@@ -4,7 +4,7 @@ import { isOwner, whyDead, type Owner } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import { readState, type Claim, type State } from '../store/state.ts'
 
-/** Puts off the end of the claims of an owner outside of a run. */
+/** Puts off the end of the claims of an owner. */
 export function renew(state: State, owner: Owner, now: Date): State {
   let claims = state.claims
   for (const [id, claim] of Object.entries(state.claims)) {
@@ -21,7 +21,6 @@ const WORTH_RENEWING = 0.9
 
 /** Whoever asks is at work: also by a command that itself changes nothing. */
 export function keepLeases(places: Places, owner: Owner, now: Date): void {
-  if (owner.run !== undefined) return
   const isDue = ({ until = '', leaseMs = 0 }: Claim) =>
     Date.parse(until) - now.getTime() < leaseMs * WORTH_RENEWING
   const own = Object.values(readState(places).claims).filter((claim) => isOwner(claim, owner))

@@ -1,4 +1,4 @@
-import { isAlive } from '../../base/process-identity.ts'
+import { lifeOf } from '../../base/process-identity.ts'
 import type { Places } from '../store/places.ts'
 import type { Claim, State } from '../store/state.ts'
 
@@ -11,7 +11,7 @@ export interface Owner {
 /** Asks on nobody's behalf: every claim is somebody else's. */
 export const NOBODY: Owner = { name: '', run: undefined }
 
-/** Two hours, as long as nothing is heard of an owner outside of a run. */
+/** Two hours, as long as nothing is heard of an owner, and no process tells whether it lives. */
 export const DEFAULT_LEASE_MS = 2 * 60 * 60 * 1000
 
 /** The iteration of a run that the environment tells of, or the given name. */
@@ -37,9 +37,9 @@ export function findOwner(
 export function whyDead(claim: Claim, now: Date): string | undefined {
   if (claim.settled !== undefined) return undefined
   if (claim.run !== undefined) {
-    const { process } = claim.run
-    if (process === undefined || isAlive(process)) return undefined
-    return `run ${claim.run.id} is gone`
+    const life = claim.run.process === undefined ? 'unknown' : lifeOf(claim.run.process)
+    if (life === 'alive') return undefined
+    if (life === 'dead') return `run ${claim.run.id} is gone`
   }
   return claim.until !== undefined && claim.until < now.toISOString()
     ? 'its time ran out'

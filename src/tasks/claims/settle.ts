@@ -45,7 +45,7 @@ export function markSettled(
 export function endClaim(
   state: State,
   id: string,
-  { outcome, now, why }: Pick<Attempt, 'outcome' | 'why'> & { readonly now: Date },
+  { now, ...end }: Pick<Attempt, 'outcome' | 'why' | 'isLast'> & { readonly now: Date },
 ): State {
   const claim = state.claims[id]
   if (claim === undefined) return state
@@ -56,8 +56,7 @@ export function endClaim(
     owner: claim.owner,
     at: claim.at,
     ended: now.toISOString(),
-    outcome,
-    ...(why === undefined ? {} : { why }),
+    ...end,
   }
   const attempts = { ...state.attempts, [id]: [...(state.attempts[id] ?? []), attempt] }
   return { ...state, claims, attempts }

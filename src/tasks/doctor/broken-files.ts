@@ -9,7 +9,7 @@ export const brokenFiles: Ailment = {
   find: (_places, { broken }) =>
     broken.map(({ file, line, problem }) => ({ file: `${file}:${line}`, problem })),
 
-  mend: (places, { broken }, draft) =>
+  mend: (places, { broken }, { draft }) =>
     broken.flatMap(({ file, line, problem }) => {
       const path = join(places.tasks, file)
       const text = tryRead(path)

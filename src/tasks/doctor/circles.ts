@@ -10,7 +10,7 @@ export const circles: Ailment = {
   find: (_places, scan) =>
     circlesOf(scan).map(({ task, problem }) => ({ file: task.file, problem })),
 
-  mend: (places, scan, draft) => {
+  mend: (places, scan, { draft, now }) => {
     const byTask = Map.groupBy(circlesOf(scan), ({ task }) => task)
     return [...byTask].flatMap(([task, steps]) => {
       const path = join(places.tasks, task.file)
@@ -18,7 +18,7 @@ export const circles: Ailment = {
         removeDependencies: steps.map(({ to }) => to),
         appendNotes: steps.map(({ to, problem }) => `Waits no longer for ${to}: it ${problem}.`),
       }
-      draft.write(path, applyChanges(readTaskText(path), changes, new Date()))
+      draft.write(path, applyChanges(readTaskText(path), changes, now))
       return steps.map(({ problem, to }) => ({
         file: task.file,
         problem,

@@ -13,7 +13,7 @@ export const dangling: Ailment = {
       missing.map(({ problem }) => ({ file: task.file, problem })),
     ),
 
-  mend: (places, scan, draft) =>
+  mend: (places, scan, { draft, now }) =>
     danglingOf(places, scan).flatMap(({ task, missing }) => {
       const path = join(places.tasks, task.file)
       const gone = missing.map(({ id }) => id)
@@ -24,7 +24,7 @@ export const dangling: Ailment = {
           ({ id }) => `The reference to ${id} is removed: there is no such task.`,
         ),
       }
-      draft.write(path, applyChanges(readTaskText(path), changes, new Date()))
+      draft.write(path, applyChanges(readTaskText(path), changes, now))
       return missing.map(({ problem }) => ({
         file: task.file,
         problem,

@@ -3,22 +3,34 @@ import type { Places } from '../store/places.ts'
 import { scanTasks } from '../store/scan.ts'
 import { brokenFiles } from './broken-files.ts'
 import { circles } from './circles.ts'
+import { configuration } from './configuration.ts'
 import { dangling } from './dangling.ts'
 import type { Ailment, Finding } from './finding.ts'
 import { misnamed } from './misnamed.ts'
-import { twins } from './twins.ts'
+import { findMeant, twins } from './twins.ts'
 import { unfinished } from './unfinished.ts'
 
-const AILMENTS: readonly Ailment[] = [brokenFiles, twins, misnamed, dangling, circles, unfinished]
+const AILMENTS: readonly Ailment[] = [
+  configuration,
+  brokenFiles,
+  twins,
+  misnamed,
+  dangling,
+  circles,
+  unfinished,
+]
 
 /** Everything that is wrong with the database; with `fix`, what can be mended is. */
-export function examine(places: Places, fix: boolean): Finding[] {
-  // One after the other: what is mended first is seen by those that follow.
-  const mended = fix
-    ? AILMENTS.flatMap(({ mend }) =>
-        change(places, (draft) => mend(places, scanTasks(places), draft)),
-      )
-    : []
+export function examine(places: Places, fix: boolean, now: Date): Finding[] {
+  const mended = fix ? mendAll(places, now) : []
   const scan = scanTasks(places)
   return [...mended, ...AILMENTS.flatMap(({ find }) => find(places, scan))]
+}
+
+/** One after the other: what is mended first is seen by those that follow. */
+function mendAll(places: Places, now: Date): Finding[] {
+  return AILMENTS.flatMap((ailment) => {
+    const meant = ailment === twins ? findMeant(places) : new Set<string>()
+    return change(places, (draft) => ailment.mend(places, scanTasks(places), { draft, now, meant }))
+  })
 }

@@ -9,8 +9,16 @@ export interface Finding {
   readonly mended?: string
 }
 
+/** With what a change is made, and what was found out before the database was locked for it. */
+export interface Mending {
+  readonly draft: Draft
+  readonly now: Date
+  /** The references that mean the younger one of two twins. */
+  readonly meant: ReadonlySet<string>
+}
+
 /** One kind of thing that can be wrong, and what to do about it. */
 export interface Ailment {
   readonly find: (places: Places, scan: Scan) => Finding[]
-  readonly mend: (places: Places, scan: Scan, draft: Draft) => Finding[]
+  readonly mend: (places: Places, scan: Scan, mending: Mending) => Finding[]
 }

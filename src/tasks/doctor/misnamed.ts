@@ -10,7 +10,7 @@ export const misnamed: Ailment = {
   find: (_places, { tasks }) =>
     tasks.filter(isMisnamed).map((task) => ({ file: task.file, problem: problemOf(task) })),
 
-  mend: (places, { tasks }, draft) =>
+  mend: (places, { tasks }, { draft }) =>
     tasks.filter(isMisnamed).flatMap((task) => {
       const name = makeFileName(readId(task.id)!, task.title)
       if (statOf(join(places.tasks, name)) !== undefined) return []

@@ -1,13 +1,13 @@
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Draft } from '../store/change.ts'
 import { applyChanges } from '../text/changes.ts'
 import { idOfFileName, makeFileName } from '../file-name.ts'
 import { setField } from '../text/frontmatter.ts'
-import { readId, renderId, type TaskId } from '../id.ts'
+import { HIGHEST_NUMBER, readId, renderId, type TaskId } from '../id.ts'
 import type { Places } from '../store/places.ts'
 import { listFiles, readTaskFile, readTaskText } from '../store/scan.ts'
 import { byAge } from '../task.ts'
-import type { Ailment, Finding } from './finding.ts'
+import type { Ailment, Finding, Mending } from './finding.ts'
 import { isMeant, type Placed } from './origin.ts'
 
 /** Tasks that got the same id in two clones. The younger one gets a new one. */
@@ -16,28 +16,87 @@ export const twins: Ailment = {
   find: (places) =>
     twinsIn(allTasks(places))
       .filter((pair) => Object.values(pair).some(({ path }) => dirname(path) !== places.tasks))
-      .map(({ older, younger }) => ({ file: younger.task.file, problem: problemOf(older) })),
+      .map((pair) => findingOf(pair, places)),
 
-  mend: (places, _scan, draft) => {
+  mend: (places, _scan, mending) => {
     const all = allTasks(places)
-    const texts = new Map(all.map(({ path }) => [path, readTaskText(path)]))
-    const findings = twinsIn(all).flatMap(({ older, younger }) => {
-      const id = newId(draft, places, younger.task.id)
-      const meant = all.filter(
-        (each) => refersTo(each, younger.task.id) && isMeant(each, younger, older, places),
-      )
-      const moved = giveId(younger, id, texts, draft)
-      return [
-        { file: younger.task.file, problem: problemOf(older), mended: moved },
-        ...meant.map((each) => renameReference(each, younger.task.id, id, texts)),
-      ]
+    const pairs = twinsIn(all)
+    if (pairs.length === 0) return []
+    const giveNumber = makeNumbers(mending.draft, places, all)
+    const texts = new Texts()
+    const findings = pairs.flatMap((pair) => {
+      const id = giveNumber(readId(pair.younger.task.id)!.prefix)
+      return id === undefined ? [] : mendPair(pair, id, { all, places, texts, mending })
     })
-    for (const { path } of all) {
-      const text = texts.get(path)!
-      if (text !== readTaskText(path)) draft.write(path, text)
-    }
+    texts.write(mending.draft)
     return findings
   },
+}
+
+interface Pair {
+  readonly older: Placed
+  readonly younger: Placed
+}
+
+interface Surroundings {
+  readonly all: readonly Placed[]
+  readonly places: Places
+  readonly texts: Texts
+  readonly mending: Mending
+}
+
+function mendPair(
+  pair: Pair,
+  id: TaskId,
+  { all, places, texts, mending }: Surroundings,
+): Finding[] {
+  const { task, path } = pair.younger
+  const meant = all.filter(
+    (each) =>
+      referencesOf(each).includes(task.id) && mending.meant.has(referenceKey(each, pair.younger)),
+  )
+  texts.change(path, (text) => setField(text, 'id', renderId(id)))
+  mending.draft.move(path, join(dirname(path), makeFileName(id, task.title)))
+  return [
+    { ...findingOf(pair, places), mended: `it is ${renderId(id)} now` },
+    ...meant.map((each) => renameReference(each, task.id, id, texts, mending.now)),
+  ]
+}
+
+/** The references that mean the younger one of two twins. Git is asked, which takes its time. */
+export function findMeant(places: Places): ReadonlySet<string> {
+  const all = allTasks(places)
+  const referring = Map.groupBy(
+    all.flatMap((each) => referencesOf(each).map((id) => ({ each, id }))),
+    ({ id }) => id,
+  )
+  const meant = twinsIn(all).flatMap(({ older, younger }) =>
+    (referring.get(younger.task.id) ?? [])
+      .filter(({ each }) => isMeant(each, younger, older, places))
+      .map(({ each }) => referenceKey(each, younger)),
+  )
+  return new Set(meant)
+}
+
+function referenceKey(reference: Placed, younger: Placed): string {
+  return `${reference.path}\0${younger.path}\0${younger.task.id}`
+}
+
+function referencesOf({ task }: Placed): string[] {
+  return [...new Set([...task.dependencies, ...(task.parent === undefined ? [] : [task.parent])])]
+}
+
+/** Texts that change several times before they are written. */
+class Texts {
+  readonly #changed = new Map<string, string>()
+
+  change(path: string, apply: (text: string) => string): void {
+    this.#changed.set(path, apply(this.#changed.get(path) ?? readTaskText(path)))
+  }
+
+  write(draft: Draft): void {
+    for (const [path, text] of this.#changed) draft.write(path, text)
+  }
 }
 
 function allTasks({ tasks, archive }: Places): Placed[] {
@@ -50,49 +109,50 @@ function allTasks({ tasks, archive }: Places): Placed[] {
   )
 }
 
-function twinsIn(all: readonly Placed[]): { readonly older: Placed; readonly younger: Placed }[] {
+function twinsIn(all: readonly Placed[]): Pair[] {
   return [...Map.groupBy(all, ({ task }) => task.id).values()].flatMap((group) => {
     const [older, ...others] = group.toSorted((a, b) => byAge(a.task, b.task))
     return others.map((younger) => ({ older: older!, younger }))
   })
 }
 
-function problemOf({ task }: Placed): string {
-  return `its id ${task.id} is also that of "${task.file}"`
+/** With the folder, because an open task and an archived one may have the same name. */
+function findingOf({ older, younger }: Pair, places: Places): Finding {
+  const name = ({ path, task: { file } }: Placed) =>
+    dirname(path) === places.tasks ? file : `${basename(places.archive)}/${file}`
+  const problem = `its id ${older.task.id} is also that of "${name(older)}"`
+  return { file: name(younger), problem }
 }
 
-/** An id that nobody has or had, archived and broken files included. */
-function newId(draft: Draft, places: Places, twin: string): TaskId {
-  const { prefix } = readId(twin)!
-  const { state } = draft
-  const files = [...listFiles(places.tasks), ...listFiles(places.archive)]
-  const ids = [...files.map(idOfFileName), ...allTasks(places).map(({ task }) => readId(task.id))]
-  const numbers = ids.flatMap((id) => (id?.prefix === prefix ? [id.number] : []))
-  const number = Math.max(state.numbers[prefix] ?? 0, ...numbers) + 1
-  draft.state = { ...state, numbers: { ...state.numbers, [prefix]: number } }
-  return { prefix, number }
-}
-
-function giveId(
-  { task, path }: Placed,
-  id: TaskId,
-  texts: Map<string, string>,
+/** Gives ids that nobody has or had, archived and broken files included. */
+function makeNumbers(
   draft: Draft,
-): string {
-  texts.set(path, setField(texts.get(path)!, 'id', renderId(id)))
-  draft.move(path, join(dirname(path), makeFileName(id, task.title)))
-  return `it is ${renderId(id)} now`
-}
-
-function refersTo({ task }: Placed, id: string): boolean {
-  return task.dependencies.includes(id) || task.parent === id
+  places: Places,
+  all: readonly Placed[],
+): (prefix: string) => TaskId | undefined {
+  const highest = new Map(Object.entries(draft.state.numbers))
+  const names = [...listFiles(places.tasks), ...listFiles(places.archive)]
+  const ids = [...names.map(idOfFileName), ...all.map(({ task }) => readId(task.id))]
+  for (const id of ids) {
+    if (id === undefined) continue
+    highest.set(id.prefix, Math.max(highest.get(id.prefix) ?? 0, id.number))
+  }
+  return (prefix) => {
+    const number = (highest.get(prefix) ?? 0) + 1
+    if (number > HIGHEST_NUMBER) return undefined
+    highest.set(prefix, number)
+    const { state } = draft
+    draft.state = { ...state, numbers: { ...state.numbers, [prefix]: number } }
+    return { prefix, number }
+  }
 }
 
 function renameReference(
   { task, path }: Placed,
   from: string,
   id: TaskId,
-  texts: Map<string, string>,
+  texts: Texts,
+  now: Date,
 ): Finding {
   const to = renderId(id)
   const changes = {
@@ -101,6 +161,6 @@ function renameReference(
       : {}),
     ...(task.parent === from ? { parent: to } : {}),
   }
-  texts.set(path, applyChanges(texts.get(path)!, changes, new Date()))
+  texts.change(path, (text) => applyChanges(text, changes, now))
   return { file: task.file, problem: `refers to ${from}, which is ${to} now`, mended: 'it says so' }
 }

@@ -8,7 +8,7 @@ const problem = 'is left over from a write that never ended'
 export const unfinished: Ailment = {
   find: ({ tasks }) => listUnfinished(tasks).map((file) => ({ file, problem })),
 
-  mend: ({ tasks }, _scan, draft) =>
+  mend: ({ tasks }, _scan, { draft }) =>
     listUnfinished(tasks).map((file) => {
       draft.remove(join(tasks, file))
       return { file, problem, mended: 'deleted' }

@@ -1,25 +1,20 @@
-import {
-  lstatSync,
-  mkdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { lstatSync, mkdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { unfinishedPath, writeFileAtomic, writeNewFile } from '../../base/atomic-write.ts'
+import { moveFile, unfinishedPath, writeNewFile } from '../../base/atomic-write.ts'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { withLock } from '../../base/lock.ts'
-import { discard, recover } from './moves.ts'
+import { carryOut, discard, isContent, recover, type Failure } from './moves.ts'
 import type { Places } from './places.ts'
-import { readState, statePath, type Move, type State } from './state.ts'
+import { readState, writeState, type Move, type State } from './state.ts'
 
-/** A read-only folder, a full disk: nothing was changed. */
+/** A read-only folder, a full disk. */
 export class CannotWrite extends UserError {
   override readonly exitCode = 1
 }
+
+/** How far a change came before it failed. */
+type Progress = 'nothing was changed' | 'a part was changed' | 'the rest waits'
 
 /**
  * What a change is going to do. Nothing happens before `commit`, and then everything does: the new
@@ -32,11 +27,16 @@ export class Draft {
   readonly #moves: Move[] = []
   readonly #removed: string[] = []
   #saved: State
+  #progress: Progress = 'nothing was changed'
   state: State
 
   constructor(places: Places, state: State) {
     this.#places = places
     this.#saved = this.state = state
+  }
+
+  get progress(): Progress {
+    return this.#progress
   }
 
   write(path: string, text: string): void {
@@ -54,50 +54,78 @@ export class Draft {
   }
 
   commit(): void {
-    const moves = [...this.#writeBeside(), ...this.#moves]
-    this.#begin(moves)
-    for (const { from, to } of moves.slice(1)) renameSync(from, to)
-    for (const path of this.#removed) rmSync(path, { force: true })
-    this.#texts.clear()
-    this.#moves.length = 0
-    this.#saved = this.state
+    const [own, foreign] = this.#writeBeside()
+    own.push(...this.#moves)
+    const moves = [...own, ...foreign]
+    const isListed = this.state !== this.#saved || moves.length > 1
+    this.#begin(own, moves, isListed)
+    const failed = carryOut(own.slice(1))
+    // Another checkout that cannot be written now is no reason to give up: its files wait.
+    this.#end(moves, [...failed, ...carryOut(foreign)], isListed)
+    for (const path of this.#removed.splice(0)) rmSync(path, { force: true })
+    const [failure] = failed
+    if (failure === undefined) return
+    if (failed.some(({ move }) => isContent(move))) this.#progress = 'the rest waits'
+    throw failure.error
   }
 
   /** Up to the first move everything can be taken back; from then on it will be ended. */
-  #begin(moves: readonly Move[]): void {
-    const isListed = this.state !== this.#saved || moves.length > 1
+  #begin([first]: readonly Move[], moves: readonly Move[], isListed: boolean): void {
     let isSaved = false
     try {
-      if (isListed) this.#save({ ...this.state, moves })
+      if (isListed) this.#save({ ...this.state, moves: [...this.#waiting(), ...moves] })
       isSaved = isListed
-      if (moves[0] !== undefined) renameSync(moves[0].from, moves[0].to)
+      if (first !== undefined) moveFile(first.from, first.to)
     } catch (error) {
       discard(moves)
       if (isSaved) this.#save(this.#saved)
       throw error
     }
+    if (isListed || first !== undefined) this.#progress = 'a part was changed'
+  }
+
+  /**
+   * What was moved must not be moved again: its old place may be taken by then. Only a content cannot
+   * come from the same place twice.
+   */
+  #end(moves: readonly Move[], failed: readonly Failure[], isListed: boolean): void {
+    const waiting = failed.flatMap(({ move }) => (isContent(move) ? [move] : []))
+    if (waiting.length > 0) this.state = { ...this.state, moves: [...this.#waiting(), ...waiting] }
+    const isHarmless = moves.length <= 1 && moves.every(isContent)
+    if (waiting.length > 0 || (isListed && !isHarmless)) this.#save(this.state)
+    this.#texts.clear()
+    this.#moves.length = 0
+    this.#saved = this.state
+  }
+
+  #waiting(): readonly Move[] {
+    return this.state.moves ?? []
   }
 
   #save(state: State): void {
-    writeFileAtomic(statePath(this.#places), JSON.stringify(state), { durable: false })
+    writeState(this.#places, state)
   }
 
-  #writeBeside(): Move[] {
-    const moves: Move[] = []
+  /** Those of this checkout, and those of others. */
+  #writeBeside(): [own: Move[], foreign: Move[]] {
+    const [own, foreign]: [Move[], Move[]] = [[], []]
     try {
-      for (const [path, text] of this.#texts) moves.push(this.#writeText(path, text))
-      return moves
+      for (const [path, text] of this.#texts) {
+        const isOwn = path.startsWith(join(this.#places.tasks, '/'))
+        ;(isOwn ? own : foreign).push(this.#writeText(path, text, isOwn))
+      }
+      return [own, foreign]
     } catch (error) {
-      discard(moves)
+      discard([...own, ...foreign])
       throw error
     }
   }
 
   /** A link stays a link, and a file keeps its permissions. */
-  #writeText(path: string, text: string): Move {
+  #writeText(path: string, text: string, isOwn: boolean): Move {
     const old = lstatSync(path, { throwIfNoEntry: false })
     const to = old?.isSymbolicLink() ? realpathSync(path) : path
-    const from = unfinishedPath(this.#folderFor(to))
+    const from = unfinishedPath(isOwn ? this.#folderFor(to) : this.#places.shared)
     const mode = (to === path ? old : statOf(to))?.mode
     writeNewFile(from, text, { durable: true, mode })
     return { from, to }
@@ -119,23 +147,43 @@ function makeFolder(path: string): number {
 
 /** Runs a change while no other process changes this database, in any worktree of the clone. */
 export function change<Result>(places: Places, work: (draft: Draft) => Result): Result {
+  let draft: Draft | undefined
   try {
     if (statOf(places.shared) === undefined) mkdirSync(places.shared, { recursive: true })
     ignoreLocal(places)
     return withLock(join(places.shared, 'lock'), () => {
-      const state = readState(places)
-      recover(places, state)
-      const draft = new Draft(places, state)
+      draft = new Draft(places, recoverState(places))
       const result = work(draft)
       draft.commit()
       return result
     })
   } catch (error) {
     if (errorCode(error) === undefined || error instanceof UserError) throw error
-    throw new CannotWrite(
-      `The tasks in ${places.tasks} cannot be changed: ${errorText(error)}`,
-      'Nothing was changed. Make room, or make the folder writable, then try again.',
-    )
+    throw cannotWrite(places, error, draft?.progress)
+  }
+}
+
+function recoverState(places: Places): State {
+  const { moves = [], ...state } = readState(places)
+  const recovered = { ...state, moves: recover(places, moves) }
+  if (!moves.every(isContent)) writeState(places, recovered)
+  return recovered
+}
+
+function cannotWrite({ tasks }: Places, error: unknown, progress?: Progress): CannotWrite {
+  const code = errorCode(error)
+  const remedy =
+    code === 'ENOTDIR' || code === 'EEXIST'
+      ? 'Rename the file that lies where a folder has to be'
+      : 'Make room, or make the folder writable'
+  const message = `The tasks in ${tasks} cannot be changed: ${errorText(error)}`
+  switch (progress) {
+    case 'a part was changed':
+      return new CannotWrite(message, `A part was changed. ${remedy}, then try again.`)
+    case 'the rest waits':
+      return new CannotWrite(message, `A part was changed. ${remedy}: the next change ends it.`)
+    default:
+      return new CannotWrite(message, `Nothing was changed. ${remedy}, then try again.`)
   }
 }
 

@@ -37,7 +37,7 @@ export function readConfig(places: Places): TasksConfig {
   const found = priority === undefined ? undefined : findPriority(priority)
   const labels = defaults['labels'] ?? fields['defaultLabels']
   return {
-    prefix: checkPrefix(asText(fields['prefix']) ?? DEFAULT.prefix),
+    prefix: readPrefix(places, asText(fields['prefix']) ?? DEFAULT.prefix),
     name: asText(fields['name'] ?? fields['projectName']),
     defaults: {
       ...(found === undefined ? {} : { priority: found }),
@@ -46,12 +46,29 @@ export function readConfig(places: Places): TasksConfig {
   }
 }
 
-function broken(places: Places, problem: string): UserError {
-  return new UserError(`${configPath(places)} ${problem}.`, 'Mend it, or delete it.')
+/** A configuration that cannot be used. */
+export class BrokenConfig extends UserError {
+  readonly problem: string
+
+  constructor(path: string, problem: string) {
+    super(`${path} ${problem}.`, 'Mend it, or delete it.')
+    this.problem = problem
+  }
+}
+
+function broken(places: Places, problem: string): BrokenConfig {
+  return new BrokenConfig(configPath(places), problem)
+}
+
+const PREFIX = /^[A-Za-z][A-Za-z0-9_]{0,19}$/
+
+function readPrefix(places: Places, prefix: string): string {
+  if (PREFIX.test(prefix)) return prefix.toUpperCase()
+  throw broken(places, `has a prefix '${prefix}' that no id can begin with`)
 }
 
 export function checkPrefix(prefix: string): string {
-  if (/^[A-Za-z][A-Za-z0-9_]{0,19}$/.test(prefix)) return prefix.toUpperCase()
+  if (PREFIX.test(prefix)) return prefix.toUpperCase()
   throw new UserError(
     `'${prefix}' cannot be a prefix of ids.`,
     'Write letters, digits and _, e.g. TASK.',

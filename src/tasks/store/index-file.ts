@@ -5,6 +5,7 @@ import { inListOrder, type Task } from '../task.ts'
 import { ignoreLocal } from './change.ts'
 import type { Fingerprints } from './fingerprints.ts'
 import {
+  decodeIds,
   decodeIndex,
   encodeIndex,
   encodeTexts,
@@ -16,6 +17,7 @@ import {
   statusNumber,
   type Columns,
 } from './index-format.ts'
+import { UNFINISHED_INDEX } from './moves.ts'
 import type { Places } from './places.ts'
 
 /** What is still true of what was known when the index was written. */
@@ -33,7 +35,7 @@ const DOUBT_MS = 50
 
 /** Takes from the index what has not changed since. */
 export function readIndex(places: Places, files: readonly string[], prints: Fingerprints): Known {
-  const columns = loadIndex(places)
+  const columns = load(places, decodeIndex)
   if (columns === undefined) {
     return { tasks: [], isUnique: true, changed: files.map((_, at) => at) }
   }
@@ -52,10 +54,36 @@ export function readIndex(places: Places, files: readonly string[], prints: Fing
   return { tasks, isUnique: columns.isUnique, changed }
 }
 
+/** The ids inside of files by what was known last, and the files of which nothing was. */
+export interface KnownIds {
+  /** Only those that differ from the beginning of the file's name. */
+  readonly ids: readonly string[]
+  readonly unknown: readonly string[]
+}
+
+/** Faster than to see whether each file is still the same: a name is rarely given to another task. */
+export function readIndexedIds(places: Places, files: readonly string[]): KnownIds {
+  const known = load(places, decodeIds)
+  if (known === undefined) return { ids: [], unknown: files }
+  const rowOf = matchFiles(splitRows(known.files), files)
+  const inside = splitRows(known.ids)
+  const ids: string[] = []
+  const unknown: string[] = []
+  for (const [at, file] of files.entries()) {
+    const id = inside[rowOf[at]!]
+    if (id === undefined) unknown.push(file)
+    else if (!file.startsWith(id) || file[id.length] !== ' ') ids.push(id)
+  }
+  return { ids, unknown }
+}
+
 /** The index is a cache: whatever is wrong with it, it counts as missing. */
-function loadIndex(places: Places): Columns | undefined {
+function load<Part>(
+  places: Places,
+  decode: (bytes: Uint8Array) => Part | undefined,
+): Part | undefined {
   try {
-    return decodeIndex(readFileSync(pathOf(places)))
+    return decode(readFileSync(pathOf(places)))
   } catch {
     return undefined
   }
@@ -98,12 +126,19 @@ function isSame(columns: Columns, row: number, prints: Fingerprints, at: number)
   )
 }
 
+/** What was found in the folder, and when: later changes have to show. */
+export interface Seen {
+  readonly files: readonly string[]
+  readonly prints: Fingerprints
+  /** From before the fingerprints were taken. */
+  readonly seenAt: number
+}
+
 /** A folder that cannot be written costs speed, nothing else. */
 export function writeIndex(
   places: Places,
   unsorted: readonly Task[],
-  files: readonly string[],
-  prints: Fingerprints,
+  { files, prints, seenAt }: Seen,
 ): void {
   // In the order of the folder, so that the names need not be looked up one by one.
   const byFile = new Map(unsorted.map((task) => [task.file, task]))
@@ -115,7 +150,7 @@ export function writeIndex(
   const rows = tasks.map((_, row) => row).toSorted((a, b) => inListOrder(tasks[a]!, tasks[b]!))
   const pick = (column: Float64Array) => Float64Array.from(indexed, ({ at }) => column[at]!)
   const columns: Columns = {
-    writtenAt: Date.now(),
+    writtenAt: seenAt,
     isUnique: new Set(tasks.map(({ id }) => id)).size === tasks.length,
     mtimes: pick(prints.mtimes),
     sizes: pick(prints.sizes),
@@ -129,7 +164,8 @@ export function writeIndex(
   try {
     mkdirSync(places.own, { recursive: true })
     ignoreLocal(places)
-    writeFileAtomic(pathOf(places), encodeIndex(columns), { durable: false })
+    const as = { durable: false, unfinished: UNFINISHED_INDEX }
+    writeFileAtomic(pathOf(places), encodeIndex(columns), as)
   } catch {
     // Without an index every file is read.
   }

@@ -33,7 +33,7 @@ export function splitRows(column: string): string[] {
 
 type Text = (task: Task) => string
 
-/** The columns of texts, behind that of the files. */
+/** The columns of texts, behind that of the files; the id is the first. */
 const TEXTS: readonly Text[] = [
   ({ id }) => id,
   ({ title }) => title,
@@ -119,11 +119,14 @@ function splitItems(text: string): readonly string[] {
 
 const HEADER_BYTES = 24
 
+/** Of the numbers of one task. */
+const ROW_BYTES = 30
+
 /** Header, three columns of 8 bytes, one of 4, two of 1, then the texts. */
 export function encodeIndex(columns: Columns): Uint8Array {
   const count = columns.order.length
   const text = Buffer.from([columns.files, ...columns.texts].join(BETWEEN_COLUMNS))
-  const bytes = new Uint8Array(HEADER_BYTES + count * 30 + text.length)
+  const bytes = new Uint8Array(HEADER_BYTES + count * ROW_BYTES + text.length)
   new Uint32Array(bytes.buffer, 0, 3).set([VERSION, count, Number(columns.isUnique)])
   new Float64Array(bytes.buffer, 16, 1).set([columns.writtenAt])
   let at = HEADER_BYTES
@@ -156,4 +159,16 @@ export function decodeIndex(bytes: Uint8Array): Columns | undefined {
   const text = Buffer.from(buffer, at, bytes.length - at).toString('utf8')
   const [files = '', ...texts] = text.split(BETWEEN_COLUMNS)
   return texts.length === TEXTS.length ? { ...columns, files, texts } : undefined
+}
+
+/** The names of the files and the ids inside of them, without the rest; undefined as above. */
+export function decodeIds(bytes: Uint8Array): { files: string; ids: string } | undefined {
+  const { buffer } = bytes.byteOffset === 0 ? bytes : bytes.slice()
+  const [version, count = 0] = new Uint32Array(buffer, 0, 2)
+  if (version !== VERSION) return undefined
+  const text = Buffer.from(buffer, HEADER_BYTES + count * ROW_BYTES)
+  const end = text.indexOf(BETWEEN_COLUMNS)
+  const endOfIds = text.indexOf(BETWEEN_COLUMNS, end + 1)
+  if (end === -1 || endOfIds === -1) return undefined
+  return { files: text.toString('utf8', 0, end), ids: text.toString('utf8', end + 1, endOfIds) }
 }

@@ -1,18 +1,57 @@
-import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { UNFINISHED } from '../../base/atomic-write.ts'
+import { moveFile, UNFINISHED } from '../../base/atomic-write.ts'
+import { errorCode } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import type { Places } from './places.ts'
-import type { Move, State } from './state.ts'
+import type { Move } from './state.ts'
 
-/** Ends what a writer that was killed had begun, and clears away what it left. */
-export function recover(places: Places, { moves = [] }: State): void {
-  for (const { from, to } of moves) {
-    if (lstatSync(from, { throwIfNoEntry: false }) === undefined) continue
-    // A worktree may have been removed in the meantime.
-    if (statOf(dirname(to)) !== undefined) renameSync(from, to)
-  }
-  clearUnfinished(places)
+/** The index is written without the lock: its unfinished files are told apart by this. */
+export const UNFINISHED_INDEX = '.index-'
+
+/** To write an index takes no longer, by far. */
+const INDEX_MS = 60_000
+
+/**
+ * Ends what a writer that was killed had begun, and clears away what it left. Gives what cannot be
+ * done now.
+ */
+export function recover(places: Places, moves: readonly Move[]): readonly Move[] {
+  const begun = moves.filter(isStillDue)
+  const waiting = carryOut(begun).flatMap(({ move }) => (isContent(move) ? [move] : []))
+  clearUnfinished(places, waiting)
+  return waiting
+}
+
+function isStillDue({ from, to }: Move): boolean {
+  const source = lstatSync(from, { throwIfNoEntry: false })
+  // A worktree may have been removed in the meantime.
+  if (source === undefined || statOf(dirname(to)) === undefined) return false
+  // What a person, or git, has written there since must not be lost.
+  return !isUnfinished(from) || (statOf(to)?.mtimeMs ?? 0) <= source.mtimeMs
+}
+
+export interface Failure {
+  readonly move: Move
+  readonly error: unknown
+}
+
+/** One that cannot be done does not hold up the others. */
+export function carryOut(moves: readonly Move[]): Failure[] {
+  return moves.flatMap((move) => {
+    try {
+      moveFile(move.from, move.to)
+      return []
+    } catch (error) {
+      if (errorCode(error) === undefined) throw error
+      return [{ move, error }]
+    }
+  })
+}
+
+/** Whether it brings a new content, which would be lost; what only changes its place can stay there. */
+export function isContent({ from }: Move): boolean {
+  return isUnfinished(from)
 }
 
 function isUnfinished(path: string): boolean {
@@ -21,20 +60,38 @@ function isUnfinished(path: string): boolean {
 
 /** Forgets what was to be written. */
 export function discard(moves: readonly Move[]): void {
-  for (const { from } of moves) if (isUnfinished(from)) rmSync(from, { force: true })
+  for (const move of moves) if (isContent(move)) rmSync(move.from, { force: true })
 }
 
-/** Only the holder of the lock writes, so what is unfinished belongs to the dead. */
-function clearUnfinished({ shared, tasks }: Places): void {
+/** Only the holder of the lock writes these, so what does not wait belongs to the dead. */
+function clearUnfinished({ shared, own, tasks }: Places, waiting: readonly Move[]): void {
+  const kept = new Set(waiting.map(({ from }) => from))
   const isOtherDisk = statOf(tasks)?.dev !== statOf(shared)?.dev
   for (const folder of isOtherDisk ? [shared, tasks] : [shared]) {
-    for (const name of listUnfinished(folder)) rmSync(join(folder, name), { force: true })
+    for (const name of listUnfinished(folder)) {
+      const path = join(folder, name)
+      if (!kept.has(path)) rmSync(path, { force: true })
+    }
+  }
+  clearIndexes(own)
+}
+
+function clearIndexes(folder: string): void {
+  for (const name of listNames(folder)) {
+    if (!name.startsWith(UNFINISHED_INDEX)) continue
+    const path = join(folder, name)
+    const isDead = (statOf(path)?.mtimeMs ?? 0) < Date.now() - INDEX_MS
+    if (isDead) rmSync(path, { force: true })
   }
 }
 
 export function listUnfinished(folder: string): string[] {
+  return listNames(folder).filter(isUnfinished)
+}
+
+function listNames(folder: string): string[] {
   try {
-    return readdirSync(folder).filter(isUnfinished)
+    return readdirSync(folder)
   } catch {
     return []
   }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { readFileSync, realpathSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { statOf } from '../../base/files.ts'
 
 /** The folders that belong to one task database. */
@@ -17,7 +17,11 @@ export interface Places {
 
 /** Finds the database for a folder: the nearest one above it, or where a new one would be. */
 export function findPlaces(cwd: string): Places {
-  const root = findUp(cwd, 'forge/tasks') ?? findUp(cwd, 'forge') ?? findUp(cwd, '.git') ?? cwd
+  return placesAt(findRoot(realFolder(cwd)))
+}
+
+/** The database of exactly this project, which need not be there. */
+export function placesAt(root: string): Places {
   // Of the project, not of a repository inside of it: whoever changes the same files shares one lock.
   const git = findUp(root, '.git')
   const tasks = join(root, 'forge/tasks')
@@ -32,9 +36,48 @@ export function findPlaces(cwd: string): Places {
   }
 }
 
-function findUp(from: string, name: string): string | undefined {
+/** A checkout as it is told to whoever stands in another one: by the shorter way to it. */
+export function renderCheckout(root: string, { root: here }: Places): string {
+  const way = relative(here, root)
+  return way !== '' && way.length < root.length ? way : root
+}
+
+/** One folder has one name, however it was reached: claims are compared by it. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return resolve(path)
+  }
+}
+
+function findRoot(cwd: string): string {
+  const repository = findUp(cwd, '.git')
+  const isInside = (folder: string) => repository === undefined || isAt(repository, folder)
+  const database = findUp(cwd, 'forge/tasks', isFolder)
+  if (database !== undefined) {
+    // What lies around a repository is not its own, unless it is a part of a larger one.
+    if (isInside(database) || findUp(database, '.git') !== undefined) return database
+  }
+  const forge = findUp(cwd, 'forge', isFolder)
+  return forge !== undefined && isInside(forge) ? forge : (repository ?? cwd)
+}
+
+function isAt(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+}
+
+function isFolder(path: string): boolean {
+  return statOf(path)?.isDirectory() === true
+}
+
+function isThere(path: string): boolean {
+  return statOf(path) !== undefined
+}
+
+function findUp(from: string, name: string, isWanted = isThere): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
-    if (statOf(join(folder, name)) !== undefined) return folder
+    if (isWanted(join(folder, name))) return folder
     if (folder === dirname(folder)) return undefined
   }
 }

@@ -5,6 +5,7 @@ import { readTextFile } from '../../base/files.ts'
 import { BrokenFile } from '../text/frontmatter.ts'
 import { readFingerprints } from './fingerprints.ts'
 import { readIndex, writeIndex } from './index-file.ts'
+import { fitsIn } from './index-format.ts'
 import type { Places } from './places.ts'
 import { inListOrder, parseTask, type Task } from '../task.ts'
 
@@ -22,13 +23,14 @@ export interface Scan {
 }
 
 /** Of fewer changed files each is read anew every time, which costs less than writing the index again. */
-function worthWriting(count: number): number {
+export function worthWriting(count: number): number {
   return Math.max(8, Math.sqrt(count) / 6)
 }
 
 /** Every task of the folder; what did not change since the last time comes from the index. */
 export function scanTasks(places: Places): Scan {
   const files = listFiles(places.tasks)
+  const seenAt = Date.now()
   const prints = readFingerprints(places.tasks, files)
   const { tasks, isUnique, changed } = readIndex(places, files, prints)
   if (changed.length === 0 && isUnique) return { tasks, broken: [] }
@@ -37,7 +39,10 @@ export function scanTasks(places: Places): Scan {
     changed.map((at) => files[at]!),
   )
   const all = insertSorted(tasks, read.tasks)
-  if (changed.length >= worthWriting(files.length)) writeIndex(places, all, files, prints)
+  // A broken file is never in the index: it is no reason to write it again.
+  if (read.tasks.filter(fitsIn).length >= worthWriting(files.length)) {
+    writeIndex(places, all, { files, prints, seenAt })
+  }
   const ids = new Set(read.tasks.map(({ id }) => id))
   const isNew = ids.size === read.tasks.length && !tasks.some(({ id }) => ids.has(id))
   return isUnique && isNew ? { tasks: all, broken: read.broken } : refuseTwins(all, read.broken)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeFileAtomic } from '../../base/atomic-write.ts'
 import type { Places } from './places.ts'
 
 /** Who holds a task: an iteration of a run, or a name with a time to live. */
@@ -13,7 +14,7 @@ export interface Claim {
     readonly process?: string
   }
   readonly at: string
-  /** Until when a claim outside of a run holds, if its owner is not heard of. */
+  /** Until when a claim holds if its owner is not heard of; in a run, if its process cannot be seen. */
   readonly until?: string
   /** By how long each command of its owner puts that off. */
   readonly leaseMs?: number
@@ -30,6 +31,8 @@ export interface Attempt {
   readonly ended: string
   readonly outcome: 'done' | 'blocked' | 'released' | 'failed'
   readonly why?: string
+  /** It was one too many: the task became Blocked. */
+  readonly isLast?: true
 }
 
 /** A file that takes the place of another, or leaves its own. */
@@ -45,7 +48,7 @@ export interface State {
   readonly numbers: Readonly<Record<string, number>>
   readonly claims: Readonly<Record<string, Claim>>
   readonly attempts: Readonly<Record<string, readonly Attempt[]>>
-  /** What the last change moves: all of it was done, unless its writer was killed. */
+  /** What the last change moves, unless its writer was killed, and what could not be moved so far. */
   readonly moves?: readonly Move[]
 }
 
@@ -77,4 +80,60 @@ function readObject(places: Places): Record<string, unknown> {
 
 export function statePath(places: Places): string {
   return join(places.shared, 'state.json')
+}
+
+export function writeState(places: Places, state: State): void {
+  const text = JSON.stringify(forgetOldest(state))
+  writeFileAtomic(statePath(places), text, { durable: false })
+}
+
+/** So many finished tasks are remembered: every command reads the state. */
+const MOST_FINISHED = 500
+
+/** Not one at a time: to sort them costs more than to read some more. */
+const SLACK = 100
+
+const MOST_ATTEMPTS = 50
+
+function forgetOldest(state: State): State {
+  const settled = Object.entries(state.claims).flatMap(([id, claim]): Dated[] =>
+    claim.settled === undefined ? [] : [[id, claim.at]],
+  )
+  const attempts = Object.entries(state.attempts).filter(([id]) => !isHeld(state, id))
+  const isDone = ([, each]: (typeof attempts)[number]) => each.at(-1)?.outcome === 'done'
+  const { done = [], open = [] } = Object.groupBy(attempts, (each) =>
+    isDone(each) ? 'done' : 'open',
+  )
+  const dated = ([id, each]: (typeof attempts)[number]): Dated => [id, each.at(-1)?.ended ?? '']
+  const some = withoutOldest(cutAttempts(state.attempts), done.map(dated))
+  return {
+    ...state,
+    claims: withoutOldest(state.claims, settled),
+    attempts: withoutOldest(some, open.map(dated)),
+  }
+}
+
+function isHeld({ claims }: State, id: string): boolean {
+  return claims[id] !== undefined && claims[id].settled === undefined
+}
+
+type Dated = readonly [id: string, at: string]
+
+function withoutOldest<Value>(
+  all: Readonly<Record<string, Value>>,
+  dates: readonly Dated[],
+): Readonly<Record<string, Value>> {
+  if (dates.length <= MOST_FINISHED + SLACK) return all
+  const oldest = dates
+    .toSorted(([, a], [, b]) => (a < b ? -1 : 1))
+    .slice(0, dates.length - MOST_FINISHED)
+  const gone = new Set(oldest.map(([id]) => id))
+  return Object.fromEntries(Object.entries(all).filter(([id]) => !gone.has(id)))
+}
+
+function cutAttempts(attempts: State['attempts']): State['attempts'] {
+  const long = Object.entries(attempts).filter(([, each]) => each.length > MOST_ATTEMPTS)
+  if (long.length === 0) return attempts
+  const cut = long.map(([id, each]) => [id, each.slice(-MOST_ATTEMPTS)] as const)
+  return { ...attempts, ...Object.fromEntries(cut) }
 }

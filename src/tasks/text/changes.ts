@@ -29,6 +29,12 @@ export interface Changes {
   readonly uncheckCriteria?: readonly number[]
 }
 
+/** Whether nothing at all is asked for. */
+export function isNothing(changes: Changes): boolean {
+  const asked = Object.values<string | readonly unknown[] | undefined>({ ...changes })
+  return asked.every((value) => value === undefined || (Array.isArray(value) && !value.length))
+}
+
 /** The text of a task file with the changes made. */
 export function applyChanges(text: string, changes: Changes, now: Date): string {
   const next = applySections(applyCriteria(applyFields(text, changes), changes), changes)

@@ -9,6 +9,12 @@ export function checkTitle(title: string): string {
   return clean
 }
 
+/** A day, or a moment; an empty text takes it away. */
+export function checkDue(due: string): string {
+  if (due === '' || !Number.isNaN(Date.parse(due))) return due
+  throw new UserError(`'${due}' is no date.`, 'Write e.g. 2026-01-31.')
+}
+
 export function checkCriteria(criteria: readonly string[]): void {
   if (criteria.every((text) => text.trim() !== '')) return
   throw new UserError('An acceptance criterion is empty.', 'Say how one can see that it is met.')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { UserError } from '../../base/errors.ts'
 import { applyChanges } from './changes.ts'
-import { addCriterion, markCriterion, readCriteria, removeCriterion } from './criteria.ts'
+import { addCriterion, changeCriteria, readCriteria } from './criteria.ts'
 
 const HEAD = '---\nid: TASK-001\n---\n\n'
 const marked = (...lines: string[]) =>
@@ -54,28 +54,30 @@ describe('readCriteria', () => {
   })
 })
 
-describe('markCriterion', () => {
+describe('changeCriteria', () => {
   test('changes one character', () => {
     const text = marked('- [ ] #1 one', '- [X] #3 three')
-    expect(markCriterion(text, 1, true)).toBe(text.replace('[ ] #1 one', '[x] #1 one'))
-    expect(markCriterion(text, 3, false)).toBe(text.replace('[X]', '[ ]'))
-    expect(markCriterion(text, 1, false)).toBe(text)
+    expect(changeCriteria(text, { check: [1] })).toBe(text.replace('[ ] #1 one', '[x] #1 one'))
+    expect(changeCriteria(text, { uncheck: [3] })).toBe(text.replace('[X]', '[ ]'))
+    expect(changeCriteria(text, { uncheck: [1] })).toBe(text)
   })
 
   test('does not change what is so already', () => {
     const text = marked('- [X] #1 one')
-    expect(markCriterion(text, 1, true)).toBe(text)
+    expect(changeCriteria(text, { check: [1] })).toBe(text)
   })
 
   test('means the criterion, not a text before it that looks the same', () => {
     const list = unmarked('- [ ] one')
     const text = list.replace(HEAD, `${HEAD}## Description\n\n- [ ] one\n\n`)
-    expect(markCriterion(text, 1, true)).toBe(text.replace(/(Criteria\n\n- )\[ \]/, '$1[x]'))
+    expect(changeCriteria(text, { check: [1] })).toBe(
+      text.replace(/(Criteria\n\n- )\[ \]/, '$1[x]'),
+    )
   })
 
   test('a number that is written wins over one that is counted', () => {
     const text = marked('- [ ] #2 two', '- [ ] new', '- [ ] #3 three')
-    expect(markCriterion(text, 3, true)).toBe(text.replace('[ ] #3', '[x] #3'))
+    expect(changeCriteria(text, { check: [3] })).toBe(text.replace('[ ] #3', '[x] #3'))
   })
 
   test('every criterion has a number of its own', () => {
@@ -84,16 +86,16 @@ describe('markCriterion', () => {
   })
 
   test('refuses what is not there', () => {
-    expect(() => markCriterion(marked('- [ ] #2 two'), 1, true)).toThrow(
+    expect(() => changeCriteria(marked('- [ ] #2 two'), { check: [1] })).toThrow(
       new UserError('There is no acceptance criterion #1.'),
     )
   })
 })
 
-describe('removeCriterion and addCriterion', () => {
+describe('changeCriteria and addCriterion', () => {
   test('take and add one line', () => {
     const text = marked('- [ ] #1 one', '- [ ] #3 three')
-    expect(removeCriterion(text, 1)).toBe(marked('- [ ] #3 three'))
+    expect(changeCriteria(text, { remove: [1] })).toBe(marked('- [ ] #3 three'))
     expect(addCriterion(text, ' two\nlines ')).toBe(
       marked('- [ ] #1 one', '- [ ] #3 three', '- [ ] #4 two lines'),
     )
@@ -104,7 +106,7 @@ describe('removeCriterion and addCriterion', () => {
       '\n',
       '\r\n',
     )
-    expect(removeCriterion(text, 1)).toBe(
+    expect(changeCriteria(text, { remove: [1] })).toBe(
       unmarked('', '- [ ] two', '  more').replaceAll('\n', '\r\n'),
     )
     expect(addCriterion(text, 'three')).toBe(
@@ -114,8 +116,8 @@ describe('removeCriterion and addCriterion', () => {
 
   test('each of two with the same number can be marked', () => {
     const text = marked('- [ ] #1 a', '- [ ] #1 b')
-    expect(markCriterion(text, 1, true)).toBe(marked('- [x] #1 a', '- [ ] #1 b'))
-    expect(markCriterion(text, 2, true)).toBe(marked('- [ ] #1 a', '- [x] #1 b'))
+    expect(changeCriteria(text, { check: [1] })).toBe(marked('- [x] #1 a', '- [ ] #1 b'))
+    expect(changeCriteria(text, { check: [2] })).toBe(marked('- [ ] #1 a', '- [x] #1 b'))
   })
 
   test('one missing number changes nothing, with exit code 1', () => {

@@ -38,15 +38,6 @@ export function readCriteria(text: string): Criterion[] {
   return findItems(text).map(({ number, isDone, text: words }) => ({ number, isDone, text: words }))
 }
 
-/** The text with one criterion ticked or not; one character changes. */
-export function markCriterion(text: string, number: number, isDone: boolean): string {
-  return changeCriteria(text, isDone ? { check: [number] } : { uncheck: [number] })
-}
-
-export function removeCriterion(text: string, number: number): string {
-  return changeCriteria(text, { remove: [number] })
-}
-
 /** All numbers are looked up before the first of them changes. */
 export function changeCriteria(text: string, changes: CriteriaChanges): string {
   const { check = [], uncheck = [], remove = [] } = changes
@@ -80,7 +71,7 @@ function findItem(items: readonly Item[], number: number): Item {
   )
 }
 
-/** Numbers are never given again in a file: the new one follows the highest. */
+/** The new number follows the highest that is there, so that a gap is not filled. */
 export function addCriterion(text: string, words: string): string {
   const { eol } = splitFile(text)
   const items = findItems(text)

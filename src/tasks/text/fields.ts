@@ -104,6 +104,7 @@ export function readFields(parts: Parts): Fields {
     throw new BrokenFile('the frontmatter is no list of `key: value` lines', 2)
   }
   refuseTwice(parts)
+  refuseHidden(parts, yaml, value as Fields)
   return value as Fields
 }
 
@@ -151,6 +152,18 @@ function refuseTwice({ text, yaml }: Parts): void {
     if (seen.has(key)) throw new BrokenFile(`'${key}' is there twice`, lineAt(text, start))
     seen.add(key)
   }
+}
+
+/** What is on no line of its own could be read, but never be changed. */
+function refuseHidden(parts: Parts, yaml: string, fields: Fields): void {
+  const isHidden = (key: string, index: number) =>
+    Object.hasOwn(fields, key) &&
+    !yaml.startsWith(`${key}:`) &&
+    !yaml.includes(`${OWN_LINES[index]}:`) &&
+    findEntry(parts, key) === undefined
+  const hidden = yaml.trimStart().startsWith('{') ? 'id' : OWN_KEYS.find(isHidden)
+  if (hidden === undefined) return
+  throw new BrokenFile(`'${hidden}' has no line of its own, such as "${hidden}: …"`, 2)
 }
 
 /** A quick look that is right for nearly every file: this is done for all of them. */

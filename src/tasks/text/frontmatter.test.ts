@@ -137,12 +137,17 @@ describe('setField', () => {
   })
 
   test.each([
-    ['a key that is written as a question', ['id: TASK-001', '? status', ': To Do']],
-    ['an object in braces', ['{id: TASK-001, status: To Do}']],
-    ['keys that are all indented', ['  id: TASK-001', '  status: To Do']],
-    ['a value that another one refers to', ['status: &s To Do', 'x: *s']],
-  ])('refuses %s', (_, yaml) => {
+    ['a key that is written as a question', 'status', ['id: TASK-001', '? status', ': To Do']],
+    ['an object in braces', 'id', ['{id: TASK-001, status: To Do}']],
+    ['keys that are all indented', 'id', ['  id: TASK-001', '  status: To Do']],
+  ])('takes %s for broken', (_, key, yaml) => {
     expect(() => setField(file(...yaml), 'status', 'Done')).toThrow(
+      new BrokenFile(`'${key}' has no line of its own, such as "${key}: …"`, 2),
+    )
+  })
+
+  test('refuses a value that another one refers to', () => {
+    expect(() => setField(file('status: &s To Do', 'x: *s'), 'status', 'Done')).toThrow(
       "The frontmatter is written in a way in which 'status' cannot be changed alone.",
     )
   })

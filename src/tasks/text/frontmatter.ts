@@ -22,6 +22,11 @@ import { renderItem, renderScalar, renderValue, wellFormed } from './yaml-words.
 
 export { BrokenFile, readFields, splitFile } from './fields.ts'
 
+/** Sound, but written in a way that no edit can be sure of. */
+export class CannotChange extends UserError {
+  override readonly exitCode = 1
+}
+
 type Wanted = string | readonly string[] | undefined
 
 /** The text with one field set, or removed where the value is undefined. Nothing else changes. */
@@ -33,7 +38,7 @@ export function setField(text: string, key: string, value: Wanted): string {
   for (const changed of candidates(parts, fields, key, wanted)) {
     if (isOnlyChange(parts, fields, changed, key, wanted)) return changed
   }
-  throw new UserError(
+  throw new CannotChange(
     `The frontmatter is written in a way in which '${key}' cannot be changed alone.`,
     'Change it in the file itself.',
   )

@@ -1,6 +1,6 @@
 import { applyChanges } from './changes.ts'
 import { renderValue, wellFormed } from './yaml-words.ts'
-import { checkTitle } from './check-text.ts'
+import { checkDue, checkTitle } from './check-text.ts'
 import { renderId, type TaskId } from '../id.ts'
 import type { Priority, Status } from '../words.ts'
 
@@ -10,7 +10,8 @@ export interface NewTask {
   readonly title: string
   readonly description?: string | undefined
   readonly status?: Status | undefined
-  readonly priority?: Priority | undefined
+  /** `none` where the default does not count. */
+  readonly priority?: Priority | 'none' | undefined
   readonly assignee?: string | undefined
   readonly labels?: readonly string[]
   readonly dependencies?: readonly string[]
@@ -51,12 +52,12 @@ function renderFields(id: TaskId, task: NewTask, now: Date): string {
     ['id', renderId(id)],
     ['title', checkTitle(task.title)],
     ['status', task.status ?? 'To Do'],
-    ['priority', priority],
+    ['priority', priority === 'none' ? undefined : priority],
     ['assignee', assignee],
     ['labels', labels],
     ['dependencies', dependencies],
     ['parent', parent],
-    ['due', due],
+    ['due', due === undefined ? undefined : checkDue(due)],
     ['createdAt', now.toISOString()],
   ]
   return fields

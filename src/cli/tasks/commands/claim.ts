@@ -2,7 +2,7 @@ import { claimTask, releaseTask } from '../../../tasks/claims/claims.ts'
 import { toJson } from '../../../tasks/render.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { CLAIM_OPTIONS, openDatabase, readLease, TASK_OPTIONS } from '../database.ts'
+import { CLAIM_OPTIONS, openDatabase, readIds, readLease, TASK_OPTIONS } from '../database.ts'
 import { printBrief } from '../render.ts'
 
 export const claimCommand: Command = {
@@ -13,7 +13,7 @@ export const claimCommand: Command = {
   async run(input) {
     const { places, ...asking } = openDatabase(input)
     const task = claimTask(places, onlyId(input), { ...asking, leaseMs: readLease(input) })
-    printBrief(makeBrief(places, task.id, ''), input)
+    printBrief(makeBrief(places, task.id), input)
     return 0
   },
 }
@@ -32,7 +32,7 @@ export const releaseCommand: Command = {
 }
 
 export function onlyId(input: Input): string {
-  const [id, ...more] = input.positionals
+  const [id, ...more] = readIds(input)
   if (id === undefined) throw new UsageError('The id is missing.', 'Write e.g. TASK-001 or 1.')
   if (more.length > 0) throw new UsageError(`Unexpected argument '${more[0]}'.`, 'Give one id.')
   return id

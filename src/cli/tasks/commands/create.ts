@@ -1,9 +1,23 @@
 import { UserError } from '../../../base/errors.ts'
 import { createTasks } from '../../../tasks/create.ts'
 import type { NewTask } from '../../../tasks/text/new-task.ts'
-import { parsePriority, parseStatus } from '../../../tasks/words.ts'
-import { UsageError, type Command, type Input } from '../../command.ts'
+import { parseStatus, readPriority } from '../../../tasks/words.ts'
+import { UsageError, type Command, type Input, type Options } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
+
+/** What one task is made of. */
+const FIELD_OPTIONS: Options = {
+  description: { short: 'd', value: '<text>', help: 'why the task exists' },
+  ac: { value: '<text>', help: 'an acceptance criterion', repeats: true },
+  label: { short: 'l', value: '<name>', help: 'a label', repeats: true },
+  priority: { short: 'p', value: '<word>', help: 'high, medium, low or none' },
+  assignee: { short: 'a', value: '<name>', help: 'who is to do it' },
+  'depends-on': { value: '<id>', help: 'a task that has to be done before', repeats: true },
+  parent: { value: '<id>', help: 'the task of which this is a part' },
+  plan: { value: '<text>', help: 'how to go about it' },
+  due: { value: '<date>', help: 'until when' },
+  status: { short: 's', value: '<word>', help: 'To Do if not given' },
+}
 
 export const createCommand: Command = {
   summary: 'Create a task and print its id.',
@@ -14,29 +28,33 @@ export const createCommand: Command = {
     [`echo '{"title":"A","key":"a"}' | forge-tasks create --batch`, 'several at once, all or none'],
   ],
   options: {
-    description: { short: 'd', value: '<text>', help: 'why the task exists' },
-    ac: { value: '<text>', help: 'an acceptance criterion', repeats: true },
-    label: { short: 'l', value: '<name>', help: 'a label', repeats: true },
-    priority: { short: 'p', value: '<word>', help: 'high, medium or low' },
-    assignee: { short: 'a', value: '<name>', help: 'who is to do it' },
-    'depends-on': { value: '<id>', help: 'a task that has to be done before', repeats: true },
-    parent: { value: '<id>', help: 'the task of which this is a part' },
-    plan: { value: '<text>', help: 'how to go about it' },
-    due: { value: '<date>', help: 'until when' },
-    status: { short: 's', value: '<word>', help: 'To Do if not given' },
+    ...FIELD_OPTIONS,
     batch: { help: 'read tasks from stdin, one JSON object a line; "@key" refers to another one' },
     ...TASK_OPTIONS,
   },
   async run(input) {
+    const isBatch = input.flag('batch')
+    if (isBatch) refuseBesideBatch(input)
     const { places, now } = openDatabase(input)
-    const tasks = input.flag('batch') ? parseBatch(await Bun.stdin.text()) : [readTask(input)]
+    const tasks = isBatch ? parseBatch(await Bun.stdin.text()) : [readTask(input)]
     const ids = createTasks(places, tasks, now)
-    if (input.flag('json'))
-      console.log(JSON.stringify(input.flag('batch') ? { ids } : { id: ids[0] }))
+    if (input.flag('json')) console.log(JSON.stringify(isBatch ? { ids } : { id: ids[0] }))
     else if (input.flag('plain')) console.log(ids.join('\n'))
     else ids.forEach((id, index) => console.log(`Created ${id}: ${tasks[index]!.title.trim()}`))
     return 0
   },
+}
+
+/** In a batch each line says all of its task. */
+function refuseBesideBatch(input: Input): void {
+  const option = Object.keys(FIELD_OPTIONS).find((name) => input.texts(name).length > 0)
+  const [word] = [...input.positionals, ...input.rest]
+  const surplus = option === undefined ? word : `--${option}`
+  if (surplus === undefined) return
+  throw new UsageError(
+    `Unexpected argument '${surplus}' beside --batch.`,
+    'Write it into the lines on stdin.',
+  )
 }
 
 function readTask(input: Input): NewTask {
@@ -45,13 +63,13 @@ function readTask(input: Input): NewTask {
     throw new UsageError('The title is missing.', 'Write: forge-tasks create "Title"')
   if (more.length > 0)
     throw new UsageError(`Unexpected argument '${more[0]}'.`, 'Put the title in quotes.')
-  const [priority, status] = [input.text('priority'), input.text('status')]
+  const status = input.text('status')
   return {
     title,
     description: input.text('description'),
     criteria: input.texts('ac'),
     labels: input.texts('label'),
-    priority: priority === undefined ? undefined : parsePriority(priority),
+    priority: readPriority(input.text('priority')),
     assignee: input.text('assignee'),
     dependencies: input.texts('depends-on'),
     parent: input.text('parent'),
@@ -104,7 +122,7 @@ function parseBatchLine(line: string, number: number): NewTask {
     if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value
     throw new UserError(`stdin:${number}: '${key}' is no list of strings.`)
   }
-  const [title, priority, status] = [text('title'), text('priority'), text('status')]
+  const [title, status] = [text('title'), text('status')]
   if (title === undefined) throw new UserError(`stdin:${number}: the title is missing.`)
   return {
     key: text('key'),
@@ -112,7 +130,7 @@ function parseBatchLine(line: string, number: number): NewTask {
     description: text('description'),
     criteria: list('ac'),
     labels: list('labels'),
-    priority: priority === undefined ? undefined : parsePriority(priority),
+    priority: readPriority(text('priority')),
     assignee: text('assignee'),
     dependencies: list('dependsOn'),
     parent: text('parent'),

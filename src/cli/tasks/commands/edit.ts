@@ -2,9 +2,9 @@ import { UserError } from '../../../base/errors.ts'
 import type { Changes } from '../../../tasks/text/changes.ts'
 import { editTasks } from '../../../tasks/edit.ts'
 import { plainLine, toJson } from '../../../tasks/render.ts'
-import { parsePriority, parseStatus } from '../../../tasks/words.ts'
+import { parseStatus, readPriority } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { openDatabase, TASK_OPTIONS } from '../database.ts'
+import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
 
 export const editCommand: Command = {
   summary: 'Change one or more tasks; nothing but what is asked for changes.',
@@ -40,11 +40,11 @@ export const editCommand: Command = {
     ...TASK_OPTIONS,
   },
   async run(input) {
-    if (input.positionals.length === 0)
-      throw new UsageError('The id is missing.', 'Write e.g. TASK-001 or 1.')
+    const ids = readIds(input)
+    if (ids.length === 0) throw new UsageError('The id is missing.', 'Write e.g. TASK-001 or 1.')
     const { places, owner, now } = openDatabase(input)
     const options = { owner, now, force: input.flag('force') }
-    const tasks = editTasks(places, input.positionals, readChanges(input), options)
+    const tasks = editTasks(places, ids, readChanges(input), options)
     if (input.flag('json')) console.log(JSON.stringify({ tasks: tasks.map(toJson) }))
     else console.log(tasks.map(plainLine).join('\n'))
     return 0
@@ -52,13 +52,13 @@ export const editCommand: Command = {
 }
 
 function readChanges(input: Input): Changes {
-  const [status, priority] = [input.text('status'), input.text('priority')?.toLowerCase()]
+  const status = input.text('status')
   const numbers = (option: string) => input.texts(option).map((text) => readNumber(text, option))
   return {
     title: input.text('title'),
     description: input.text('description'),
     status: status === undefined ? undefined : parseStatus(status),
-    priority: priority === undefined || priority === 'none' ? priority : parsePriority(priority),
+    priority: readPriority(input.text('priority')),
     assignee: input.text('assignee'),
     parent: input.text('parent'),
     due: input.text('due'),

@@ -1,7 +1,7 @@
 import { UserError } from '../../../base/errors.ts'
 import { explainReady, listReady, listTasks, type Filter } from '../../../tasks/list.ts'
 import { explainedLine, toJson } from '../../../tasks/render.ts'
-import { parsePriority, parseStatus } from '../../../tasks/words.ts'
+import { parseStatus, readPriority } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken, type Database } from '../database.ts'
 import { printTasks } from '../render.ts'
@@ -55,10 +55,9 @@ function explain(database: Database, filter: Filter, input: Input): number {
 }
 
 function readFilter(input: Input): Filter {
-  const priority = input.text('priority')?.toLowerCase()
   return {
     statuses: input.texts('status').map(parseStatus),
-    priority: priority === undefined || priority === 'none' ? priority : parsePriority(priority),
+    priority: readPriority(input.text('priority')),
     assignee: input.text('assignee'),
     labels: input.texts('label'),
     blockedBy: input.text('blocked-by'),

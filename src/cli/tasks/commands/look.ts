@@ -50,8 +50,8 @@ export const doctorCommand: Command = {
   options: { fix: { help: 'mend ids, names, dependencies, conflicts' }, ...TASK_OPTIONS },
   words: [],
   async run(input) {
-    const { places } = openDatabase(input)
-    const findings = examine(places, input.flag('fix'))
+    const { places, now } = openDatabase(input)
+    const findings = examine(places, input.flag('fix'), now)
     const open = findings.filter(({ mended }) => mended === undefined)
     if (input.flag('json')) console.log(JSON.stringify({ findings }))
     else if (findings.length === 0) console.log('Nothing is wrong.')

@@ -27,7 +27,7 @@ export const nextCommand: Command = {
       console.error(renderWaiting(waiting).join('\n'))
       return 1
     }
-    printBrief(makeBrief(places, task.id, ''), input)
+    printBrief(makeBrief(places, task.id), input)
     return 0
   },
 }

@@ -1,6 +1,6 @@
 import { archiveTasks, deleteTask } from '../../../tasks/shelve.ts'
 import { UsageError, type Command } from '../../command.ts'
-import { openDatabase, TASK_OPTIONS } from '../database.ts'
+import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
 import { onlyId } from './claim.ts'
 
 export const archiveCommand: Command = {
@@ -9,11 +9,13 @@ export const archiveCommand: Command = {
   examples: [['forge-tasks archive --done', 'everything that is done']],
   options: { done: { help: 'all tasks that are done' }, ...TASK_OPTIONS },
   async run(input) {
-    const { places } = openDatabase(input)
+    const words = readIds(input)
     const isAll = input.flag('done')
-    if (!isAll && input.positionals.length === 0)
-      throw new UsageError('The id is missing.', 'Or write --done.')
-    const ids = archiveTasks(places, isAll ? 'done' : input.positionals)
+    if (!isAll && words.length === 0) throw new UsageError('The id is missing.', 'Or write --done.')
+    if (isAll && words.length > 0)
+      throw new UsageError(`Unexpected argument '${words[0]}'.`, 'Give either ids, or --done.')
+    const { places, ...asking } = openDatabase(input)
+    const ids = archiveTasks(places, isAll ? 'done' : words, asking)
     if (input.flag('json')) console.log(JSON.stringify({ ids }))
     else console.log(ids.length === 0 ? 'Nothing to archive.' : `Archived ${ids.join(', ')}`)
     return 0
@@ -24,7 +26,7 @@ export const deleteCommand: Command = {
   summary: 'Delete a task that nothing depends on.',
   usage: ['forge-tasks delete ID [--force]'],
   examples: [['forge-tasks delete 7', 'its number is not given again']],
-  options: { force: { help: 'although others depend on it' }, ...TASK_OPTIONS },
+  options: { force: { help: 'although others depend on it, or are its parts' }, ...TASK_OPTIONS },
   async run(input) {
     const { places } = openDatabase(input)
     const id = deleteTask(places, onlyId(input), input.flag('force'))

@@ -1,4 +1,3 @@
-import { readConfig } from '../../../tasks/store/config.ts'
 import { readHistory } from '../../../tasks/history.ts'
 import { scanTasks } from '../../../tasks/store/scan.ts'
 import { makeBrief } from '../../../tasks/view.ts'
@@ -19,7 +18,7 @@ export const viewCommand: Command = {
     const { places } = openDatabase(input)
     const scan = scanTasks(places)
     warnBroken(scan)
-    const brief = makeBrief(places, onlyId(input), readConfig(places).prefix, scan)
+    const brief = makeBrief(places, onlyId(input), scan)
     const commits = input.flag('history') ? readHistory(places, brief.path) : undefined
     printBrief(commits === undefined ? brief : { ...brief, commits }, input)
     return 0
