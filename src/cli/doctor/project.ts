@@ -78,7 +78,7 @@ export function checkTasks(cwd: string): Check {
   const places = findPlaces(cwd)
   if (statOf(places.tasks) === undefined) return ok('tasks', 'none yet')
   try {
-    const findings = examine(places, false)
+    const findings = examine(places, false, new Date())
     const [first] = findings
     if (first === undefined) return ok('tasks', 'nothing is wrong with their files')
     const rest = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`
