@@ -15,6 +15,8 @@ interface EngineUnderTest {
   files(script: readonly string[]): Files
 }
 
+const RESULT = JSON.stringify({ type: 'result', subtype: 'success', is_error: false })
+
 const quote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 const ENGINES: Readonly<Record<string, EngineUnderTest>> = {
@@ -30,7 +32,8 @@ const ENGINES: Readonly<Record<string, EngineUnderTest>> = {
       return JSON.stringify({ type: 'assistant', message: { id: `${Math.random()}`, content } })
     },
     files: (script) => ({
-      claude: sh(...script),
+      // The real one ends with a result, whatever it said before.
+      claude: sh(`trap 'echo "$RESULT"' EXIT`, `RESULT=${quote(RESULT)}`, ...script),
       'forge/orch/chains.json': JSON.stringify({
         agents: { direct: { systemPromptText: 'You are a test.' } },
         chains: {},

@@ -73,6 +73,10 @@ describe('a marker', () => {
     ['in an echoed prompt', { type: 'user', message: { role: 'user', content: MARKER } }],
     ['in the input of a tool', assistant('1', toolUse('Bash', { command: MARKER }))],
     ['in the result alone', result({ result: MARKER })],
+    [
+      'in the error of a server',
+      { type: 'assistant', message: { id: '1', model: '<synthetic>', content: [text(MARKER)] } },
+    ],
     ['in an event that nobody knows', { type: 'news', text: MARKER }],
   ])('%s does not count', (_, event) => {
     expect(kinds(read([event]))).not.toContain('marker')
@@ -83,7 +87,7 @@ describe('a marker', () => {
       assistant('1', text(MARKER)),
       assistant('1', toolUse('Bash', { command: 'ls' })),
     ])
-    expect(kinds(facts)).toEqual(['message', 'marker', 'tool'])
+    expect(kinds(facts)).toEqual(['message', 'marker', 'tool', 'failure'])
   })
 
   test('in a fence that its message leaves open counts at the end of the message', () => {
@@ -97,10 +101,9 @@ describe('a marker', () => {
   })
 
   test('is not looked for where the agent runs once', () => {
-    expect(kinds(read([assistant('1', text(MARKER)), MARKER], { loop: false }))).toEqual([
-      'message',
-      'message',
-    ])
+    expect(kinds(read([assistant('1', text(MARKER)), MARKER], { loop: false }))).not.toContain(
+      'marker',
+    )
   })
 })
 
@@ -112,9 +115,19 @@ describe('lines that are no events are text', () => {
     expect(kinds(read(['working', `\u001b[1m${MARKER}\u001b[0m`]))).toContain('marker')
   })
 
+  test('also long ones and blank ones, whether the marker is looked for or not', () => {
+    const long = `${'x'.repeat(600)} "user"`
+    for (const loop of [true, false]) {
+      const messages = read(['one', '', long], { loop }).map((fact) =>
+        fact.type === 'message' ? fact.text : '',
+      )
+      expect(messages).toEqual(['one', '', long])
+    }
+  })
+
   test('between events, with Windows line ends', () => {
     const facts = read(['npm warn x\r', assistant('1', text('a')), `${MARKER}\r`])
-    expect(kinds(facts)).toEqual(['message', 'message', 'message', 'marker'])
+    expect(kinds(facts)).toEqual(['message', 'message', 'message', 'marker', 'failure'])
     expect(facts[0]).toEqual({ type: 'message', text: 'npm warn x' })
   })
 })
@@ -143,12 +156,27 @@ describe('a result', () => {
     })
   })
 
+  test('that never comes is a failure, unless nothing but text was printed', () => {
+    const failure = { kind: 'error', message: 'it ended in the middle of its answer' } as const
+    expect(read([assistant('1', text('Hm'))]).at(-1)).toEqual({ type: 'failure', failure })
+    expect(kinds(read(['plain text']))).not.toContain('failure')
+  })
+
   test('of a later answer replaces an earlier one', () => {
     const facts = read([result({ is_error: true, result: 'x' }), result({ num_turns: 5 })])
     expect(facts.findLast(({ type }) => type === 'failure')).toEqual({
       type: 'failure',
       failure: undefined,
     })
+  })
+})
+
+test('tries after an error of the server are told', () => {
+  const retry = { attempt: 1, max_retries: 10, retry_delay_ms: 2000, error_status: 529 }
+  const event = { type: 'system', subtype: 'api_retry', ...retry, error: 'overloaded' }
+  expect(read([event, result()])[0]).toEqual({
+    type: 'notice',
+    text: 'claude tries again in 2 s (1/10): 529 overloaded',
   })
 })
 
@@ -161,6 +189,7 @@ test('odd events break nothing', () => {
     '{"type":"assistant","message":{"content":[null,1,{"type":"text"},{"type":"tool_use"}]}}',
     '{"type":"system"}',
     '{"type":"rate_limit_event","rate_limit_info":null}',
+    '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1e20}}',
     '{"type":"result"}',
     '{"type":"result","is_error":true,"modelUsage":{"a":null}}',
   ]

@@ -4,6 +4,11 @@ import { LineReader } from './line-reader.ts'
 import { MarkerScanner } from './marker.ts'
 import { toolBrief } from './tool-brief.ts'
 
+const NO_RESULT = { kind: 'error', message: 'it ended in the middle of its answer' } as const
+
+/** What the CLI says in the name of the model, such as the text of a server's error. */
+const SYNTHETIC = '<synthetic>'
+
 /** An event of the stream; what it holds is looked at with care, for it changes with the version. */
 type Event = Readonly<Record<string, unknown>>
 
@@ -17,6 +22,9 @@ export class ClaudeDecoder implements Decoder {
   #message: unknown
   /** Of lines that are no events, which a wrapper or a stand-in prints. */
   #plain: MarkerScanner | undefined
+  #hasText = false
+  #hasResult = false
+  #isUnanswered = false
 
   constructor(looksForMarker: boolean) {
     this.#looksForMarker = looksForMarker
@@ -31,6 +39,7 @@ export class ClaudeDecoder implements Decoder {
     this.#lines.end()
     this.#endMessage()
     this.#facts.push(...(this.#plain?.end() ?? []))
+    if (this.#isUnanswered) this.#facts.push({ type: 'failure', failure: NO_RESULT })
     return this.#takeFacts()
   }
 
@@ -45,6 +54,7 @@ export class ClaudeDecoder implements Decoder {
     const line = bytes.toString('utf8')
     const event = parseEvent(line)
     if (event === undefined) return this.#takeText(line)
+    this.#isUnanswered = event['type'] !== 'result' && !this.#hasResult
     switch (event['type']) {
       case 'system':
         return this.#takeSystem(event)
@@ -53,13 +63,15 @@ export class ClaudeDecoder implements Decoder {
       case 'rate_limit_event':
         return this.#takeLimit(event)
       case 'result':
+        this.#hasResult = true
         this.#endMessage()
         this.#facts.push(...readResult(event))
     }
   }
 
   #takeText(line: string): void {
-    if (line === '' && this.#plain === undefined) return
+    if (line === '' && !this.#hasText) return
+    this.#hasText = true
     this.#facts.push({ type: 'message', text: line })
     if (!this.#looksForMarker) return
     this.#plain ??= new MarkerScanner()
@@ -68,6 +80,7 @@ export class ClaudeDecoder implements Decoder {
 
   #takeSystem(event: Event): void {
     const { subtype, session_id: id, model } = event
+    if (subtype === 'api_retry') this.#facts.push({ type: 'notice', text: retryWords(event) })
     if (subtype !== 'init' || typeof id !== 'string') return
     this.#facts.push({ type: 'session', id, ...(typeof model === 'string' ? { model } : {}) })
   }
@@ -80,7 +93,8 @@ export class ClaudeDecoder implements Decoder {
     for (const block of asList(message['content']).map(asObject)) {
       if (block?.['type'] === 'text' && typeof block['text'] === 'string') {
         this.#facts.push({ type: 'message', text: block['text'], ...from })
-        if (typeof parent !== 'string') this.#scan(block['text'], message['id'])
+        const isOwn = typeof parent !== 'string' && message['model'] !== SYNTHETIC
+        if (isOwn) this.#scan(block['text'], message['id'])
       } else if (block?.['type'] === 'tool_use' && typeof block['name'] === 'string') {
         const { name, input } = block
         this.#facts.push({ type: 'tool', name, brief: toolBrief(input), ...from })
@@ -112,7 +126,7 @@ export class ClaudeDecoder implements Decoder {
     this.#facts.push({
       type: 'limit',
       status,
-      ...(typeof resetsAt === 'number' ? { resetsAt } : {}),
+      ...(isTime(resetsAt) ? { resetsAt } : {}),
       ...(typeof kind === 'string' ? { kind } : {}),
       ...(typeof utilization === 'number' ? { utilization } : {}),
     })
@@ -120,6 +134,7 @@ export class ClaudeDecoder implements Decoder {
 }
 
 const LONG_BYTES = 512
+const BRACE = 123
 const TOOLS = Buffer.from('"user"')
 const OTHERS = ['"assistant"', '"result"', '"system"', '"rate_limit_event"'].map((text) =>
   Buffer.from(text),
@@ -130,8 +145,20 @@ const OTHERS = ['"assistant"', '"result"', '"system"', '"rate_limit_event"'].map
  * parsed. Inside of their texts each quote has a backslash, so that they do not look like others.
  */
 function isOfTools(line: Buffer): boolean {
-  if (line.length < LONG_BYTES || !line.includes(TOOLS)) return false
+  if (line.length < LONG_BYTES || line[0] !== BRACE || !line.includes(TOOLS)) return false
   return !OTHERS.some((needle) => line.includes(needle))
+}
+
+function retryWords(event: Event): string {
+  const { attempt, max_retries: most, retry_delay_ms: delay, error_status: status, error } = event
+  const seconds = typeof delay === 'number' ? ` in ${Math.round(delay / 1000)} s` : ''
+  const why = [status, error].filter((part) => ['number', 'string'].includes(typeof part))
+  return `claude tries again${seconds} (${String(attempt)}/${String(most)}): ${why.join(' ')}`
+}
+
+/** Seconds since 1970, as far as a calendar goes. */
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < 8.64e12
 }
 
 /** Undefined where the line is no event. */

@@ -10,11 +10,13 @@ export function readResult(result: Result): Fact[] {
 function readUsage(result: Result): Fact {
   const { num_turns: turns, total_cost_usd: costUsd } = result
   const tokens = readTokens(result['modelUsage'])
+  const denials = result['permission_denials']
   return {
     type: 'usage',
     ...(typeof turns === 'number' ? { turns } : {}),
     ...(typeof costUsd === 'number' ? { costUsd } : {}),
     ...(tokens === undefined ? {} : { tokens }),
+    ...(Array.isArray(denials) && denials.length > 0 ? { denied: denials.length } : {}),
   }
 }
 
@@ -60,7 +62,8 @@ function kindOf(result: Result, message: string): Failure['kind'] {
   const { subtype, terminal_reason: reason, api_error: problem, api_error_status: status } = result
   if (subtype === 'error_max_turns' || reason === 'max_turns') return 'max_turns'
   if (problem === 'usage_limit_reached') return 'rate_limited'
-  if (status === 401 || status === 403 || AUTH.test(message)) return 'auth_failed'
+  // An unknown model (404) will not be known at the next try either.
+  if (status === 401 || status === 403 || status === 404 || AUTH.test(message)) return 'auth_failed'
   if (status === 429 || (typeof status === 'number' && status >= 500)) return 'overloaded'
   return CONNECTION.test(message) ? 'overloaded' : 'error'
 }

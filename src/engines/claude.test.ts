@@ -76,7 +76,6 @@ test('long texts do not go onto the command line', () => {
   })
   expect(stdin).toBe(long)
   expect(argv).not.toContain('--')
-  const file = argv[argv.indexOf('--append-system-prompt-file') + 1]!
-  expect(files).toEqual({ [file]: long })
+  expect(files).toEqual([{ at: argv.indexOf('--append-system-prompt-file') + 1, text: long }])
   expect(Math.max(...argv.map((word) => word.length))).toBeLessThan(100)
 })

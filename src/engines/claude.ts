@@ -5,7 +5,7 @@ import { StderrScanner } from './marker.ts'
 /** Longer texts do not go onto the command line: Linux refuses a single argument of 128 KiB. */
 const ARGUMENT_BYTES = 100 * 1024
 
-/** Stands in argv for the file of a long system prompt. */
+/** Stands in argv, and in what is shown of it, for the file of a long system prompt. */
 const SYSTEM_PROMPT_FILE = '<system prompt>'
 
 /** Claude Code in print mode: it speaks JSON, one event a line. */
@@ -14,30 +14,47 @@ export const claudeEngine: Engine<ClaudeAgent> = {
     const { prompt = '', systemPrompt = '' } = turn
     const isLong = Buffer.byteLength(systemPrompt) > ARGUMENT_BYTES
     const byStdin = Buffer.byteLength(prompt) > ARGUMENT_BYTES
+    const head = [agent.program, '--print', ...permissions(agent)]
+    const argv = [
+      ...head,
+      ...(isLong
+        ? ['--append-system-prompt-file', SYSTEM_PROMPT_FILE]
+        : ['--append-system-prompt', systemPrompt]),
+      '--max-turns',
+      String(agent.maxTurns),
+      ...settings(agent),
+      '--output-format',
+      'stream-json',
+      '--verbose',
+      ...turn.args,
+      // Options that take several values would swallow a prompt, and so would a leading dash.
+      ...(byStdin ? [] : ['--', prompt]),
+    ]
     return {
       kind: 'process',
-      argv: [
-        agent.program,
-        '--print',
-        ...permissions(agent),
-        ...(isLong
-          ? ['--append-system-prompt-file', SYSTEM_PROMPT_FILE]
-          : ['--append-system-prompt', systemPrompt]),
-        ...settings(agent),
-        '--output-format',
-        'stream-json',
-        '--verbose',
-        ...turn.args,
-        // Options that take several values would swallow a prompt, and so would a leading dash.
-        ...(byStdin ? [] : ['--', prompt]),
-      ],
+      argv,
       env: {},
       ...(byStdin ? { stdin: prompt } : {}),
-      ...(isLong ? { files: { [SYSTEM_PROMPT_FILE]: systemPrompt } } : {}),
+      ...(isLong ? { files: [{ at: head.length + 1, text: systemPrompt }] } : {}),
       isStructured: true,
       decode: (stream) => makeDecoder(stream, turn),
     }
   },
+}
+
+/** For a conversation: it asks before it acts, and nothing is read by us. */
+export function conversationArgv(
+  agent: ClaudeAgent,
+  systemPrompt: string,
+  prompt: string | undefined,
+): string[] {
+  return [
+    agent.program,
+    '--append-system-prompt',
+    systemPrompt,
+    ...settings(agent),
+    ...(prompt === undefined ? [] : ['--', prompt]),
+  ]
 }
 
 function makeDecoder(stream: 'out' | 'err', { loop }: Turn) {
@@ -52,10 +69,8 @@ function permissions({ permissionMode }: ClaudeAgent): string[] {
 }
 
 function settings(agent: ClaudeAgent): string[] {
-  const { maxTurns, model, mcpConfig, settings: file } = agent
+  const { model, mcpConfig, settings: file } = agent
   return [
-    '--max-turns',
-    String(maxTurns),
     '--model',
     model,
     ...(mcpConfig === undefined ? [] : ['--mcp-config', mcpConfig]),

@@ -2,7 +2,14 @@ import type { Refusal } from '../events/schema.ts'
 
 /** What an agent's output says, in words that are the same for every engine. */
 export type Fact =
-  MarkerFact | MessageFact | ToolFact | SessionFact | LimitFact | UsageFact | FailureFact
+  | MarkerFact
+  | MessageFact
+  | ToolFact
+  | SessionFact
+  | LimitFact
+  | UsageFact
+  | FailureFact
+  | NoticeFact
 
 export type MarkerFact =
   { readonly type: 'marker' } | { readonly type: 'marker_refused'; readonly why: Refusal }
@@ -45,6 +52,8 @@ interface UsageFact {
   readonly turns?: number
   readonly costUsd?: number
   readonly tokens?: Tokens
+  /** How many calls of tools nobody allowed. */
+  readonly denied?: number
 }
 
 export interface Tokens {
@@ -58,6 +67,12 @@ export interface Tokens {
 interface FailureFact {
   readonly type: 'failure'
   readonly failure: Failure | undefined
+}
+
+/** Something that a person should know at once. */
+interface NoticeFact {
+  readonly type: 'notice'
+  readonly text: string
 }
 
 export interface Failure {
@@ -104,6 +119,8 @@ export interface ClaudeAgent {
   readonly disallowedTools?: readonly string[]
   /** Where it is absent nobody is asked for permission. */
   readonly permissionMode?: string
+  /** Whether it is also a program of ours, with arguments of its own. */
+  readonly isBundled?: boolean
   /** Whether the marker is believed only when no task is ready. */
   readonly finishesTasks?: boolean
 }
@@ -126,8 +143,8 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>
   /** What the process reads; nothing where it is absent. */
   readonly stdin?: string
-  /** Texts too long for the command line; the path of its file takes the place of each name in argv. */
-  readonly files?: Readonly<Record<string, string>>
+  /** Texts too long for the command line; the path of its file takes a place in argv. */
+  readonly files?: readonly { readonly at: number; readonly text: string }[]
   /** Whether people are shown the facts instead of the bytes of stdout. */
   readonly isStructured?: boolean
   decode(stream: 'out' | 'err'): Decoder | undefined

@@ -81,6 +81,7 @@ const usage = z
     tokens: z
       .object({ input: z.int(), output: z.int(), cacheRead: z.int(), cacheWrite: z.int() })
       .optional(),
+    denied: z.int().optional().describe('How many calls of tools nobody allowed.'),
   })
   .describe('What an iteration took, as far as the agent tells.')
 
@@ -188,7 +189,7 @@ export const eventSchema = z.discriminatedUnion('type', [
         z.object({
           step: z.int().min(1),
           agent: z.string(),
-          kind: z.string().describe('How the agent is called: binary.'),
+          kind: z.string().describe('How the agent is called: binary or claude.'),
           maxIterations: z.int().optional().describe('Absent where the agent runs once.'),
           args: z.array(z.string()),
           prompt: z.object({ text: z.string(), source: promptSource }).optional(),

@@ -12,6 +12,7 @@ const CALM: Readonly<Record<string, string>> = {
 /** What would lead `claude` to another server, or to another login than the fake key. */
 const DETOURS = [
   'ANTHROPIC_AUTH_TOKEN',
+  'ANTHROPIC_CUSTOM_HEADERS',
   'CLAUDE_CODE_OAUTH_TOKEN',
   'CLAUDE_CODE_USE_ANTHROPIC_AWS',
   'CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD',

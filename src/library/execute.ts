@@ -3,6 +3,7 @@ import { makeRunId, randomLetters } from '../base/ids.ts'
 import { resolveCwd } from '../setup/configuration.ts'
 import { lookAround } from '../setup/facts.ts'
 import { ownFolder } from '../setup/own-folder.ts'
+import { makeTaskPort } from '../setup/task-port.ts'
 import { Terminal } from '../views/terminal.ts'
 import { VERSION } from '../setup/version.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
@@ -120,6 +121,7 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
       await options.onOutput?.(chunk)
     },
     readPrompt: readPromptText,
+    tasks: makeTaskPort(cwd, id),
     env,
     stop,
     force: options.force ?? new AbortController().signal,

@@ -103,8 +103,7 @@ export function agentWarnings(agent: ClaudeAgent, isBuiltIn: boolean, facts: Fac
         ]
       : []),
     ...(permissionMode === BYPASS ? allowedTools.filter(isMcpTool) : []).map(
-      (tool) =>
-        `agent '${name}': beside "${tool}" the other tools of that server can be called, too.`,
+      (tool) => `agent '${name}': beside "${tool}" every tool of its MCP servers can be called.`,
     ),
     ...patterns.map(
       (tool) =>

@@ -20,7 +20,7 @@ export interface Facts {
   fileExists(path: string): boolean
   /** Whether a coding CLI refuses here to work without asking: for root, outside of a sandbox. */
   readonly mustAsk: boolean
-  /** One of the programs that come with forkhestra. */
-  bundledProgram(name: string): ProgramFact
+  /** Whether a program is one of those that come with forkhestra. */
+  isOwnProgram(path: string): boolean
   readonly readPrompt: ReadPrompt
 }

@@ -3,6 +3,7 @@ import { prepareLaunch } from '../engines/engines.ts'
 import { fillTemplate, renderTemplate } from '../parse/template.ts'
 import { choosePrompt, type ChosenPrompt, type ReadPrompt, type Values } from '../prompt/choose.ts'
 import { readSystemPrompt } from '../prompt/system-prompt.ts'
+import { readBundledArgs, taskPrompt } from './bundled-args.ts'
 import type { StepNode } from './plan.ts'
 
 /** `claude` refuses to start without a prompt, and the system prompt has said everything already. */
@@ -36,11 +37,23 @@ export function makeLaunch(
       prompt: chosen,
     }
   }
-  const prompt = chosen ?? NO_PROMPT
-  const systemPrompt = readSystemPrompt(agent.systemPrompt, readPrompt)
-  return {
-    launch: prepareLaunch(agent, { args, prompt: prompt.text, systemPrompt, loop }),
-    args,
-    prompt,
-  }
+  const systemPrompt = readSystemPrompt(agent.name, agent.systemPrompt, readPrompt)
+  const { task, rest } = agent.isBundled === true ? readBundledArgs(args) : withoutTask(args)
+  const prompt = withTask(task, chosen) ?? NO_PROMPT
+  const turn = { args: rest, prompt: prompt.text, systemPrompt, loop }
+  return { launch: prepareLaunch(agent, turn), args, prompt }
+}
+
+function withoutTask(rest: readonly string[]): ReturnType<typeof readBundledArgs> {
+  return { task: undefined, rest }
+}
+
+/** A task that is named by an argument is a part of the prompt. */
+function withTask(
+  task: string | undefined,
+  chosen: ChosenPrompt | undefined,
+): ChosenPrompt | undefined {
+  const text = taskPrompt(task, chosen?.text)
+  const source = chosen?.source ?? { level: 'step' as const }
+  return text === undefined ? undefined : { text, source }
 }

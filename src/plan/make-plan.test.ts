@@ -13,7 +13,7 @@ const FACTS: Facts = {
     ['a', 'b'].includes(name) ? { kind: 'program', path: `/bin/${name}` } : { kind: 'missing' },
   searchPath: ['/bin'],
   mustAsk: false,
-  bundledProgram: () => ({ kind: 'missing' as const }),
+  isOwnProgram: () => false,
   fileExists: () => false,
   readPrompt(path, base) {
     const text = FILES[`${base}/${path}`]

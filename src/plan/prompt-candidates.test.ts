@@ -20,7 +20,7 @@ const FACTS: Facts = {
   programOnPath: () => ({ kind: 'missing' }),
   searchPath: [],
   mustAsk: false,
-  bundledProgram: () => ({ kind: 'missing' as const }),
+  isOwnProgram: () => false,
   fileExists: () => true,
   readPrompt(path, base) {
     const text = FILES[`${base}/${path}`]

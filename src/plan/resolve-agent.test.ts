@@ -35,9 +35,9 @@ const FACTS: Facts = {
     (Object.hasOwn(ON_PATH, name) ? ON_PATH[name] : undefined) ?? { kind: 'missing' },
   searchPath: ['/usr/bin', '/bin'],
   mustAsk: false,
-  bundledProgram: () => ({ kind: 'missing' as const }),
+  isOwnProgram: () => false,
   fileExists: (path) => path === '/project/system.md',
-  readPrompt: () => '',
+  readPrompt: () => '{}',
 }
 
 const KNOWN: Known = {
@@ -169,13 +169,19 @@ test('claude is looked for before anything runs, and root has to say that it may
   expect(resolve('planner', asking, root)).toMatchObject({ permissionMode: 'acceptEdits' })
 })
 
-test('a bundled program is found where PATH has none of its name', () => {
-  const bundledProgram = (name: string) => program(`/own/${name}`)
-  const facts = { ...FACTS, bundledProgram }
+test('a bundled agent is meant where PATH has no other program of its name', () => {
+  const agents = { 'forge-task-worker': { model: 'opus' } }
   for (const name of ['forge-task-worker', 'task-worker']) {
-    expect(resolve(name, {}, facts)).toMatchObject({ program: '/own/forge-task-worker', name })
+    expect(resolve(name, agents)).toMatchObject({ engine: 'claude', name, model: 'opus' })
   }
-  expect(refusal(() => resolve('forge-other', {}, facts)).message).toContain('not found')
+  const onPath = (path: string) => (name: string) =>
+    name === 'task-worker' ? program(path) : FACTS.programOnPath(name)
+  const isOwnProgram = (path: string) => path.startsWith('/own/')
+  const ours = { ...FACTS, isOwnProgram, programOnPath: onPath('/own/task-worker') }
+  expect(resolve('task-worker', {}, ours)).toMatchObject({ engine: 'claude' })
+  const theirs = { ...ours, programOnPath: onPath('/usr/bin/task-worker') }
+  expect(resolve('task-worker', {}, theirs)).toMatchObject({ engine: 'binary' })
+  expect(refusal(() => resolve('forge-other')).message).toContain('not found')
 })
 
 test.each([

@@ -33,6 +33,11 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   const builtIn = findBuiltIn(name)
   if (builtIn !== undefined) return builtInAgent(name, builtIn, config ?? {}, known, facts)
   const fact = findProgram(name, base, facts)
+  const bundled = Object.hasOwn(BUNDLED_AGENTS, name) ? BUNDLED_AGENTS[name] : undefined
+  if (bundled !== undefined && (fact.kind === 'missing' || facts.isOwnProgram(fact.path))) {
+    const laidOver = config ?? agents[`forge-${name}`] ?? {}
+    return { ...builtInAgent(name, bundled, laidOver, known, facts), isBundled: true }
+  }
   if (fact.kind === 'program') {
     const { path: program, interpreter } = fact
     return {
@@ -52,6 +57,7 @@ export function isKnownAgent(name: string, { agents, base }: Known, facts: Facts
   return (
     Object.hasOwn(agents, name) ||
     findBuiltIn(name) !== undefined ||
+    Object.hasOwn(BUNDLED_AGENTS, name) ||
     findProgram(name, base, facts).kind === 'program'
   )
 }
@@ -62,10 +68,7 @@ export function findBuiltIn(name: string): BuiltInAgent | undefined {
 }
 
 function findProgram(name: string, base: string, facts: Facts): ProgramFact {
-  if (name.includes('/')) return facts.programAt(resolve(base, name))
-  const onPath = facts.programOnPath(name)
-  if (onPath.kind === 'program' || !Object.hasOwn(BUNDLED_AGENTS, name)) return onPath
-  return facts.bundledProgram(name.startsWith('forge-') ? name : `forge-${name}`)
+  return name.includes('/') ? facts.programAt(resolve(base, name)) : facts.programOnPath(name)
 }
 
 /** The files that an agent names and that are not there. */
@@ -80,10 +83,22 @@ export function missingAgentFiles(
     : (['systemPrompt', 'mcpConfig', 'settings'] as const)
   return fields.flatMap((field) => {
     const path = config[field]
-    if (!path || facts.fileExists(resolve(base, path))) return []
+    if (!path) return []
+    if (facts.fileExists(resolve(base, path)))
+      return field === 'systemPrompt' ? [] : checkJson(path)
     const message = `Agent '${name}' references ${field} '${path}' which does not exist`
     return [{ message, hint: `It was looked for in ${base}.` }]
   })
+
+  /** What claude cannot read it passes over in silence, or refuses in every iteration. */
+  function checkJson(path: string): Problem[] {
+    try {
+      JSON.parse(facts.readPrompt(path, base))
+      return []
+    } catch {
+      return [{ message: `Agent '${name}': ${path} is not valid JSON.`, hint: 'Mend it first.' }]
+    }
+  }
 }
 
 function pathNotFound(name: string, base: string): UserError {

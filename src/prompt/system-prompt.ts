@@ -1,18 +1,36 @@
+import { UserError } from '../base/errors.ts'
 import { composeSystemPrompt } from './mode-awareness.ts'
-import type { ReadPrompt } from './choose.ts'
+import { isBlank, type ReadPrompt } from './choose.ts'
 import { PromptFileMissing } from './prompt-file.ts'
 
 /** A text, or a file that may, where it is optional, not be there. */
 export type SystemPrompt =
   { readonly text: string } | { readonly file: string; readonly isOptional?: boolean }
 
-/** The first system prompt that there is, behind the words that tell an agent how it is run. */
-export function readSystemPrompt(prompts: readonly SystemPrompt[], readPrompt: ReadPrompt): string {
+/** The system prompt that counts, behind the words that tell an agent how it is run. */
+export function readSystemPrompt(
+  agent: string,
+  prompts: readonly SystemPrompt[],
+  readPrompt: ReadPrompt,
+): string {
+  const text = chooseSystemPrompt(prompts, readPrompt)
+  if (text !== '') return composeSystemPrompt(text)
+  throw new UserError(
+    `The system prompt of '${agent}' is empty.`,
+    'An agent without instructions does anything. Write them, or remove the agent.',
+  )
+}
+
+/** The first that there is; a blank one counts as absent. */
+export function chooseSystemPrompt(
+  prompts: readonly SystemPrompt[],
+  readPrompt: ReadPrompt,
+): string {
   for (const prompt of prompts) {
     const text = 'text' in prompt ? prompt.text : readIfThere(prompt, readPrompt)
-    if (text !== undefined) return composeSystemPrompt(text)
+    if (text !== undefined && !isBlank(text)) return text
   }
-  return composeSystemPrompt('')
+  return ''
 }
 
 function readIfThere(

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Launch } from '../engines/engine.ts'
 import { errorCode, errorText } from '../base/errors.ts'
 import { makePlug, type Pipe } from './pipe.ts'
-import { makeTempFiles } from './temp-files.ts'
+import { makeTempFiles, type TempFiles } from './temp-files.ts'
 
 export type Exit =
   | { readonly kind: 'exited'; readonly code: number }
@@ -22,7 +22,7 @@ export interface Child {
 export class SpawnError extends Error {}
 
 export function startChild(launch: Launch, cwd: string, env: Record<string, string>): Child {
-  const files = makeTempFiles(launch)
+  const files = prepareFiles(launch)
   const out = makePlug()
   const err = makePlug()
   try {
@@ -55,6 +55,14 @@ export function startChild(launch: Launch, cwd: string, env: Record<string, stri
     files.closeStdin()
     out.releaseWriter()
     err.releaseWriter()
+  }
+}
+
+function prepareFiles(launch: Launch): TempFiles {
+  try {
+    return makeTempFiles(launch)
+  } catch (error) {
+    throw new SpawnError(`its prompt could not be written to a file: ${errorText(error)}`)
   }
 }
 

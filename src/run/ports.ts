@@ -10,8 +10,8 @@ export interface Ports {
   /** A promise asks the run to wait until there is room for more. */
   readonly output: (chunk: OutputChunk) => void | Promise<void>
   readonly readPrompt: ReadPrompt
-  /** The tasks of the project; absent where nobody asks for them. */
-  readonly tasks?: Tasks
+  /** The tasks of the project. */
+  readonly tasks: Tasks
   /** Environment that every agent starts from. */
   readonly env: Readonly<Record<string, string>>
   /** Aborts, with a `StopReason`, when the run is to end. */
@@ -26,7 +26,7 @@ export interface Ports {
 }
 
 /** What a run wants to know of the task database. */
-interface Tasks {
+export interface Tasks {
   /** What an iteration took and did not finish is free for the next one. */
   endIteration(step: number, iteration: number): void
   count(): TaskCounts
@@ -37,9 +37,16 @@ interface TaskCounts {
   readonly blocked: number
   /** To Do, but what they wait for is not done. */
   readonly waiting: number
-  readonly inProgress: number
+  /** In Progress, and somebody is at it. */
+  readonly held: number
+  /** In Progress, and nobody is. */
+  readonly stuck: number
+  /** Files that cannot be read. */
+  readonly broken: number
   /** All that are not done. */
   readonly open: number
+  /** Done ones included. */
+  readonly total: number
 }
 
 export const EXIT_CODES: Record<StopSignal, number> = {

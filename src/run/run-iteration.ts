@@ -8,7 +8,8 @@ import { builtInVariables, type StepNode } from '../plan/plan.ts'
 import type { Fact } from '../engines/engine.ts'
 import { SpawnError } from './child.ts'
 import type { Context } from './context.ts'
-import type { Ports } from './ports.ts'
+import type { Ports, Tasks } from './ports.ts'
+import { hasReadyTasks } from './task-check.ts'
 import { startProcess } from './process.ts'
 import { Verdict } from './verdict.ts'
 
@@ -55,17 +56,19 @@ export async function runIteration(
 /** Whoever finishes tasks is done when none is ready, and not when he says so. */
 function judgeMarker(
   end: End,
-  { agent }: StepNode,
-  { step, iteration }: Place,
+  step: StepNode,
+  { iteration }: Place,
   { ports: { tasks } }: Context,
 ): Pick<End, 'outcome' | 'refusal'> {
-  tasks?.endIteration(step, iteration)
-  const isEarly =
-    end.outcome.kind === 'marker' &&
-    agent.engine === 'claude' &&
-    agent.finishesTasks === true &&
-    (tasks?.count().ready ?? 0) > 0
+  tasks.endIteration(step.number, iteration)
+  const isEarly = end.outcome.kind === 'marker' && hasReadyTasks(step, tasks)
   return isEarly ? { outcome: end.unmarked ?? end.outcome, refusal: 'tasks_ready' } : end
+}
+
+/** Settles when an agent has said all: a marker that will not be believed does not end its work. */
+async function markerToBelieve(marker: Promise<void>, step: StepNode, tasks: Tasks): Promise<void> {
+  await marker
+  if (hasReadyTasks(step, tasks)) await new Promise(() => undefined)
 }
 
 /** An agent that cannot be started is an outcome, too. */
@@ -109,7 +112,7 @@ function followAgent(
     grace: step.grace,
     stop: ports.stop,
     force: ports.force,
-    enough: verdict.marker,
+    enough: markerToBelieve(verdict.marker, step, ports.tasks),
     take(stream, bytes) {
       // After a stop a stream may be left behind in the middle of a chunk.
       if (isOver) return undefined
@@ -139,6 +142,7 @@ function followAgent(
 
 /** What an agent says and does is an event; the rest is for the verdict. */
 function tell(fact: Fact, place: Place, { emit }: Ports): void {
+  if (fact.type === 'notice') emit({ type: 'warning', text: fact.text })
   if (fact.type === 'message' || fact.type === 'tool' || fact.type === 'limit') {
     emit({ ...place, ...fact })
   }

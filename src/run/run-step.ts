@@ -5,6 +5,7 @@ import type { StepNode } from '../plan/plan.ts'
 import type { Context } from './context.ts'
 import { stopReasonOf, type Ports } from './ports.ts'
 import { runIteration } from './run-iteration.ts'
+import { finishesTasks, hasReadyTasks, leftUndone } from './task-check.ts'
 
 interface End {
   readonly reason: Reason
@@ -23,7 +24,7 @@ export async function runStep(step: StepNode, context: Context): Promise<boolean
   let end: End | undefined
   while (end === undefined) {
     if (ports.stop.aborted) end = interrupted(ports.stop)
-    else if (iterations === limit) end = usedUp(step, ports)
+    else if (iterations === limit) end = usedUp(step, ports, failures < iterations)
     else {
       const outcome = await runIteration(step, ++iterations, context)
       if (isFailure(outcome)) failures += 1
@@ -41,7 +42,6 @@ function isFailure(outcome: Outcome): boolean {
     case 'marker':
     case 'interrupted':
     case 'spawn_failed':
-    case 'max_turns':
       return false
     default:
       return true
@@ -52,7 +52,7 @@ function isFailure(outcome: Outcome): boolean {
 function judge(outcome: Outcome, step: StepNode, ports: Ports): End | undefined {
   switch (outcome.kind) {
     case 'marker':
-      return leftOver(step, ports) ?? { reason: 'marker' }
+      return leftBlocked(step, ports) ?? { reason: 'marker' }
     case 'interrupted':
       return interrupted(ports.stop)
     case 'spawn_failed':
@@ -61,18 +61,22 @@ function judge(outcome: Outcome, step: StepNode, ports: Ports): End | undefined 
       // Whoever has no right to ask will not get it by asking again.
       return { reason: 'auth', detail: outcome.error }
     default:
-      return step.loop === undefined ? endOnce(outcome) : endEarly(step, ports)
+      return step.loop === undefined ? endOnce(outcome) : endEarly(outcome, step, ports)
   }
 }
 
 /** Whoever finishes tasks need not be started again where none is ready, although he did not say so. */
-function endEarly(step: StepNode, ports: Ports): End | undefined {
-  if (!finishesTasks(step) || ports.tasks === undefined || ports.tasks.count().ready > 0) return
-  return leftOver(step, ports) ?? { reason: 'until', detail: 'no task is left' }
+function endEarly(outcome: Outcome, step: StepNode, ports: Ports): End | undefined {
+  // Where there are no tasks at all, the agent alone can know.
+  const hasTasks = finishesTasks(step) && ports.tasks.count().total > 0
+  if (!hasTasks || hasReadyTasks(step, ports.tasks) || isFailure(outcome)) return undefined
+  return leftBlocked(step, ports) ?? { reason: 'until', detail: 'no task is left' }
 }
 
-function finishesTasks({ agent }: StepNode): boolean {
-  return agent.engine === 'claude' && agent.finishesTasks === true
+/** Nothing is ready, and yet not everything is done. */
+function leftBlocked(step: StepNode, { tasks }: Ports): End | undefined {
+  const detail = leftUndone(step, tasks)
+  return detail === undefined ? undefined : { reason: 'blocked', detail }
 }
 
 /** What the outcome of its only iteration means for a step. */
@@ -81,21 +85,9 @@ function endOnce(outcome: Outcome): End {
   return { reason: 'agent_failed', detail: outcomeWords(outcome) }
 }
 
-/** Nothing is ready, and yet not everything is done. */
-function leftOver(step: StepNode, { tasks }: Ports): End | undefined {
-  if (!finishesTasks(step) || tasks === undefined) return undefined
-  const { blocked, waiting, inProgress } = tasks.count()
-  if (blocked + waiting + inProgress === 0) return undefined
-  const words = [
-    `${blocked} blocked`,
-    `${waiting} waiting`,
-    ...(inProgress === 0 ? [] : [`${inProgress} in progress`]),
-  ]
-  return { reason: 'blocked', detail: `tasks left: ${words.join(', ')}` }
-}
-
-function usedUp(step: StepNode, { tasks }: Ports): End {
-  const open = step.goesOnWithTasks === true ? (tasks?.count().open ?? 0) : 0
+/** A planner that only failed has planned nothing. */
+function usedUp(step: StepNode, { tasks }: Ports, hasWorked: boolean): End {
+  const open = step.goesOnWithTasks === true && hasWorked ? tasks.count().open : 0
   return open === 0
     ? { reason: 'max_iterations' }
     : { reason: 'until', detail: `there are tasks to do (${open})` }

@@ -14,21 +14,26 @@ export interface TempFiles {
 }
 
 /** Writes what is too long for the command line. */
-export function makeTempFiles({ argv, stdin, files = {} }: Launch): TempFiles {
-  const texts = Object.entries(files)
-  if (stdin === undefined && texts.length === 0) {
+export function makeTempFiles({ argv, stdin, files = [] }: Launch): TempFiles {
+  if (stdin === undefined && files.length === 0) {
     return { argv, stdin: 'ignore', closeStdin: () => undefined, remove: () => undefined }
   }
   const folder = mkdtempSync(join(tmpdir(), 'forkhestra-'))
-  const paths = new Map(texts.map(([name, text], index) => [name, write(folder, `${index}`, text)]))
-  const fd = stdin === undefined ? undefined : openSync(write(folder, 'stdin', stdin), 'r')
-  return {
-    argv: argv.map((word) => paths.get(word) ?? word),
-    stdin: fd ?? 'ignore',
-    closeStdin: () => {
-      if (fd !== undefined) closeSync(fd)
-    },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    const paths = new Map(files.map(({ at, text }) => [at, write(folder, `${at}`, text)]))
+    const fd = stdin === undefined ? undefined : openSync(write(folder, 'stdin', stdin), 'r')
+    return {
+      argv: argv.map((word, index) => paths.get(index) ?? word),
+      stdin: fd ?? 'ignore',
+      closeStdin: () => {
+        if (fd !== undefined) closeSync(fd)
+      },
+      remove,
+    }
+  } catch (error) {
+    remove()
+    throw error
   }
 }
 

@@ -30,7 +30,8 @@ export class Verdict {
         this.#hasMarker = true
         return this.#marker.resolve()
       case 'marker_refused':
-        this.#refusal ??= fact.why
+        // The most telling one is kept: mentions in prose are the normal case.
+        if (this.#refusal === undefined || this.#refusal === 'longer_line') this.#refusal = fact.why
         return
       case 'failure':
         this.#failure = fact.failure
@@ -46,6 +47,7 @@ export class Verdict {
       }
       case 'message':
       case 'tool':
+      case 'notice':
         return
       default:
         unreachable(fact)

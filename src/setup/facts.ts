@@ -1,5 +1,5 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { statOf } from '../base/files.ts'
 import type { Facts, ProgramFact } from '../plan/facts.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
@@ -26,8 +26,7 @@ export function lookAround(env: Readonly<Record<string, string | undefined>>): F
     },
     fileExists: (file) => statOf(file)?.isFile() ?? false,
     mustAsk: process.getuid?.() === 0 && sandbox !== '1' && bubblewrap !== '1',
-    bundledProgram: (name) =>
-      own === undefined ? { kind: 'missing' } : programAt(join(own, name)),
+    isOwnProgram: (program) => own !== undefined && dirname(program) === own,
     readPrompt: readPromptText,
   }
 }

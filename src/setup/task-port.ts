@@ -1,14 +1,18 @@
+import { statOf } from '../base/files.ts'
 import { endIteration } from '../tasks/claims/dead-claims.ts'
 import { NOBODY } from '../tasks/claims/owner.ts'
-import { explainReady } from '../tasks/list.ts'
+import { explainReady, listHeld, listTasks } from '../tasks/list.ts'
 import { findPlaces } from '../tasks/store/places.ts'
 
 interface Counts {
   readonly ready: number
   readonly blocked: number
   readonly waiting: number
-  readonly inProgress: number
+  readonly held: number
+  readonly stuck: number
+  readonly broken: number
   readonly open: number
+  readonly total: number
 }
 
 /** The tasks of a project, as far as a run asks for them. */
@@ -16,6 +20,8 @@ export function makeTaskPort(
   cwd: string,
   run: string,
 ): { endIteration(step: number, iteration: number): void; count(): Counts } {
+  const isThere = () => statOf(findPlaces(cwd).tasks)?.isDirectory() === true
+  let wasThere = isThere()
   return {
     endIteration(step, iteration) {
       try {
@@ -25,14 +31,22 @@ export function makeTaskPort(
       }
     },
     count() {
-      const { tasks } = explainReady(findPlaces(cwd), {}, { owner: NOBODY, now: new Date() })
+      const isGone = wasThere && !isThere()
+      wasThere ||= isThere()
+      const asking = { owner: NOBODY, now: new Date() }
+      const { tasks, broken } = explainReady(findPlaces(cwd), {}, asking)
+      const held = listHeld(findPlaces(cwd), asking)
       const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
       return {
         ready: count(({ isReady }) => isReady),
         blocked: count(({ task }) => task.status === 'Blocked'),
-        inProgress: count(({ task }) => task.status === 'In Progress'),
         waiting: count(({ task, isReady }) => task.status === 'To Do' && !isReady),
+        held: count(({ task }) => held.has(task.id)),
+        stuck: count(({ task }) => task.status === 'In Progress' && !held.has(task.id)),
+        // A folder that an agent has taken away is no finished work.
+        broken: broken.length + Number(isGone),
         open: tasks.length,
+        total: listTasks(findPlaces(cwd)).tasks.length,
       }
     },
   }

@@ -61,6 +61,12 @@ export function explainReady(
   return { tasks: tasks.map((task) => graph.judge(task)), broken: scan.broken }
 }
 
+/** The ids of tasks that somebody is at now. */
+export function listHeld(places: Places, { owner, now }: Asking): ReadonlySet<string> {
+  const claims = standing(readState(places), owner, places, now)
+  return new Set([...claims].flatMap(([id, { settled }]) => (settled === undefined ? [id] : [])))
+}
+
 export function makeGraph(places: Places, scan: Scan, { owner, now }: Asking): Graph {
   return new Graph(places, scan, standing(readState(places), owner, places, now))
 }

@@ -1,6 +1,6 @@
 import { unreachable } from '../base/errors.ts'
 import type { EventOf, OutputChunk } from '../events/event.ts'
-import type { RunEvent } from '../events/schema.ts'
+import type { Reason, RunEvent } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
 import { isComplete, NO_EVENTS, next, type RunState, type StepState } from '../events/state.ts'
 import type { Screen, View } from './screen.ts'
@@ -13,6 +13,12 @@ import {
   sourceWords,
   stepWords,
 } from './words.ts'
+
+/** What helps, where the reason alone does not say it. */
+const NEXT_STEPS: Partial<Record<Reason, string>> = {
+  auth: 'See what is missing: forkhestra doctor',
+  blocked: 'See what each task waits for: forge-tasks list --ready --explain',
+}
 
 /** Tells a run as lines for people, between what the agents print. */
 export class PlainView implements View {
@@ -55,6 +61,8 @@ export class PlainView implements View {
         return this.#endIteration(event)
       case 'step_ended':
         if (event.reason === 'marker') this.#say(`Complete after ${iterations(event.iterations)}`)
+        if (event.reason === 'until')
+          this.#say(`Complete after ${iterations(event.iterations)}: ${event.detail}`)
         if (event.reason === 'max_iterations')
           this.#say(`Not complete after ${iterations(event.iterations)}`)
         return
@@ -99,6 +107,9 @@ export class PlainView implements View {
     else if (!isLoop && how !== '') this.#say(`Done: ${agent} (${how})`)
     else if (isLoop && how !== '' && how !== 'exit 0')
       this.#warn(`${this.#iteration(event)}: ${how}`)
+    const denied = event.usage?.denied ?? 0
+    if (denied > 0)
+      this.#warn(`${denied} calls of tools were denied: nobody is there to allow them`)
     this.#detail(`  took ${(event.ms / 1000).toFixed(1)} s, printed ${event.outputBytes} bytes`)
   }
 
@@ -122,7 +133,9 @@ export class PlainView implements View {
       const place = `step ${failed.number}: ${failed.agent}`
       if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${failureWords(failed)})`)
       else this.#say(`Stopped before ${place} (${ended?.stopped})`)
-      if (failed.reason === 'max_iterations' && failed.failures) this.#warn(failingWords(failed))
+      if (failed.maxIterations !== undefined && failed.failures) this.#warn(failingWords(failed))
+      const advice = NEXT_STEPS[failed.reason ?? 'skipped']
+      if (advice !== undefined) this.#warn(advice)
       if (record !== undefined) this.#warn(`Record of the run: ${record}`)
     } else if (ended?.stopped !== undefined) {
       this.#say(`After the last step the run was ${ended.stopped}`)

@@ -77,6 +77,7 @@ test('a builder alone leaves the tasks of its project done', async () => {
 test('on a terminal it is a conversation: claude has the terminal, and asks before it acts', async () => {
   const claude = sh('[ -t 0 ] && [ -t 1 ] && echo "I have a terminal"', 'printf "<%s>\\n" "$@"')
   await using stage = await openStage({ script: [DONE], files: { claude } })
+  await stage.shell('forge-tasks create "Page 1"')
   const worker = join(FORKHESTRA, '../forge-task-worker')
   await using pty = new Pty([worker, '--task', 'TASK-001', 'Be quick'], {
     cwd: stage.cwd,

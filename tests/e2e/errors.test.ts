@@ -153,17 +153,21 @@ test('without a login the chain ends with what to do', async () => {
 })
 
 test('what claude itself refuses is passed on, and the loop does not hide it', async () => {
-  const files = { 'mcp.json': '{ "mcpServers": ' }
-  const agent = { mcpConfig: 'mcp.json' }
-  await using stage = await openStage({
-    script: [DONE],
-    files,
-    ...writes(agent, { iterations: 1 }),
-  })
+  const agent = { args: ['--no-such-option'] }
+  await using stage = await openStage({ script: [DONE], ...writes(agent, { iterations: 1 }) })
   const { code, stderr } = await stage.run('--chain', 'w')
-  expect(stderr).toStartWith('Error: Invalid MCP configuration:')
+  expect(stderr).toContain('no-such-option')
   expect(stderr).toContain('[forkhestra] Iteration 1/1: exit 1\n')
   expect([code, stage.asks]).toEqual([1, []])
+})
+
+test('a file that claude could not read is refused before anything starts', async () => {
+  const files = { 'mcp.json': '{ "mcpServers": ' }
+  const agent = { mcpConfig: 'mcp.json' }
+  await using stage = await openStage({ script: [DONE], files, ...writes(agent) })
+  const { code, stderr } = await stage.run('--chain', 'w')
+  expect(stderr).toContain("Agent 'writer': mcp.json is not valid JSON.")
+  expect([code, stage.asks]).toEqual([2, []])
 })
 
 test('a claude that is killed is an outcome, and the next iteration starts a new one', async () => {

@@ -1,40 +1,66 @@
-import { fstatSync } from 'node:fs'
-import { BUNDLED_AGENTS } from '../../builtins/agents.ts'
+import { isatty } from 'node:tty'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import type { ClaudeAgent } from '../../engines/engine.ts'
-import { builtInAgent } from '../../plan/claude-agent.ts'
+import { taskPrompt } from '../../plan/bundled-args.ts'
+import type { Facts } from '../../plan/facts.ts'
+import { makePlan } from '../../plan/make-plan.ts'
+import { resolveAgent } from '../../plan/resolve-agent.ts'
+import { readPromptText } from '../../prompt/prompt-file.ts'
+import { chooseSystemPrompt } from '../../prompt/system-prompt.ts'
 import { loadConfiguration, resolveCwd } from '../../setup/configuration.ts'
 import { lookAround } from '../../setup/facts.ts'
 import { ownFolder } from '../../setup/own-folder.ts'
+import { TaskDatabase } from '../../tasks/database.ts'
 import { UsageError, type Input } from '../command.ts'
+import { makeIdentity } from '../identity.ts'
 
 /** One bundled agent: head-less, or as a conversation where a person sits at a terminal. */
 export async function runBundled(name: string, input: Input): Promise<number> {
   const cwd = resolveCwd(input.text('cwd'))
   const env = makeAgentEnvironment(process.env, ownFolder())
+  const facts = withoutProgram(name, lookAround(env))
   const { content, base } = await loadConfiguration(cwd, undefined, process.env)
-  const config = Object.hasOwn(content.agents ?? {}, name) ? content.agents?.[name] : undefined
-  const places = { cwd, agentBase: base }
-  const agent = builtInAgent(name, BUNDLED_AGENTS[name]!, config ?? {}, places, lookAround(env))
-  const prompt = readPrompt(input)
-  const isAlone =
-    !input.flag('print') && process.env['FORKHESTRA_RUN_ID'] === undefined && isTerminal()
-  if (isAlone) return converse(agent, prompt, cwd, env)
+  const known = { cwd, agents: content.agents ?? {}, base, agentBase: base }
+  const task = input.text('task')
+  // An unknown task is told before anything is spent.
+  if (task !== undefined) new TaskDatabase({ cwd }).view(task)
+  const prompt = readPrompt(input, task)
+  const isInRun = process.env['FORKHESTRA_RUN_ID'] !== undefined
+  if (!input.flag('print') && !isInRun && isatty(0) && isatty(1)) {
+    // In a conversation the person is asked, also root.
+    const agent = resolveAgent(name, known, { ...facts, mustAsk: false })
+    return converse(agent as ClaudeAgent, prompt, cwd, env)
+  }
+  const { run } = makeIdentity()
+  const chain = { steps: [{ agent: name }] }
+  const request = { run, chain, ...known, variables: new Map<string, string>(), args: [] }
+  const { plan, warnings } = makePlan({ ...request, cliPrompt: { prompt } }, facts)
+  for (const warning of warnings) console.error(`${name}: ${warning}`)
   const { runHeadless } = await import('./run-headless.ts')
-  return runHeadless(agent, prompt, cwd, env)
+  const code = await runHeadless(plan, env)
+  return code === 0 && task !== undefined ? checkDone(task, cwd) : code
 }
 
-function readPrompt(input: Input): string | undefined {
+/** Whatever PATH has under its name: we are the one that was called. */
+function withoutProgram(name: string, facts: Facts): Facts {
+  return {
+    ...facts,
+    programOnPath: (asked) => (asked === name ? { kind: 'missing' } : facts.programOnPath(asked)),
+  }
+}
+
+function readPrompt(input: Input, task: string | undefined): string | undefined {
   const [prompt, ...more] = [...input.positionals, ...input.rest]
   if (more.length > 0)
     throw new UsageError(`Unexpected argument '${more[0]}'.`, 'Quote the prompt.')
-  const task = input.text('task')
-  const about = task === undefined ? undefined : `Work on the task ${task} and on no other.`
-  return [about, prompt].filter((part) => part !== undefined).join('\n\n') || undefined
+  return taskPrompt(task, prompt)
 }
 
-function isTerminal(): boolean {
-  return [0, 1].every((fd) => fstatSync(fd).isCharacterDevice())
+function checkDone(task: string, cwd: string): number {
+  const { id, status } = new TaskDatabase({ cwd }).view(task).task
+  if (status === 'Done') return 0
+  console.error(`${id} is ${status}, not Done. See: forge-tasks view ${id}`)
+  return 1
 }
 
 /** The coding CLI itself has the terminal; we only say who it is to be. */
@@ -44,11 +70,9 @@ async function converse(
   cwd: string,
   env: Record<string, string>,
 ): Promise<number> {
-  const { conversationArgv } = await import('./conversation.ts')
-  const child = Bun.spawn(conversationArgv(agent, prompt), {
-    cwd,
-    env,
-    stdio: ['inherit', 'inherit', 'inherit'],
-  })
-  return child.exited
+  const { conversationArgv } = await import('../../engines/claude.ts')
+  const { runInside } = await import('../run-inside.ts')
+  const systemPrompt = chooseSystemPrompt(agent.systemPrompt, readPromptText)
+  process.chdir(cwd)
+  return runInside(conversationArgv(agent, systemPrompt, prompt), env)
 }

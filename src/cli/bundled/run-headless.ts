@@ -1,23 +1,15 @@
-import type { ClaudeAgent } from '../../engines/engine.ts'
 import { outcomeWords } from '../../events/outcome-words.ts'
 import type { EventBody } from '../../events/event.ts'
-import { DEFAULT_GRACE, type Plan } from '../../plan/plan.ts'
+import type { Plan } from '../../plan/plan.ts'
 import { readPromptText } from '../../prompt/prompt-file.ts'
 import { runPlan } from '../../run/run-plan.ts'
 import { makeTaskPort } from '../../setup/task-port.ts'
 import { VERSION } from '../../setup/version.ts'
 import { Terminal } from '../../views/terminal.ts'
-import { makeIdentity } from '../identity.ts'
 import { StopSwitch } from '../signals.ts'
 
-/** The agent once: what it says and does is all that is printed, so that a chain can read it. */
-export async function runHeadless(
-  agent: ClaudeAgent,
-  prompt: string | undefined,
-  cwd: string,
-  env: Record<string, string>,
-): Promise<number> {
-  const { run } = makeIdentity()
+/** A plan of one agent: what it says and does is all that is printed. */
+export async function runHeadless(plan: Plan, env: Record<string, string>): Promise<number> {
   const stopSwitch = new StopSwitch()
   stopSwitch.listen(() => undefined)
   const terminal = new Terminal({
@@ -26,27 +18,37 @@ export async function runHeadless(
     onClosed: () => stopSwitch.outputClosed('stdout was closed'),
   })
   let code = 1
-  const emit = (event: EventBody) => {
-    if (event.type === 'message' && event.parent === undefined) terminal.line(event.text)
-    if (event.type === 'tool' && event.parent === undefined)
-      terminal.line(`[${event.name}] ${event.brief}`)
-    if (event.type === 'iteration_ended') code = tellEnd(event, terminal)
-    if (event.type === 'run_ended' && event.stopped !== undefined) code = event.exitCode
+  let told = ''
+  const tell = () => {
+    const text = told
+    told = ''
+    return terminal.bytes('out', Buffer.from(text))
   }
-  await runPlan(makePlan(run, cwd, agent, prompt), {
-    emit,
+  await runPlan(plan, {
+    emit(event) {
+      told += wordsOf(event)
+      if (event.type === 'iteration_ended') code = tellEnd(event, terminal)
+      if (event.type === 'run_ended' && event.stopped !== undefined) code = event.exitCode
+    },
     output: ({ stream, bytes, isTold }) =>
-      isTold === true ? undefined : terminal.bytes(stream, bytes),
+      isTold === true ? tell() : terminal.bytes(stream, bytes),
     readPrompt: readPromptText,
-    tasks: makeTaskPort(cwd, run),
+    tasks: makeTaskPort(plan.cwd, plan.run),
     env,
     stop: stopSwitch.stop,
     force: stopSwitch.force,
     ownsDescendants: false,
     version: VERSION,
   })
+  await tell()
   await terminal.close(stopSwitch)
   return code
+}
+
+function wordsOf(event: EventBody): string {
+  if (event.type === 'message' && event.parent === undefined) return `${event.text}\n`
+  if (event.type === 'tool' && event.parent === undefined) return `[${event.name}] ${event.brief}\n`
+  return ''
 }
 
 function tellEnd(
@@ -59,27 +61,4 @@ function tellEnd(
   const words = outcomeWords(outcome)
   if (words !== '') terminal.warn(words)
   return outcome.kind === 'exited' && outcome.code !== 0 ? outcome.code : 1
-}
-
-function makePlan(run: string, cwd: string, agent: ClaudeAgent, prompt: string | undefined): Plan {
-  return {
-    run,
-    cwd,
-    root: {
-      kind: 'sequence',
-      id: 'root',
-      of: [
-        {
-          kind: 'step',
-          id: 's1',
-          number: 1,
-          agent,
-          cwd,
-          args: [],
-          prompt: prompt === undefined ? [] : [{ level: 'command line', text: [prompt] }],
-          grace: DEFAULT_GRACE,
-        },
-      ],
-    },
-  }
 }
