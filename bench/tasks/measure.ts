@@ -106,7 +106,7 @@ function measureMemory(bench: Bench): Figure[] {
 }
 
 function peakOf(argv: readonly string[], { project, env }: Bench): number {
-  const script = join(import.meta.dir, 'tasks-memory.ts')
+  const script = join(import.meta.dir, 'memory.ts')
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, script, ...argv], {
     cwd: project,
     env,
