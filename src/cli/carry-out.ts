@@ -96,9 +96,11 @@ export async function carryOut(
 }
 
 /** A task that an iteration took and did not finish is free for the next one. */
-function endClaims({ run, step, iteration }: EventOf<'iteration_ended'>, tasks: Places): void {
+function endClaims(event: EventOf<'iteration_ended'>, tasks: Places): void {
+  const { run, step, iteration, outcome } = event
+  const by = { id: run, step: String(step), iteration: String(iteration) }
   try {
-    endIteration(tasks, run, String(step), String(iteration), new Date())
+    endIteration(tasks, by, outcome.kind, new Date())
   } catch {
     // The claim of a run that is gone frees itself; nothing is lost but time.
   }
