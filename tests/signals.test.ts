@@ -108,7 +108,8 @@ test('children that were there before the run are left alone', async () => {
   const cwd = makeProject({ agent: sh('exit 0') })
   const { stdout } = await shell(
     `bash -c 'tail -f /dev/null > /dev/null 2>&1 & echo $! > pid; exec forkhestra agent'
-     kill -0 $(cat pid) && echo alive; kill $(cat pid)`,
+     kill -0 $(cat pid) && echo alive; kill $(cat pid)
+     while kill -0 $(cat pid) 2> /dev/null; do sleep 0.01; done`,
     cwd,
   )
   expect(Buffer.from(stdout).toString()).toEndWith('alive\n')
