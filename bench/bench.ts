@@ -7,9 +7,9 @@ import { measureOutput } from './output.ts'
 import { buildPrograms, removeProjects, type Programs } from './project.ts'
 import { measureStartup } from './startup.ts'
 import { measureStop } from './stop.ts'
-import { leadFigures, measurePeers, type PeerReport } from './tasks-peers.ts'
-import { renderPeers } from './tasks-tables.ts'
-import { measureTasks } from './tasks.ts'
+import { leadFigures, measurePeers, type PeerReport } from './tasks/peers.ts'
+import { renderPeers } from './tasks/tables.ts'
+import { measureTasks } from './tasks/measure.ts'
 
 // `npm run bench [-- GROUP…] [--json] [--quick]`: exit code 1 where a target is missed.
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import {
+  FORGE_TASKS,
   ON_READ_ONLY_DISK,
   TaskProject,
   taskText,
@@ -383,7 +385,7 @@ describe('broken files', () => {
       'TASK-002 - B.md': taskText(['id: TASK-002', 'dependencies: [TASK-001]']),
     })
     expect(await project.must('list', '--ready', '--explain')).toBe(
-      'TASK-002 | To Do | - | B | waits for TASK-001 (unreadable)\n',
+      'TASK-002 | To Do | - | B | waits for TASK-001 (archived, unreadable)\n',
     )
   })
 })
@@ -530,5 +532,168 @@ describe('folders that cannot be written', () => {
     const { code, stderr } = await project.run(['list', '--cwd', join(makeProject(), 'no')])
     expect(code).toBe(2)
     expectMessage(stderr)
+  })
+})
+
+describe('output', () => {
+  const FULL = ['sh', '-c', 'exec "$0" "$@" > /dev/full', FORGE_TASKS]
+
+  test.each([
+    [['list']],
+    [['next', '--claim', '--json']],
+    [['view', '1']],
+    [['create', 'B']],
+    [['stats', '--json']],
+    [['release', '1', '--json']],
+    [['archive', '--done']],
+    [['delete', '1']],
+    [['view', '9', '--json']],
+    [['--help']],
+  ])('of %j that is lost is one message and exit code 1', async (args) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const { code, stderr } = await project.run(args, { program: FULL })
+    expect(code).toBe(1)
+    expect(stderr).toContain('forge-tasks: The output cannot be written: ENOSPC')
+    expect(stderr).not.toContain('mistake in forge-tasks')
+  })
+
+  test('into a pipe that is closed is no mistake', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const program = ['bash', '-c', '"$0" "$@" | true; exit "${PIPESTATUS[0]}"', FORGE_TASKS]
+    expect(await project.run(['list', '--help'], { program })).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
+  })
+
+  test('into a pipe that does not block arrives as a whole', async () => {
+    const body = 'x'.repeat(500_000)
+    const project = new TaskProject({ 'TASK-001 - Good.md': `${GOOD}## Description\n\n${body}\n` })
+    const slow = `import os, subprocess, sys, time
+r, w = os.pipe()
+os.set_blocking(w, False)
+child = subprocess.Popen(sys.argv[1:], stdout=w)
+os.close(w)
+time.sleep(0.2)
+total = 0
+while chunk := os.read(r, 65536):
+    total += len(chunk)
+print(child.wait(), total > 500000)`
+    const program = ['python3', '-c', slow, FORGE_TASKS]
+    expect((await project.run(['view', '1', '--json'], { program })).stdout).toBe('0 True\n')
+  })
+
+  test('of a title moves no cursor', async () => {
+    const { stdout } = await new TaskProject().run(['create', 'A\u001b[2J\u0007\nB'])
+    expect(stdout).toBe('Created TASK-001: A [2J B\n')
+  })
+})
+
+test('a folder that may not be read is one message', async () => {
+  const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+  await project.must('list')
+  chmodSync(project.folder, 0)
+  for (const args of [['list'], ['next', '--claim'], ['create', 'B'], ['view', '1'], ['stats']]) {
+    const { code, stdout, stderr } = await project.run([...args, '--json'], {
+      program: WITHOUT_PRIVILEGES,
+    })
+    expect({ args, code }).toEqual({ args, code: 1 })
+    expectMessage(stderr)
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false })
+  }
+  chmodSync(project.folder, 0o755)
+})
+
+test('a README among the tasks is no broken task', async () => {
+  const project = new TaskProject({
+    'TASK-001 - Good.md': GOOD,
+    'README.md': '# Our tasks\n',
+    'TASK-002 - Empty.md': '',
+    'note.md': '---\nstatus: nonsense\n---\n',
+  })
+  const { stdout, stderr } = await project.run(['list', '--plain'])
+  expect(stdout).toBe(GOOD_LINE)
+  expect(stderr).not.toContain('README')
+  expect(stderr.trim().split('\n')).toHaveLength(2)
+})
+
+test('a broken file that is to be shown is named once', async () => {
+  const project = new TaskProject({ 'TASK-001 - Bad.md': 'no frontmatter' })
+  const { code, stderr } = await project.run(['view', '1'])
+  expect(code).toBe(1)
+  expect(stderr.match(/TASK-001 - Bad\.md/g)).toHaveLength(1)
+})
+
+test('a default priority that there is not is refused', async () => {
+  const project = new TaskProject({ 'config.json': '{"defaults":{"priority":"urgent"}}' })
+  expect(await project.run(['create', 'A'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      "forge-tasks: <root>/forge/tasks/config.json has a default priority 'urgent', which is none of high, medium, low.\n" +
+      '  Mend it, or delete it.\n',
+  })
+})
+
+describe('git', () => {
+  const who = ['-c', 'user.name=n', '-c', 'user.email=a@b', '-c', 'commit.gpgSign=false']
+  const git = (cwd: string, ...args: readonly string[]) => {
+    expect(Bun.spawnSync(['git', ...who, ...args], { cwd }).exitCode).toBe(0)
+  }
+
+  test('starts no program that the repository names', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const [evil, proof] = [join(project.root, 'evil'), join(project.root, 'proof')]
+    writeFileSync(evil, `#!/bin/sh\ntouch '${proof}'\n`, { mode: 0o755 })
+    git(project.root, 'init', '-q')
+    git(project.root, 'add', 'forge')
+    git(project.root, 'commit', '-q', '-m', 'One')
+    // A commit that claims to be signed makes git ask the program of the configuration.
+    const raw = Bun.spawnSync(['git', 'cat-file', 'commit', 'HEAD'], { cwd: project.root })
+    const signature = 'gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n'
+    const signed = raw.stdout.toString().replace('\n\n', `\n${signature}\n`)
+    const made = Bun.spawnSync(['git', 'hash-object', '-t', 'commit', '-w', '--stdin'], {
+      cwd: project.root,
+      stdin: Buffer.from(signed),
+    })
+    git(project.root, 'reset', '-q', made.stdout.toString().trim())
+    git(project.root, 'config', 'log.showSignature', 'true')
+    git(project.root, 'config', 'gpg.program', evil)
+    expect(await project.must('view', '1', '--history')).toContain('commit: ')
+    expect(existsSync(proof)).toBe(false)
+    git(project.root, 'log')
+    expect(existsSync(proof)).toBe(true)
+  })
+
+  test('has to be told of a conflict that the doctor mended', async () => {
+    const project = new TaskProject()
+    await project.must('create', 'A')
+    git(project.root, 'init', '-q', '-b', 'main')
+    const commit = async (note: string) => {
+      await project.must('edit', '1', '--append-notes', note)
+      git(project.root, 'add', 'forge')
+      git(project.root, 'commit', '-q', '-m', note)
+    }
+    await commit('First')
+    git(project.root, 'checkout', '-q', '-b', 'other')
+    await commit('Theirs')
+    git(project.root, 'checkout', '-q', 'main')
+    await commit('Ours')
+    Bun.spawnSync(['git', ...who, 'merge', '-q', 'other'], { cwd: project.root })
+    expect(await project.must('doctor', '--fix')).toEndWith(
+      ' -> both sides are in it now; tell git: git add "forge/tasks/TASK-001 - A.md"\n',
+    )
+    git(project.root, 'add', 'forge/tasks/TASK-001 - A.md')
+    expect(await project.must('doctor')).toBe('Nothing is wrong.\n')
+  })
+
+  test('is never taken from the folder of the project', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const proof = join(project.root, 'proof')
+    writeFileSync(join(project.root, 'git'), `#!/bin/sh\ntouch '${proof}'\n`, { mode: 0o755 })
+    for (const PATH of [`.:${process.env['PATH']}`, `:${process.env['PATH']}`, '.']) {
+      await project.run(['view', '1', '--history'], { env: { PATH } })
+    }
+    expect(existsSync(proof)).toBe(false)
   })
 })

@@ -168,12 +168,12 @@ describe('others', () => {
     await quit(board)
   })
 
-  test('break files, which are counted', async () => {
+  test('break files, which are named', async () => {
     const project = makeProject()
     await using board = openBoard({ cwd: project.root })
     await board.shows(HEADINGS)
     project.write('TASK-009 - Broken.md', 'no frontmatter')
-    await board.shows('1 broken file')
+    await board.shows('1 broken file: TASK-009 - Broken.md:1')
     await quit(board)
   })
 
@@ -378,7 +378,11 @@ describe('the editor', () => {
 
   test.each([
     ['is not set', {}, 'Set VISUAL or EDITOR'],
-    ['does not exist', { EDITOR: 'no-such-editor' }, 'no-such-editor'],
+    [
+      'does not exist',
+      { EDITOR: 'no-such-editor' },
+      "The editor 'no-such-editor' cannot be started: there is no such program.",
+    ],
   ])('that %s is named in the footer', async (_, env, message) => {
     await using board = openBoard({ cwd: makeProject().root, env })
     await board.shows(HEADINGS)

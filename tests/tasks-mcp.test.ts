@@ -97,7 +97,7 @@ Why: ü
   expect(await agent.call('edit', { ids: ['2'], status: 'done' })).toBe(
     `REFUSED TASK-002 has open acceptance criteria:
   #1 It runs
-Check them with --check-ac N, or override with --force.`,
+Check them with checkAc, or override with force: true.`,
   )
   const finish = { ids: ['task-2'], checkAc: [1], status: 'done', appendNotes: 'See src/a.ts' }
   expect(await agent.call('edit', finish)).toBe('TASK-002 | Done | - | Write code')
@@ -203,10 +203,13 @@ test('a mistake is an answer with its hint, and changes nothing', async () => {
     tasks: [
       { title: 'A', key: 'a' },
       { title: 'B', dependsOn: ['@a'] },
+      { title: 'C', ac: ['x'] },
     ],
   })
+  const open = 'TASK-003 has open acceptance criteria:\n  #1 x\n'
+  const hint = 'Check them with checkAc, or override with force: true.'
   const refused = [
-    ['view', { id: '7' }, 'There is no task TASK-007.\nNear it:\n  TASK-002  B\n  TASK-001  A'],
+    ['view', { id: '7' }, 'There is no task TASK-007.\nNear it:\n  TASK-003  C\n  TASK-002  B'],
     ['view', { id: '../x' }, "'../x' is no task id.\nWrite e.g. TASK-001 or 1."],
     ['claim', { id: '2' }, 'TASK-002 cannot be begun yet: it waits for TASK-001 (To Do).\n'],
     ['claim', { id: '1', lease: 'long' }, "lease is 'long', expected a time.\n"],
@@ -219,11 +222,14 @@ test('a mistake is an answer with its hint, and changes nothing', async () => {
     ['archive', {}, 'Which tasks?\nGive either ids, or done: true.'],
     ['archive', { ids: ['1', '2'], delete: true }, 'Only one task is deleted at a time.'],
     ['archive', { ids: ['1'], delete: true }, 'TASK-001 is waited for by TASK-002.\n'],
+    ['edit', { ids: ['3'], status: 'done' }, `${open}${hint}`],
   ] as const
   for (const [name, input, message] of refused) {
     expect(await agent.call(name, input)).toStartWith(`REFUSED ${message}`)
   }
-  expect(await agent.call('list')).toBe('TASK-001 | To Do | - | A\nTASK-002 | To Do | - | B')
+  expect(await agent.call('list')).toBe(
+    'TASK-001 | To Do | - | A\nTASK-002 | To Do | - | B\nTASK-003 | To Do | - | C',
+  )
 })
 
 test('unknown arguments and wrong types are refused by name', async () => {
@@ -257,7 +263,8 @@ test('where nothing is ready, that is an answer too, and it says why', async () 
   expect(await agent.call('next', { claim: true })).toBe(
     `No task is ready:
   TASK-001: status is Blocked
-  TASK-002: waits for TASK-001 (Blocked)`,
+  TASK-002: waits for TASK-001 (Blocked)
+Read its notes: the tool view TASK-001; open it: the tool edit TASK-001 status todo`,
   )
 })
 
@@ -274,8 +281,8 @@ test('long answers are cut, and say so', async () => {
   expect(listed.at(-1)).toBe('… and 3 more; filter, or give a higher limit')
   expect((await agent.call('list', { limit: 200 })).split('\n').length).toBe(103)
   const waiting = (await agent.call('next')).split('\n')
-  expect(waiting.length).toBe(22)
-  expect(waiting.at(-1)).toBe('… and 83 more; see list with explain')
+  expect(waiting.length).toBe(23)
+  expect(waiting.at(-2)).toBe('… and 83 more; see list with explain')
 })
 
 test.each(['legacy', { pin: '2026-07-28' }] as const)(
@@ -288,7 +295,7 @@ test.each(['legacy', { pin: '2026-07-28' }] as const)(
     expect(await ann.call('claim', { id: '1' })).toContain('\nassignee: ann\n')
     expect(await ann.call('claim', { id: '1' })).toContain('\nassignee: ann\n')
     expect(steady(await bob.call('claim', { id: '1' }))).toBe(
-      'REFUSED TASK-001 is claimed by ann since <time>.',
+      'REFUSED TASK-001 is claimed by ann since <time>, until <time>.',
     )
     expect(await ann.call('claim', { id: '1', release: true })).toBe('Released TASK-001')
     expect(await bob.call('next', { claim: true })).toContain('\nassignee: bob\n')

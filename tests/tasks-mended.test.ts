@@ -30,7 +30,7 @@ describe('a change that is over', () => {
   test('is not made again: what one branch archived stays open on another', async () => {
     const root = await makeClone(['One', 'Two', 'Three'])
     await git(root, 'checkout', '-q', '-b', 'archived')
-    await mustTasks(root, ['archive', '1', '2'])
+    await mustTasks(root, ['archive', '1', '2', '--force'])
     await commitAll(root, 'Archive')
     await git(root, 'checkout', '-q', 'main')
     await mustTasks(root, ['edit', '3', '--notes', 'x'])
@@ -156,7 +156,7 @@ test('the folder of git may be another mount of the same disk', async () => {
     forge-tasks edit 1 2 --notes Both --plain
     stat -c %a forge/tasks/TASK-001*
     forge-tasks next --claim --as me --plain | grep ^id:
-    forge-tasks archive 1 && forge-tasks delete 2
+    forge-tasks archive 1 --force && forge-tasks delete 2
     ls -A forge/tasks forge/tasks/archive
   `
   expect(await inNamespace(root, script)).toEqual({

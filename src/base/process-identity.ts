@@ -15,10 +15,12 @@ export function processIdentity(pid: number): string | undefined {
 }
 
 /** Whether the process of that identity is still there; unknown where it cannot be seen from here. */
-export function lifeOf(identity: string): 'alive' | 'dead' | 'unknown' {
+export function lifeOf(
+  identity: string,
+  here = process.platform === 'linux' ? readPlace() : undefined,
+): 'alive' | 'dead' | 'unknown' {
   const [pid = '', , place] = identity.split(':')
-  const here = process.platform === 'linux' ? readPlace() : undefined
-  if (place !== here) return 'unknown'
+  if (place !== here) return isBeforeReboot(place, here) ? 'dead' : 'unknown'
   const found = processIdentity(Number(pid))
   if (found === identity) return 'alive'
   // A system may hide the processes of other users.
@@ -30,10 +32,30 @@ function readPlace(): string | undefined {
   try {
     const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0]
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    return `${namespace}@${boot}`
+    return `${namespace}@${boot}@${readMachine()}`
   } catch {
     return undefined
   }
+}
+
+function readMachine(): string {
+  try {
+    return readFileSync('/etc/machine-id', 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
+/** The number that Linux gives to the processes of the machine itself. */
+const OUTSIDE_OF_CONTAINERS = '4026531836'
+
+/** Containers of one image may share the name of a machine, so that only the machine itself is believed. */
+function isBeforeReboot(place: string | undefined, here: string | undefined): boolean {
+  const [namespace, boot, machine = ''] = place?.split('@') ?? []
+  const [ownNamespace, ownBoot, ownMachine] = here?.split('@') ?? []
+  const isOurs = namespace === OUTSIDE_OF_CONTAINERS && ownNamespace === OUTSIDE_OF_CONTAINERS
+  const isNamed = /^[0-9a-f]{32}$/.test(machine)
+  return isOurs && isNamed && machine === ownMachine && boot !== ownBoot
 }
 
 /** What the system says to a signal that does nothing. */

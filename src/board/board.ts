@@ -84,7 +84,15 @@ export function showCards(
     return found === -1 ? row : found
   })
   const id = board.columns[board.column]?.[board.rows[board.column] ?? 0]?.task.id
-  return selectId({ ...next, columns, rows }, id)
+  const selected = selectId({ ...next, columns, rows }, id)
+  return change.snapshot === undefined ? selectMatch(selected) : selected
+}
+
+/** A filter must not leave the selection where nothing is to be seen. */
+function selectMatch(board: Board): Board {
+  const column = board.columns.findIndex((cards) => cards.length > 0)
+  const isVoid = board.columns[board.column]?.length === 0
+  return isVoid && column !== -1 ? settle({ ...board, column }) : board
 }
 
 /** Selects a task, wherever it is; where it is not, the selection stays at its place. */

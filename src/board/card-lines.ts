@@ -43,6 +43,17 @@ function makeLines(brief: Brief, width: number): CardLine[] {
   ]
 }
 
+function attemptOf({ owner, outcome, why }: Brief['attempts'][number]): string {
+  return `${owner}: ${why === undefined ? outcome : `${outcome}, ${why}`}`
+}
+
+/** What keeps a task that is to be done from being begun. */
+function waitsFor({ task, dependencies }: Brief): string {
+  if (task.status !== 'To Do') return ''
+  const open = dependencies.filter(({ status }) => status !== 'Done')
+  return open.map(({ id, status }) => `${id} (${status})`).join(', ')
+}
+
 function criterionLines(criterion: Criterion, width: number): CardLine[] {
   const { number, isDone, text } = criterion
   const lines = wrap(`[${isDone ? 'x' : ' '}] #${number} ${text}`, width)
@@ -59,14 +70,12 @@ function fieldsOf(brief: Brief): (readonly [string, string | undefined])[] {
     ['claimed', claim === undefined ? undefined : `${claim.owner}, ${since} ${claim.at}`],
     ['labels', task.labels.join(', ')],
     ['depends on', brief.dependencies.map(({ id, status }) => `${id} (${status})`).join(', ')],
+    ['waits for', waitsFor(brief)],
     ['blocks', brief.blocks.join(', ')],
     ['parent', task.parent],
     ['due', task.due],
     ['created', task.createdAt],
-    [
-      'attempts',
-      brief.attempts.map(({ owner, why, outcome }) => `${owner}: ${why ?? outcome}`).join('; '),
-    ],
+    ['attempts', brief.attempts.map(attemptOf).join('; ')],
     ['file', task.file],
   ]
 }

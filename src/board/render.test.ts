@@ -49,7 +49,7 @@ describe('the screen', () => {
       '',
       '',
       '',
-      ' ? help  q quit  Enter open  < > move  n new  / filter  r ready    1 broken file',
+      ' ? help  q quit  Enter open  < > move  n new  / filter  r… 1 broken file: x.md:1',
     ])
   })
 
@@ -59,7 +59,7 @@ describe('the screen', () => {
       ' TASK-003 @ Title 3',
       '',
       '',
-      ' ? help  q quit  Enter op… 1 broken file',
+      ' ? help  q quit  En… 1 broken file: x.m…',
     ])
   })
 

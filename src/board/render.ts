@@ -4,7 +4,7 @@ import { cardLines } from './card-lines.ts'
 import { HELP } from './help.ts'
 import { layoutOf } from './layout.ts'
 import { renderLine } from './line-input.ts'
-import type { Card } from './snapshot.ts'
+import type { Card, Snapshot } from './snapshot.ts'
 import { cut, fit, safe, type Paint } from './text.ts'
 
 /** The screen, line by line, each as wide as it is. */
@@ -155,10 +155,15 @@ function renderFooter(board: Board, paint: Paint): string {
     const text = fit(` ${safe(message.text.replaceAll(/\s*\n\s*/g, ' '))}`, width)
     return message.isError ? paint.red(text) : text
   }
-  const count = snapshot.broken.length
-  const broken = count === 0 ? '' : cut(` ${count} broken file${count === 1 ? '' : 's'}`, width)
+  const broken = cut(brokenWords(snapshot.broken), Math.ceil(width / 2))
   const hints = fit(hintsOf(board), width - Bun.stringWidth(broken))
   return paint.dim(hints) + paint.yellow(broken)
+}
+
+function brokenWords([first, ...more]: Snapshot['broken']): string {
+  if (first === undefined) return ''
+  const count = more.length === 0 ? '1 broken file' : `${more.length + 1} broken files`
+  return ` ${count}: ${safe(first.file)}:${first.line}`
 }
 
 function hintsOf({ open }: Board): string {

@@ -234,7 +234,8 @@ export class Session {
       return code === 0 ? undefined : `The editor ended with exit code ${code}.`
     } catch (error) {
       if (!isExpected(error)) throw error
-      return errorText(error)
+      const why = errorCode(error) === 'ENOENT' ? 'there is no such program' : errorText(error)
+      return `The editor '${words}' cannot be started: ${why}.`
     } finally {
       this.#editor = undefined
     }

@@ -1,3 +1,4 @@
+import { tryToFreeDead } from '../tasks/claims/dead-claims.ts'
 import { NOBODY, standing } from '../tasks/claims/owner.ts'
 import type { Places } from '../tasks/store/places.ts'
 import { Graph } from '../tasks/ready.ts'
@@ -23,6 +24,7 @@ export interface Snapshot {
 }
 
 export function readSnapshot(places: Places): Snapshot {
+  tryToFreeDead(places, readState(places), new Date())
   const scan = scanTasks(places)
   const claims = standing(readState(places), NOBODY, places, new Date())
   const graph = new Graph(places, scan, claims)

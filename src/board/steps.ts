@@ -57,5 +57,10 @@ export function withTask(board: Board, work: (task: Task) => Step): Step {
 
 export function setStatus(board: Board, id: string, status: Status): Step {
   const done = `${id} is ${status}.`
-  return { board, effects: [{ type: 'edit', id, changes: { status }, done }] }
+  const card = board.snapshot.cards.find(({ task }) => task.id === id)
+  // Who took it is at it no longer; whom a person named stays.
+  const isGivenBack = status === 'To Do' && card?.holder !== undefined
+  const isTaker = isGivenBack && card.holder === card.task.assignee
+  const changes: Changes = isTaker ? { status, assignee: '' } : { status }
+  return { board, effects: [{ type: 'edit', id, changes, done }] }
 }

@@ -173,6 +173,41 @@ describe('the filter', () => {
   ])('%j shows %j', (keys, ids) => {
     expect(shown(keys)).toEqual(ids)
   })
+
+  test('selects what it shows, wherever that is', () => {
+    expect(selectedAfter('/title 4')).toBe('TASK-004')
+    expect(selectedAfter('ll/bob')).toBe('TASK-002')
+    expect(selectedAfter('/title 4\r\u001b')).toBe('TASK-004')
+    expect(selectedAfter('/nothing\r')).toBeUndefined()
+  })
+})
+
+test('a card that goes back to To Do is no longer of who took it', () => {
+  const claim = { owner: 'zed', at: '', root: '' }
+  const held = (assignee: string) =>
+    makeCard(
+      makeTask(1, { status: 'In Progress', assignee }),
+      false,
+      new Map([['TASK-001', claim]]),
+    )
+  const edit = { type: 'edit', id: 'TASK-001', done: 'TASK-001 is To Do.' } as const
+  expect(press(board([held('zed')]), '<').effects).toEqual([
+    { ...edit, changes: { status: 'To Do', assignee: '' } },
+  ])
+  expect(press(board([held('eve')]), '<').effects).toEqual([
+    { ...edit, changes: { status: 'To Do' } },
+  ])
+})
+
+test('a card says what it waits for when it is opened', () => {
+  const dependencies = [
+    { id: 'TASK-002', status: 'Done', notes: '' },
+    { id: 'TASK-003', status: 'To Do', notes: '' },
+  ]
+  const textOf = (task: Task) =>
+    cardLines(makeBrief(task, { dependencies }), 80).map(({ text }) => text)
+  expect(textOf(makeTask(1))).toContain('waits for: TASK-003 (To Do)')
+  expect(textOf(makeTask(1, { status: 'Blocked' })).join()).not.toContain('waits for')
 })
 
 describe('an opened card', () => {

@@ -1,4 +1,5 @@
 import type { EventBody, OutputChunk } from '../events/event.ts'
+import type { Outcome } from '../events/schema.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
 
 /** The signals that end a run. */
@@ -28,7 +29,7 @@ export interface Ports {
 /** What a run wants to know of the task database. */
 export interface Tasks {
   /** What an iteration took and did not finish is free for the next one. */
-  endIteration(step: number, iteration: number): void
+  endIteration(step: number, iteration: number, outcome: Outcome['kind']): void
   count(): TaskCounts
 }
 

@@ -60,7 +60,7 @@ function judgeMarker(
   { iteration }: Place,
   { ports: { tasks } }: Context,
 ): Pick<End, 'outcome' | 'refusal'> {
-  tasks.endIteration(step.number, iteration)
+  tasks.endIteration(step.number, iteration, end.outcome.kind)
   const isEarly = end.outcome.kind === 'marker' && hasReadyTasks(step, tasks)
   return isEarly ? { outcome: end.unmarked ?? end.outcome, refusal: 'tasks_ready' } : end
 }

@@ -19,13 +19,14 @@ interface Counts {
 export function makeTaskPort(
   cwd: string,
   run: string,
-): { endIteration(step: number, iteration: number): void; count(): Counts } {
+): { endIteration(step: number, iteration: number, outcome: string): void; count(): Counts } {
   const isThere = () => statOf(findPlaces(cwd).tasks)?.isDirectory() === true
   let wasThere = isThere()
   return {
-    endIteration(step, iteration) {
+    endIteration(step, iteration, outcome) {
       try {
-        endIteration(findPlaces(cwd), run, String(step), String(iteration), new Date())
+        const by = { id: run, step: String(step), iteration: String(iteration) }
+        endIteration(findPlaces(cwd), by, outcome, new Date())
       } catch {
         // The claim of a run that is gone frees itself; nothing is lost but time.
       }

@@ -9,6 +9,7 @@ import { idOfFileName, makeFileName, numberOfFileName } from './file-name.ts'
 import { HIGHEST_NUMBER, parseId, readId, renderId, type TaskId } from './id.ts'
 import { renderNewTask, type NewTask } from './text/new-task.ts'
 import type { Places } from './store/places.ts'
+import { parentsOf } from './ready.ts'
 import { Refused } from './refused.ts'
 import { readIndexedIds } from './store/index-file.ts'
 import { listFiles, readTaskFile, scanTasks, TASK_LIMIT_BYTES, worthWriting } from './store/scan.ts'
@@ -32,7 +33,8 @@ export function createTasks(places: Places, tasks: readonly NewTask[], now: Date
   })
 }
 
-function checkTask({ title, status, criteria = [] }: NewTask): void {
+/** Refuses what no task can begin with. */
+export function checkTask({ title, status, criteria = [] }: NewTask): void {
   checkTitle(title)
   checkCriteria(criteria)
   if (status === 'Done' && criteria.length > 0) {
@@ -159,6 +161,14 @@ function refuseCycles(ids: readonly string[], tasks: readonly NewTask[]): void {
     throw new Refused(
       `These tasks would wait for each other: ${cycle.join(' -> ')}`,
       'Leave one of these dependencies out. Nothing was created.',
+    )
+  }
+  const parents = new Map(ids.map((id, index) => [id, parentsOf(tasks[index])]))
+  const [parts] = findCycles(ids, (id) => parents.get(id) ?? [])
+  if (parts !== undefined) {
+    throw new Refused(
+      `These tasks would be parts of each other: ${parts.join(' -> ')}`,
+      'Leave one of these parents out. Nothing was created.',
     )
   }
 }

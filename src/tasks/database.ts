@@ -84,7 +84,7 @@ export class TaskDatabase {
   }
 
   release(id: string): Task {
-    return releaseTask(this.#places, id, this.#asking())
+    return releaseTask(this.#places, id, this.#asking()).task
   }
 
   view(id: string, options: { readonly history?: boolean } = {}): Brief {
@@ -106,8 +106,8 @@ export class TaskDatabase {
     return editTasks(this.#places, ids, changes, { ...options, ...this.#asking() })
   }
 
-  archive(ids: readonly string[] | 'done'): string[] {
-    return archiveTasks(this.#places, ids, this.#asking())
+  archive(ids: readonly string[] | 'done', options: { readonly force?: boolean } = {}): string[] {
+    return archiveTasks(this.#places, ids, { ...options, ...this.#asking() })
   }
 
   delete(id: string, options: { readonly force?: boolean } = {}): string {

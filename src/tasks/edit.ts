@@ -5,11 +5,12 @@ import { checkCriteria, checkDue, checkTitle } from './text/check-text.ts'
 import { readCriteria } from './text/criteria.ts'
 import { findTask, missing, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
-import type { Owner } from './claims/owner.ts'
+import { isHeldByAnother, type Owner } from './claims/owner.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
 import { Refused } from './refused.ts'
 import { scanTasks } from './store/scan.ts'
+import type { Claim } from './store/state.ts'
 import { renew } from './claims/leases.ts'
 import { settleClaim } from './claims/settle.ts'
 import { parseTask, type Task } from './task.ts'
@@ -19,6 +20,8 @@ export interface EditOptions {
   readonly force?: boolean
   readonly owner: Owner
   readonly now: Date
+  /** Told of each claim of another one that ends with the new status. */
+  readonly onTaken?: (id: string, claim: Claim) => void
 }
 
 interface Edited {
@@ -45,6 +48,14 @@ export function editTasks(
       // A claim ends with the status of its task.
       if (task.status === before.task.status) continue
       const on = { owner: owner.name, places, now }
+      const held = draft.state.claims[task.id]
+      if (
+        task.status !== 'In Progress' &&
+        held !== undefined &&
+        isHeldByAnother(held, owner, now)
+      ) {
+        options.onTaken?.(task.id, held)
+      }
       draft.state = settleClaim(draft.state, task.id, task.status, on)
     }
     return edited.map(({ task }) => task)
@@ -103,7 +114,7 @@ function checkReferences(places: Places, edited: readonly Edited[], changes: Cha
     if (!graph.has(id)) throw missing(places, resolveId(places, id))
   }
   for (const { task } of edited) {
-    if (changes.parent === task.id) throw new Refused(`${task.id} cannot be its own parent.`)
+    if (changes.parent) refuseParent(graph, task.id, changes.parent)
     const cycle = graph.cycleThrough(task.id, added)
     if (cycle === undefined) continue
     throw new Refused(
@@ -111,4 +122,14 @@ function checkReferences(places: Places, edited: readonly Edited[], changes: Cha
       'Remove one of these dependencies first.',
     )
   }
+}
+
+function refuseParent(graph: Graph, id: string, parent: string): void {
+  if (parent === id) throw new Refused(`${id} cannot be its own parent.`)
+  const cycle = graph.parentCycleThrough(id, parent)
+  if (cycle === undefined) return
+  throw new Refused(
+    `${id} would be a part of itself: ${cycle.join(' -> ')}`,
+    'Remove one of these parents first.',
+  )
 }

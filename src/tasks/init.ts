@@ -1,12 +1,18 @@
 import { statOf } from '../base/files.ts'
 import { change } from './store/change.ts'
-import { checkPrefix, configPath } from './store/config.ts'
+import { checkPrefix, configPath, readConfig } from './store/config.ts'
+import { Refused } from './refused.ts'
 import type { Places } from './store/places.ts'
+
+interface Given {
+  readonly prefix?: string | undefined
+  readonly name?: string | undefined
+}
 
 /** Writes the configuration, unless there is one. */
 export function initTasks(
   places: Places,
-  given: { readonly prefix?: string | undefined; readonly name?: string | undefined },
+  given: Given,
 ): { readonly path: string; readonly isNew: boolean } {
   const path = configPath(places)
   const config = {
@@ -14,9 +20,29 @@ export function initTasks(
     ...(given.name === undefined ? {} : { name: given.name }),
     defaults: {},
   }
-  if (statOf(path) !== undefined) return { path, isNew: false }
+  if (statOf(path) !== undefined) {
+    refuseOther(places, given)
+    return { path, isNew: false }
+  }
   return change(places, (draft) => {
     draft.write(path, `${JSON.stringify(config, null, 2)}\n`)
     return { path, isNew: true }
   })
+}
+
+/** What was asked for and is not so must not look as if it were. */
+function refuseOther(places: Places, { prefix, name }: Given): void {
+  const config = readConfig(places)
+  const wanted = {
+    ...(prefix === undefined || checkPrefix(prefix) === config.prefix
+      ? {}
+      : { prefix: checkPrefix(prefix) }),
+    ...(name === undefined || name === config.name ? {} : { name }),
+  }
+  if (Object.keys(wanted).length === 0) return
+  const lines = Object.entries(wanted).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`)
+  throw new Refused(
+    `${configPath(places)} is there already; nothing was changed.`,
+    `Write into it: ${lines.join(', ')}`,
+  )
 }

@@ -1,10 +1,11 @@
 import { resolveId } from './find.ts'
 import { renderId } from './id.ts'
-import { standing, type Owner } from './claims/owner.ts'
+import { tryToFreeDead } from './claims/dead-claims.ts'
+import { standing, whyDead, type Owner } from './claims/owner.ts'
 import type { Places } from './store/places.ts'
 import { Graph, type Readiness } from './ready.ts'
 import { scanTasks, type Broken, type Scan } from './store/scan.ts'
-import { readState } from './store/state.ts'
+import { readState, type State } from './store/state.ts'
 import type { Task } from './task.ts'
 import type { Priority, Status } from './words.ts'
 
@@ -40,8 +41,7 @@ export function listTasks(places: Places, filter: Filter = {}): Listing {
 
 /** What can be begun now, in the order of `next`. */
 export function listReady(places: Places, filter: Filter, asking: Asking): Listing {
-  const scan = scanTasks(places)
-  const graph = makeGraph(places, scan, asking)
+  const { scan, graph } = judgeTasks(places, asking)
   const isChosen = makeTest(places, filter)
   const tasks = graph.ready().filter(isChosen)
   return { tasks: tasks.slice(0, filter.limit), broken: scan.broken }
@@ -53,8 +53,7 @@ export function explainReady(
   filter: Filter,
   asking: Asking,
 ): { readonly tasks: readonly Readiness[]; readonly broken: readonly Broken[] } {
-  const scan = scanTasks(places)
-  const graph = makeGraph(places, scan, asking)
+  const { scan, graph } = judgeTasks(places, asking)
   const isChosen = makeTest(places, filter)
   const open = scan.tasks.filter((task) => task.status !== 'Done' && isChosen(task))
   const tasks = graph.sorted(open).slice(0, filter.limit)
@@ -67,8 +66,30 @@ export function listHeld(places: Places, { owner, now }: Asking): ReadonlySet<st
   return new Set([...claims].flatMap(([id, { settled }]) => (settled === undefined ? [id] : [])))
 }
 
-export function makeGraph(places: Places, scan: Scan, { owner, now }: Asking): Graph {
-  return new Graph(places, scan, standing(readState(places), owner, places, now))
+export interface Judged {
+  readonly scan: Scan
+  readonly graph: Graph
+}
+
+/** What there is, and what of it is ready; what its owner will not finish any more is put back first. */
+export function judgeTasks(places: Places, asking: Asking): Judged {
+  const scan = scanTasks(places)
+  // Behind the files: whoever takes a task says so before the file does.
+  const state = readState(places)
+  if (!tryToFreeDead(places, state, asking.now)) {
+    return { scan, graph: makeGraph(places, scan, state, asking) }
+  }
+  const freed = scanTasks(places)
+  return { scan: freed, graph: makeGraph(places, freed, readState(places), asking) }
+}
+
+export function makeGraph(places: Places, scan: Scan, state: State, asking: Asking): Graph {
+  const { owner, now } = asking
+  const isHeld = (id: string) => {
+    const claim = state.claims[id]
+    return claim !== undefined && whyDead(claim, now) === undefined
+  }
+  return new Graph(places, scan, standing(state, owner, places, now), isHeld)
 }
 
 function makeTest(places: Places, filter: Filter): (task: Task) => boolean {

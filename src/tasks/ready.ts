@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { findWay } from './cycles.ts'
+import { findCycles, findWay } from './cycles.ts'
 import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
 import { renderCheckout, type Places } from './store/places.ts'
@@ -22,6 +22,7 @@ export class Graph {
   readonly #places: Places
   readonly #scan: Scan
   readonly #claims: ReadonlyMap<string, Claim>
+  readonly #isHeld: (id: string) => boolean
   #byId: ReadonlyMap<string, Task> | undefined
   #archived: ReadonlyMap<string, string> | undefined
   #broken: ReadonlySet<string> | undefined
@@ -32,10 +33,13 @@ export class Graph {
     scan: Scan,
     /** Those that stand in the way of whoever asks. */
     claims: ReadonlyMap<string, Claim>,
+    /** Whether anybody holds a task, also whoever asks. */
+    isHeld: (id: string) => boolean = () => true,
   ) {
     this.#places = places
     this.#scan = scan
     this.#claims = claims
+    this.#isHeld = isHeld
   }
 
   has(id: string): boolean {
@@ -49,14 +53,44 @@ export class Graph {
 
   judge(task: Task): Readiness {
     const reasons: string[] = []
-    if (task.status !== 'To Do') reasons.push(`status is ${task.status}`)
+    if (task.status !== 'To Do') reasons.push(this.#statusWords(task))
     for (const id of task.dependencies) {
       const status = this.statusOf(id)
-      if (status !== 'Done') reasons.push(`waits for ${id} (${status ?? 'missing'})`)
+      if (status === 'Done') continue
+      const archived = this.#isArchived(id) ? 'archived, ' : ''
+      reasons.push(`waits for ${id} (${archived}${status ?? 'missing'})`)
     }
     const claim = this.#claims.get(task.id)
     if (claim !== undefined) reasons.push(claimWords(claim, this.#places))
     return { task, isReady: reasons.length === 0, reasons }
+  }
+
+  #statusWords({ id, status }: Task): string {
+    return status === 'In Progress' && !this.#isHeld(id)
+      ? `In Progress, but nobody here holds it: forge-tasks release ${id}`
+      : `status is ${status}`
+  }
+
+  /** What a person can do where nothing is ready, in one line. */
+  advise(tasks: readonly Task[]): string | undefined {
+    const blocked = tasks.find(({ status }) => status === 'Blocked')?.id
+    const isMissing = (id: string) => [undefined, 'unreadable'].includes(this.statusOf(id))
+    const isWrong =
+      tasks.some(({ dependencies }) => dependencies.some(isMissing)) ||
+      findCycles(
+        tasks.map(({ id }) => id),
+        this.edges,
+      ).length > 0
+    const hints = [
+      ...(isWrong ? ['Mend what tasks wait for: forge-tasks doctor'] : []),
+      ...(blocked === undefined
+        ? []
+        : [
+            `Read its notes: forge-tasks view ${blocked}`,
+            `open it: forge-tasks edit ${blocked} --status todo`,
+          ]),
+    ]
+    return hints.length === 0 ? undefined : hints.join('; ')
   }
 
   /** What can be begun now: by priority, then by how much it unblocks, then by age. */
@@ -114,6 +148,16 @@ export class Graph {
 
   readonly edges = (id: string): readonly string[] => this.find(id)?.dependencies ?? []
 
+  /** A way from a task back to itself over what it is a part of. */
+  parentCycleThrough(id: string, parent: string): string[] | undefined {
+    const way = findWay(parent, id, (at) => parentsOf(this.find(at)))
+    return way === undefined ? undefined : [id, ...way]
+  }
+
+  #isArchived(id: string): boolean {
+    return this.find(id) === undefined && this.#archive().has(id)
+  }
+
   #brokenStatus(id: string): string | undefined {
     this.#broken ??= new Set(this.#scan.broken.map(({ file }) => idOfName(file) ?? file))
     return this.#broken.has(id) ? 'unreadable' : undefined
@@ -141,6 +185,10 @@ export class Graph {
     )
     return this.#archived
   }
+}
+
+export function parentsOf(task: { readonly parent?: string | undefined } | undefined): string[] {
+  return task?.parent === undefined ? [] : [task.parent]
 }
 
 export function claimWords(claim: Claim, places: Places): string {

@@ -1,4 +1,5 @@
 import { printable, printableLines } from '../base/printable.ts'
+import type { Next } from './claims/claims.ts'
 import type { Finding } from './doctor/finding.ts'
 import type { Readiness } from './ready.ts'
 import type { Broken } from './store/scan.ts'
@@ -61,8 +62,12 @@ function fieldsOf(brief: Brief): Field[] {
     ['claimed', claim === undefined ? undefined : claimed(claim)],
     ['changed', brief.changedAt],
     ...pastOf(brief),
-    ['file', brief.isArchived ? `archive/${task.file}` : task.file],
+    ['file', fileOf(brief)],
   ]
+}
+
+function fileOf({ task, isArchived }: Brief): string {
+  return isArchived ? `archive/${task.file}` : task.file
 }
 
 function pastOf({ attempts, commits = [] }: Brief): Field[] {
@@ -90,7 +95,7 @@ function section(name: string, text: string): string[] {
 /** A brief as scripts get it. */
 export function briefToJson(brief: Brief): object {
   const { task, claim, ...rest } = brief
-  return { ...toJson(task), ...rest, claim: claim ?? null }
+  return { ...toJson(task), ...rest, file: fileOf(brief), claim: claim ?? null }
 }
 
 /** A task, and why it can be begun now or what it waits for. */
@@ -99,10 +104,16 @@ export function explainedLine({ task, isReady, reasons }: Readiness): string {
 }
 
 /** Why there is no next task, by line. */
-export function renderWaiting(waiting: readonly Readiness[]): string[] {
-  if (waiting.length === 0) return ['No open tasks.']
-  const lines = waiting.map(({ task, reasons }) => `  ${task.id}: ${printable(reasons.join('; '))}`)
-  return ['No task is ready:', ...lines]
+export function renderWaiting({ waiting, broken, advice }: Omit<Next, 'task'>): string[] {
+  if (waiting.length > 0) {
+    const lines = waiting.map(
+      ({ task, reasons }) => `  ${task.id}: ${printable(reasons.join('; '))}`,
+    )
+    return ['No task is ready:', ...lines, ...(advice === undefined ? [] : [advice])]
+  }
+  if (broken.length === 0) return ['No open tasks.']
+  const files = broken.length === 1 ? '1 file' : `${broken.length} files`
+  return [`${files} cannot be read: forge-tasks doctor`]
 }
 
 export function renderStats(stats: Stats): string {
@@ -117,8 +128,9 @@ export function renderStats(stats: Stats): string {
   return rows.map(([name, count]) => `${name}: ${count}`).join('\n')
 }
 
-export function findingLine({ file, problem, mended }: Finding): string {
-  return printable(`${file}: ${problem}${mended === undefined ? '' : ` -> ${mended}`}`)
+export function findingLine({ file, line, problem, mended }: Finding): string {
+  const place = line === undefined ? file : `${file}:${line}`
+  return printable(`${place}: ${problem}${mended === undefined ? '' : ` -> ${mended}`}`)
 }
 
 export function brokenLine({ file, line, problem }: Broken): string {

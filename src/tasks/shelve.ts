@@ -14,11 +14,16 @@ import { scanTasks } from './store/scan.ts'
 import type { Claim, State } from './store/state.ts'
 import type { Task } from './task.ts'
 
+export interface ArchiveOptions extends Asking {
+  /** Also what is not done; whatever waits for it goes on waiting. */
+  readonly force?: boolean
+}
+
 /** Moves tasks to the archive; what depends on them still finds them there. */
 export function archiveTasks(
   places: Places,
   words: readonly string[] | 'done',
-  asking: Asking,
+  asking: ArchiveOptions,
 ): string[] {
   return change(places, (draft) => {
     const holder = ({ id }: Task) => heldByAnother(draft.state.claims[id], asking)
@@ -30,6 +35,7 @@ export function archiveTasks(
     for (const task of open) {
       const claim = holder(task)
       if (claim !== undefined) throw takenBy(task.id, claim, places)
+      if (asking.force !== true) refuseOpen(task)
       refuseSecond(places, task)
     }
     mkdirSync(places.archive, { recursive: true })
@@ -47,6 +53,14 @@ function findAll(places: Places, words: readonly string[]): Task[] {
 function heldByAnother(claim: Claim | undefined, { owner, now }: Asking): Claim | undefined {
   const isHeld = claim !== undefined && claim.settled === undefined && !isOwner(claim, owner)
   return isHeld && whyDead(claim, now) === undefined ? claim : undefined
+}
+
+function refuseOpen({ id, status }: Task): void {
+  if (status === 'Done') return
+  throw new Refused(
+    `${id} is ${status}.`,
+    'Finish it first, or archive it nevertheless with --force.',
+  )
 }
 
 function refuseSecond(places: Places, { file, id }: Task): void {

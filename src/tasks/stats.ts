@@ -1,6 +1,6 @@
-import { makeGraph, type Asking } from './list.ts'
+import { judgeTasks, type Asking } from './list.ts'
 import type { Places } from './store/places.ts'
-import { scanTasks, type Broken } from './store/scan.ts'
+import type { Broken } from './store/scan.ts'
 import { PRIORITIES, STATUSES, type Priority, type Status } from './words.ts'
 
 export interface Stats {
@@ -13,7 +13,7 @@ export interface Stats {
 }
 
 export function countTasks(places: Places, asking: Asking): Stats {
-  const scan = scanTasks(places)
+  const { scan, graph } = judgeTasks(places, asking)
   const open = scan.tasks.filter(({ status }) => status !== 'Done')
   const count = <Key extends string>(keys: readonly Key[], keyOf: readonly string[]) =>
     Object.fromEntries(
@@ -21,7 +21,7 @@ export function countTasks(places: Places, asking: Asking): Stats {
     ) as Record<Key, number>
   return {
     total: scan.tasks.length,
-    ready: makeGraph(places, scan, asking).ready().length,
+    ready: graph.ready().length,
     byStatus: count(
       STATUSES,
       scan.tasks.map(({ status }) => status),

@@ -1,4 +1,6 @@
 import { dirname } from 'node:path'
+import { checkoutOf } from './claims/checkout.ts'
+import { tryToFreeDead } from './claims/dead-claims.ts'
 import { readCriteria, type Criterion } from './text/criteria.ts'
 import { findSections, readSection } from './text/body.ts'
 import { findTask, readOrRefuse, resolveId, type TaskText } from './find.ts'
@@ -51,6 +53,7 @@ const KNOWN = [
 /** The brief of the task that a person means by `TASK-1`, `task-001` or `1`. */
 export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(places)): Brief {
   const { tasks } = scan
+  tryToFreeDead(places, readState(places), new Date())
   const found = findScanned(places, tasks, word) ?? findTask(places, word)
   const { task, text, path } = found
   const state = readState(places)
@@ -77,9 +80,11 @@ export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(p
   }
 }
 
-/** What was settled here says the file itself. */
-function shownClaim(claim: Claim | undefined, { root }: Places): Claim | undefined {
-  return claim?.settled !== undefined && claim.root === root ? undefined : claim
+/** What was settled here says the file itself; with its checkout it is gone. */
+function shownClaim(claim: Claim | undefined, here: Places): Claim | undefined {
+  if (claim?.settled === undefined) return claim
+  const there = checkoutOf(claim.root, here)
+  return there === undefined || there === here ? undefined : claim
 }
 
 /** Without looking through the folder a second time. */

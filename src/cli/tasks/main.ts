@@ -3,6 +3,7 @@ import { nearest } from '../../base/nearest.ts'
 import { parseInput, wantsJson } from '../command.ts'
 import { columns, renderHelp } from '../help.ts'
 import { renderError } from '../render-error.ts'
+import { CannotPrint, print } from './print.ts'
 import { ALIASES, VERBS } from './verbs.ts'
 
 /** The front door of forge-tasks. */
@@ -10,20 +11,31 @@ export async function tasksMain(args: readonly string[]): Promise<number> {
   try {
     return await dispatch(args)
   } catch (error) {
-    if (error instanceof UserError) {
-      if (wantsJson(args)) console.log(JSON.stringify({ ok: false, problems: error.problems }))
-      console.error(renderError('forge-tasks', error))
-      return error.exitCode
-    }
+    if (error instanceof UserError) return refuse(error, args)
     console.error('forge-tasks: This is a mistake in forge-tasks itself. Please report it:')
     console.error(error)
     return 1
   }
 }
 
+function refuse(error: UserError, args: readonly string[]): number {
+  const { exitCode, problems } = error
+  console.error(renderError('forge-tasks', error))
+  if (wantsJson(args) && !(error instanceof CannotPrint)) {
+    try {
+      print(JSON.stringify({ ok: false, problems }))
+    } catch (lost) {
+      if (!(lost instanceof CannotPrint)) throw lost
+      console.error(renderError('forge-tasks', lost))
+    }
+  }
+  return exitCode
+}
+
 async function dispatch([first, ...rest]: readonly string[]): Promise<number> {
-  if (first === undefined || first === '--help' || first === '-h') {
-    console.log(renderMainHelp())
+  if (first === 'help' && rest[0] !== undefined) return dispatch([rest[0], '--help'])
+  if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
+    print(renderMainHelp())
     return first === undefined ? 2 : 0
   }
   const name = Object.hasOwn(ALIASES, first) ? ALIASES[first]! : first
@@ -38,7 +50,7 @@ async function dispatch([first, ...rest]: readonly string[]): Promise<number> {
   const command = await verb.load()
   const input = parseInput(rest, command)
   if (input.flag('help')) {
-    console.log(renderHelp(name, command))
+    print(renderHelp(name, command))
     return 0
   }
   return command.run(input)

@@ -3,12 +3,13 @@ import { briefToJson, plainLine, renderBrief } from '../../tasks/render.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { Brief } from '../../tasks/view.ts'
 import type { Input } from '../command.ts'
+import { print } from './print.ts'
 
 /** One line for each task: a table for people, records for agents and scripts. */
 export function printTasks(tasks: readonly Task[], input: Input): void {
   const isPlain = input.flag('plain')
-  if (tasks.length > 0) console.log(isPlain ? tasks.map(plainLine).join('\n') : renderTable(tasks))
-  else if (!isPlain) console.log('No tasks.')
+  if (tasks.length > 0) print(isPlain ? tasks.map(plainLine).join('\n') : renderTable(tasks))
+  else if (!isPlain) print('No tasks.')
 }
 
 /** A table for people, as wide as it has to be. */
@@ -36,5 +37,5 @@ function padEnd(text: string, width: number): string {
 }
 
 export function printBrief(brief: Brief, input: Input): void {
-  console.log(input.flag('json') ? JSON.stringify(briefToJson(brief)) : renderBrief(brief))
+  print(input.flag('json') ? JSON.stringify(briefToJson(brief)) : renderBrief(brief))
 }

@@ -11,7 +11,7 @@ export const archive = makeTool({
     ids: texts,
     done: flag.describe('all that are done'),
     delete: flag,
-    force: flag.describe('despite dependents'),
+    force: flag.describe('despite dependents, or not done'),
   }),
   run({ ids = [], done = false, delete: isFinal = false, force = false }, desk) {
     const { places } = desk
@@ -23,7 +23,7 @@ export const archive = makeTool({
       if (id !== undefined && more.length === 0) return `Deleted ${deleteTask(places, id, force)}`
       throw new UserError('Only one task is deleted at a time.', 'Give one id.')
     }
-    const archived = archiveTasks(places, done ? 'done' : ids, desk)
+    const archived = archiveTasks(places, done ? 'done' : ids, { ...desk, force })
     return archived.length === 0 ? 'Nothing to archive.' : `Archived ${archived.join(', ')}`
   },
 })

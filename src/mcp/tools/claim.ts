@@ -11,7 +11,7 @@ export const claim = makeTool({
   description: 'Take one task, or give it back with release.',
   input: z.strictObject({ id: z.string(), release: flag, lease }),
   run({ id, release = false, lease: time }, desk) {
-    if (release) return `Released ${releaseTask(desk.places, id, desk).id}`
+    if (release) return releaseTask(desk.places, id, desk).words
     const leaseMs = time === undefined ? undefined : parseDuration(time, 'lease')
     const task = claimTask(desk.places, id, { ...desk, leaseMs })
     return renderBrief(makeBrief(desk.places, task.id))

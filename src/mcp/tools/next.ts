@@ -3,6 +3,7 @@ import { parseDuration } from '../../base/durations.ts'
 import { nextTask } from '../../tasks/claims/claims.ts'
 import { renderBrief, renderWaiting } from '../../tasks/render.ts'
 import { makeBrief } from '../../tasks/view.ts'
+import { inToolWords } from '../tool-words.ts'
 import { atMost, makeTool, withBroken } from '../tool.ts'
 import { flag, lease } from './fields.ts'
 
@@ -14,11 +15,12 @@ export const next = makeTool({
   input: z.strictObject({ claim: flag, lease }),
   run({ claim = false, lease: time }, desk) {
     const leaseMs = time === undefined ? undefined : parseDuration(time, 'lease')
-    const { task, waiting, broken } = nextTask(desk.places, { ...desk, leaseMs }, claim)
+    const { task, advice, ...rest } = nextTask(desk.places, { ...desk, leaseMs }, claim)
     if (task !== undefined) {
-      return withBroken(renderBrief(makeBrief(desk.places, task.id)), broken)
+      return withBroken(renderBrief(makeBrief(desk.places, task.id)), rest.broken)
     }
-    const lines = atMost(MOST_WAITING + 1, renderWaiting(waiting), 'see list with explain')
-    return withBroken(lines.join('\n'), broken)
+    const lines = atMost(MOST_WAITING + 1, renderWaiting(rest), 'see list with explain')
+    const all = advice === undefined ? lines : [...lines, advice]
+    return withBroken(inToolWords(all.join('\n')), rest.broken)
   },
 })

@@ -1,18 +1,19 @@
+import { dirname } from 'node:path'
 import { applyChanges } from '../text/changes.ts'
-import { CannotWrite, change, type Draft } from '../store/change.ts'
+import { change, type Draft } from '../store/change.ts'
 import { freeDead } from './dead-claims.ts'
 import { findTask, readOrRefuse, Unusable, type TaskText } from '../find.ts'
 import { UserError } from '../../base/errors.ts'
 import { checkoutOf } from './checkout.ts'
 import { CannotChange } from '../text/frontmatter.ts'
-import { makeGraph, type Asking } from '../list.ts'
-import { DEFAULT_LEASE_MS, standing, whyDead } from './owner.ts'
+import { judgeTasks, makeGraph, type Asking, type Judged } from '../list.ts'
+import { DEFAULT_LEASE_MS, standing, isHeldByAnother } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import { claimWords, Graph, type Readiness } from '../ready.ts'
 import { Refused } from '../refused.ts'
 import { scanTasks, type Broken } from '../store/scan.ts'
 import { renew } from './leases.ts'
-import { endClaim } from './settle.ts'
+import { endClaim, endedBy } from './settle.ts'
 import { readState, type Claim } from '../store/state.ts'
 import { parseTask, type Task } from '../task.ts'
 
@@ -22,7 +23,13 @@ class Taken extends Refused {
 }
 
 export function takenBy(id: string, claim: Claim, places: Places): Refused {
-  return new Taken(`${id} is ${claimWords(claim, places)} since ${claim.at}.`)
+  const words = `${id} is ${claimWords(claim, places)}`
+  if (claim.settled !== undefined) {
+    const hint = `Merge it, or give it free: forge-tasks release ${id}`
+    return new Taken(`${words}, since ${claim.at}.`, hint)
+  }
+  const end = claim.run === undefined ? claim.until : 'its iteration ends'
+  return new Taken(`${words} since ${claim.at}${end === undefined ? '' : `, until ${end}`}.`)
 }
 
 export interface ClaimOptions extends Asking {
@@ -34,18 +41,19 @@ export interface Next {
   readonly task: Task | undefined
   readonly waiting: readonly Readiness[]
   readonly broken: readonly Broken[]
+  /** What a person can do about it. */
+  readonly advice?: string | undefined
 }
 
 /** Looks for the next task; with `claim` it is taken in the same moment, by nobody else. */
 export function nextTask(places: Places, options: ClaimOptions, claim: boolean): Next {
-  if (!claim) {
-    tryToFree(places, options.now)
-    return pickNext(places, options, (task) => task)
-  }
+  if (!claim) return pickNext(judgeTasks(places, options), (task) => task)
   return change(places, (draft) => {
     draft.state = renew(draft.state, options.owner, options.now)
     freeDead(draft, places, options.now)
-    return pickNext(places, options, ({ file }) => tryToTake(draft, file, places, options))
+    const scan = scanTasks(places)
+    const graph = makeGraph(places, scan, readState(places), options)
+    return pickNext({ scan, graph }, ({ file }) => tryToTake(draft, file, places, options))
   })
 }
 
@@ -64,21 +72,8 @@ function tryToTake(
   }
 }
 
-/** Whoever only looks needs no lock, and no folder that can be written. */
-function tryToFree(places: Places, now: Date): void {
-  const claims = Object.values(readState(places).claims)
-  if (claims.every((claim) => whyDead(claim, now) === undefined)) return
-  try {
-    change(places, (draft) => freeDead(draft, places, now))
-  } catch (error) {
-    if (!(error instanceof CannotWrite)) throw error
-  }
-}
-
 /** The first ready task that can be taken. */
-function pickNext(places: Places, asking: Asking, taking: (task: Task) => Task | Broken): Next {
-  const scan = scanTasks(places)
-  const graph = makeGraph(places, scan, asking)
+function pickNext({ scan, graph }: Judged, taking: (task: Task) => Task | Broken): Next {
   const broken = [...scan.broken]
   for (const ready of graph.ready()) {
     const task = taking(ready)
@@ -87,7 +82,8 @@ function pickNext(places: Places, asking: Asking, taking: (task: Task) => Task |
   }
   const open = scan.tasks.filter(({ status }) => status !== 'Done')
   const waiting = graph.sorted(open).map((each) => graph.judge(each))
-  return { task: undefined, waiting: waiting.map(whyWaiting), broken }
+  const advice = graph.advise(waiting.map(({ task }) => task))
+  return { task: undefined, waiting: waiting.map(whyWaiting), broken, advice }
 }
 
 function whyWaiting(readiness: Readiness): Readiness {
@@ -103,18 +99,21 @@ export function claimTask(places: Places, word: string, options: ClaimOptions): 
     freeDead(draft, places, now)
     const found = findTask(places, word)
     const claims = standing(draft.state, owner, places, now)
-    return whyNot(found.task, claims, places) ?? take(draft, found, places, options)
+    return whyNot(found, claims, places) ?? take(draft, found, places, options)
   })
   if (result instanceof Refused) throw result
   return result
 }
 
 function whyNot(
-  task: Task,
+  { task, path }: TaskText,
   claims: ReadonlyMap<string, Claim>,
   places: Places,
 ): Refused | undefined {
   const { id, status } = task
+  if (dirname(path) === places.archive) {
+    return new Refused(`${id} is archived.`, 'Move its file out of the archive first.')
+  }
   const claim = claims.get(id)
   if (claim !== undefined) return takenBy(id, claim, places)
   if (status === 'Done' || status === 'Blocked') {
@@ -126,16 +125,45 @@ function whyNot(
   return new Refused(`${id} cannot be begun yet: it ${waits.join(', ')}.`, 'See: forge-tasks next')
 }
 
+export interface Released {
+  readonly task: Task
+  /** What was done, or why there was nothing to do. */
+  readonly words: string
+}
+
+interface ReleaseOptions extends ClaimOptions {
+  /** Told of a claim of another one that ends with it. */
+  readonly onTaken?: (id: string, claim: Claim) => void
+}
+
 /** Gives a task back; whatever held it, it can be begun again. */
-export function releaseTask(places: Places, word: string, { now }: ClaimOptions): Task {
+export function releaseTask(
+  places: Places,
+  word: string,
+  { owner, now, onTaken }: ReleaseOptions,
+): Released {
   return change(places, (draft) => {
     const found = findTask(places, word)
     const claim = draft.state.claims[found.task.id]
-    draft.state = endClaim(draft.state, found.task.id, { outcome: 'released', now })
+    if (claim !== undefined && isHeldByAnother(claim, owner, now)) onTaken?.(found.task.id, claim)
+    draft.state = endClaim(draft.state, found.task.id, {
+      outcome: 'released',
+      now,
+      ...endedBy(claim, owner.name),
+    })
     const there = claim === undefined ? undefined : checkoutOf(claim.root, places)
     if (there !== undefined && there !== places) reopenIn(draft, there, found.task.id, now)
-    return reopen(draft, found, now)
+    return { task: reopen(draft, found, now), words: releaseWords(found.task, claim) }
   })
+}
+
+function releaseWords({ id, status }: Task, claim: Claim | undefined): string {
+  if (status === 'Done') return `${id} is Done and stays so.`
+  if (status === 'Blocked') {
+    return `${id} is Blocked and stays so. Open it: forge-tasks edit ${id} --status todo`
+  }
+  const isHeld = status === 'In Progress' || claim !== undefined
+  return isHeld ? `Released ${id}` : `${id} is To Do: nobody held it.`
 }
 
 function reopen(draft: Draft, { task, text, path }: TaskText, now: Date): Task {

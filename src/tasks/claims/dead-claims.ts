@@ -1,12 +1,12 @@
 import { applyChanges } from '../text/changes.ts'
-import { change, type Draft } from '../store/change.ts'
+import { CannotWrite, change, type Draft } from '../store/change.ts'
 import { findTask, NotFound, Unusable, type TaskText } from '../find.ts'
 import { checkoutOf } from './checkout.ts'
 import { CannotChange } from '../text/frontmatter.ts'
-import { whyDead } from './owner.ts'
+import { isSameIteration, whyDead, type Iteration } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import { endClaim, markSettled } from './settle.ts'
-import { statePath, type Attempt, type Claim } from '../store/state.ts'
+import { statePath, type Attempt, type Claim, type State } from '../store/state.ts'
 import { statOf } from '../../base/files.ts'
 
 /** When so many attempts have failed one after the other, a task needs a person. */
@@ -15,46 +15,68 @@ const MOST_FAILURES = 3
 /** After so long what was settled is merged everywhere, or its branch was given up. */
 const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000
 
+/** Whoever stops a run, or cannot reach the model, does not say that the task is too hard. */
+const NOT_ITS_FAULT = ['interrupted', 'overloaded', 'rate_limited', 'auth_failed', 'spawn_failed']
+
 /** Called when an iteration of a run has ended: what it still holds was not finished. */
-export function endIteration(
-  places: Places,
-  run: string,
-  step: string,
-  iteration: string,
-  now: Date,
-): void {
+export function endIteration(places: Places, run: Iteration, outcome: string, now: Date): void {
   if (statOf(statePath(places)) === undefined) return
   const isOver = ({ settled, run: by }: Claim) =>
-    settled === undefined && by?.id === run && by.step === step && by.iteration === iteration
+    settled === undefined && by !== undefined && isSameIteration(by, run)
+  const end: End = NOT_ITS_FAULT.includes(outcome)
+    ? { outcome: 'released', why: outcome.replaceAll('_', ' ') }
+    : { outcome: 'failed', why: `its iteration ended (${outcome.replaceAll('_', ' ')})` }
   change(places, (draft) => {
-    const whyOver = (claim: Claim) => (isOver(claim) ? 'its iteration ended' : undefined)
-    freeClaims(draft, { places, now, whyOver })
+    freeClaims(draft, { places, now, endOf: (claim) => (isOver(claim) ? end : undefined) })
   })
+}
+
+/** The same for whoever only looks, who needs no lock, and no folder that can be written. */
+export function tryToFreeDead(places: Places, state: State, now: Date): boolean {
+  const claims = Object.values(state.claims)
+  if (claims.every((claim) => whyDead(claim, now) === undefined)) return false
+  try {
+    change(places, (draft) => freeDead(draft, places, now))
+    return true
+  } catch (error) {
+    if (!(error instanceof CannotWrite)) throw error
+    return false
+  }
 }
 
 /** Puts back what its owner will not finish any more, so that others can begin it again. */
 export function freeDead(draft: Draft, places: Places, now: Date): void {
-  freeClaims(draft, { places, now, whyOver: (claim) => whyDead(claim, now) })
+  const endOf = (claim: Claim): End | undefined => {
+    const why = whyDead(claim, now)
+    return why === undefined ? undefined : { outcome: 'failed', why }
+  }
+  freeClaims(draft, { places, now, endOf })
   // What follows reads the files.
   draft.commit()
+}
+
+/** How a claim ends that its owner did not end. */
+interface End {
+  readonly outcome: 'failed' | 'released'
+  readonly why: string
 }
 
 interface Round {
   /** Where the claims are looked through. */
   readonly places: Places
   readonly now: Date
-  readonly whyOver: (claim: Claim) => string | undefined
+  readonly endOf: (claim: Claim) => End | undefined
 }
 
 function freeClaims(draft: Draft, round: Round): void {
-  const { now, whyOver } = round
+  const { now, endOf } = round
   for (const [id, claim] of Object.entries(draft.state.claims)) {
     if (isForgotten(claim, now)) {
       draft.state = endClaim(draft.state, id, { outcome: 'done', now })
       continue
     }
-    const why = whyOver(claim)
-    if (why !== undefined) tryToFree(draft, id, why, round)
+    const end = endOf(claim)
+    if (end !== undefined) tryToFree(draft, id, end, round)
   }
 }
 
@@ -63,16 +85,16 @@ function isForgotten({ settled, at }: Claim, now: Date): boolean {
 }
 
 /** What cannot be read or changed now keeps its claim until somebody has mended the file. */
-function tryToFree(draft: Draft, id: string, why: string, round: Round): void {
+function tryToFree(draft: Draft, id: string, end: End, round: Round): void {
   try {
-    freeClaim(draft, id, why, round)
+    freeClaim(draft, id, end, round)
   } catch (error) {
     if (!(error instanceof Unusable || error instanceof CannotChange)) throw error
   }
 }
 
 /** A task that was finished, or blocked, in the last moment of its owner stays so. */
-function freeClaim(draft: Draft, id: string, why: string, { places: here, now }: Round): void {
+function freeClaim(draft: Draft, id: string, end: End, { places: here, now }: Round): void {
   const claim = draft.state.claims[id]!
   const there = checkoutOf(claim.root, here)
   const places = there ?? here
@@ -87,12 +109,11 @@ function freeClaim(draft: Draft, id: string, why: string, { places: here, now }:
   const begun = there === undefined ? ['In Progress', 'To Do'] : ['In Progress']
   const isOpen = found !== undefined && begun.includes(found.task.status)
   const before = failuresInARow(draft.state.attempts[id] ?? [])
-  const isLast = isOpen && before.length + 1 >= MOST_FAILURES
-  const outcome = { outcome: 'failed', now, why, ...(isLast ? { isLast } : {}) } as const
-  const ended = endClaim(draft.state, id, outcome)
+  const isLast = isOpen && end.outcome === 'failed' && before.length + 1 >= MOST_FAILURES
+  const ended = endClaim(draft.state, id, { ...end, now, ...(isLast ? { isLast } : {}) })
   if (isOpen) {
     const failures = [...before, ended.attempts[id]!.at(-1)!]
-    putBack(draft, found, isLast ? hopelessNote(failures) : failureNote(claim, why), isLast, now)
+    putBack(draft, found, isLast ? hopelessNote(failures) : attemptNote(claim, end), isLast, now)
   }
   draft.state = isLast ? markSettled(ended, id, 'blocked', on) : ended
 }
@@ -125,7 +146,7 @@ function failuresInARow(attempts: readonly Attempt[]): Attempt[] {
   return attempts.slice(last + 1).filter(({ outcome }) => outcome === 'failed')
 }
 
-function failureNote({ owner }: Claim, why: string): string {
+function attemptNote({ owner }: Claim, { why }: End): string {
   return `An attempt by ${owner} ended without a result: ${why}`
 }
 

@@ -1,5 +1,6 @@
 import { lifeOf } from '../../base/process-identity.ts'
 import type { Places } from '../store/places.ts'
+import { checkoutOf } from './checkout.ts'
 import type { Claim, State } from '../store/state.ts'
 
 /** On whose behalf a command acts. */
@@ -7,6 +8,8 @@ export interface Owner {
   readonly name: string
   readonly run: Claim['run']
 }
+
+export type Iteration = NonNullable<Claim['run']>
 
 /** Asks on nobody's behalf: every claim is somebody else's. */
 export const NOBODY: Owner = { name: '', run: undefined }
@@ -51,7 +54,10 @@ export function isOwner(claim: Claim, owner: Owner): boolean {
   if (claim.run === undefined || owner.run === undefined) {
     return claim.run === owner.run && claim.owner === owner.name
   }
-  const [a, b] = [claim.run, owner.run]
+  return isSameIteration(claim.run, owner.run)
+}
+
+export function isSameIteration(a: Iteration, b: Iteration): boolean {
   return a.id === b.id && a.step === b.step && a.iteration === b.iteration
 }
 
@@ -59,13 +65,30 @@ export function isOwner(claim: Claim, owner: Owner): boolean {
 export function standing(
   { claims }: State,
   owner: Owner,
-  { root }: Places,
+  places: Places,
   now: Date,
 ): Map<string, Claim> {
+  const isElsewhere = makeElsewhere(places)
   return new Map(
     Object.entries(claims).filter(([, claim]) => {
-      if (claim.settled !== undefined) return claim.root !== root
+      if (claim.settled !== undefined) return isElsewhere(claim.root)
       return whyDead(claim, now) === undefined && !isOwner(claim, owner)
     }),
   )
+}
+
+/** Whether a checkout is another one that is still there: hundreds of claims may be of the same. */
+function makeElsewhere(here: Places): (root: string) => boolean {
+  const known = new Map([[here.root, false]])
+  return (root) => {
+    const isElsewhere = known.get(root) ?? checkoutOf(root, here) !== undefined
+    known.set(root, isElsewhere)
+    return isElsewhere
+  }
+}
+
+/** Whether somebody else is at it right now. */
+export function isHeldByAnother(claim: Claim, owner: Owner, now: Date): boolean {
+  const isLive = claim.settled === undefined && whyDead(claim, now) === undefined
+  return isLive && !isOwner(claim, owner)
 }

@@ -17,7 +17,11 @@ export function settleClaim(state: State, id: string, status: Status, on: Occasi
     case 'Blocked':
       return settle(state, id, 'blocked', on)
     case 'To Do':
-      return endClaim(state, id, { outcome: 'released', now: on.now })
+      return endClaim(state, id, {
+        outcome: 'released',
+        now: on.now,
+        ...endedBy(state.claims[id], on.owner),
+      })
     case 'In Progress':
       return state
   }
@@ -25,7 +29,8 @@ export function settleClaim(state: State, id: string, status: Status, on: Occasi
 
 /** Other worktrees do not have the change yet: there the task stays taken until it is merged. */
 function settle(state: State, id: string, settled: 'done' | 'blocked', on: Occasion): State {
-  const ended = endClaim(state, id, { outcome: settled, now: on.now })
+  const by = endedBy(state.claims[id], on.owner)
+  const ended = endClaim(state, id, { outcome: settled, now: on.now, ...by })
   return markSettled(ended, id, settled, on)
 }
 
@@ -39,6 +44,11 @@ export function markSettled(
   if (hasNoWorktrees) return state
   const claim: Claim = { owner, at: now.toISOString(), root: places.root, settled }
   return { ...state, claims: { ...state.claims, [id]: claim } }
+}
+
+/** Who ended it, where that is not the one who had it. */
+export function endedBy(claim: Claim | undefined, owner: string): { readonly why?: string } {
+  return claim === undefined || claim.owner === owner ? {} : { why: `by ${owner}` }
 }
 
 /** Takes the claim away and remembers how it ended. */

@@ -1,23 +1,56 @@
-import { join } from 'node:path'
-import { resolveConflicts } from '../text/conflict.ts'
-import { readTaskText } from '../store/scan.ts'
+import { join, relative } from 'node:path'
+import { findUndecided, resolveConflicts } from '../text/conflict.ts'
+import { runGit } from '../store/git.ts'
+import type { Places } from '../store/places.ts'
+import { readTaskText, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
-import type { Ailment } from './finding.ts'
+import type { Ailment, Finding } from './finding.ts'
 
 /** Files that cannot be used. A merge conflict goes away where there is one right answer. */
 export const brokenFiles: Ailment = {
-  find: (_places, { broken }) =>
-    broken.map(({ file, line, problem }) => ({ file: `${file}:${line}`, problem })),
+  find: (places, { broken }) => broken.map((each) => withAdvice(places, each)),
 
   mend: (places, { broken }, { draft }) =>
     broken.flatMap(({ file, line, problem }) => {
       const path = join(places.tasks, file)
-      const text = tryRead(path)
-      const resolved = text === undefined ? undefined : resolveConflicts(text)
-      if (resolved === undefined || resolved === text || !isSound(resolved, file)) return []
+      const resolved = resolve(path, file)
+      if (resolved === undefined) return []
       draft.write(path, resolved)
-      return [{ file: `${file}:${line}`, problem, mended: 'both sides are in it now' }]
+      return [{ file, line, problem, mended: 'both sides are in it now' }]
     }),
+
+  // For git a conflict is over when it is told so.
+  follow: (places, finding) => {
+    const name = relative(places.root, join(places.tasks, finding.file))
+    const unmerged = runGit(places.root, ['ls-files', '--unmerged', '--', name])
+    if (unmerged === undefined || unmerged === '') return finding
+    return { ...finding, mended: `${finding.mended}; tell git: git add "${name}"` }
+  },
+}
+
+/** What a person can do about a conflict, and where. */
+function withAdvice({ tasks }: Places, { file, line, problem }: Broken): Finding {
+  const path = join(tasks, file)
+  const text = tryRead(path)
+  if (text === undefined || !/^<{7}/m.test(text)) return { file, line, problem }
+  if (resolve(path, file) !== undefined) {
+    return { file, line, problem: `${problem}; edit the file, or run: forge-tasks doctor --fix` }
+  }
+  const undecided = findUndecided(text)
+  if (undecided === undefined) return { file, line, problem }
+  return {
+    file,
+    line: undecided,
+    problem: `${problem}; both sides cannot be right here: edit the file, and take out the marks`,
+  }
+}
+
+function resolve(path: string, file: string): string | undefined {
+  const text = tryRead(path)
+  const resolved = text === undefined ? undefined : resolveConflicts(text)
+  return resolved === undefined || resolved === text || !isSound(resolved, file)
+    ? undefined
+    : resolved
 }
 
 function isSound(text: string, file: string): boolean {

@@ -20,8 +20,8 @@ export const dangling: Ailment = {
       const changes = {
         removeDependencies: gone,
         ...(task.parent !== undefined && gone.includes(task.parent) ? { parent: '' } : {}),
-        appendNotes: missing.map(
-          ({ id }) => `The reference to ${id} is removed: there is no such task.`,
+        appendNotes: [...new Set(gone)].map(
+          (id) => `The reference to ${id} is removed: there is no such task.`,
         ),
       }
       draft.write(path, applyChanges(readTaskText(path), changes, now))

@@ -7,6 +7,7 @@ import { configuration } from './configuration.ts'
 import { dangling } from './dangling.ts'
 import type { Ailment, Finding } from './finding.ts'
 import { misnamed } from './misnamed.ts'
+import { parentCircles } from './parent-circles.ts'
 import { findMeant, twins } from './twins.ts'
 import { unfinished } from './unfinished.ts'
 
@@ -17,6 +18,7 @@ const AILMENTS: readonly Ailment[] = [
   misnamed,
   dangling,
   circles,
+  parentCircles,
   unfinished,
 ]
 
@@ -31,6 +33,9 @@ export function examine(places: Places, fix: boolean, now: Date): Finding[] {
 function mendAll(places: Places, now: Date): Finding[] {
   return AILMENTS.flatMap((ailment) => {
     const meant = ailment === twins ? findMeant(places) : new Set<string>()
-    return change(places, (draft) => ailment.mend(places, scanTasks(places), { draft, now, meant }))
+    const mended = change(places, (draft) =>
+      ailment.mend(places, scanTasks(places), { draft, now, meant }),
+    )
+    return mended.map((finding) => ailment.follow?.(places, finding) ?? finding)
   })
 }

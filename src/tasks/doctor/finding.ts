@@ -4,6 +4,8 @@ import type { Scan } from '../store/scan.ts'
 
 export interface Finding {
   readonly file: string
+  /** Where in the file, if that is known. */
+  readonly line?: number
   readonly problem: string
   /** What was done about it; absent where a person has to. */
   readonly mended?: string
@@ -21,4 +23,6 @@ export interface Mending {
 export interface Ailment {
   readonly find: (places: Places, scan: Scan) => Finding[]
   readonly mend: (places: Places, scan: Scan, mending: Mending) => Finding[]
+  /** What to say of something mended, once the database is free again for others. */
+  readonly follow?: (places: Places, mended: Finding) => Finding
 }

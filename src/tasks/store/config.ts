@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { UserError } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import type { Places } from './places.ts'
-import { findPriority, type Priority } from '../words.ts'
+import { findPriority, PRIORITIES, type Priority } from '../words.ts'
 
 /** `forge/tasks/config.json`: what new tasks are called and begin with. */
 export interface TasksConfig {
@@ -24,17 +24,10 @@ export function readConfig(places: Places): TasksConfig {
   const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
   if (file.kind === 'missing') return DEFAULT
   if (file.kind === 'unusable') throw broken(places, file.problem)
-  let value: unknown
-  try {
-    value = JSON.parse(file.text)
-  } catch {
-    throw broken(places, 'is not valid JSON')
-  }
-  const fields =
-    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  const fields = parseFields(places, file.text)
   const defaults = isObject(fields['defaults']) ? fields['defaults'] : {}
   const priority = asText(defaults['priority'] ?? fields['defaultPriority'])
-  const found = priority === undefined ? undefined : findPriority(priority)
+  const found = priority === undefined ? undefined : readPriority(places, priority)
   const labels = defaults['labels'] ?? fields['defaultLabels']
   return {
     prefix: readPrefix(places, asText(fields['prefix']) ?? DEFAULT.prefix),
@@ -44,6 +37,32 @@ export function readConfig(places: Places): TasksConfig {
       ...(Array.isArray(labels) ? { labels: labels.map(String) } : {}),
     },
   }
+}
+
+function parseFields(places: Places, text: string): Readonly<Record<string, unknown>> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw broken(places, 'is not valid JSON')
+  }
+  return isObject(value) ? value : {}
+}
+
+/** The last ones are of older layouts. */
+const KEYS = ['prefix', 'name', 'defaults', 'projectName', 'defaultPriority', 'defaultLabels']
+const DEFAULTS_KEYS = ['priority', 'labels']
+
+/** What is written in the configuration and means nothing. */
+export function findUnknownKeys(places: Places): string[] {
+  const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
+  if (file.kind !== 'text') return []
+  const { defaults, ...fields } = parseFields(places, file.text)
+  const inside = isObject(defaults) ? Object.keys(defaults) : []
+  return [
+    ...Object.keys(fields).filter((key) => !KEYS.includes(key)),
+    ...inside.filter((key) => !DEFAULTS_KEYS.includes(key)).map((key) => `defaults.${key}`),
+  ]
 }
 
 /** A configuration that cannot be used. */
@@ -65,6 +84,15 @@ const PREFIX = /^[A-Za-z][A-Za-z0-9_]{0,19}$/
 function readPrefix(places: Places, prefix: string): string {
   if (PREFIX.test(prefix)) return prefix.toUpperCase()
   throw broken(places, `has a prefix '${prefix}' that no id can begin with`)
+}
+
+function readPriority(places: Places, word: string): Priority {
+  const found = findPriority(word)
+  if (found !== undefined) return found
+  throw broken(
+    places,
+    `has a default priority '${word}', which is none of ${PRIORITIES.join(', ')}`,
+  )
 }
 
 export function checkPrefix(prefix: string): string {

@@ -1,12 +1,13 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorCode, errorText } from '../../base/errors.ts'
+import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { BrokenFile } from '../text/frontmatter.ts'
 import { readFingerprints } from './fingerprints.ts'
 import { readIndex, writeIndex } from './index-file.ts'
 import { fitsIn } from './index-format.ts'
 import type { Places } from './places.ts'
+import { idOfFileName } from '../file-name.ts'
 import { inListOrder, parseTask, type Task } from '../task.ts'
 
 /** A file that cannot be used, and why. */
@@ -74,10 +75,17 @@ function readChanged({ tasks: folder }: Places, files: readonly string[]): Scan 
     const path = join(folder, file)
     const task = readTaskFile(path, file)
     if (!('problem' in task)) tasks.push(task)
-    // A file that was archived in the meantime is no broken one.
-    else if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) broken.push(task)
+    else if (isTaskFile(path, file)) broken.push(task)
   }
   return { tasks, broken }
+}
+
+/** Neither one that was archived in the meantime, nor a README, is a broken task. */
+function isTaskFile(path: string, file: string): boolean {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false
+  if (idOfFileName(file) !== undefined) return true
+  const read = readTextFile(path, TASK_LIMIT_BYTES)
+  return read.kind !== 'text' || /^\uFEFF?(?:---|<{7})/.test(read.text)
 }
 
 /** Names of the files that are tasks, or should be. */
@@ -86,8 +94,13 @@ export function listFiles(folder: string): string[] {
     return readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
-    throw error
+    throw new CannotRead(`The tasks in ${folder} cannot be read: ${errorText(error)}`)
   }
+}
+
+/** A folder that is closed to this user. */
+class CannotRead extends UserError {
+  override readonly exitCode = 1
 }
 
 export const TASK_LIMIT_BYTES = 16 * 1024 * 1024

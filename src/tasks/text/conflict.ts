@@ -30,6 +30,18 @@ const SEPARATOR = /^={7}\r?\n?$/
 
 /** The text without its merge conflicts, or undefined where a person has to decide. */
 export function resolveConflicts(text: string): string | undefined {
+  const resolved = resolve(text)
+  return typeof resolved === 'string' ? resolved : undefined
+}
+
+/** The line of the first conflict that a person has to decide. */
+export function findUndecided(text: string): number | undefined {
+  const resolved = resolve(text)
+  return typeof resolved === 'number' ? resolved : undefined
+}
+
+/** The text, or the number of the line that stands in the way; undefined where it is none alone. */
+function resolve(text: string): string | number | undefined {
   const lines = text.split(/(?<=\n)/)
   const memory: Memory = { leader: undefined, highest: highestNumber(lines) }
   const place = new Place()
@@ -42,7 +54,7 @@ export function resolveConflicts(text: string): string | undefined {
     if (isText) codeUntil = Math.max(codeUntil, hunk?.end ?? 0)
     const answer = isText ? place.take([line], false) : hunk && settle(hunk, place, memory)
     // A conflict that begins in a code block and ends behind it is no example of one.
-    if (answer === undefined || (at + 1 < codeUntil && !place.isInCode)) return undefined
+    if (answer === undefined || (at + 1 < codeUntil && !place.isInCode)) return at + 1
     resolved.push(...answer)
     at = isText || hunk === undefined ? at + 1 : hunk.end
   }

@@ -3,6 +3,7 @@ import { isatty } from 'node:tty'
 import { plainLine, toJson } from '../../../tasks/render.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken, type Database } from '../database.ts'
+import { print } from '../print.ts'
 
 export const boardCommand: Command = {
   summary: 'The tasks as a board, to look at and to move; ? shows the keys.',
@@ -39,14 +40,14 @@ async function printColumns(input: Input): Promise<number> {
         return { ...toJson(task), isReady, claimedBy: holder ?? null }
       }),
     }))
-    console.log(JSON.stringify({ columns: listed, broken: snapshot.broken }))
+    print(JSON.stringify({ columns: listed, broken: snapshot.broken }))
     return 0
   }
   const lines = columns.flat().map(({ task, isReady, holder }) => {
     const state = isReady ? 'ready' : holder === undefined ? '-' : `claimed by ${holder}`
     return `${plainLine(task)} | ${state}`
   })
-  if (lines.length > 0) console.log(lines.join('\n'))
+  if (lines.length > 0) print(lines.join('\n'))
   return 0
 }
 

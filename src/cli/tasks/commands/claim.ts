@@ -3,7 +3,9 @@ import { toJson } from '../../../tasks/render.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { CLAIM_OPTIONS, openDatabase, readIds, readLease, TASK_OPTIONS } from '../database.ts'
+import { print } from '../print.ts'
 import { printBrief } from '../render.ts'
+import { takenLine } from '../taken.ts'
 
 export const claimCommand: Command = {
   summary: 'Take one task; exit code 3 and the name of the owner where another one has it.',
@@ -25,8 +27,11 @@ export const releaseCommand: Command = {
   options: TASK_OPTIONS,
   async run(input) {
     const { places, ...asking } = openDatabase(input)
-    const task = releaseTask(places, onlyId(input), asking)
-    console.log(input.flag('json') ? JSON.stringify(toJson(task)) : `Released ${task.id}`)
+    const { task, words } = releaseTask(places, onlyId(input), {
+      ...asking,
+      onTaken: (id, claim) => console.error(takenLine(id, claim)),
+    })
+    print(input.flag('json') ? JSON.stringify(toJson(task)) : words)
     return 0
   },
 }

@@ -5,6 +5,9 @@ import { plainLine, toJson } from '../../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
+import { print } from '../print.ts'
+import { withStdin } from '../stdin-text.ts'
+import { takenLine } from '../taken.ts'
 
 export const editCommand: Command = {
   summary: 'Change one or more tasks; nothing but what is asked for changes.',
@@ -19,7 +22,7 @@ export const editCommand: Command = {
   ],
   options: {
     title: { short: 't', value: '<text>', help: 'the title; the file keeps its name' },
-    description: { short: 'd', value: '<text>', help: 'why the task exists' },
+    description: { short: 'd', value: '<text>', help: 'why the task exists; -: from stdin' },
     status: { short: 's', value: '<word>', help: 'todo, in-progress, blocked or done' },
     priority: { short: 'p', value: '<word>', help: 'high, medium, low or none' },
     assignee: { short: 'a', value: '<name>', help: 'who does it; empty: nobody' },
@@ -31,9 +34,13 @@ export const editCommand: Command = {
     'remove-ac': { value: '<N>', help: 'remove a criterion', repeats: true },
     'check-ac': { value: '<N>', help: 'a criterion is met', repeats: true },
     'uncheck-ac': { value: '<N>', help: 'it is not', repeats: true },
-    plan: { value: '<text>', help: 'how to go about it' },
-    notes: { value: '<text>', help: 'the notes, anew' },
-    'append-notes': { value: '<text>', help: 'a note behind the others', repeats: true },
+    plan: { value: '<text>', help: 'how to go about it; -: from stdin' },
+    notes: { value: '<text>', help: 'the notes, anew; -: from stdin' },
+    'append-notes': {
+      value: '<text>',
+      help: 'a note behind the others; -: from stdin',
+      repeats: true,
+    },
     due: { value: '<date>', help: 'until when' },
     parent: { value: '<id>', help: 'the task of which this is a part' },
     force: { help: 'done although criteria are open' },
@@ -43,10 +50,16 @@ export const editCommand: Command = {
     const ids = readIds(input)
     if (ids.length === 0) throw new UsageError('The id is missing.', 'Write e.g. TASK-001 or 1.')
     const { places, owner, now } = openDatabase(input)
-    const options = { owner, now, force: input.flag('force') }
-    const tasks = editTasks(places, ids, readChanges(input), options)
-    if (input.flag('json')) console.log(JSON.stringify({ tasks: tasks.map(toJson) }))
-    else console.log(tasks.map(plainLine).join('\n'))
+    const taken: string[] = []
+    const tasks = editTasks(places, ids, readChanges(await withStdin(input)), {
+      owner,
+      now,
+      force: input.flag('force'),
+      onTaken: (id, claim) => taken.push(takenLine(id, claim)),
+    })
+    if (taken.length > 0) console.error(taken.join('\n'))
+    if (input.flag('json')) print(JSON.stringify({ tasks: tasks.map(toJson) }))
+    else print(tasks.map(plainLine).join('\n'))
     return 0
   },
 }

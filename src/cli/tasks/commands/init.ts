@@ -1,6 +1,7 @@
 import { initTasks } from '../../../tasks/init.ts'
 import type { Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
+import { print } from '../print.ts'
 
 export const initCommand: Command = {
   summary: 'Write forge/tasks/config.json; every other command also works without it.',
@@ -18,8 +19,8 @@ export const initCommand: Command = {
       prefix: input.text('prefix'),
       name: input.text('name'),
     })
-    if (input.flag('json')) console.log(JSON.stringify({ path, isNew }))
-    else console.log(isNew ? `Wrote ${path}` : `${path} is there already; nothing was changed.`)
+    if (input.flag('json')) print(JSON.stringify({ path, isNew }))
+    else print(isNew ? `Wrote ${path}` : `${path} is there already; nothing was changed.`)
     return 0
   },
 }

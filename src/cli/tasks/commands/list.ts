@@ -4,6 +4,7 @@ import { explainedLine, toJson } from '../../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken, type Database } from '../database.ts'
+import { print } from '../print.ts'
 import { printTasks } from '../render.ts'
 
 export const listCommand: Command = {
@@ -35,7 +36,7 @@ export const listCommand: Command = {
       : listTasks(database.places, filter)
     warnBroken(listing)
     if (input.flag('json')) {
-      console.log(JSON.stringify({ tasks: listing.tasks.map(toJson), broken: listing.broken }))
+      print(JSON.stringify({ tasks: listing.tasks.map(toJson), broken: listing.broken }))
     } else printTasks(listing.tasks, input)
     return 0
   },
@@ -47,10 +48,10 @@ function explain(database: Database, filter: Filter, input: Input): number {
   warnBroken({ broken })
   if (input.flag('json')) {
     const rows = tasks.map(({ task, ...why }) => ({ ...toJson(task), ...why }))
-    console.log(JSON.stringify({ tasks: rows, broken }))
+    print(JSON.stringify({ tasks: rows, broken }))
     return 0
   }
-  if (tasks.length > 0) console.log(tasks.map(explainedLine).join('\n'))
+  if (tasks.length > 0) print(tasks.map(explainedLine).join('\n'))
   return 0
 }
 

@@ -1,9 +1,11 @@
 import { examine } from '../../../tasks/doctor/examine.ts'
+import type { Finding } from '../../../tasks/doctor/finding.ts'
 import { findingLine, renderStats, toJson } from '../../../tasks/render.ts'
 import { searchTasks } from '../../../tasks/search.ts'
 import { countTasks } from '../../../tasks/stats.ts'
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'
+import { print } from '../print.ts'
 import { printTasks } from '../render.ts'
 
 export const searchCommand: Command = {
@@ -17,7 +19,7 @@ export const searchCommand: Command = {
     const { places } = openDatabase(input)
     const { tasks, broken } = searchTasks(places, words)
     warnBroken({ broken })
-    if (input.flag('json')) console.log(JSON.stringify({ tasks: tasks.map(toJson), broken }))
+    if (input.flag('json')) print(JSON.stringify({ tasks: tasks.map(toJson), broken }))
     else if (tasks.length > 0) printTasks(tasks, input)
     else console.error('Nothing found.')
     return tasks.length === 0 ? 1 : 0
@@ -35,10 +37,10 @@ export const statsCommand: Command = {
     const stats = countTasks(database.places, database)
     warnBroken(stats)
     if (input.flag('json')) {
-      console.log(JSON.stringify(stats))
+      print(JSON.stringify(stats))
       return 0
     }
-    console.log(renderStats(stats))
+    print(renderStats(stats))
     return 0
   },
 }
@@ -51,11 +53,32 @@ export const doctorCommand: Command = {
   words: [],
   async run(input) {
     const { places, now } = openDatabase(input)
-    const findings = examine(places, input.flag('fix'), now)
-    const open = findings.filter(({ mended }) => mended === undefined)
-    if (input.flag('json')) console.log(JSON.stringify({ findings }))
-    else if (findings.length === 0) console.log('Nothing is wrong.')
-    else console.log(findings.map(findingLine).join('\n'))
-    return open.length === 0 ? 0 : 1
+    const fix = input.flag('fix')
+    const findings = examine(places, fix, now)
+    const left = findings.filter(({ mended }) => mended === undefined)
+    if (input.flag('json')) print(JSON.stringify({ findings }))
+    else if (findings.length === 0) print('Nothing is wrong.')
+    else if (input.flag('plain')) print(findings.map(findingLine).join('\n'))
+    else tellFindings(findings, left, fix)
+    return left.length === 0 ? 0 : 1
   },
+}
+
+/** What was mended and what is left, apart, and how many they are. */
+function tellFindings(findings: readonly Finding[], left: readonly Finding[], fix: boolean): void {
+  const mended = findings.filter((finding) => !left.includes(finding))
+  const isMixed = mended.length > 0 && left.length > 0
+  const lines = [
+    ...(isMixed ? ['Mended:'] : []),
+    ...mended.map(findingLine),
+    ...(isMixed ? ['Left to you:'] : []),
+    ...left.map(findingLine),
+  ]
+  print(lines.join('\n'))
+  const rest = left.length === 0 ? 'nothing is left' : `${left.length} left to you`
+  console.error(
+    fix
+      ? `${mended.length} mended, ${rest}.`
+      : `${left.length} found. What has one right answer is mended by: forge-tasks doctor --fix`,
+  )
 }

@@ -21,10 +21,10 @@ export const nextCommand: Command = {
   async run(input) {
     const { places, ...asking } = openDatabase(input)
     const options = { ...asking, leaseMs: readLease(input) }
-    const { task, waiting, broken } = nextTask(places, options, input.flag('claim'))
-    warnBroken({ broken })
+    const { task, ...rest } = nextTask(places, options, input.flag('claim'))
+    warnBroken(rest)
     if (task === undefined) {
-      console.error(renderWaiting(waiting).join('\n'))
+      console.error(renderWaiting(rest).join('\n'))
       return 1
     }
     printBrief(makeBrief(places, task.id), input)

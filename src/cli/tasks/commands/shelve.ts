@@ -1,23 +1,28 @@
 import { archiveTasks, deleteTask } from '../../../tasks/shelve.ts'
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
+import { print } from '../print.ts'
 import { onlyId } from './claim.ts'
 
 export const archiveCommand: Command = {
   summary: 'Move tasks to the archive, where dependencies still find them.',
-  usage: ['forge-tasks archive ID…', 'forge-tasks archive --done'],
+  usage: ['forge-tasks archive ID… [--force]', 'forge-tasks archive --done'],
   examples: [['forge-tasks archive --done', 'everything that is done']],
-  options: { done: { help: 'all tasks that are done' }, ...TASK_OPTIONS },
+  options: {
+    done: { help: 'all tasks that are done' },
+    force: { help: 'also a task that is not done' },
+    ...TASK_OPTIONS,
+  },
   async run(input) {
     const words = readIds(input)
-    const isAll = input.flag('done')
+    const [isAll, force] = [input.flag('done'), input.flag('force')]
     if (!isAll && words.length === 0) throw new UsageError('The id is missing.', 'Or write --done.')
     if (isAll && words.length > 0)
       throw new UsageError(`Unexpected argument '${words[0]}'.`, 'Give either ids, or --done.')
     const { places, ...asking } = openDatabase(input)
-    const ids = archiveTasks(places, isAll ? 'done' : words, asking)
-    if (input.flag('json')) console.log(JSON.stringify({ ids }))
-    else console.log(ids.length === 0 ? 'Nothing to archive.' : `Archived ${ids.join(', ')}`)
+    const ids = archiveTasks(places, isAll ? 'done' : words, { ...asking, force })
+    if (input.flag('json')) print(JSON.stringify({ ids }))
+    else print(ids.length === 0 ? 'Nothing to archive.' : `Archived ${ids.join(', ')}`)
     return 0
   },
 }
@@ -30,7 +35,7 @@ export const deleteCommand: Command = {
   async run(input) {
     const { places } = openDatabase(input)
     const id = deleteTask(places, onlyId(input), input.flag('force'))
-    console.log(input.flag('json') ? JSON.stringify({ id }) : `Deleted ${id}`)
+    print(input.flag('json') ? JSON.stringify({ id }) : `Deleted ${id}`)
     return 0
   },
 }

@@ -17,8 +17,9 @@ export const viewCommand: Command = {
   async run(input) {
     const { places } = openDatabase(input)
     const scan = scanTasks(places)
-    warnBroken(scan)
+    // A file that cannot be shown is named by the refusal already.
     const brief = makeBrief(places, onlyId(input), scan)
+    warnBroken(scan)
     const commits = input.flag('history') ? readHistory(places, brief.path) : undefined
     printBrief(commits === undefined ? brief : { ...brief, commits }, input)
     return 0

@@ -18,9 +18,7 @@ export const TASKS_PROGRAM: Program = {
   aliases: ALIASES,
   values: {
     status: oneOf(['todo', 'in-progress', 'blocked', 'done']),
-    priority: ({ verb }) => ({
-      candidates: [...PRIORITIES, ...(verb === 'edit' ? ['none'] : [])].map((value) => ({ value })),
-    }),
+    priority: oneOf([...PRIORITIES, 'none']),
     cwd: DIRECTORIES,
     label: labels,
     'remove-label': labelsOfNamed,

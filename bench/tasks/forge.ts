@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { version } from '../package.json'
-import type { Programs } from './project.ts'
-import type { Tool, Verb } from './tasks-tool.ts'
-import type { Work } from './tasks-work.ts'
+import { version } from '../../package.json'
+import type { Programs } from '../project.ts'
+import type { Tool, Verb } from './tool.ts'
+import type { Work } from './work.ts'
 
 /** Clocks of file systems tick slowly, and the index doubts what is as young as itself. */
 const SETTLED_MS = 200

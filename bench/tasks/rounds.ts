@@ -1,4 +1,4 @@
-import { argvOf, Failed, timeOfCall, tryOut, type Bench, type Verb } from './tasks-tool.ts'
+import { argvOf, Failed, timeOfCall, tryOut, type Bench, type Verb } from './tool.ts'
 
 /** How long one command may be repeated, and how often at most. */
 export interface Patience {

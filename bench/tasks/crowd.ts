@@ -1,5 +1,5 @@
-import { LIMIT_MS, storedText, targetOf, type Bench } from './tasks-tool.ts'
-import { countMarks, makeNew } from './tasks-work.ts'
+import { LIMIT_MS, storedText, targetOf, type Bench } from './tool.ts'
+import { countMarks, makeNew } from './work.ts'
 
 /** What is left of many creates at the same time. */
 export interface Crowd {

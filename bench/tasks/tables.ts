@@ -1,5 +1,5 @@
-import { bestPeer, type Comparison, type PeerReport } from './tasks-peers.ts'
-import type { Timing } from './tasks-rounds.ts'
+import { bestPeer, type Comparison, type PeerReport } from './peers.ts'
+import type { Timing } from './rounds.ts'
 
 /** The comparison as Markdown: a table per size, one for the crowds, and who could not come. */
 export function renderPeers(report: PeerReport): string {

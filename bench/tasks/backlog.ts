@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { install, PEERS } from './tasks-install.ts'
-import type { Tool, Verb } from './tasks-tool.ts'
-import type { Work } from './tasks-work.ts'
+import { install, PEERS } from './install.ts'
+import type { Tool, Verb } from './tool.ts'
+import type { Work } from './work.ts'
 
 /** Its compiled program, not the script around it that npm links and that costs a start of Node. */
 export function makeBacklog(): Tool {

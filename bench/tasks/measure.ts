@@ -1,19 +1,11 @@
 import { join } from 'node:path'
-import type { Figure } from './figure.ts'
-import type { Programs } from './project.ts'
-import { AT_ONCE, measureClaims, measureCreates } from './tasks-crowd.ts'
-import { deleteIndex, hasIndex, makeForge } from './tasks-forge.ts'
-import { measureVerb, median } from './tasks-rounds.ts'
-import {
-  argvOf,
-  makeBench,
-  timeOfCall,
-  VERBS,
-  type Bench,
-  type Tool,
-  type Verb,
-} from './tasks-tool.ts'
-import { makeOnly, makeWork } from './tasks-work.ts'
+import type { Figure } from '../figure.ts'
+import type { Programs } from '../project.ts'
+import { AT_ONCE, measureClaims, measureCreates } from './crowd.ts'
+import { deleteIndex, hasIndex, makeForge } from './forge.ts'
+import { measureVerb, median } from './rounds.ts'
+import { argvOf, makeBench, timeOfCall, VERBS, type Bench, type Tool, type Verb } from './tool.ts'
+import { makeOnly, makeWork } from './work.ts'
 
 export const SIZES = [100, 1_000, 10_000]
 const ROUNDS = 31
@@ -114,7 +106,7 @@ function measureMemory(bench: Bench): Figure[] {
 }
 
 function peakOf(argv: readonly string[], { project, env }: Bench): number {
-  const script = join(import.meta.dir, 'tasks-memory.ts')
+  const script = join(import.meta.dir, 'memory.ts')
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, script, ...argv], {
     cwd: project,
     env,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeProject } from './project.ts'
-import { countMarks, countReady, makeNew, markOf, wordOf, type Work } from './tasks-work.ts'
+import { makeProject } from '../project.ts'
+import { countMarks, countReady, makeNew, markOf, wordOf, type Work } from './work.ts'
 
 export const VERBS = ['start', 'list', 'ready', 'view', 'edit', 'create'] as const
 export type Verb = (typeof VERBS)[number]

@@ -1,0 +1,35 @@
+import { writeSync } from 'node:fs'
+import { errorCode, errorText, UserError } from '../../base/errors.ts'
+
+/** The result has no place to go: a full disk, a closed file. */
+export class CannotPrint extends UserError {
+  override readonly exitCode = 1
+}
+
+/** How long to wait for a reader of a pipe that does not block. */
+const PAUSE_MS = 2
+
+/** A line, or several, on stdout. Unlike `console.log` it does not hide that they are lost. */
+export function print(text: string): void {
+  try {
+    writeWhole(1, Buffer.from(`${text}\n`))
+  } catch (error) {
+    // Who closes the pipe has read enough.
+    if (errorCode(error) === 'EPIPE') return
+    throw new CannotPrint(
+      `The output cannot be written: ${errorText(error)}`,
+      'What was to be changed is changed; only the answer is lost.',
+    )
+  }
+}
+
+function writeWhole(fd: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) {
+    try {
+      done += writeSync(fd, bytes, done)
+    } catch (error) {
+      if (errorCode(error) !== 'EAGAIN') throw error
+      Bun.sleepSync(PAUSE_MS)
+    }
+  }
+}
