@@ -232,12 +232,15 @@ Built-in chains:
   ralph      Plan tasks from the specs in ralph/, then build them one by one
 
 Built-in agents:
-  planner      direct
-  builder      direct
-  reviewer     direct
-  fk:planner   direct
-  fk:builder   direct
-  fk:reviewer  direct
+  planner                 direct
+  builder                 direct
+  reviewer                direct
+  fk:planner              direct
+  fk:builder              direct
+  fk:reviewer             direct
+  forge-task-manager      direct
+  forge-task-coordinator  direct
+  forge-task-worker       direct
 `)
   const { stdout: plain } = await forkhestra(['list', '--plain'], { cwd })
   expect(plain).toStartWith('chain\tc\tsay:3 -> b\nchain\tbuild-all\t')

@@ -56,11 +56,11 @@ export const BUILT_IN_AGENTS: Readonly<Record<string, BuiltInAgent>> = {
   'fk:reviewer': makeReviewer('fk/reviewer', 'ralph'),
 }
 
-const bundled = (name: string, template: string) =>
-  make(name, template, { maxTurns: 100, specs: 'forge/orch/specs' })
+const bundled = (name: string, template: string, more: { finishesTasks?: boolean } = {}) =>
+  make(name, template, { maxTurns: 100, specs: 'forge/orch/specs', ...more })
 
 const taskManager = bundled('forge-task-manager', manager)
-const taskCoordinator = bundled('forge-task-coordinator', coordinator)
+const taskCoordinator = bundled('forge-task-coordinator', coordinator, { finishesTasks: true })
 const taskWorker = bundled('forge-task-worker', worker)
 
 /** Programs of our own, which are found where PATH has none of that name. */

@@ -1,4 +1,4 @@
-import { BUILT_IN_AGENTS } from '../builtins/agents.ts'
+import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../builtins/agents.ts'
 import { BUILT_IN_CHAINS } from '../builtins/chains.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
@@ -67,12 +67,17 @@ function listed<Value>(
 
 function listAgents({ agents = {} }: ChainsConfig): (Listed & { readonly kind: string })[] {
   const own = Object.entries(agents).map(([name, agent]) => {
-    const isDirect = isDirectSpawnAgent(agent) || Object.hasOwn(BUILT_IN_AGENTS, name)
+    const isDirect =
+      isDirectSpawnAgent(agent) || Object.hasOwn({ ...BUILT_IN_AGENTS, ...BUNDLED_AGENTS }, name)
     return { name, kind: isDirect ? 'direct' : 'binary', isBuiltIn: false }
   })
-  const others = Object.keys(BUILT_IN_AGENTS).filter((name) => !Object.hasOwn(agents, name))
+  const all = [...Object.keys(BUILT_IN_AGENTS), ...Object.keys(BUNDLED_AGENTS).filter(isLong)]
+  const others = all.filter((name) => !Object.hasOwn(agents, name))
   return [...own, ...others.map((name) => ({ name, kind: 'direct', isBuiltIn: true }))]
 }
+
+/** The same agent also has a shorter name. */
+const isLong = (name: string) => name.startsWith('forge-')
 
 function renderSection(
   title: string,
