@@ -10,7 +10,7 @@ const CHAINS = `{
   "agents": {
     "manager": { "defaultPromptFile": "prompts/manager.md" },
     "worker": { "defaultPrompt": "Take the next ready task and finish it" },
-    "reviewer": { "defaultPrompt": "Review what changed since the last release" },
+    "critic": { "defaultPrompt": "Review what changed since the last release" },
   },
   "chains": {
     "build": {
@@ -19,7 +19,7 @@ const CHAINS = `{
         { "agent": "manager", "iterations": 3 },
         { "agent": "worker", "iterations": 30, "args": ["--area", "\${AREA}"] },
         /* Once is enough: the worker has run the tests. */
-        { "agent": "reviewer" },
+        { "agent": "critic" },
       ],
     },
     "plan": {
@@ -30,7 +30,7 @@ const CHAINS = `{
     "review": {
       "description": "A second look at one task",
       "prompt": "Look at \${TASK_ID} again",
-      "steps": [{ "agent": "reviewer", "args": ["--task", "\${TASK_ID}"] }, { "agent": "worker" }],
+      "steps": [{ "agent": "critic", "args": ["--task", "\${TASK_ID}"] }, { "agent": "worker" }],
     },
   },
 }
@@ -44,7 +44,7 @@ export function measureStartup({ forkhestra, empty }: Programs): Figure[] {
     'prompts/manager.md': '# Requirements\n\nBreak requirements.md down into atomic tasks.\n',
     manager: agent,
     worker: agent,
-    reviewer: agent,
+    critic: agent,
   })
   const commands = {
     empty: [empty],

@@ -14,6 +14,14 @@ export function processIdentity(pid: number): string | undefined {
   }
 }
 
+let own: { readonly identity: string | undefined } | undefined
+
+/** Who we are ourselves, which does not change. */
+export function ownIdentity(): string | undefined {
+  own ??= { identity: processIdentity(process.pid) }
+  return own.identity
+}
+
 /** Whether the process of that identity is still there; unknown where it cannot be seen from here. */
 export function lifeOf(
   identity: string,

@@ -41,7 +41,7 @@ const FACTS: Facts = {
 }
 
 const KNOWN: Known = {
-  cwd: '/work',
+  cwd: '/shop',
   agents: {},
   base: '/project',
   agentBase: '/project',
@@ -149,7 +149,7 @@ test('a built-in agent wins over a program, and a configuration is laid over it'
     model: 'sonnet',
     maxTurns: 50,
     allowedTools: ['Read', 'Grep', 'Glob', 'Bash'],
-    systemPrompt: [{ file: '/work/forge/orch/prompts/planner.md', isOptional: true }, {}],
+    systemPrompt: [{ file: '/shop/forge/orch/prompts/planner.md', isOptional: true }, {}],
   })
   const laidOver = resolve('fk:builder', { 'fk:builder': { model: 'opus', defaultPrompt: 'x' } })
   expect(laidOver).toMatchObject({ model: 'opus', maxTurns: 100, finishesTasks: true })

@@ -1,5 +1,5 @@
 import { UserError } from '../base/errors.ts'
-import { processIdentity } from '../base/process-identity.ts'
+import { ownIdentity } from '../base/process-identity.ts'
 import type { Launch } from '../engines/engine.ts'
 import type { EventOf } from '../events/event.ts'
 import type { Outcome, Refusal } from '../events/schema.ts'
@@ -155,7 +155,7 @@ function makeEnvironment(
   env: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const { FORKHESTRA_RUN_PATH: outer, FORKHESTRA_RUN_PROCESS: _, ...inherited } = env
-  const identity = processIdentity(process.pid)
+  const identity = ownIdentity()
   return {
     ...inherited,
     PWD: step.cwd,

@@ -20,23 +20,26 @@ export function makeTaskPort(
   cwd: string,
   run: string,
 ): { endIteration(step: number, iteration: number, outcome: string): void; count(): Counts } {
-  const isThere = () => statOf(findPlaces(cwd).tasks)?.isDirectory() === true
-  let wasThere = isThere()
+  let known = findPlaces(cwd)
+  // Looked for anew as long as there are none: an agent may make the first one.
+  const places = () => (isFolder(known.tasks) ? known : (known = findPlaces(cwd)))
+  let wasThere = isFolder(known.tasks)
   return {
     endIteration(step, iteration, outcome) {
       try {
         const by = { id: run, step: String(step), iteration: String(iteration) }
-        endIteration(findPlaces(cwd), by, outcome, new Date())
+        endIteration(known, by, outcome, new Date())
       } catch {
         // The claim of a run that is gone frees itself; nothing is lost but time.
       }
     },
     count() {
-      const isGone = wasThere && !isThere()
-      wasThere ||= isThere()
+      const isThere = isFolder(places().tasks)
+      const isGone = wasThere && !isThere
+      wasThere ||= isThere
       const asking = { owner: NOBODY, now: new Date() }
-      const { tasks, broken } = explainReady(findPlaces(cwd), {}, asking)
-      const held = listHeld(findPlaces(cwd), asking)
+      const { tasks, broken } = explainReady(places(), {}, asking)
+      const held = listHeld(places(), asking)
       const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
       return {
         ready: count(({ isReady }) => isReady),
@@ -47,8 +50,12 @@ export function makeTaskPort(
         // A folder that an agent has taken away is no finished work.
         broken: broken.length + Number(isGone),
         open: tasks.length,
-        total: listTasks(findPlaces(cwd)).tasks.length,
+        total: listTasks(places()).tasks.length,
       }
     },
   }
+}
+
+function isFolder(path: string): boolean {
+  return statOf(path)?.isDirectory() === true
 }
