@@ -191,3 +191,12 @@ test('a prompt that does not fit into a temporary folder is told as what it is',
   })
   expect([code, stderr.includes('could not be written to a file')]).toEqual([1, true])
 })
+
+test('the templates of init are no specs to plan from', async () => {
+  const cwd = makeProject(claude('touch started', result()))
+  await forkhestra(['init'], { cwd, env })
+  const { code, stderr } = await forkhestra(['--chain', 'build-all'], { cwd, env })
+  expect([code, stderr.includes('are still the templates')]).toEqual([2, true])
+  writeFileSync(join(cwd, 'forge/orch/specs/SPECS.md'), 'A page about the weather.')
+  expect((await forkhestra(['--chain', 'build-all', '--dry-run'], { cwd, env })).code).toBe(0)
+})

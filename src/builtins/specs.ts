@@ -3,7 +3,7 @@ import { UserError } from '../base/errors.ts'
 export type SpecsFolder = 'forge/orch/specs' | 'ralph'
 
 /** The files of a specs folder from which tasks can be made; AGENTS.md alone says nothing to build. */
-const REQUIREMENTS = ['PLAN.md', 'SPECS.md'] as const
+export const REQUIREMENTS = ['PLAN.md', 'SPECS.md'] as const
 
 /** How a prompt names the folder; it holds for every project, so it names both where both may apply. */
 export const SPECS_WORDS: Readonly<Record<SpecsFolder, string>> = {
@@ -33,5 +33,14 @@ export function specsMissing(agent: string, wanted: SpecsFolder): UserError {
   return new SpecsMissing(
     `Agent '${agent}' plans from specs, and there are none: neither ${plan} nor ${specs} exists.`,
     `The goal and the order of the work belong into ${plan}, the requirements into ${specs}.\n${start}`,
+  )
+}
+
+/** The templates say what belongs there, and nothing of what is to be built. */
+export function specsUnfilled(agent: string, folder: SpecsFolder): UserError {
+  const [plan, specs] = REQUIREMENTS.map((name) => `${folder}/${name}`)
+  return new SpecsMissing(
+    `Agent '${agent}' plans from specs, and those in ${folder} are still the templates.`,
+    `Write what is to be built into ${plan} or ${specs}.`,
   )
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Problem } from '../base/errors.ts'
-import { findSpecs, specsMissing } from '../builtins/specs.ts'
+import { findSpecs, REQUIREMENTS, specsMissing, specsUnfilled } from '../builtins/specs.ts'
+import { STARTER_SPECS } from '../builtins/starter-files.ts'
 import type { ChainConfig, StepConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import { isBlank } from '../prompt/choose.ts'
@@ -87,7 +88,12 @@ function checkSpecs(name: string, request: Request, facts: Facts): void {
   const builtIn = isBuiltIn(name, request) ? findBuiltIn(name) : undefined
   if (builtIn?.plans !== true) return
   const fileExists = (path: string) => facts.fileExists(join(request.cwd, path))
-  if (findSpecs(builtIn.specs, fileExists) === undefined) throw specsMissing(name, builtIn.specs)
+  const folder = findSpecs(builtIn.specs, fileExists)
+  if (folder === undefined) throw specsMissing(name, builtIn.specs)
+  const isFilled = REQUIREMENTS.map((file) => `${folder}/${file}`).some(
+    (path) => fileExists(path) && facts.readPrompt(path, request.cwd) !== STARTER_SPECS[path],
+  )
+  if (!isFilled) throw specsUnfilled(name, folder)
 }
 
 function promptWarnings({ cliPrompt: { prompt } }: Request): string[] {

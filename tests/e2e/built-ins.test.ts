@@ -221,7 +221,10 @@ test('a built-in agent wins over a program of its name, which is said', async ()
 
 test('what init writes is enough to begin', async () => {
   await using stage = await openStage({ script: [{ tool: PLAN_THREE }, DONE] })
-  await must(stage, 'git init -q -b main && forkhestra init')
+  await must(
+    stage,
+    'git init -q -b main && forkhestra init && echo "Three pages." >forge/orch/specs/SPECS.md',
+  )
   const { code, stdout } = await stage.run('--chain', 'plan')
   expect(stdout).toContain('[forkhestra] Complete after 1 iteration')
   expect(code).toBe(0)
