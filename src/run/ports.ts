@@ -1,5 +1,5 @@
 import type { EventBody, OutputChunk } from '../events/event.ts'
-import type { Outcome } from '../events/schema.ts'
+import type { Tasks } from '../plan/tasks.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
 
 /** The signals that end a run. */
@@ -24,30 +24,6 @@ export interface Ports {
   /** For `run_started`: what the record of the run is. */
   readonly record?: string | undefined
   readonly version: string
-}
-
-/** What a run wants to know of the task database. */
-export interface Tasks {
-  /** What an iteration took and did not finish is free for the next one. */
-  endIteration(step: number, iteration: number, outcome: Outcome['kind']): void
-  count(): TaskCounts
-}
-
-interface TaskCounts {
-  readonly ready: number
-  readonly blocked: number
-  /** To Do, but what they wait for is not done. */
-  readonly waiting: number
-  /** In Progress, and somebody is at it. */
-  readonly held: number
-  /** In Progress, and nobody is. */
-  readonly stuck: number
-  /** Files that cannot be read. */
-  readonly broken: number
-  /** All that are not done. */
-  readonly open: number
-  /** Done ones included. */
-  readonly total: number
 }
 
 export const EXIT_CODES: Record<StopSignal, number> = {

@@ -1,5 +1,5 @@
 import type { StepNode } from '../plan/plan.ts'
-import type { Tasks } from './ports.ts'
+import type { Tasks } from '../plan/tasks.ts'
 
 /** Whether a step is done when the tasks are, and not when its agent says so. */
 export function finishesTasks({ agent }: StepNode): boolean {

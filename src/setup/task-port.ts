@@ -1,25 +1,12 @@
 import { statOf } from '../base/files.ts'
+import type { Tasks } from '../plan/tasks.ts'
 import { endIteration } from '../tasks/claims/dead-claims.ts'
 import { NOBODY } from '../tasks/claims/owner.ts'
 import { explainReady, listHeld, listTasks } from '../tasks/list.ts'
 import { findPlaces } from '../tasks/store/places.ts'
 
-interface Counts {
-  readonly ready: number
-  readonly blocked: number
-  readonly waiting: number
-  readonly held: number
-  readonly stuck: number
-  readonly broken: number
-  readonly open: number
-  readonly total: number
-}
-
 /** The tasks of a project, as far as a run asks for them. */
-export function makeTaskPort(
-  cwd: string,
-  run: string,
-): { endIteration(step: number, iteration: number, outcome: string): void; count(): Counts } {
+export function makeTaskPort(cwd: string, run: string): Tasks {
   let known = findPlaces(cwd)
   // Looked for anew as long as there are none: an agent may make the first one.
   const places = () => (isFolder(known.tasks) ? known : (known = findPlaces(cwd)))

@@ -1,0 +1,23 @@
+/** What a run wants to know of the task database. */
+export interface Tasks {
+  /** What an iteration took and did not finish is free for the next one. */
+  endIteration(step: number, iteration: number, outcome: string): void
+  count(): TaskCounts
+}
+
+interface TaskCounts {
+  readonly ready: number
+  readonly blocked: number
+  /** To Do, but what they wait for is not done. */
+  readonly waiting: number
+  /** In Progress, and somebody is at it. */
+  readonly held: number
+  /** In Progress, and nobody is. */
+  readonly stuck: number
+  /** Files that cannot be read. */
+  readonly broken: number
+  /** All that are not done. */
+  readonly open: number
+  /** Done ones included. */
+  readonly total: number
+}
