@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { statOf } from '../base/files.ts'
 import { takenBy } from './claims/claims.ts'
-import { isOwner, whyDead } from './claims/owner.ts'
+import { isHeldByAnother } from './claims/owner.ts'
 import { endClaim } from './claims/settle.ts'
 import { change } from './store/change.ts'
 import { findTask } from './find.ts'
@@ -51,8 +51,7 @@ function findAll(places: Places, words: readonly string[]): Task[] {
 }
 
 function heldByAnother(claim: Claim | undefined, { owner, now }: Asking): Claim | undefined {
-  const isHeld = claim !== undefined && claim.settled === undefined && !isOwner(claim, owner)
-  return isHeld && whyDead(claim, now) === undefined ? claim : undefined
+  return claim !== undefined && isHeldByAnother(claim, owner, now) ? claim : undefined
 }
 
 function refuseOpen({ id, status }: Task): void {
