@@ -54,7 +54,7 @@ async function measure(names: readonly string[]): Promise<Figure[]> {
     process.exit(130)
   })
   try {
-    const programs = buildPrograms()
+    const programs = await buildPrograms()
     for (const name of names) {
       console.error(`Measuring ${name} …`)
       figures.push(...(await GROUPS[name]!(programs)))

@@ -41,11 +41,11 @@ export interface Programs {
 }
 
 /** Compiled afresh, so that never an old build is measured. */
-export function buildPrograms(): Programs {
+export async function buildPrograms(): Promise<Programs> {
   const folder = makeProject({ 'empty.ts': 'export {}\n' })
   const forkhestra = join(folder, 'forkhestra')
   const empty = join(folder, 'empty')
-  compile('src/main.ts', forkhestra)
-  compile(join(folder, 'empty.ts'), empty)
+  await compile('src/main.ts', forkhestra)
+  await compile(join(folder, 'empty.ts'), empty)
   return { forkhestra, empty }
 }

@@ -101,7 +101,7 @@ async function demo(isClaude: boolean): Promise<number> {
   }
   if (isOutdated()) {
     console.log('Building bin/forkhestra …\n')
-    build()
+    await build()
   }
   const folder = mkdtempSync(join(tmpdir(), 'forkhestra-demo-'))
   try {

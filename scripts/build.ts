@@ -1,17 +1,6 @@
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
-
-// One stand-alone program. Splitting keeps what a call does not need unloaded; the last two flags
-// keep the program from reading `.env` and `bunfig.toml` of the folder in which it is called.
-export const COMPILE_FLAGS = [
-  '--compile',
-  '--minify',
-  '--bytecode',
-  '--format=esm',
-  '--splitting',
-  '--no-compile-autoload-dotenv',
-  '--no-compile-autoload-bunfig',
-]
+import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { BunPlugin } from 'bun'
 
 // The same program under further names; what it does depends on the name by which it is called.
 const BUNDLED = ['manager', 'coordinator', 'worker'].flatMap((agent) => [
@@ -21,21 +10,54 @@ const BUNDLED = ['manager', 'coordinator', 'worker'].flatMap((agent) => [
 
 const root = join(import.meta.dir, '..')
 
-/** Compiles one entry file into one executable. */
-export function compile(entry: string, outfile: string): void {
-  const { exitCode, stderr, stdout } = Bun.spawnSync(
-    [process.execPath, 'build', ...COMPILE_FLAGS, entry, '--outfile', outfile],
-    { cwd: root, stdout: 'pipe', stderr: 'pipe' },
-  )
-  if (exitCode === 0) return
-  console.error(`${stdout.toString()}${stderr.toString()}`)
-  process.exit(exitCode ?? 1)
+/**
+ * Compiles one entry file into one stand-alone program. Splitting keeps what a call does not need
+ * unloaded; nothing is read from `.env` and `bunfig.toml` of the folder in which it is called.
+ */
+export async function compile(entry: string, outfile: string): Promise<void> {
+  await Bun.build({
+    entrypoints: [resolve(root, entry)],
+    compile: { outfile: resolve(root, outfile), autoloadDotenv: false, autoloadBunfig: false },
+    target: 'bun',
+    minify: true,
+    bytecode: true,
+    format: 'esm',
+    splitting: true,
+    plugins: [inOnePiece(await bundleQuick())],
+  })
+}
+
+const QUICK = join(root, 'src/cli/tasks/quick')
+
+/**
+ * The verbs of every day, each in one piece with all that it imports: to load the twenty pieces that
+ * splitting makes of it would take as long as its work. A call loads one of them and nothing else, so
+ * that no class is there twice.
+ */
+async function bundleQuick(): Promise<ReadonlyMap<string, string>> {
+  const bundles = readdirSync(QUICK).map(async (name) => {
+    const path = join(QUICK, name)
+    const { outputs } = await Bun.build({ entrypoints: [path], target: 'bun', minify: true })
+    return [path, await outputs[0]!.text()] as const
+  })
+  return new Map(await Promise.all(bundles))
+}
+
+function inOnePiece(bundles: ReadonlyMap<string, string>): BunPlugin {
+  return {
+    name: 'in one piece',
+    setup(plan) {
+      plan.onLoad({ filter: /\/quick\/\w+\.ts$/ }, ({ path }) => {
+        return { contents: bundles.get(path)!, loader: 'js' }
+      })
+    },
+  }
 }
 
 /** The program in `bin/`, under all its names. */
-export function build(): void {
+export async function build(): Promise<void> {
   mkdirSync(join(root, 'bin'), { recursive: true })
-  compile('src/main.ts', 'bin/forkhestra')
+  await compile('src/main.ts', 'bin/forkhestra')
   for (const name of ['forge-tasks', ...BUNDLED]) {
     rmSync(join(root, 'bin', name), { force: true })
     symlinkSync('forkhestra', join(root, 'bin', name))
@@ -43,6 +65,6 @@ export function build(): void {
 }
 
 if (import.meta.main) {
-  build()
+  await build()
   console.log('Built bin/forkhestra')
 }

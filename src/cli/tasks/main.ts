@@ -1,35 +1,13 @@
 import { UserError } from '../../base/errors.ts'
 import { nearest } from '../../base/nearest.ts'
-import { parseInput, wantsJson } from '../command.ts'
-import { columns, renderHelp } from '../help.ts'
-import { renderError } from '../render-error.ts'
-import { CannotPrint, print } from './print.ts'
+import { columns } from '../help.ts'
+import { print } from './print.ts'
+import { answer, runVerb } from './run-verb.ts'
 import { ALIASES, VERBS } from './verbs.ts'
 
 /** The front door of forge-tasks. */
-export async function tasksMain(args: readonly string[]): Promise<number> {
-  try {
-    return await dispatch(args)
-  } catch (error) {
-    if (error instanceof UserError) return refuse(error, args)
-    console.error('forge-tasks: This is a mistake in forge-tasks itself. Please report it:')
-    console.error(error)
-    return 1
-  }
-}
-
-function refuse(error: UserError, args: readonly string[]): number {
-  const { exitCode, problems } = error
-  console.error(renderError('forge-tasks', error))
-  if (wantsJson(args) && !(error instanceof CannotPrint)) {
-    try {
-      print(JSON.stringify({ ok: false, problems }))
-    } catch (lost) {
-      if (!(lost instanceof CannotPrint)) throw lost
-      console.error(renderError('forge-tasks', lost))
-    }
-  }
-  return exitCode
+export function tasksMain(args: readonly string[]): Promise<number> {
+  return answer(args, () => dispatch(args))
 }
 
 async function dispatch([first, ...rest]: readonly string[]): Promise<number> {
@@ -47,13 +25,7 @@ async function dispatch([first, ...rest]: readonly string[]): Promise<number> {
       'See: forge-tasks --help',
     )
   }
-  const command = await verb.load()
-  const input = parseInput(rest, command)
-  if (input.flag('help')) {
-    print(renderHelp(name, command))
-    return 0
-  }
-  return command.run(input)
+  return runVerb(name, await verb.load(), rest)
 }
 
 function renderMainHelp(): string {
