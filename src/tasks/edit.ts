@@ -109,7 +109,7 @@ function checkReferences(places: Places, edited: readonly Edited[], changes: Cha
   const now = new Map(edited.map(({ task }) => [task.id, task]))
   const scan = scanTasks(places)
   const tasks = scan.tasks.map((task) => now.get(task.id) ?? task)
-  const graph = new Graph(places, { ...scan, tasks }, new Map())
+  const graph = new Graph(places, { tasks, broken: scan.broken }, new Map())
   for (const id of [...added, ...(changes.parent ? [changes.parent] : [])]) {
     if (!graph.has(id)) throw missing(places, resolveId(places, id))
   }

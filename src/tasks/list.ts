@@ -55,8 +55,8 @@ export function explainReady(
 ): { readonly tasks: readonly Readiness[]; readonly broken: readonly Broken[] } {
   const { scan, graph } = judgeTasks(places, asking)
   const isChosen = makeTest(places, filter)
-  const open = scan.tasks.filter((task) => task.status !== 'Done' && isChosen(task))
-  const tasks = graph.sorted(open).slice(0, filter.limit)
+  const open = graph.sorted((task) => task.status !== 'Done' && isChosen(task))
+  const tasks = open.slice(0, filter.limit)
   return { tasks: tasks.map((task) => graph.judge(task)), broken: scan.broken }
 }
 

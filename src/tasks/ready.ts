@@ -1,9 +1,8 @@
-import { join } from 'node:path'
+import { Archive, idOfName } from './archive.ts'
 import { findCycles, findWay } from './cycles.ts'
-import { idOfFileName } from './file-name.ts'
-import { renderId } from './id.ts'
+import { countWaiting, findWaiting, makeLinks, NOWHERE, type Links } from './links.ts'
 import { renderCheckout, type Places } from './store/places.ts'
-import { listFiles, readTaskFile, type Scan } from './store/scan.ts'
+import type { Scan } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
 import { priorityOf, type Task } from './task.ts'
 
@@ -23,10 +22,10 @@ export class Graph {
   readonly #scan: Scan
   readonly #claims: ReadonlyMap<string, Claim>
   readonly #isHeld: (id: string) => boolean
+  #links: Links | undefined
   #byId: ReadonlyMap<string, Task> | undefined
-  #archived: ReadonlyMap<string, string> | undefined
+  #archive: Archive | undefined
   #broken: ReadonlySet<string> | undefined
-  readonly #archivedStatuses = new Map<string, string | undefined>()
 
   constructor(
     places: Places,
@@ -48,7 +47,7 @@ export class Graph {
 
   /** `To Do`, `Done`, …, or undefined where there is no such task. Archived tasks count. */
   statusOf(id: string): string | undefined {
-    return this.find(id)?.status ?? this.#archivedStatus(id) ?? this.#brokenStatus(id)
+    return this.find(id)?.status ?? this.#getArchive().statusOf(id) ?? this.#brokenStatus(id)
   }
 
   judge(task: Task): Readiness {
@@ -95,21 +94,35 @@ export class Graph {
 
   /** What can be begun now: by priority, then by how much it unblocks, then by age. */
   ready(): Task[] {
-    return this.sorted(this.#scan.tasks.filter((task) => this.#isReady(task)))
+    const links = this.#getLinks()
+    return this.sorted((task, place) => this.#isReady(task, place, links))
   }
 
   /** The same as `judge`, without a reason for each of thousands. */
-  #isReady(task: Task): boolean {
-    if (task.status !== 'To Do' || this.#claims.has(task.id)) return false
-    return task.dependencies.every((id) => this.statusOf(id) === 'Done')
+  #isReady(task: Task, place: number, { starts, targets }: Links): boolean {
+    if (task.status !== 'To Do') return false
+    if (this.#claims.size > 0 && this.#claims.has(task.id)) return false
+    const first = starts[place]!
+    for (let at = first; at < starts[place + 1]!; at++) {
+      const target = targets[at]!
+      const status =
+        target === NOWHERE
+          ? this.#getArchive().statusOf(task.dependencies[at - first]!)
+          : this.#scan.tasks[target]!.status
+      if (status !== 'Done') return false
+    }
+    return true
   }
 
-  /** Tasks of a list in the order of `next`: as they come by priority and age, little is left to sort. */
-  sorted(tasks: readonly Task[]): Task[] {
-    const waiting = this.#countWaiting()
+  /** Tasks in the order of `next`: as they come by priority and age, little is left to sort. */
+  sorted(isWanted: (task: Task, place: number) => boolean): Task[] {
+    const { tasks } = this.#scan
+    const waiting = countWaiting(tasks, this.#getLinks())
     const ranks = new Map<number, Task[]>()
-    for (const task of tasks) {
-      const rank = priorityOf(task) * MANY - (waiting.get(task.id) ?? 0)
+    for (let place = 0; place < tasks.length; place++) {
+      const task = tasks[place]!
+      if (!isWanted(task, place)) continue
+      const rank = priorityOf(task) * MANY - waiting[place]!
       const peers = ranks.get(rank)
       if (peers === undefined) ranks.set(rank, [task])
       else peers.push(task)
@@ -117,14 +130,17 @@ export class Graph {
     return [...ranks].toSorted(([a], [b]) => a - b).flatMap(([, peers]) => peers)
   }
 
-  /** How many open tasks wait for each. */
-  #countWaiting(): Map<string, number> {
-    const waiting = new Map<string, number>()
-    for (const task of this.#scan.tasks) {
-      if (task.status === 'Done') continue
-      for (const id of task.dependencies) waiting.set(id, (waiting.get(id) ?? 0) + 1)
-    }
-    return waiting
+  /** Those that wait for a task, which may be an archived one. */
+  waitingFor(id: string): Task[] {
+    const { tasks } = this.#scan
+    const place = tasks.findIndex((task) => task.id === id)
+    if (place === NOWHERE) return tasks.filter(({ dependencies }) => dependencies.includes(id))
+    return findWaiting(this.#getLinks(), place).map((each) => tasks[each]!)
+  }
+
+  #getLinks(): Links {
+    this.#links ??= this.#scan.links ?? makeLinks(this.#scan.tasks)
+    return this.#links
   }
 
   /** An open task; archived ones are not asked for here. */
@@ -155,7 +171,7 @@ export class Graph {
   }
 
   #isArchived(id: string): boolean {
-    return this.find(id) === undefined && this.#archive().has(id)
+    return this.find(id) === undefined && this.#getArchive().has(id)
   }
 
   #brokenStatus(id: string): string | undefined {
@@ -163,27 +179,9 @@ export class Graph {
     return this.#broken.has(id) ? 'unreadable' : undefined
   }
 
-  /** Many may wait for the same one, and it has to be read. */
-  #archivedStatus(id: string): string | undefined {
-    const known = this.#archivedStatuses.get(id)
-    if (known !== undefined || this.#archivedStatuses.has(id)) return known
-    const status = this.#readArchived(id)
-    this.#archivedStatuses.set(id, status)
-    return status
-  }
-
-  #readArchived(id: string): string | undefined {
-    const file = this.#archive().get(id)
-    if (file === undefined) return undefined
-    const task = readTaskFile(join(this.#places.archive, file), file)
-    return 'problem' in task ? 'unreadable' : task.status
-  }
-
-  #archive(): ReadonlyMap<string, string> {
-    this.#archived ??= new Map(
-      listFiles(this.#places.archive).map((file) => [idOfName(file) ?? file, file] as const),
-    )
-    return this.#archived
+  #getArchive(): Archive {
+    this.#archive ??= new Archive(this.#places)
+    return this.#archive
   }
 }
 
@@ -196,9 +194,4 @@ export function claimWords(claim: Claim, places: Places): string {
   if (claim.settled !== undefined) return `${claim.settled} in ${checkout}, not merged here`
   const where = claim.root === places.root ? '' : ` in ${checkout}`
   return `claimed by ${claim.owner}${where}`
-}
-
-function idOfName(file: string): string | undefined {
-  const id = idOfFileName(file)
-  return id === undefined ? undefined : renderId(id)
 }

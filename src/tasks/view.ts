@@ -71,7 +71,7 @@ export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(p
       const status = graph.statusOf(id) ?? 'missing'
       return { id, status, notes: status === 'Done' ? notesOf(places, graph, id) : '' }
     }),
-    blocks: tasks.filter((each) => each.dependencies.includes(task.id)).map(({ id }) => id),
+    blocks: graph.waitingFor(task.id).map((each) => each.id),
     claim: shownClaim(state.claims[task.id], places),
     attempts: state.attempts[task.id] ?? [],
     changedAt: statOf(path)?.mtime.toISOString(),

@@ -80,8 +80,8 @@ function pickNext({ scan, graph }: Judged, taking: (task: Task) => Task | Broken
     if (!('problem' in task)) return { task, waiting: [], broken }
     broken.push(task)
   }
-  const open = scan.tasks.filter(({ status }) => status !== 'Done')
-  const waiting = graph.sorted(open).map((each) => graph.judge(each))
+  const open = graph.sorted(({ status }) => status !== 'Done')
+  const waiting = open.map((each) => graph.judge(each))
   const advice = graph.advise(waiting.map(({ task }) => task))
   return { task: undefined, waiting: waiting.map(whyWaiting), broken, advice }
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
+import { makeLinks, type Links } from '../links.ts'
 import { inListOrder, type Task } from '../task.ts'
 import { ignoreLocal } from './change.ts'
 import type { Fingerprints } from './fingerprints.ts'
@@ -28,6 +29,8 @@ export interface Known {
   readonly isUnique: boolean
   /** Places of the files that have to be read. */
   readonly changed: readonly number[]
+  /** Where nothing has changed, and no two tasks have the same id. */
+  readonly links: Links | undefined
 }
 
 /** Clocks of file systems tick slowly: what changed at about the time of the index may have changed again. */
@@ -37,7 +40,7 @@ const DOUBT_MS = 50
 export function readIndex(places: Places, files: readonly string[], prints: Fingerprints): Known {
   const columns = load(places, decodeIndex)
   if (columns === undefined) {
-    return { tasks: [], isUnique: true, changed: files.map((_, at) => at) }
+    return { tasks: [], isUnique: true, changed: files.map((_, at) => at), links: undefined }
   }
   const rows = splitRows(columns.files)
   const rowOf = matchFiles(rows, files)
@@ -51,7 +54,10 @@ export function readIndex(places: Places, files: readonly string[], prints: Fing
   const readTask = makeReader(columns, rows)
   const tasks: Task[] = []
   for (const row of columns.order) if (isKnown[row] === 1) tasks.push(readTask(row))
-  return { tasks, isUnique: columns.isUnique, changed }
+  const { isUnique } = columns
+  // The links are by place in the whole list.
+  const isWhole = isUnique && changed.length === 0 && tasks.length === columns.order.length
+  return { tasks, isUnique, changed, links: isWhole ? columns.links : undefined }
 }
 
 /** The ids inside of files by what was known last, and the files of which nothing was. */
@@ -158,6 +164,7 @@ export function writeIndex(
     order: Uint32Array.from(rows),
     statuses: Uint8Array.from(tasks, statusNumber),
     priorities: Uint8Array.from(tasks, priorityNumber),
+    links: makeLinks(rows.map((row) => tasks[row]!)),
     files: joinRows(tasks.map(({ file }) => file)),
     texts: encodeTexts(tasks),
   }

@@ -1,3 +1,4 @@
+import type { Links } from '../links.ts'
 import type { Task } from '../task.ts'
 import { PRIORITIES, STATUSES, type Priority, type Status } from '../words.ts'
 import type { Fingerprints } from './fingerprints.ts'
@@ -11,12 +12,14 @@ export interface Columns extends Fingerprints {
   readonly order: Uint32Array
   readonly statuses: Uint8Array
   readonly priorities: Uint8Array
+  /** By places in that order; they hold only where no two tasks have the same id. */
+  readonly links: Links
   /** The names of the files, as `joinRows` makes them. */
   readonly files: string
   readonly texts: readonly string[]
 }
 
-const VERSION = 0x666f7203
+const VERSION = 0x666f7204
 const BETWEEN_ROWS = '\0'
 const BETWEEN_COLUMNS = '\u0001'
 const BETWEEN_ITEMS = '\u0002'
@@ -69,43 +72,44 @@ export function makeReader(columns: Columns, files: readonly string[]): (row: nu
   const text = (column: number, row: number) =>
     (split[column] ??= splitRows(columns.texts[column]!))[row]!
   class IndexedTask implements Task {
-    readonly #row: number
+    // Not a private field: these are slow before they are compiled, and a list makes one for each task.
+    readonly row: number
 
     constructor(row: number) {
-      this.#row = row
+      this.row = row
     }
     get id(): string {
-      return text(0, this.#row)
+      return text(0, this.row)
     }
     get title(): string {
-      return text(1, this.#row)
+      return text(1, this.row)
     }
     get status(): Status {
-      return STATUSES[columns.statuses[this.#row]!]!
+      return STATUSES[columns.statuses[this.row]!]!
     }
     get priority(): Priority | undefined {
-      return PRIORITIES[columns.priorities[this.#row]!]
+      return PRIORITIES[columns.priorities[this.row]!]
     }
     get assignee(): string | undefined {
-      return text(2, this.#row) || undefined
+      return text(2, this.row) || undefined
     }
     get labels(): readonly string[] {
-      return splitItems(text(3, this.#row))
+      return splitItems(text(3, this.row))
     }
     get dependencies(): readonly string[] {
-      return splitItems(text(4, this.#row))
+      return splitItems(text(4, this.row))
     }
     get parent(): string | undefined {
-      return text(5, this.#row) || undefined
+      return text(5, this.row) || undefined
     }
     get due(): string | undefined {
-      return text(6, this.#row) || undefined
+      return text(6, this.row) || undefined
     }
     get createdAt(): string {
-      return text(7, this.#row)
+      return text(7, this.row)
     }
     get file(): string {
-      return files[this.#row]!
+      return files[this.row]!
     }
   }
   return (row) => new IndexedTask(row)
@@ -119,19 +123,22 @@ function splitItems(text: string): readonly string[] {
 
 const HEADER_BYTES = 24
 
-/** Of the numbers of one task. */
-const ROW_BYTES = 30
+/** Header, three columns of 8 bytes, two of 4 and the links, two of 1, then the texts. */
+function startOfTexts(count: number, links: number): number {
+  return HEADER_BYTES + count * (3 * 8) + (2 * count + 1 + links) * 4 + count * 2
+}
 
-/** Header, three columns of 8 bytes, one of 4, two of 1, then the texts. */
 export function encodeIndex(columns: Columns): Uint8Array {
   const count = columns.order.length
   const text = Buffer.from([columns.files, ...columns.texts].join(BETWEEN_COLUMNS))
-  const bytes = new Uint8Array(HEADER_BYTES + count * ROW_BYTES + text.length)
-  new Uint32Array(bytes.buffer, 0, 3).set([VERSION, count, Number(columns.isUnique)])
+  const { starts, targets } = columns.links
+  const bytes = new Uint8Array(startOfTexts(count, targets.length) + text.length)
+  const isUnique = Number(columns.isUnique)
+  new Uint32Array(bytes.buffer, 0, 4).set([VERSION, count, isUnique, targets.length])
   new Float64Array(bytes.buffer, 16, 1).set([columns.writtenAt])
   let at = HEADER_BYTES
   const { mtimes, sizes, inodes, order, statuses, priorities } = columns
-  for (const column of [mtimes, sizes, inodes, order, statuses, priorities]) {
+  for (const column of [mtimes, sizes, inodes, order, starts, targets, statuses, priorities]) {
     bytes.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength), at)
     at += column.byteLength
   }
@@ -142,10 +149,10 @@ export function encodeIndex(columns: Columns): Uint8Array {
 /** Undefined where it is no index of this version; throws where it is not whole. */
 export function decodeIndex(bytes: Uint8Array): Columns | undefined {
   const { buffer } = bytes.byteOffset === 0 ? bytes : bytes.slice()
-  const [version, count = 0, isUnique] = new Uint32Array(buffer, 0, 3)
+  const [version, count = 0, isUnique, links = 0] = new Uint32Array(buffer, 0, 4)
   if (version !== VERSION) return undefined
   let at = HEADER_BYTES
-  const next = (width: number) => (at += count * width) - count * width
+  const next = (width: number, length = count) => (at += length * width) - length * width
   const columns = {
     writtenAt: new Float64Array(buffer, 16, 1)[0]!,
     isUnique: isUnique === 1,
@@ -153,6 +160,10 @@ export function decodeIndex(bytes: Uint8Array): Columns | undefined {
     sizes: new Float64Array(buffer, next(8), count),
     inodes: new Float64Array(buffer, next(8), count),
     order: new Uint32Array(buffer, next(4), count),
+    links: {
+      starts: new Uint32Array(buffer, next(4, count + 1), count + 1),
+      targets: new Int32Array(buffer, next(4, links), links),
+    },
     statuses: new Uint8Array(buffer, next(1), count),
     priorities: new Uint8Array(buffer, next(1), count),
   }
@@ -164,9 +175,9 @@ export function decodeIndex(bytes: Uint8Array): Columns | undefined {
 /** The names of the files and the ids inside of them, without the rest; undefined as above. */
 export function decodeIds(bytes: Uint8Array): { files: string; ids: string } | undefined {
   const { buffer } = bytes.byteOffset === 0 ? bytes : bytes.slice()
-  const [version, count = 0] = new Uint32Array(buffer, 0, 2)
+  const [version, count = 0, , links = 0] = new Uint32Array(buffer, 0, 4)
   if (version !== VERSION) return undefined
-  const text = Buffer.from(buffer, HEADER_BYTES + count * ROW_BYTES)
+  const text = Buffer.from(buffer, startOfTexts(count, links))
   const end = text.indexOf(BETWEEN_COLUMNS)
   const endOfIds = text.indexOf(BETWEEN_COLUMNS, end + 1)
   if (end === -1 || endOfIds === -1) return undefined

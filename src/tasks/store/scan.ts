@@ -8,6 +8,7 @@ import { readIndex, writeIndex } from './index-file.ts'
 import { fitsIn } from './index-format.ts'
 import type { Places } from './places.ts'
 import { idOfFileName } from '../file-name.ts'
+import type { Links } from '../links.ts'
 import { inListOrder, parseTask, type Task } from '../task.ts'
 
 /** A file that cannot be used, and why. */
@@ -21,6 +22,8 @@ export interface Scan {
   /** By priority, then by age. */
   readonly tasks: readonly Task[]
   readonly broken: readonly Broken[]
+  /** Between these tasks, where the index knows them. */
+  readonly links?: Links | undefined
 }
 
 /** Of fewer changed files each is read anew every time, which costs less than writing the index again. */
@@ -33,8 +36,8 @@ export function scanTasks(places: Places): Scan {
   const files = listFiles(places.tasks)
   const seenAt = Date.now()
   const prints = readFingerprints(places.tasks, files)
-  const { tasks, isUnique, changed } = readIndex(places, files, prints)
-  if (changed.length === 0 && isUnique) return { tasks, broken: [] }
+  const { tasks, isUnique, changed, links } = readIndex(places, files, prints)
+  if (changed.length === 0 && isUnique) return { tasks, broken: [], links }
   const read = readChanged(
     places,
     changed.map((at) => files[at]!),
