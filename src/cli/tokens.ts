@@ -18,42 +18,46 @@ export interface OptionToken {
 
 /**
  * Reads words as `node:util` does with `parseArgs`, whose loading alone takes a third of the time that
- * the whole runtime needs to start.
+ * the whole runtime needs to start; for the same reason it is no generator.
  */
-export function* readTokens(args: readonly string[], options: Options): Generator<Token> {
-  const longNames = new Map(Object.entries(options).map(([name, { short }]) => [short, name]))
-  const takesValue = (name: string) =>
-    Object.hasOwn(options, name) && options[name]?.value !== undefined
+export function readTokens(args: readonly string[], options: Options): Token[] {
+  const tokens: Token[] = []
   const words = [...args]
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
     // A chain that begins with its arrow looks like a bundle of one-letter options.
     if (word === '-' || !word.startsWith('-') || word.startsWith('->')) {
-      yield { kind: 'word', value: word }
+      tokens.push({ kind: 'word', value: word })
     } else if (word === '--') {
-      yield { kind: 'rest', words: words.splice(0) }
+      tokens.push({ kind: 'rest', words: words.splice(0) })
     } else if (word.startsWith('--')) {
       const equals = word.indexOf('=', 3)
       const name = word.slice(2, equals === -1 ? undefined : equals)
-      if (equals !== -1) yield inline(name, `--${name}`, word.slice(equals + 1))
-      else yield option(name, word, takesValue(name) ? words.shift() : undefined)
+      if (equals !== -1) tokens.push(inline(name, `--${name}`, word.slice(equals + 1)))
+      else tokens.push(option(name, word, takesValue(name, options) ? words.shift() : undefined))
     } else {
-      yield* readLetters(Array.from(word.slice(1)))
+      tokens.push(...readLetters([...word.slice(1)], words, options))
     }
   }
+  return tokens
+}
 
-  /** A bundle: flags, and at its end perhaps an option with its value. */
-  function* readLetters(letters: readonly string[]): Generator<Token> {
-    for (const [index, letter] of letters.entries()) {
-      const name = longNames.get(letter) ?? letter
-      const behind = letters.slice(index + 1).join('')
-      if (!takesValue(name)) yield option(name, `-${letter}`, undefined)
-      else if (behind === '') yield option(name, `-${letter}`, words.shift())
-      else {
-        yield inline(name, `-${letter}`, behind)
-        return
-      }
-    }
+function takesValue(name: string, options: Options): boolean {
+  return Object.hasOwn(options, name) && options[name]?.value !== undefined
+}
+
+/** A bundle: flags, and at its end perhaps an option with its value, which may be the next word. */
+function readLetters(letters: readonly string[], words: string[], options: Options): Token[] {
+  const tokens: Token[] = []
+  const names = Object.keys(options)
+  for (let at = 0; at < letters.length; at++) {
+    const letter = letters[at]!
+    const name = names.find((each) => options[each]?.short === letter) ?? letter
+    const behind = letters.slice(at + 1).join('')
+    if (!takesValue(name, options)) tokens.push(option(name, `-${letter}`, undefined))
+    else if (behind === '') tokens.push(option(name, `-${letter}`, words.shift()))
+    else return [...tokens, inline(name, `-${letter}`, behind)]
   }
+  return tokens
 }
 
 function option(name: string, rawName: string, value: string | undefined): OptionToken {

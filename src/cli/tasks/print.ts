@@ -12,7 +12,7 @@ const PAUSE_MS = 2
 /** A line, or several, on stdout. Unlike `console.log` it does not hide that they are lost. */
 export function print(text: string): void {
   try {
-    writeWhole(1, Buffer.from(`${text}\n`))
+    writeWhole(1, new TextEncoder().encode(`${text}\n`))
   } catch (error) {
     // Who closes the pipe has read enough.
     if (errorCode(error) === 'EPIPE') return

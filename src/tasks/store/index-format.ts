@@ -167,9 +167,14 @@ export function decodeIndex(bytes: Uint8Array): Columns | undefined {
     statuses: new Uint8Array(buffer, next(1), count),
     priorities: new Uint8Array(buffer, next(1), count),
   }
-  const text = Buffer.from(buffer, at, bytes.length - at).toString('utf8')
+  const text = decodeText(new Uint8Array(buffer, at, bytes.length - at))
   const [files = '', ...texts] = text.split(BETWEEN_COLUMNS)
   return texts.length === TEXTS.length ? { ...columns, files, texts } : undefined
+}
+
+/** Not with a `Buffer`: its first use takes longer than a short text. */
+function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 }
 
 /** The names of the files and the ids inside of them, without the rest; undefined as above. */
