@@ -2,8 +2,11 @@ const LETTERS = 'abcdefghjkmnpqrstvwxyz23456789'
 
 /** Letters that are hard to confuse when read aloud; 30^n possibilities. */
 export function randomLetters(count: number): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(count))
-  return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join('')
+  let letters = ''
+  for (const byte of crypto.getRandomValues(new Uint8Array(count))) {
+    letters += LETTERS[byte % LETTERS.length]!
+  }
+  return letters
 }
 
 /** An id that sorts by time and needs no counter that machines would have to share. */

@@ -83,6 +83,7 @@ export function wantsJson(args: readonly string[]): boolean {
 }
 
 function isOption(word: string, options: Options): boolean {
+  if (!word.startsWith('-')) return false
   const names = Object.entries(options).flatMap(([name, { short }]) => [`--${name}`, `-${short}`])
   return word === '--' || names.includes(word.split('=', 1)[0]!)
 }

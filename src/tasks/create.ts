@@ -110,7 +110,9 @@ function takeNumbers(draft: Draft, taken: Taken, prefix: string, count: number):
     )
   }
   draft.state = { ...state, numbers: { ...state.numbers, [prefix]: highest + count } }
-  return Array.from({ length: count }, (_, index) => ({ prefix, number: highest + index + 1 }))
+  const ids: TaskId[] = []
+  for (let number = highest + 1; number <= highest + count; number++) ids.push({ prefix, number })
+  return ids
 }
 
 /** `@key` is another task of the same batch; everything else is the id of a task that is there. */

@@ -4,11 +4,9 @@ const LONGEST_BYTES = 120
 
 /** `TASK-001 - Short title.md`, safe on every file system. */
 export function makeFileName(id: TaskId, title: string): string {
-  const safe = title
-    // oxlint-disable-next-line no-control-regex
-    .replaceAll(/[<>:"/\\|?*\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
+  // oxlint-disable-next-line no-control-regex
+  const unsafe = /[\s<>:"/\\|?*\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
+  const safe = title.replaceAll(unsafe, ' ').trim()
   const short = cutBytes(safe, LONGEST_BYTES).replace(/[ .]+$/, '')
   return short === '' ? `${renderId(id)}.md` : `${renderId(id)} - ${short}.md`
 }
@@ -24,8 +22,12 @@ const [ZERO, MOST_DIGITS] = ['0'.charCodeAt(0), 9]
 /** The number of that id, where it has this prefix. For names as they are made it needs no pattern. */
 export function numberOfFileName(name: string, prefix: string): number | undefined {
   const start = prefix.length + 1
-  let [at, number] = [start, 0]
-  for (let digit = digitAt(name, at); digit >= 0 && digit <= 9; digit = digitAt(name, ++at)) {
+  let at = start
+  let number = 0
+  // In one loop without calls: a create asks for all names.
+  for (; at < name.length; at++) {
+    const digit = name.charCodeAt(at) - ZERO
+    if (digit < 0 || digit > 9) break
     number = number * 10 + digit
   }
   const isUsual = at > start && at - start <= MOST_DIGITS && name.startsWith(' - ', at)
@@ -34,16 +36,14 @@ export function numberOfFileName(name: string, prefix: string): number | undefin
   return id?.prefix === prefix ? id.number : undefined
 }
 
-function digitAt(name: string, at: number): number {
-  return name.charCodeAt(at) - ZERO
-}
-
 /** Whole characters only, also those that are made of several. */
 function cutBytes(text: string, limit: number): string {
-  if (Buffer.byteLength(text) <= limit) return text
+  const encoder = new TextEncoder()
+  const isLong = (each: string) => encoder.encode(each).length > limit
+  if (!isLong(text)) return text
   let cut = ''
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (Buffer.byteLength(cut + segment) > limit) break
+    if (isLong(cut + segment)) break
     cut += segment
   }
   return cut

@@ -53,18 +53,19 @@ const KNOWN = [
 /** The brief of the task that a person means by `TASK-1`, `task-001` or `1`. */
 export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(places)): Brief {
   const { tasks } = scan
-  tryToFreeDead(places, readState(places), new Date())
+  const before = readState(places)
+  const state = tryToFreeDead(places, before, new Date()) ? readState(places) : before
   const found = findScanned(places, tasks, word) ?? findTask(places, word)
   const { task, text, path } = found
-  const state = readState(places)
+  const sections = findSections(text)
   const graph = new Graph(places, scan, new Map())
   return {
     task,
-    description: readSection(text, 'Description'),
+    description: readSection(text, 'Description', sections),
     criteria: readCriteria(text),
-    plan: readSection(text, 'Implementation Plan'),
-    notes: readSection(text, 'Implementation Notes'),
-    others: findSections(text)
+    plan: readSection(text, 'Implementation Plan', sections),
+    notes: readSection(text, 'Implementation Notes', sections),
+    others: sections
       .filter(({ name }) => !KNOWN.includes(name))
       .map(({ name, content }) => ({ name, text: text.slice(content.start, content.end) })),
     dependencies: task.dependencies.map((id) => {

@@ -164,7 +164,8 @@ export function change<Result>(places: Places, work: (draft: Draft) => Result): 
 }
 
 function recoverState(places: Places): State {
-  const { moves = [], ...state } = readState(places)
+  const state = readState(places)
+  const { moves = [] } = state
   const recovered = { ...state, moves: recover(places, moves) }
   if (!moves.every(isContent)) writeState(places, recovered)
   return recovered

@@ -182,9 +182,11 @@ export function decodeIds(bytes: Uint8Array): { files: string; ids: string } | u
   const { buffer } = bytes.byteOffset === 0 ? bytes : bytes.slice()
   const [version, count = 0, , links = 0] = new Uint32Array(buffer, 0, 4)
   if (version !== VERSION) return undefined
-  const text = Buffer.from(buffer, startOfTexts(count, links))
-  const end = text.indexOf(BETWEEN_COLUMNS)
-  const endOfIds = text.indexOf(BETWEEN_COLUMNS, end + 1)
+  const text = new Uint8Array(buffer, startOfTexts(count, links))
+  const separator = BETWEEN_COLUMNS.charCodeAt(0)
+  const end = text.indexOf(separator)
+  const endOfIds = text.indexOf(separator, end + 1)
   if (end === -1 || endOfIds === -1) return undefined
-  return { files: text.toString('utf8', 0, end), ids: text.toString('utf8', end + 1, endOfIds) }
+  const ids = decodeText(text.subarray(end + 1, endOfIds))
+  return { files: decodeText(text.subarray(0, end)), ids }
 }

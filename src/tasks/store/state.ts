@@ -96,6 +96,10 @@ const SLACK = 100
 const MOST_ATTEMPTS = 50
 
 function forgetOldest(state: State): State {
+  const mayBeMany = [state.claims, state.attempts].some(
+    (each) => Object.keys(each).length > MOST_FINISHED,
+  )
+  if (!mayBeMany) return { ...state, attempts: cutAttempts(state.attempts) }
   const settled = Object.entries(state.claims).flatMap(([id, claim]): Dated[] =>
     claim.settled === undefined ? [] : [[id, claim.at]],
   )

@@ -93,16 +93,23 @@ function contentOf(text: string, from: number, to: number): Section['content'] {
 }
 
 /** The place of a section; its other names count too. */
-export function findSection(text: string, name: SectionName): Section | undefined {
-  const sections = findSections(text)
+export function findSection(
+  text: string,
+  name: SectionName,
+  sections: readonly Section[] = findSections(text),
+): Section | undefined {
   return (
     sections.find((section) => section.name === name) ??
     sections.find((section) => ALIASES[section.name] === name)
   )
 }
 
-export function readSection(text: string, name: SectionName): string {
-  const section = findSection(text, name)
+export function readSection(
+  text: string,
+  name: SectionName,
+  sections?: readonly Section[],
+): string {
+  const section = findSection(text, name, sections)
   if (section === undefined) return ''
   return text.slice(section.content.start, section.content.end).trimEnd()
 }

@@ -143,13 +143,14 @@ function giveNumbers(items: readonly Unnumbered[]): Item[] {
   }
   const taken = new Set(owners.keys())
   let before = 0
-  return items.map(({ written, ...item }, index) => {
-    const isOwner = written !== undefined && owners.get(written) === items[index]
+  return items.map((item) => {
+    const { written, isDone, text, start, end, mark: place } = item
+    const isOwner = written !== undefined && owners.get(written) === item
     let own = isOwner ? written : before + 1
     while (!isOwner && taken.has(own)) own += 1
     taken.add(own)
     before = own
-    return { ...item, number: own }
+    return { number: own, isDone, text, start, end, mark: place }
   })
 }
 

@@ -21,13 +21,15 @@ export function lineAt(text: string, offset: number): number {
 }
 
 /** The lines of a piece of Markdown that begins outside of any code block. */
-export function* markdownLines(text: string, from: number, to = text.length): Generator<Line> {
+export function markdownLines(text: string, from: number, to = text.length): Line[] {
   const block = new CodeBlock(text)
+  const lines: Line[] = []
   for (let start = from; start < to;) {
     const end = lineEnd(text, start, to)
-    yield { start, end, isCode: block.take(start, end) }
+    lines.push({ start, end, isCode: block.take(start, end) })
     start = end
   }
+  return lines
 }
 
 /** The line that closes the code block in which a piece of Markdown ends; empty where it is none. */
