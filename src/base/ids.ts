@@ -3,9 +3,8 @@ const LETTERS = 'abcdefghjkmnpqrstvwxyz23456789'
 /** Letters that are hard to confuse when read aloud; 30^n possibilities. */
 export function randomLetters(count: number): string {
   let letters = ''
-  for (const byte of crypto.getRandomValues(new Uint8Array(count))) {
-    letters += LETTERS[byte % LETTERS.length]!
-  }
+  const bytes = crypto.getRandomValues(new Uint8Array(count))
+  for (let at = 0; at < count; at++) letters += LETTERS[bytes[at]! % LETTERS.length]!
   return letters
 }
 

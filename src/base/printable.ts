@@ -1,7 +1,11 @@
 // oxlint-disable no-control-regex
 
+const SIGNS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
+
 /** A text on one line, without what would move the cursor or colour a terminal. */
 export function printable(text: string): string {
+  // Nearly no text has any, and to look for them is much faster than to replace them.
+  if (!SIGNS.test(text)) return text
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
 }
 

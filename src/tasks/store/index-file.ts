@@ -53,10 +53,13 @@ export function readIndex(places: Places, files: readonly string[], prints: Fing
   }
   const readTask = makeReader(columns, rows)
   const tasks: Task[] = []
-  for (const row of columns.order) if (isKnown[row] === 1) tasks.push(readTask(row))
-  const { isUnique } = columns
+  const { order, isUnique } = columns
+  for (let place = 0; place < order.length; place++) {
+    const row = order[place]!
+    if (isKnown[row] === 1) tasks.push(readTask(row))
+  }
   // The links are by place in the whole list.
-  const isWhole = isUnique && changed.length === 0 && tasks.length === columns.order.length
+  const isWhole = isUnique && changed.length === 0 && tasks.length === order.length
   return { tasks, isUnique, changed, links: isWhole ? columns.links : undefined }
 }
 

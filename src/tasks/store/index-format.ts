@@ -146,16 +146,22 @@ export function encodeIndex(columns: Columns): Uint8Array {
   return bytes
 }
 
+/** One number after the other: to take them apart as a list is slow the first time. */
+function decodeHeader(buffer: ArrayBufferLike) {
+  const header = new Uint32Array(buffer, 0, 4)
+  return { version: header[0]!, count: header[1]!, isUnique: header[2] === 1, links: header[3]! }
+}
+
 /** Undefined where it is no index of this version; throws where it is not whole. */
 export function decodeIndex(bytes: Uint8Array): Columns | undefined {
   const { buffer } = bytes.byteOffset === 0 ? bytes : bytes.slice()
-  const [version, count = 0, isUnique, links = 0] = new Uint32Array(buffer, 0, 4)
+  const { version, count, isUnique, links } = decodeHeader(buffer)
   if (version !== VERSION) return undefined
   let at = HEADER_BYTES
   const next = (width: number, length = count) => (at += length * width) - length * width
   const columns = {
     writtenAt: new Float64Array(buffer, 16, 1)[0]!,
-    isUnique: isUnique === 1,
+    isUnique,
     mtimes: new Float64Array(buffer, next(8), count),
     sizes: new Float64Array(buffer, next(8), count),
     inodes: new Float64Array(buffer, next(8), count),
@@ -180,7 +186,7 @@ function decodeText(bytes: Uint8Array): string {
 /** The names of the files and the ids inside of them, without the rest; undefined as above. */
 export function decodeIds(bytes: Uint8Array): { files: string; ids: string } | undefined {
   const { buffer } = bytes.byteOffset === 0 ? bytes : bytes.slice()
-  const [version, count = 0, , links = 0] = new Uint32Array(buffer, 0, 4)
+  const { version, count, links } = decodeHeader(buffer)
   if (version !== VERSION) return undefined
   const text = new Uint8Array(buffer, startOfTexts(count, links))
   const separator = BETWEEN_COLUMNS.charCodeAt(0)
