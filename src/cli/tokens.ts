@@ -35,7 +35,7 @@ export function readTokens(args: readonly string[], options: Options): Token[] {
       if (equals !== -1) tokens.push(inline(name, `--${name}`, word.slice(equals + 1)))
       else tokens.push(option(name, word, takesValue(name, options) ? words.shift() : undefined))
     } else {
-      tokens.push(...readLetters([...word.slice(1)], words, options))
+      tokens.push(...readLetters(Array.from(word.slice(1)), words, options))
     }
   }
   return tokens

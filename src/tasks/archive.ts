@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
 import type { Places } from './store/places.ts'
-import { listFiles, readTaskFile } from './store/scan.ts'
+import { listFiles } from './store/folder.ts'
+import { readTaskFile } from './store/scan.ts'
 
 /** The tasks that were put aside, found by the names of their files. */
 export class Archive {

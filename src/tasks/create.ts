@@ -12,7 +12,8 @@ import type { Places } from './store/places.ts'
 import { parentsOf } from './ready.ts'
 import { Refused } from './refused.ts'
 import { readIndexedIds } from './store/index-file.ts'
-import { listFiles, readTaskFile, scanTasks, TASK_LIMIT_BYTES, worthWriting } from './store/scan.ts'
+import { listFiles } from './store/folder.ts'
+import { readTaskFile, scanTasks, TASK_LIMIT_BYTES, worthWriting } from './store/scan.ts'
 import type { Draft } from './store/change.ts'
 
 /** Makes tasks, all or none, and gives their ids in the same order. */

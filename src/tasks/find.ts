@@ -4,7 +4,8 @@ import { BrokenFile } from './text/frontmatter.ts'
 import { readConfig } from './store/config.ts'
 import { parseId, readId, renderId, type TaskId } from './id.ts'
 import type { Places } from './store/places.ts'
-import { listFiles, readTaskText, scanTasks } from './store/scan.ts'
+import { listFiles } from './store/folder.ts'
+import { readTaskText, scanTasks } from './store/scan.ts'
 import { byAge, parseTask, type Task } from './task.ts'
 
 /** A task with the whole text of its file. */

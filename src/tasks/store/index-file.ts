@@ -4,7 +4,7 @@ import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { makeLinks, type Links } from '../links.ts'
 import { inListOrder, type Task } from '../task.ts'
 import { ignoreLocal } from './change.ts'
-import type { Fingerprints } from './fingerprints.ts'
+import type { Fingerprints, Folder } from './fingerprints.ts'
 import {
   decodeIds,
   decodeIndex,
@@ -36,22 +36,27 @@ export interface Known {
 /** Clocks of file systems tick slowly: what changed at about the time of the index may have changed again. */
 const DOUBT_MS = 50
 
+/** What was known last; undefined where there is no index. */
+export function readIndex(places: Places): Columns | undefined {
+  return load(places, decodeIndex)
+}
+
 /** Takes from the index what has not changed since. */
-export function readIndex(places: Places, files: readonly string[], prints: Fingerprints): Known {
-  const columns = load(places, decodeIndex)
+export function takeKnown(columns: Columns | undefined, folder: Folder): Known {
   if (columns === undefined) {
-    return { tasks: [], isUnique: true, changed: files.map((_, at) => at), links: undefined }
+    const changed = folder.files().map((_, at) => at)
+    return { tasks: [], isUnique: true, changed, links: undefined }
   }
-  const rows = splitRows(columns.files)
-  const rowOf = matchFiles(rows, files)
+  const isSameListing = columns.listing !== 0n && columns.listing === folder.listing
+  const rowOf = isSameListing ? undefined : matchFiles(splitRows(columns.files), folder.files())
   const isKnown = new Uint8Array(columns.order.length)
   const changed: number[] = []
-  for (let at = 0; at < files.length; at++) {
-    const row = rowOf[at]!
-    if (row !== NO_ROW && isSame(columns, row, prints, at)) isKnown[row] = 1
+  for (let at = 0; at < folder.count; at++) {
+    const row = rowOf === undefined ? at : rowOf[at]!
+    if (row !== NO_ROW && isSame(columns, row, folder.prints, at)) isKnown[row] = 1
     else changed.push(at)
   }
-  const readTask = makeReader(columns, rows)
+  const readTask = makeReader(columns)
   const tasks: Task[] = []
   const { order, isUnique } = columns
   for (let place = 0; place < order.length; place++) {
@@ -135,20 +140,18 @@ function isSame(columns: Columns, row: number, prints: Fingerprints, at: number)
   )
 }
 
-/** What was found in the folder, and when: later changes have to show. */
-export interface Seen {
-  readonly files: readonly string[]
-  readonly prints: Fingerprints
-  /** From before the fingerprints were taken. */
-  readonly seenAt: number
-}
-
-/** A folder that cannot be written costs speed, nothing else. */
+/**
+ * `seenAt` is from before the fingerprints were taken: later changes have to show. A folder that cannot
+ * be written costs speed, nothing else.
+ */
 export function writeIndex(
   places: Places,
   unsorted: readonly Task[],
-  { files, prints, seenAt }: Seen,
+  folder: Folder,
+  seenAt: number,
 ): void {
+  const { prints } = folder
+  const files = folder.files()
   // In the order of the folder, so that the names need not be looked up one by one.
   const byFile = new Map(unsorted.map((task) => [task.file, task]))
   const indexed = files.flatMap((file, at) => {
@@ -160,6 +163,8 @@ export function writeIndex(
   const pick = (column: Float64Array) => Float64Array.from(indexed, ({ at }) => column[at]!)
   const columns: Columns = {
     writtenAt: seenAt,
+    // Without a row for each file, the places of files are no rows.
+    listing: tasks.length === files.length ? folder.listing : 0n,
     isUnique: new Set(tasks.map(({ id }) => id)).size === tasks.length,
     mtimes: pick(prints.mtimes),
     sizes: pick(prints.sizes),

@@ -6,6 +6,8 @@ import type { Fingerprints } from './fingerprints.ts'
 /** What an index holds: numbers as the machine has them, texts in one piece. Both need no parsing. */
 export interface Columns extends Fingerprints {
   readonly writtenAt: number
+  /** That of the folder, where the rows are its files in the same order; 0 otherwise. */
+  readonly listing: bigint
   /** Whether no two of the tasks have the same id. */
   readonly isUnique: boolean
   /** The rows in the order of a list. */
@@ -19,7 +21,7 @@ export interface Columns extends Fingerprints {
   readonly texts: readonly string[]
 }
 
-const VERSION = 0x666f7204
+const VERSION = 0x666f7205
 const BETWEEN_ROWS = '\0'
 const BETWEEN_COLUMNS = '\u0001'
 const BETWEEN_ITEMS = '\u0002'
@@ -67,7 +69,8 @@ export const priorityNumber = (task: Task) =>
   task.priority === undefined ? PRIORITIES.length : PRIORITIES.indexOf(task.priority)
 
 /** Gives tasks by row. Most commands need few of their fields, so a field is read when it is asked for. */
-export function makeReader(columns: Columns, files: readonly string[]): (row: number) => Task {
+export function makeReader(columns: Columns): (row: number) => Task {
+  let files: readonly string[] | undefined
   const split: (readonly string[] | undefined)[] = []
   const text = (column: number, row: number) =>
     (split[column] ??= splitRows(columns.texts[column]!))[row]!
@@ -109,7 +112,7 @@ export function makeReader(columns: Columns, files: readonly string[]): (row: nu
       return text(7, this.row)
     }
     get file(): string {
-      return files[this.row]!
+      return (files ??= splitRows(columns.files))[this.row]!
     }
   }
   return (row) => new IndexedTask(row)
@@ -121,7 +124,7 @@ function splitItems(text: string): readonly string[] {
   return text === '' ? NO_ITEMS : text.split(BETWEEN_ITEMS)
 }
 
-const HEADER_BYTES = 24
+const HEADER_BYTES = 32
 
 /** Header, three columns of 8 bytes, two of 4 and the links, two of 1, then the texts. */
 function startOfTexts(count: number, links: number): number {
@@ -136,6 +139,7 @@ export function encodeIndex(columns: Columns): Uint8Array {
   const isUnique = Number(columns.isUnique)
   new Uint32Array(bytes.buffer, 0, 4).set([VERSION, count, isUnique, targets.length])
   new Float64Array(bytes.buffer, 16, 1).set([columns.writtenAt])
+  new BigUint64Array(bytes.buffer, 24, 1).set([columns.listing])
   let at = HEADER_BYTES
   const { mtimes, sizes, inodes, order, statuses, priorities } = columns
   for (const column of [mtimes, sizes, inodes, order, starts, targets, statuses, priorities]) {
@@ -161,6 +165,7 @@ export function decodeIndex(bytes: Uint8Array): Columns | undefined {
   const next = (width: number, length = count) => (at += length * width) - length * width
   const columns = {
     writtenAt: new Float64Array(buffer, 16, 1)[0]!,
+    listing: new BigUint64Array(buffer, 24, 1)[0]!,
     isUnique,
     mtimes: new Float64Array(buffer, next(8), count),
     sizes: new Float64Array(buffer, next(8), count),

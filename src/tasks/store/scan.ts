@@ -1,10 +1,10 @@
-import { lstatSync, readdirSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorCode, errorText, UserError } from '../../base/errors.ts'
+import { errorText } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { BrokenFile } from '../text/frontmatter.ts'
-import { readFingerprints } from './fingerprints.ts'
-import { readIndex, writeIndex } from './index-file.ts'
+import { readFolder } from './folder.ts'
+import { readIndex, takeKnown, writeIndex } from './index-file.ts'
 import { fitsIn } from './index-format.ts'
 import type { Places } from './places.ts'
 import { idOfFileName } from '../file-name.ts'
@@ -33,11 +33,12 @@ export function worthWriting(count: number): number {
 
 /** Every task of the folder; what did not change since the last time comes from the index. */
 export function scanTasks(places: Places): Scan {
-  const files = listFiles(places.tasks)
+  const columns = readIndex(places)
   const seenAt = Date.now()
-  const prints = readFingerprints(places.tasks, files)
-  const { tasks, isUnique, changed, links } = readIndex(places, files, prints)
+  const folder = readFolder(places.tasks, columns?.order.length ?? 0)
+  const { tasks, isUnique, changed, links } = takeKnown(columns, folder)
   if (changed.length === 0 && isUnique) return { tasks, broken: [], links }
+  const files = folder.files()
   const read = readChanged(
     places,
     changed.map((at) => files[at]!),
@@ -45,7 +46,7 @@ export function scanTasks(places: Places): Scan {
   const all = insertSorted(tasks, read.tasks)
   // A broken file is never in the index: it is no reason to write it again.
   if (read.tasks.filter(fitsIn).length >= worthWriting(files.length)) {
-    writeIndex(places, all, { files, prints, seenAt })
+    writeIndex(places, all, folder, seenAt)
   }
   const ids = new Set(read.tasks.map(({ id }) => id))
   const isNew = ids.size === read.tasks.length && !tasks.some(({ id }) => ids.has(id))
@@ -89,21 +90,6 @@ function isTaskFile(path: string, file: string): boolean {
   if (idOfFileName(file) !== undefined) return true
   const read = readTextFile(path, TASK_LIMIT_BYTES)
   return read.kind !== 'text' || /^\uFEFF?(?:---|<{7})/.test(read.text)
-}
-
-/** Names of the files that are tasks, or should be. */
-export function listFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
-    throw new CannotRead(`The tasks in ${folder} cannot be read: ${errorText(error)}`)
-  }
-}
-
-/** A folder that is closed to this user. */
-class CannotRead extends UserError {
-  override readonly exitCode = 1
 }
 
 export const TASK_LIMIT_BYTES = 16 * 1024 * 1024

@@ -1,0 +1,41 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { errorCode, errorText, UserError } from '../../base/errors.ts'
+import { statOf } from '../../base/files.ts'
+import { makePrints, type Folder } from './fingerprints.ts'
+import { askSystem } from './folder-linux.ts'
+
+/** From so many files on it pays to ask the system itself. */
+const MANY = 500
+
+export function readFolder(path: string, expected: number): Folder {
+  if (expected >= MANY) return askSystem(path) ?? askOneByOne(path, listFiles(path))
+  const files = listFiles(path)
+  return (files.length >= MANY ? askSystem(path) : undefined) ?? askOneByOne(path, files)
+}
+
+function askOneByOne(path: string, files: readonly string[]): Folder {
+  const prints = makePrints(files.length)
+  for (let at = 0; at < files.length; at++) {
+    const stat = statOf(join(path, files[at]!))
+    prints.mtimes[at] = stat?.mtimeMs ?? 0
+    prints.sizes[at] = stat?.size ?? 0
+    prints.inodes[at] = stat?.ino ?? 0
+  }
+  return { count: files.length, files: () => files, prints, listing: 0n }
+}
+
+/** Names of the files that are tasks, or should be. */
+export function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
+    throw new CannotRead(`The tasks in ${folder} cannot be read: ${errorText(error)}`)
+  }
+}
+
+/** A folder that is closed to this user. */
+class CannotRead extends UserError {
+  override readonly exitCode = 1
+}

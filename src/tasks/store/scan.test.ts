@@ -1,0 +1,95 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeProject } from '../../../tests/support/project.ts'
+import { Graph } from '../ready.ts'
+import { findPlaces, type Places } from './places.ts'
+import { scanTasks } from './scan.ts'
+
+function taskFile(number: number, status: string, dependencies: readonly number[] = []): string {
+  const ids = dependencies.map((each) => `T-${each}`).join(', ')
+  return `---\nid: T-${number}\ntitle: Task ${number}\nstatus: ${status}\ndependencies: [${ids}]\n---\n`
+}
+
+const nameOf = (number: number) => `T-${number} - Täsk ${number}.md`
+const statusOf = (number: number) => (number % 3 === 0 ? 'Done' : 'To Do')
+const dependenciesOf = (number: number) => [number - 1, number - 2].filter((each) => each > 0)
+
+function makePlaces(count: number): Places {
+  const files: Record<string, string> = {}
+  for (let number = 1; number <= count; number++) {
+    const text = taskFile(number, statusOf(number), dependenciesOf(number))
+    files[`forge/tasks/${nameOf(number)}`] = text
+  }
+  const places = findPlaces(makeProject({ ...files, '.git/HEAD': '' }))
+  // The index doubts what is as young as itself.
+  const before = new Date(Date.now() - 60_000)
+  for (let number = 1; number <= count; number++) {
+    utimesSync(join(places.tasks, nameOf(number)), before, before)
+  }
+  return places
+}
+
+const titlesOf = (places: Places) => scanTasks(places).tasks.map(({ title }) => title)
+
+// Of so many the system itself is asked, of so few the runtime.
+describe.each([700, 20])('a folder of %d tasks with an index', (count) => {
+  let places: Places
+  const path = (number: number) => join(places.tasks, nameOf(number))
+
+  beforeEach(() => {
+    places = makePlaces(count)
+    expect(scanTasks(places).links).toBeUndefined()
+  })
+
+  test('is known from the index as it was read from the files', () => {
+    const { tasks, broken, links } = scanTasks(places)
+    expect(links).toBeDefined()
+    expect(broken).toEqual([])
+    expect(tasks.map(({ id }) => id).toSorted()).toHaveLength(count)
+    expect(tasks.map(({ file }) => file)).toContain(nameOf(count))
+  })
+
+  test('has the same tasks ready with the links of the index as by judging each', () => {
+    const scan = scanTasks(places)
+    const ready = (links: typeof scan.links) =>
+      new Graph(places, { ...scan, links }, new Map()).ready().map(({ id }) => id)
+    const graph = new Graph(places, scan, new Map())
+    const judged = scan.tasks.filter((task) => graph.judge(task).isReady).map(({ id }) => id)
+    expect(ready(scan.links)).toEqual(ready(undefined))
+    expect(ready(scan.links).toSorted()).toEqual(judged.toSorted())
+    expect(graph.waitingFor('T-005').map(({ id }) => id)).toEqual(['T-006', 'T-007'])
+  })
+
+  test('shows a file that was written in place', () => {
+    writeFileSync(path(4), taskFile(4, 'Blocked'))
+    const task = scanTasks(places).tasks.find(({ id }) => id === 'T-004')
+    expect(task?.status).toBe('Blocked')
+  })
+
+  test('shows a file that took the place of another one as old and as long', () => {
+    const aside = join(places.root, 'aside')
+    const { mtime, size } = statSync(path(5))
+    writeFileSync(aside, taskFile(5, 'Done ', [4, 3]))
+    utimesSync(aside, mtime, mtime)
+    expect(statSync(aside).size).toBe(size)
+    renameSync(aside, path(5))
+    expect(scanTasks(places).tasks.find(({ id }) => id === 'T-005')?.status).toBe('Done')
+  })
+
+  test('shows what is new, renamed, linked or gone', () => {
+    writeFileSync(join(places.tasks, 'T-9001 - New.md'), taskFile(9001, 'To Do'))
+    renameSync(path(7), join(places.tasks, 'renamed.md'))
+    writeFileSync(join(places.root, 'elsewhere.md'), taskFile(9002, 'To Do'))
+    symlinkSync('../../elsewhere.md', join(places.tasks, 'T-9002 - Link.md'))
+    rmSync(path(8))
+    writeFileSync(join(places.tasks, 'README.md'), 'no task')
+    writeFileSync(join(places.tasks, '.hidden.md'), taskFile(9003, 'To Do'))
+    const titles = titlesOf(places)
+    expect(titles).toHaveLength(count + 1)
+    expect(titles).toContain('Task 9001')
+    expect(titles).toContain('Task 9002')
+    expect(titles).toContain('Task 7')
+    expect(titles).not.toContain('Task 8')
+  })
+})
