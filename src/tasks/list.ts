@@ -99,6 +99,6 @@ function makeTest(places: Places, filter: Filter): (task: Task) => boolean {
     (statuses.length === 0 || statuses.includes(task.status)) &&
     (priority === undefined || (task.priority ?? 'none') === priority) &&
     (assignee === undefined || (task.assignee ?? '') === assignee) &&
-    labels.every((label) => task.labels.includes(label)) &&
+    (labels.length === 0 || labels.every((label) => task.labels.includes(label))) &&
     (blocker === undefined || task.dependencies.includes(blocker))
 }

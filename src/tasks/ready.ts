@@ -13,6 +13,9 @@ export interface Readiness {
   readonly reasons: readonly string[]
 }
 
+/** To look for so few is faster than to learn where all of them are. */
+const FEW = 8
+
 /** More than any task has others waiting for it. */
 const MANY = 2 ** 32
 
@@ -23,6 +26,7 @@ export class Graph {
   readonly #claims: ReadonlyMap<string, Claim>
   readonly #isHeld: (id: string) => boolean
   #links: Links | undefined
+  #lookups = 0
   #byId: ReadonlyMap<string, Task> | undefined
   #archive: Archive | undefined
   #broken: ReadonlySet<string> | undefined
@@ -146,6 +150,8 @@ export class Graph {
   /** An open task; archived ones are not asked for here. */
   find(id: string): Task | undefined {
     if (this.#byId === undefined) {
+      this.#lookups += 1
+      if (this.#lookups <= FEW) return this.#scan.tasks.find((task) => task.id === id)
       const byId = new Map<string, Task>()
       for (const task of this.#scan.tasks) byId.set(task.id, task)
       this.#byId = byId

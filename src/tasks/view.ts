@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { checkoutOf } from './claims/checkout.ts'
 import { tryToFreeDead } from './claims/dead-claims.ts'
 import { readCriteria, type Criterion } from './text/criteria.ts'
@@ -7,7 +7,7 @@ import { findTask, readOrRefuse, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
-import { scanTasks, type Scan } from './store/scan.ts'
+import { readTaskText, scanTasks, type Scan } from './store/scan.ts'
 import { statOf } from '../base/files.ts'
 import type { Commit } from './history.ts'
 import { readState, type Attempt, type Claim } from './store/state.ts'
@@ -100,8 +100,9 @@ function findScanned(places: Places, tasks: readonly Task[], word: string): Task
 function notesOf(places: Places, graph: Graph, id: string): string {
   try {
     const task = graph.find(id)
-    const found = task === undefined ? findTask(places, id) : readOrRefuse(places.tasks, task.file)
-    return readSection(found.text, 'Implementation Notes')
+    const text =
+      task === undefined ? findTask(places, id).text : readTaskText(join(places.tasks, task.file))
+    return readSection(text, 'Implementation Notes')
   } catch {
     return ''
   }

@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { makePrints, type Folder } from './fingerprints.ts'
@@ -17,7 +16,7 @@ export function readFolder(path: string, expected: number): Folder {
 function askOneByOne(path: string, files: readonly string[]): Folder {
   const prints = makePrints(files.length)
   for (let at = 0; at < files.length; at++) {
-    const stat = statOf(join(path, files[at]!))
+    const stat = statOf(`${path}/${files[at]}`)
     prints.mtimes[at] = stat?.mtimeMs ?? 0
     prints.sizes[at] = stat?.size ?? 0
     prints.inodes[at] = stat?.ino ?? 0
