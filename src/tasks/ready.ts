@@ -131,7 +131,8 @@ export class Graph {
       if (peers === undefined) ranks.set(rank, [task])
       else peers.push(task)
     }
-    return [...ranks].toSorted(([a], [b]) => a - b).flatMap(([, peers]) => peers)
+    const order = [...ranks.keys()].toSorted((a, b) => a - b)
+    return order.map((rank) => ranks.get(rank)!).flat()
   }
 
   /** Those that wait for a task, which may be an archived one. */

@@ -83,7 +83,8 @@ export function readIndexedIds(places: Places, files: readonly string[]): KnownI
   const inside = splitRows(known.ids)
   const ids: string[] = []
   const unknown: string[] = []
-  for (const [at, file] of files.entries()) {
+  for (let at = 0; at < files.length; at++) {
+    const file = files[at]!
     const id = inside[rowOf[at]!]
     if (id === undefined) unknown.push(file)
     else if (!file.startsWith(id) || file[id.length] !== ' ') ids.push(id)

@@ -186,7 +186,7 @@ function canonical(name: string): SectionName {
 }
 
 /** A given text must not become sections, criteria or a conflict of the file, nor swallow the rest. */
-function makeSafe(content: string, eol: string): string {
+export function makeSafe(content: string, eol: string): string {
   const text = content.replace(/^\s*\n/, '').trimEnd()
   let safe = ''
   for (const { start, end, isCode } of markdownLines(text, 0)) {

@@ -76,12 +76,16 @@ export function addCriterion(text: string, words: string): string {
   const { eol } = splitFile(text)
   const items = findItems(text)
   const number = items.reduce((most, item) => Math.max(most, item.number), 0) + 1
-  const line = `- [ ] #${number} ${oneLine(words)}`
+  const line = renderCriterion(number, words)
   const last = items.at(-1)
   if (last !== undefined) return insertLine(text, last.end, line, eol)
   const block = findPlace(text)?.block
   if (block !== undefined) return insertLine(text, block.end, line, eol)
   return appendBlock(text, 'Acceptance Criteria', [BEGIN, line, END].join(eol), eol)
+}
+
+export function renderCriterion(number: number, words: string): string {
+  return `- [ ] #${number} ${oneLine(words)}`
 }
 
 function oneLine(words: string): string {

@@ -1,4 +1,5 @@
-import { applyChanges } from './changes.ts'
+import { CRITERIA_BEGIN, CRITERIA_END, makeSafe } from './body.ts'
+import { renderCriterion } from './criteria.ts'
 import { renderValue, wellFormed } from './yaml-words.ts'
 import { checkDue, checkTitle } from './check-text.ts'
 import { renderId, type TaskId } from '../id.ts'
@@ -21,29 +22,30 @@ export interface NewTask {
   readonly due?: string | undefined
 }
 
-const BODY = `
-## Description
-
-## Acceptance Criteria
-
-<!-- AC:BEGIN -->
-<!-- AC:END -->
-
-## Implementation Plan
-
-## Implementation Notes
-`
-
 /** The file of a new task. Its fields come in the order in which people like to read them. */
 export function renderNewTask(id: TaskId, task: NewTask, now: Date): string {
-  const { description, plan, criteria = [] } = task
-  const blank = `---\n${renderFields(id, task, now)}\n---\n${BODY}`
-  const changes = {
-    description: description || undefined,
-    plan: plan || undefined,
-    addCriteria: criteria,
-  }
-  return applyChanges(blank, changes, now)
+  const { description = '', plan = '', criteria = [] } = task
+  const items = criteria.map((words, index) => `${renderCriterion(index + 1, words)}\n`)
+  return `---
+${renderFields(id, task, now)}
+---
+
+## Description
+${renderContent(description)}
+## Acceptance Criteria
+
+${CRITERIA_BEGIN}
+${items.join('')}${CRITERIA_END}
+
+## Implementation Plan
+${renderContent(plan)}
+## Implementation Notes
+`
+}
+
+function renderContent(text: string): string {
+  const content = makeSafe(text, '\n')
+  return content === '' ? '' : `\n${content}\n`
 }
 
 function renderFields(id: TaskId, task: NewTask, now: Date): string {
