@@ -48,7 +48,8 @@ function inOnePiece(bundles: ReadonlyMap<string, string>): BunPlugin {
     name: 'in one piece',
     setup(plan) {
       plan.onLoad({ filter: /\/quick\/\w+\.ts$/ }, ({ path }) => {
-        return { contents: bundles.get(path)!, loader: 'js' }
+        const contents = bundles.get(path)
+        return contents === undefined ? undefined : { contents, loader: 'js' }
       })
     },
   }

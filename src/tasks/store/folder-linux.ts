@@ -27,7 +27,7 @@ function open() {
 
 /**
  * The folder as the system lists it. No name becomes a text on the way, and no file an object: with
- * many files that is a third of the time of a call. Undefined where it cannot be had.
+ * many files that is a tenth of the time of a call. Undefined where it cannot be had.
  */
 export function askSystem(path: string): Folder | undefined {
   const libc = process.platform === 'linux' ? open() : undefined
