@@ -4,7 +4,7 @@ import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { makeLinks, type Links } from '../links.ts'
 import { inListOrder, type Task } from '../task.ts'
 import { ignoreLocal } from './change.ts'
-import type { Fingerprints, Folder } from './fingerprints.ts'
+import type { Folder } from './fingerprints.ts'
 import {
   decodeIds,
   decodeIndex,
@@ -51,9 +51,19 @@ export function takeKnown(columns: Columns | undefined, folder: Folder): Known {
   const rowOf = isSameListing ? undefined : matchFiles(splitRows(columns.files), folder.files())
   const isKnown = new Uint8Array(columns.order.length)
   const changed: number[] = []
+  const { prints } = folder
+  const { mtimes, sizes, inodes } = columns
+  const sureUntil = columns.writtenAt - DOUBT_MS
   for (let at = 0; at < folder.count; at++) {
     const row = rowOf === undefined ? at : rowOf[at]!
-    if (row !== NO_ROW && isSame(columns, row, folder.prints, at)) isKnown[row] = 1
+    const mtime = prints.mtimes[at]!
+    const isSame =
+      row !== NO_ROW &&
+      mtimes[row] === mtime &&
+      sizes[row] === prints.sizes[at] &&
+      inodes[row] === prints.inodes[at] &&
+      mtime <= sureUntil
+    if (isSame) isKnown[row] = 1
     else changed.push(at)
   }
   const readTask = makeReader(columns)
@@ -130,15 +140,6 @@ function matchFiles(rows: readonly string[], files: readonly string[]): Int32Arr
 function lookUpFiles(rows: readonly string[], files: readonly string[]): Int32Array {
   const known = new Map(rows.map((file, row) => [file, row]))
   return Int32Array.from(files, (file) => known.get(file) ?? NO_ROW)
-}
-
-function isSame(columns: Columns, row: number, prints: Fingerprints, at: number): boolean {
-  return (
-    columns.mtimes[row] === prints.mtimes[at] &&
-    columns.sizes[row] === prints.sizes[at] &&
-    columns.inodes[row] === prints.inodes[at] &&
-    prints.mtimes[at]! <= columns.writtenAt - DOUBT_MS
-  )
 }
 
 /**
