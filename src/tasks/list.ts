@@ -94,11 +94,12 @@ export function makeGraph(places: Places, scan: Scan, state: State, asking: Aski
 
 function makeTest(places: Places, filter: Filter): (task: Task) => boolean {
   const { statuses = [], labels = [], priority, assignee, blockedBy } = filter
+  const hasLabels = labels.length > 0
   const blocker = blockedBy === undefined ? undefined : renderId(resolveId(places, blockedBy))
   return (task) =>
     (statuses.length === 0 || statuses.includes(task.status)) &&
     (priority === undefined || (task.priority ?? 'none') === priority) &&
     (assignee === undefined || (task.assignee ?? '') === assignee) &&
-    (labels.length === 0 || labels.every((label) => task.labels.includes(label))) &&
+    (!hasLabels || labels.every((label) => task.labels.includes(label))) &&
     (blocker === undefined || task.dependencies.includes(blocker))
 }

@@ -79,20 +79,15 @@ function findNames(bytes: Uint8Array): number[] {
     numbers[at >> 3] = 0
     numbers[(at >> 3) + 1] = 0
     const next = at + (bytes[at + LENGTH]! | (bytes[at + LENGTH + 1]! << 8))
-    const end = nameEnd(bytes, next)
+    // An entry is filled up with zeros.
+    let end = next
+    while (bytes[end - 1] === 0) end--
     const isTask =
       bytes[end - 1] === SMALL_D && bytes[end - 2] === SMALL_M && bytes[end - 3] === DOT
     if (isTask && bytes[at + NAME] !== DOT) names.push(at + NAME)
     at = next
   }
   return names
-}
-
-/** An entry is filled up with zeros. */
-function nameEnd(bytes: Uint8Array, next: number): number {
-  let end = next
-  while (bytes[end - 1] === 0) end--
-  return end
 }
 
 function readPrints(
