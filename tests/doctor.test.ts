@@ -1,55 +1,11 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
-import { environment, forkhestra, Running } from './support/forkhestra.ts'
-import { makeProject, sh, writeFiles, type Files } from './support/project.ts'
+import { delimiter, join } from 'node:path'
+import { CLAUDE, doctor, GIT, makeMachine } from './support/doctor.ts'
+import { forkhestra, Running } from './support/forkhestra.ts'
+import { makeProject, sh, writeFiles } from './support/project.ts'
 
 const CHAINS = JSON.stringify({ chains: { c: { steps: [{ agent: '/bin/true' }] } } })
-const GIT = Bun.which('git')!
-
-interface Check {
-  readonly name: string
-  readonly state: string
-  readonly text: string
-  readonly next?: string
-}
-
-interface Machine {
-  readonly cwd: string
-  readonly env: Record<string, string>
-}
-
-/** A repository that nothing is wrong with, on a machine that has these programs beside git. */
-function makeMachine(programs: Files, files: Files = {}): Machine {
-  const bin = makeProject(programs)
-  const cwd = makeProject({ 'forge/orch/specs/PLAN.md': 'All of it\n', ...files })
-  const who = { GIT_AUTHOR_NAME: 'A', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'A' }
-  const env = {
-    ...who,
-    GIT_COMMITTER_EMAIL: 'a@b',
-    PATH: [bin, dirname(GIT), '/usr/bin', '/bin'].join(delimiter),
-    HOME: bin,
-    IS_SANDBOX: '1',
-    ANTHROPIC_API_KEY: 'sk-ant-secret',
-  }
-  const git = (...args: string[]) =>
-    Bun.spawnSync([GIT, ...args], { cwd, env: environment({ cwd, env }) })
-  git('init', '--quiet')
-  git('add', '--all')
-  git('commit', '--quiet', '-m', 'Begin')
-  return { cwd, env }
-}
-
-const CLAUDE = { claude: sh('echo "2.1.325 (Claude Code)"') }
-
-async function doctor({ cwd, env }: Machine): Promise<Map<string, Check>> {
-  const { code, stdout } = await forkhestra(['doctor', '--json'], { cwd, env })
-  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] }
-  expect(ok).toBe(checks.every(({ state }) => state !== 'problem'))
-  expect(code).toBe(ok ? 0 : 1)
-  for (const { state, next } of checks) expect(next !== undefined).toBe(state !== 'ok')
-  return new Map(checks.map((check) => [check.name, check]))
-}
 
 test('where nothing is wrong it says so, check by check', async () => {
   const machine = makeMachine(CLAUDE)
@@ -59,15 +15,21 @@ test('where nothing is wrong it says so, check by check', async () => {
     stdout
       .replaceAll(machine.env['HOME']!, '<bin>')
       .replace(/\d+ GiB/, '<N> GiB')
+      .replace(/\d{4}-\d\d-\d\d \d\d:\d\d UTC, time zone \S+/, '<now>')
       .replace(/^.*user .*\n/m, ''),
   ).toBe(`ok       claude         2.1.325 (Claude Code) (<bin>/claude)
 ok       login          ANTHROPIC_API_KEY is set; whether it is accepted was not checked
+ok       network        no proxy and no address of another service is set
 ok       git            a clean repository
+ok       branch         work
 ok       commits        git knows whose they are
 ok       configuration  none, and none is needed: the built-in agents and chains are there
 ok       specs          in forge/orch/specs
 ok       tasks          none yet
-ok       disk           <N> GiB free
+ok       runs           none yet
+ok       folders        can be written: project, git, records, temporary files, files of claude
+ok       disk           <N> GiB free for project, git, records, temporary files, files of claude
+ok       clock          <now>
 ok       terminal       none here; output passes byte for byte
 
 Nothing is in the way.
@@ -102,7 +64,13 @@ problem  login          claude is not logged in: there is no key and no login of
 })
 
 test('secrets are never printed', async () => {
-  const { cwd, env } = makeMachine(CLAUDE)
+  const machine = makeMachine(CLAUDE)
+  const { cwd } = machine
+  const env = {
+    ...machine.env,
+    ANTHROPIC_BASE_URL: 'https://me:sk-ant-secret@gateway.example/sk-ant-secret?sk-ant-secret',
+    HTTPS_PROXY: 'http://me:sk-ant-secret@proxy.example:3128',
+  }
   for (const args of [['doctor'], ['doctor', '--json']]) {
     const { stdout, stderr } = await forkhestra(args, { cwd, env })
     expect(stdout + stderr).not.toContain('sk-ant-secret')
@@ -151,6 +119,19 @@ test('other coding CLIs are named only where they are', async () => {
   const checks = await doctor(makeMachine({ ...CLAUDE, codex: sh('echo codex-cli 0.9') }))
   expect(checks.get('codex')?.text).toStartWith('codex-cli 0.9 (')
   expect([checks.has('gemini'), checks.has('opencode')]).toEqual([false, false])
+})
+
+test("another coding CLI that is broken is in nobody's way", async () => {
+  const checks = await doctor(makeMachine({ ...CLAUDE, codex: sh('exit 1') }))
+  expect(checks.get('codex')).toMatchObject({ state: 'warning' })
+})
+
+test('on a machine without git and claude it says what to install', async () => {
+  const { cwd, env } = makeMachine({})
+  const checks = await doctor({ cwd, env: { ...env, PATH: env['HOME']! } })
+  expect(checks.get('git')).toMatchObject({ state: 'problem', text: 'is not on PATH' })
+  expect(checks.get('claude')).toMatchObject({ state: 'problem' })
+  expect(checks.get('folders')).toMatchObject({ state: 'ok' })
 })
 
 test('nothing of the working directory is executed', async () => {

@@ -2,7 +2,7 @@ import type { Command } from '../command.ts'
 import { CONFIG_OPTIONS } from './run.ts'
 
 export const doctorCommand: Command = {
-  summary: 'Check what a run needs: coding CLIs, login, git, configuration, specs, tasks.',
+  summary: 'Check what a run needs: coding CLIs, login, git, configuration, disk, clock.',
   usage: ['forkhestra doctor [--json]'],
   examples: [
     ['forkhestra doctor', 'each finding with what to do about it; spends no tokens'],

@@ -1,23 +1,51 @@
 import { printable } from '../../base/printable.ts'
 import { ok, problem, warning, type Check, type Place } from './check.ts'
+import { isOn } from './claude-files.ts'
 import { ask, findProgram } from './program.ts'
 
 const OTHERS = ['codex', 'gemini', 'opencode']
 const LIMIT_MS = 5000
 const INSTALL = 'Install it: npm install -g @anthropic-ai/claude-code'
 
+/** The first `claude` that can be told to do without background tasks. */
+const OLDEST = '2.1.4'
+const NO_BACKGROUND = 'CLAUDE_CODE_DISABLE_BACKGROUND_TASKS'
+
 /** `claude` in any case; the others only where they are. */
 export async function checkClis(place: Place): Promise<Check[]> {
   const others = OTHERS.filter((name) => findProgram(name, place).kind === 'program')
-  return Promise.all([checkClaude(place), ...others.map((name) => checkVersion(name, place))])
+  return Promise.all([checkClaude(place), ...others.map((name) => checkOther(name, place))])
 }
 
 async function checkClaude(place: Place): Promise<Check> {
   const found = findProgram('claude', place)
-  if (found.kind !== 'missing') return checkVersion('claude', place)
+  if (found.kind !== 'missing') return judgeClaude(await checkVersion('claude', place), place)
   return place.needsClaude
     ? problem('claude', 'is not on PATH, and agents with a system prompt need it', INSTALL)
     : warning('claude', 'is not on PATH; the chains here do without it', INSTALL)
+}
+
+/** A `claude` that answers may still be one that hangs at night. */
+function judgeClaude(check: Check, { env, needsClaude }: Place): Check {
+  if (check.state === 'problem') return needsClaude ? check : { ...check, state: 'warning' }
+  if (check.state === 'warning') return check
+  const hangs = 'stays alive behind a command in the background'
+  if (isOlder(check.text, OLDEST))
+    return warning('claude', `${check.text} ${hangs}`, `Update it to ${OLDEST} or later.`)
+  if (!isOn(env[NO_BACKGROUND]))
+    return warning('claude', `${check.text} ${hangs}`, `Unset ${NO_BACKGROUND}, or set it to 1.`)
+  return check
+}
+
+function isOlder(text: string, than: string): boolean {
+  const version = /\d+\.\d+\.\d+/.exec(text)?.[0]
+  return version !== undefined && Bun.semver.order(version, than) < 0
+}
+
+/** No agent calls these by itself, so that one that is broken is in nobody's way yet. */
+async function checkOther(name: string, place: Place): Promise<Check> {
+  const check = await checkVersion(name, place)
+  return check.state === 'problem' ? { ...check, state: 'warning' } : check
 }
 
 async function checkVersion(name: string, place: Place): Promise<Check> {

@@ -1,27 +1,39 @@
 import { constants } from 'node:os'
+import { join } from 'node:path'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { resolveCwd } from '../../setup/configuration.ts'
 import { lookAround } from '../../setup/facts.ts'
 import { ownFolder } from '../../setup/own-folder.ts'
+import { recordRoot } from '../../journal/record-folder.ts'
 import type { Input } from '../command.ts'
+import { isHangupIgnored } from '../signals.ts'
 import type { Check, Place } from './check.ts'
 import { checkClis } from './clis.ts'
+import { checkClock } from './clock.ts'
+import { checkDisk } from './disk.ts'
+import { checkFolders, foldersOf, type Folder } from './folders.ts'
 import { checkGit } from './git.ts'
+import type { GitFolders } from './git-folder.ts'
 import { checkLogin } from './login.ts'
-import { checkDisk, checkTerminal } from './machine.ts'
+import { checkNetwork } from './network.ts'
 import { checkChains, checkSpecs, checkTasks, needsClaude } from './project.ts'
 import { endAsked } from './program.ts'
-import { checkSandbox } from './sandbox.ts'
+import { checkRuns } from './runs.ts'
+import { checkNesting, checkSandbox } from './sandbox.ts'
+import { checkTerminal } from './terminal.ts'
 
 /** The verb `doctor`: exit code 1 if something would keep a run from working. */
 export async function runDoctor(input: Input): Promise<number> {
+  // Asked before we listen ourselves.
+  const terminal = checkTerminal(process.stdout, process.env, isHangupIgnored())
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
       endAsked()
       process.exit(128 + constants.signals[signal])
     })
   }
-  const checks = await makeChecks(resolveCwd(input.text('cwd')), input.text('config'))
+  const found = await makeChecks(resolveCwd(input.text('cwd')), input.text('config'))
+  const checks = [...found, terminal]
   const problems = checks.filter(({ state }) => state === 'problem').length
   if (input.flag('json')) console.log(JSON.stringify({ ok: problems === 0, checks }))
   else console.log([...checks.flatMap(renderCheck), '', summary(checks)].join('\n'))
@@ -39,17 +51,29 @@ async function makeChecks(cwd: string, given: string | undefined): Promise<Check
     needsClaude: configuration === undefined || needsClaude(configuration.content),
   }
   const [clis, git] = await Promise.all([checkClis(place), checkGit(place)])
+  const records = recordRoot(cwd, process.env)
+  const folders = foldersOf(place, records, git.folders)
   return [
     ...clis,
     checkLogin(place, Date.now(), process.platform),
+    checkNetwork(place),
     checkSandbox(place, process.getuid?.()),
-    ...git,
+    ...checkNesting(place, process.env),
+    ...git.checks,
     chains,
     checkSpecs(cwd),
     checkTasks(cwd),
-    checkDisk(cwd),
-    checkTerminal(process.stdout, process.env['TERM']),
+    checkRuns(cwd, records),
+    checkFolders(folders, records),
+    checkDisk(folders),
+    checkClock(Date.now(), knownFiles(folders, git.folders), process.env['TZ']),
   ]
+}
+
+/** What was certainly changed before now. */
+function knownFiles(folders: readonly Folder[], git: GitFolders | undefined): string[] {
+  const inGit = git === undefined ? [] : ['index', 'HEAD'].map((name) => join(git.own, name))
+  return [process.execPath, ...inGit, ...folders.map(({ path }) => path)]
 }
 
 function renderCheck({ name, state, text, next }: Check): string[] {

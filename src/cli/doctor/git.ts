@@ -1,26 +1,63 @@
+import { realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { printable } from '../../base/printable.ts'
 import { ok, problem, warning, type Check, type Place } from './check.ts'
+import { checkBranch, checkWorktrees, findLock, type GitFolders } from './git-folder.ts'
 import { ask, findProgram } from './program.ts'
 
 const LIMIT_MS = 10_000
 /** One record a change, and no git of its own in each submodule. */
 const CALM = ['--no-renames', '--ignore-submodules=all']
+const HEAD = '# branch.head '
+
+/** The checks, and where git keeps the repository, if there is one. */
+export interface GitReport {
+  readonly checks: Check[]
+  readonly folders?: GitFolders
+}
 
 /** Agents commit what they do: is there a repository, is it clean, and would a commit succeed? */
-export async function checkGit(place: Place): Promise<Check[]> {
+export async function checkGit(place: Place): Promise<GitReport> {
   const found = findProgram('git', place)
   if (found.kind !== 'program') {
     const text =
       found.kind === 'missing' ? 'is not on PATH' : `${printable(found.path)} is nothing to rely on`
-    return [problem('git', text, 'Install git: agents keep their work in it.')]
+    return { checks: [problem('git', text, 'Install git: agents keep their work in it.')] }
   }
   const git = await openGit(found.path, place)
-  const status = await git(['status', '--porcelain', '-z', ...CALM])
+  const [status, places, commits] = await Promise.all([
+    git(['status', '--porcelain=v2', '--branch', '--no-ahead-behind', '-z', ...CALM]),
+    git(['rev-parse', '--absolute-git-dir', '--git-common-dir']),
+    checkCommits(git),
+  ])
   if (status === undefined) {
-    return [warning('git', `git status took more than ${LIMIT_MS / 1000} s`, 'Run it yourself.')]
+    const text = `git status took more than ${LIMIT_MS / 1000} s`
+    return { checks: [warning('git', text, 'Run it yourself.')] }
   }
-  if (status.code !== 0) return [withoutRepository(status.stderr)]
-  return [describeStatus(status.stdout), await checkIdentity(git)]
+  if (status.code !== 0) return { checks: [withoutRepository(status.stderr)] }
+  const records = status.stdout.split('\0').filter((record) => record !== '')
+  const head = records.find((record) => record.startsWith(HEAD))?.slice(HEAD.length) ?? ''
+  const folders = readFolders(places?.stdout ?? '', place.cwd)
+  if (folders === undefined) return { checks: [describeStatus(records), commits] }
+  return {
+    checks: [
+      describeStatus(records),
+      checkBranch(head, folders),
+      findLock(folders, Date.now()) ?? commits,
+      ...checkWorktrees(folders),
+    ],
+    folders,
+  }
+}
+
+/** Both as the file system calls them, so that they can be compared. */
+function readFolders(output: string, cwd: string): GitFolders | undefined {
+  const [own = '', common = ''] = output.split('\n')
+  try {
+    return { own: realpathSync(own), common: realpathSync(resolve(cwd, common)) }
+  } catch {
+    return undefined
+  }
 }
 
 type Git = (args: readonly string[]) => ReturnType<typeof ask>
@@ -61,25 +98,34 @@ function withoutRepository(stderr: string): Check {
   return problem('git', `git status fails: ${line}`, 'Run git status and do what it says.')
 }
 
-function describeStatus(output: string): Check {
-  const count = output.split('\0').filter((record) => record !== '').length
-  if (count === 0) return ok('git', 'a clean repository')
-  const what = count === 1 ? '1 change is' : `${count} changes are`
-  return warning(
-    'git',
-    `${what} not committed, and may end up in a commit of an agent`,
-    'Commit first.',
-  )
+function describeStatus(records: readonly string[]): Check {
+  const count = records.filter((record) => !record.startsWith('# ')).length
+  if (count > 0) {
+    const what = count === 1 ? '1 change is' : `${count} changes are`
+    const text = `${what} not committed, and may end up in a commit of an agent`
+    return warning('git', text, 'Commit first.')
+  }
+  return records.includes('# branch.oid (initial)')
+    ? warning('git', 'a repository without a commit to go back to', 'Commit first.')
+    : ok('git', 'a clean repository')
 }
 
-async function checkIdentity(git: Git): Promise<Check> {
-  const idents = await Promise.all(
-    ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'].map((name) => git(['var', name])),
-  )
-  if (idents.every((answer) => answer?.code === 0)) return ok('commits', 'git knows whose they are')
-  return problem(
+async function checkCommits(git: Git): Promise<Check> {
+  const [signing, ...idents] = await Promise.all([
+    git(['config', '--type=bool', '--get', 'commit.gpgsign']),
+    git(['var', 'GIT_AUTHOR_IDENT']),
+    git(['var', 'GIT_COMMITTER_IDENT']),
+  ])
+  if (idents.some((answer) => answer?.code !== 0)) {
+    const text = 'git does not know whose they are and refuses them'
+    const next = 'Run: git config user.name NAME && git config user.email ADDRESS'
+    return problem('commits', text, next)
+  }
+  if (signing?.stdout.trim() !== 'true') return ok('commits', 'git knows whose they are')
+  const text = 'are signed, and fail when the key asks for a passphrase that nobody types'
+  return warning(
     'commits',
-    'git does not know whose they are and refuses them',
-    'Run: git config user.name NAME && git config user.email ADDRESS',
+    text,
+    'Use a key that does not ask, or: git config commit.gpgsign false',
   )
 }

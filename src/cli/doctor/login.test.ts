@@ -5,6 +5,7 @@ import { checkLogin } from './login.ts'
 
 const SECRET = 'sk-ant-secret'
 const NOW = 1_800_000_000_000
+const HOUR = 3_600_000
 const facts = lookAround({ PATH: '' })
 
 function check(env: Record<string, string>, files: Files = {}, platform = 'linux') {
@@ -40,7 +41,19 @@ test.each(['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE
 )
 
 test.each([
-  ['that lasts', { expiresAt: NOW + 1 }, 'ok', 'a person is logged in'],
+  ['that lasts', { expiresAt: NOW + 12 * HOUR }, 'ok', 'a person is logged in'],
+  [
+    'that ends in the night',
+    { expiresAt: NOW + 2 * HOUR },
+    'warning',
+    'a person is logged in, for 2 h more, and it cannot be renewed',
+  ],
+  [
+    'that ends in the night and can be renewed',
+    { expiresAt: NOW + 2 * HOUR, refreshToken: SECRET },
+    'ok',
+    'a person is logged in',
+  ],
   ['without an end', {}, 'ok', 'a person is logged in'],
   ['that is over', { expiresAt: NOW }, 'problem', 'the login has expired'],
   [
@@ -83,4 +96,33 @@ test.each<[string, Files]>([
 
 test('on a Mac the login may be where nobody looks', () => {
   expect(check({}, {}, 'darwin')[0]).toBe('warning')
+})
+
+const BILLED = 'and a person is logged in, too: claude uses the key, and it is billed'
+
+test.each<[string, Record<string, string>, Files, string]>([
+  ['a file', { ANTHROPIC_API_KEY: SECRET }, login({}), `ANTHROPIC_API_KEY is set, ${BILLED}`],
+  [
+    'a token',
+    { ANTHROPIC_AUTH_TOKEN: SECRET, CLAUDE_CODE_OAUTH_TOKEN: SECRET },
+    {},
+    `ANTHROPIC_AUTH_TOKEN is set, ${BILLED}`,
+  ],
+  [
+    'a file, and the key is in the settings',
+    {},
+    { ...login({}), '.claude/settings.json': `{"env":{"ANTHROPIC_API_KEY":"${SECRET}"}}` },
+    `by the settings of claude, ${BILLED}`,
+  ],
+])('a key beside a login by %s is a warning', (_, env, files, text) => {
+  expect(check(env, files)).toEqual(['warning', text])
+})
+
+test('where a provider is switched on, nothing else is used', () => {
+  const env = { CLAUDE_CODE_USE_BEDROCK: '1', ANTHROPIC_API_KEY: SECRET }
+  expect(check(env, login({}))[0]).toBe('ok')
+})
+
+test('a token beside the login of the same kind is no matter', () => {
+  expect(check({ CLAUDE_CODE_OAUTH_TOKEN: SECRET }, login({}))[0]).toBe('ok')
 })

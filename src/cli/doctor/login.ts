@@ -1,80 +1,94 @@
-import { join } from 'node:path'
-import { readTextFile } from '../../base/files.ts'
+import { durationWords } from '../../base/durations.ts'
 import { ok, problem, warning, type Check, type Place } from './check.ts'
+import {
+  isOn,
+  isSet,
+  objectIn,
+  readClaudeFiles,
+  type ClaudeFiles,
+  type Fields,
+} from './claude-files.ts'
 
-const KEYS = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']
 const PROVIDERS = ['BEDROCK', 'VERTEX', 'FOUNDRY', 'MANTLE', 'ANTHROPIC_AWS'].map(
   (name) => `CLAUDE_CODE_USE_${name}`,
 )
+/** Billed by use; in the order in which `claude` looks for them. */
+const KEYS = ['ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY']
+/** The long-lived token of a person. */
+const TOKEN = 'CLAUDE_CODE_OAUTH_TOKEN'
 const LOG_IN = 'Run claude and type /login, or set ANTHROPIC_API_KEY.'
-const LIMIT_BYTES = 16 * 1024 * 1024
+/** A login that cannot be renewed has to last for a night. */
+const NIGHT_MS = 12 * 60 * 60 * 1000
+
+/** One way in; `by` says who pays. */
+interface Login {
+  readonly by: 'provider' | 'key' | 'person'
+  readonly words: string
+  readonly check: Check
+  /** How to do without it. */
+  readonly drop: string
+}
 
 /**
  * Whether `claude` is logged in, as far as can be said without asking anybody. Nothing of a secret is
  * ever part of a text.
  */
 export function checkLogin({ env, needsClaude }: Place, now: number, platform: string): Check {
-  const provider = PROVIDERS.find((name) => isOn(env[name]))
-  if (provider !== undefined)
-    return ok('login', `${provider} is set; the login of that provider was not checked`)
-  const key = KEYS.find((name) => (env[name] ?? '').trim() !== '')
-  if (key !== undefined) return ok('login', `${key} is set; whether it is accepted was not checked`)
-  const home = env['HOME'] ?? ''
-  const moved = env['CLAUDE_CONFIG_DIR'] ?? ''
-  const folder = moved === '' ? join(home, '.claude') : moved
-  const oauth = objectIn(readJson(join(folder, '.credentials.json')), 'claudeAiOauth')
-  if (typeof oauth?.['accessToken'] === 'string') return checkExpiry(oauth, now)
-  if (hasKey(readJson(join(folder, 'settings.json'))))
-    return ok('login', 'by the settings of claude')
-  const state = readJson(join(moved === '' ? home : moved, '.claude.json'))
-  if (typeof state?.['primaryApiKey'] === 'string') return ok('login', 'with an API key')
+  const logins = findLogins(env, readClaudeFiles(env), now)
+  const [used, ...unused] = logins
+  if (used?.by === 'key' && unused.some(({ by }) => by === 'person')) {
+    const text = `${used.words}, and a person is logged in, too: claude uses the key, and it is billed`
+    return warning('login', text, `To use the subscription instead: ${used.drop}`)
+  }
+  const check = used?.check ?? withoutLogin(platform)
+  return check.state === 'problem' && !needsClaude ? { ...check, state: 'warning' } : check
+}
+
+function withoutLogin(platform: string): Check {
   // There the login is in the keychain, which would ask the person.
   if (platform === 'darwin')
     return warning('login', 'may be in the keychain, which was not asked', LOG_IN)
-  const report = needsClaude ? problem : warning
-  return report(
+  return problem(
     'login',
     'claude is not logged in: there is no key and no login of a person',
     LOG_IN,
   )
 }
 
-/** As `claude` reads its switches. */
-function isOn(value: unknown): boolean {
-  return typeof value === 'string' && ['1', 'true', 'yes', 'on'].includes(value.toLowerCase())
-}
-
-function checkExpiry(oauth: Fields, now: number): Check {
-  const { expiresAt, refreshToken } = oauth
-  const isOver = typeof expiresAt === 'number' && expiresAt <= now
-  if (!isOver) return ok('login', 'a person is logged in')
-  if (typeof refreshToken === 'string' && refreshToken !== '')
-    return ok('login', 'a person is logged in; claude renews the login at its next start')
-  return problem('login', 'the login has expired', LOG_IN)
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-function hasKey(settings: Fields | undefined): boolean {
-  const env = objectIn(settings, 'env') ?? {}
-  return (
-    typeof settings?.['apiKeyHelper'] === 'string' ||
-    KEYS.some((name) => Boolean(env[name])) ||
-    PROVIDERS.some((name) => isOn(env[name]))
-  )
-}
-
-function objectIn(fields: Fields | undefined, name: string): Fields | undefined {
-  const value = fields?.[name]
-  return typeof value === 'object' && value !== null ? (value as Fields) : undefined
-}
-
-function readJson(path: string): Fields | undefined {
-  const file = readTextFile(path, LIMIT_BYTES)
-  if (file.kind !== 'text') return undefined
-  try {
-    return objectIn({ content: JSON.parse(file.text) as unknown }, 'content')
-  } catch {
-    return undefined
+/** In the order in which `claude` chooses. */
+function findLogins(env: Place['env'], files: ClaudeFiles, now: number): Login[] {
+  const { oauth, settings, state } = files
+  const inSettings = objectIn(settings, 'env') ?? {}
+  const logins: Login[] = []
+  const add = (by: Login['by'], words: string, drop: string, check = ok('login', words)) =>
+    logins.push({ by, words, drop, check })
+  const addVariables = (by: Login['by'], names: readonly string[], note: string) => {
+    for (const name of names) {
+      const isUsed = by === 'provider' ? isOn : isSet
+      if (isUsed(env[name]))
+        add(by, `${name} is set`, `unset ${name}`, ok('login', `${name} is set; ${note}`))
+      else if (isUsed(inSettings[name]))
+        add(by, 'by the settings of claude', `remove ${name} from settings.json`)
+    }
   }
+  addVariables('provider', PROVIDERS, 'the login of that provider was not checked')
+  addVariables('key', KEYS, 'whether it is accepted was not checked')
+  if (isSet(settings?.['apiKeyHelper']))
+    add('key', 'by the settings of claude', 'remove apiKeyHelper from settings.json')
+  addVariables('person', [TOKEN], 'whether it is accepted was not checked')
+  if (isSet(oauth?.['accessToken'])) add('person', '', '', describePerson(oauth, now))
+  if (isSet(state?.['primaryApiKey'])) add('key', 'with an API key', '')
+  return logins
+}
+
+function describePerson({ expiresAt, refreshToken }: Fields, now: number): Check {
+  const left = typeof expiresAt === 'number' ? expiresAt - now : Infinity
+  if (isSet(refreshToken)) {
+    const more = left > 0 ? '' : '; claude renews the login at its next start'
+    return ok('login', `a person is logged in${more}`)
+  }
+  if (left <= 0) return problem('login', 'the login has expired', LOG_IN)
+  if (left >= NIGHT_MS) return ok('login', 'a person is logged in')
+  const text = `a person is logged in, for ${durationWords(left)} more, and it cannot be renewed`
+  return warning('login', text, LOG_IN)
 }

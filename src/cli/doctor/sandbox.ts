@@ -10,3 +10,18 @@ export function checkSandbox({ facts, needsClaude }: Place, uid: number | undefi
     'Use another user; or, in a container that may be lost, set IS_SANDBOX=1.',
   )
 }
+
+/** Whether a coding CLI has started us; nothing where none has. */
+export function checkNesting(
+  { env }: Place,
+  outer: Readonly<Record<string, string | undefined>>,
+): Check[] {
+  const names = Object.keys(outer).filter(
+    (name) => outer[name] !== undefined && env[name] === undefined && !name.startsWith('BUN_'),
+  )
+  if (names.length === 0) return []
+  const text = `inside of another coding CLI, whose ${names.join(', ')} agents do not get`
+  const next =
+    'A run ends with the CLI that started it: start long ones in a terminal of their own.'
+  return [warning('nesting', text, next)]
+}

@@ -1,0 +1,44 @@
+import { errorText } from '../../base/errors.ts'
+import { printable } from '../../base/printable.ts'
+import type { Leftover } from '../../events/schema.ts'
+import { listRuns, type RunBrief } from '../../journal/runs.ts'
+import { Family } from '../../run/family.ts'
+import { ok, problem, warning, type Check } from './check.ts'
+
+/** So many processes are named. */
+const NAMED = 3
+
+/** Runs of this project that are not over: driven by somebody, or dead. */
+export function checkRuns(cwd: string, root: string | undefined): Check {
+  try {
+    const runs = root === undefined ? [] : listRuns(root)
+    return describeRuns(runs.filter(({ state }) => state.cwd === undefined || state.cwd === cwd))
+  } catch (error) {
+    return warning('runs', `cannot be read: ${printable(errorText(error))}`, `See ${root}`)
+  }
+}
+
+function describeRuns(runs: readonly RunBrief[]): Check {
+  for (const { id } of runs.filter(({ status }) => status === 'dead')) {
+    const processes = new Family(id, false).list()
+    if (processes.length === 0) continue
+    const text = `the run ${id} is dead and has left running: ${namesOf(processes)}`
+    return problem('runs', text, `Go on with it: forkhestra resume ${id} --kill-orphans`)
+  }
+  const driven = runs.find(({ holder }) => holder !== undefined)
+  if (driven !== undefined) {
+    const text = `${driven.id} is under way here (pid ${driven.holder?.pid}); another would work beside it`
+    return warning('runs', text, `Wait for it, or: forkhestra stop ${driven.id}`)
+  }
+  const [newest] = runs
+  if (newest === undefined) return ok('runs', 'none yet')
+  if (newest.status !== 'dead') return ok('runs', `the last one, ${newest.id}: ${newest.status}`)
+  const text = `the last one, ${newest.id}, died before its end`
+  return warning('runs', text, `Go on with it: forkhestra resume ${newest.id}`)
+}
+
+function namesOf(processes: readonly Leftover[]): string {
+  const names = processes.map(({ pid, command }) => `${printable(command)} (pid ${pid})`)
+  const more = names.length > NAMED ? `, and ${names.length - NAMED} more` : ''
+  return names.slice(0, NAMED).join(', ') + more
+}
