@@ -2,6 +2,7 @@ import { cpus, release } from 'node:os'
 import { version } from '../package.json'
 import { measureClaude } from './claude.ts'
 import { isMissed, ratioOf, renderTable, type Figure } from './figure.ts'
+import { measureJournal } from './journal.ts'
 import { measureLoop } from './loop.ts'
 import { measureOutput } from './output.ts'
 import { buildPrograms, removeProjects, type Programs } from './project.ts'
@@ -21,6 +22,7 @@ const GROUPS: Readonly<Record<string, Measure>> = {
   output: measureOutput,
   stop: measureStop,
   claude: measureClaude,
+  journal: measureJournal,
   tasks: measureTasks,
   'tasks-peers': async (programs) => {
     peers = await measurePeers(programs, isQuick)

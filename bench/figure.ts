@@ -3,7 +3,7 @@ export interface Figure {
   readonly group: string
   readonly name: string
   readonly measured: number
-  readonly unit: 'ms' | 's' | 's/GB' | 'MB' | 'processes'
+  readonly unit: 'µs' | 'ms' | 's' | 's/GB' | 'MB' | 'processes'
   /** What it is compared with, measured in the same run and in the same unit. */
   readonly base?: number
   /** Bounds the ratio where there is a base, else the measured value; absent: for information. */
@@ -47,7 +47,7 @@ function renderTarget({ base, limit, unit }: Figure): string {
 }
 
 function renderValue(value: number, unit: Figure['unit']): string {
-  const digits = { ms: 1, s: 2, 's/GB': 2, MB: 0, processes: 0 }[unit]
+  const digits = { µs: 1, ms: 1, s: 2, 's/GB': 2, MB: 0, processes: 0 }[unit]
   return `${value.toFixed(digits)} ${unit}`
 }
 

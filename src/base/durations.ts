@@ -24,3 +24,21 @@ export function parseDuration(text: string, where: string): number {
   if (sum <= LONGEST_MS) return sum
   throw new UserError(`${where} is '${text}', longer than ten years.`)
 }
+
+const [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS] = [1000, 60_000, 3_600_000, 86_400_000]
+
+/** `0.4 s`, `42 s`, `30 min`, `5 min 03 s`, `2 h 05 min`, `3 d 04 h`. */
+export function durationWords(ms: number): string {
+  if (ms < 9950) return `${Number((ms / SECOND_MS).toFixed(1))} s`
+  const whole = Math.round(ms / SECOND_MS) * SECOND_MS
+  if (whole < MINUTE_MS) return `${whole / SECOND_MS} s`
+  if (whole < HOUR_MS) return twoUnits(whole, MINUTE_MS, 'min', SECOND_MS, 's')
+  if (whole < 2 * DAY_MS) return twoUnits(whole, HOUR_MS, 'h', MINUTE_MS, 'min')
+  return twoUnits(whole, DAY_MS, 'd', HOUR_MS, 'h')
+}
+
+function twoUnits(ms: number, large: number, largeName: string, small: number, name: string) {
+  const count = `${Math.floor(ms / large)} ${largeName}`
+  const rest = Math.floor((ms % large) / small)
+  return rest === 0 ? count : `${count} ${String(rest).padStart(2, '0')} ${name}`
+}

@@ -13,7 +13,8 @@ export function firstOf<Name extends string>(
   for (const [name, cause] of Object.entries(causes) as [Name, Cause | undefined][]) {
     const happen = () => resolve(name)
     if (typeof cause === 'number') {
-      const timer = setTimeout(happen, cause)
+      // Beyond this a timer would go off at once.
+      const timer = setTimeout(happen, Math.min(cause, 2 ** 31 - 1))
       cleanUp.push(() => clearTimeout(timer))
     } else if (cause instanceof AbortSignal) {
       if (cause.aborted) happen()

@@ -164,6 +164,7 @@ type Definition = z.core.$ZodTypes['_zod']['def']
 function knownKeys(schema: z.core.$ZodType, path: readonly (string | number)[]): string[] {
   const { def } = schema as unknown as { readonly def: Definition }
   if (def.type === 'optional') return knownKeys(def.innerType, path)
+  if (def.type === 'union') return def.options.flatMap((option) => knownKeys(option, path))
   const [key, ...deeper] = path
   if (def.type === 'object') {
     if (key === undefined) return Object.keys(def.shape)

@@ -1,39 +1,102 @@
 import { errorCode, errorText } from '../base/errors.ts'
-import type { EventBody, Stamp } from '../events/event.ts'
-import { NO_EVENTS, next } from '../events/state.ts'
+import { Mask } from '../base/mask.ts'
+import type { EventBody, OutputChunk, Stamp } from '../events/event.ts'
+import type { RunEvent } from '../events/schema.ts'
+import { NO_EVENTS, next, type RunState } from '../events/state.ts'
+import { Control } from '../journal/control.ts'
 import { recordRoot } from '../journal/record-folder.ts'
+import type { RunLock } from '../journal/run-lock.ts'
 import { RunRecord } from '../journal/run-record.ts'
-import { DEFAULT_GRACE, type Plan } from '../plan/plan.ts'
+import type { Plan } from '../plan/plan.ts'
+import { DEFAULT_GRACE } from '../plan/policy.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
 import { adoptOrphans } from '../run/libc.ts'
 import { runPlan } from '../run/run-plan.ts'
+import { makeTaskPort } from '../setup/task-port.ts'
+import { VERSION } from '../setup/version.ts'
 import { JsonView } from '../views/json.ts'
 import { PlainView } from '../views/plain.ts'
-import { StopSwitch } from './signals.ts'
-import { makeTaskPort } from '../setup/task-port.ts'
+import type { View } from '../views/screen.ts'
 import { Terminal } from '../views/terminal.ts'
-import { VERSION } from '../setup/version.ts'
+import { MaskedOutput } from './masked-output.ts'
+import { secretsOf, secretWarnings } from './secrets.ts'
+import { StopSwitch } from './signals.ts'
 
 /** How often the record is brought up to date while nothing but output happens. */
-const FLUSH_MS = 1000
+const TICK_MS = 1000
 
 interface Options {
   readonly env: Readonly<Record<string, string>>
   readonly stamp: Stamp
   readonly verbose: boolean
   readonly json: boolean
+  /** Where a run that another process began goes on. */
+  readonly resumed?: Resumed
+}
+
+interface Resumed {
+  readonly folder: string
+  readonly lock: RunLock
+  readonly state: RunState
 }
 
 /** Runs a plan in front of a person or a script: view, record and signals around `runPlan`. */
 export async function carryOut(
   plan: Plan,
   warnings: readonly string[],
-  { env, stamp, verbose, json }: Options,
+  { env, stamp, verbose, json, resumed }: Options,
 ): Promise<number> {
   const stopSwitch = new StopSwitch()
+  const terminal = openTerminal(stopSwitch, verbose, (text) =>
+    teller.emit({ type: 'warning', text }),
+  )
+  const before = resumed?.state ?? NO_EVENTS
+  const view = json
+    ? new JsonView(terminal, stamp)
+    : new PlainView(terminal, verbose, before, process.cwd())
+  const record =
+    resumed === undefined
+      ? RunRecord.begin(recordRoot(plan.cwd, process.env), plan.run, stamp)
+      : RunRecord.reopen(resumed.folder, stamp, resumed.lock)
+  const mask = new Mask(secretsOf(plan, env))
+  const teller = new Teller(record, view, stamp, mask, before)
+  const control = new Control(record.folder)
+  control.clear()
+  const secrets = resumed === undefined ? secretWarnings(plan, mask, env) : []
+  for (const text of [...warnings, ...secrets]) teller.emit({ type: 'warning', text })
+  adoptOrphans()
+  const ticking = setInterval(() => teller.tick(), TICK_MS)
+  await runPlan(plan, {
+    emit: (body) => teller.emit(body),
+    mask: (data) => mask.data(data),
+    state: () => teller.state,
+    output: (chunk) => teller.output(chunk),
+    keepPrompt: (hash, text) => teller.keepPrompt(hash, text),
+    control,
+    readPrompt: readPromptText,
+    tasks: makeTaskPort(plan.cwd, plan.run),
+    env,
+    stop: stopSwitch.stop,
+    force: stopSwitch.force,
+    ownsDescendants: true,
+    record: record.folder,
+    version: VERSION,
+  })
+  clearInterval(ticking)
+  control.clear()
+  teller.close()
+  await terminal.close(stopSwitch)
+  return teller.state.ended?.exitCode ?? 1
+}
+
+function openTerminal(
+  stopSwitch: StopSwitch,
+  uncut: boolean,
+  warn: (text: string) => void,
+): Terminal {
   const terminal = new Terminal({
-    uncut: verbose,
-    onLost: (error) => emit({ type: 'warning', text: `output is lost: ${errorText(error)}` }),
+    uncut,
+    onLost: (error) => warn(`output is lost: ${errorText(error)}`),
     onClosed: (error) => {
       const words =
         errorCode(error) === 'EPIPE' ? 'stdout was closed' : `stdout: ${errorText(error)}`
@@ -50,45 +113,69 @@ export async function carryOut(
         : `the agent has ${seconds} s to end; a second signal kills it at once`
     terminal.warn(`[forkhestra] ${signal}: ${words}`)
   })
-  const view = json ? new JsonView(terminal, stamp) : new PlainView(terminal, verbose)
-  const record = new RunRecord(recordRoot(plan.cwd, process.env), plan.run, stamp)
-  let state = NO_EVENTS
-  const emit = (body: EventBody) => {
-    const event = stamp(body)
-    state = next(state, event)
-    record.append(event)
-    view.show(event)
-    tellTrouble()
+  return terminal
+}
+
+/** Tells the record and the view what happens, without the secrets, and keeps what it comes to. */
+class Teller {
+  readonly #record: RunRecord
+  readonly #view: View
+  readonly #stamp: Stamp
+  readonly #mask: Mask
+  readonly #masked: MaskedOutput
+  state: RunState
+
+  constructor(record: RunRecord, view: View, stamp: Stamp, mask: Mask, state: RunState) {
+    this.#record = record
+    this.#view = view
+    this.#stamp = stamp
+    this.#mask = mask
+    this.#masked = new MaskedOutput(mask)
+    this.state = state
   }
-  const tellTrouble = () => {
-    const why = record.takeTrouble()
-    if (why !== undefined) emit({ type: 'record_lost', why })
+
+  emit(body: EventBody): RunEvent {
+    if (body.type === 'iteration_ended') {
+      for (const chunk of this.#masked.end(body.scope)) void this.#pass(chunk)
+    }
+    const event = this.#stamp(this.#mask.data(body))
+    this.state = next(this.state, event)
+    this.#record.append(event)
+    this.#view.show(event)
+    this.#tellTrouble()
+    return event
   }
-  for (const text of warnings) emit({ type: 'warning', text })
-  adoptOrphans()
-  const flushing = setInterval(() => {
-    record.flush()
-    tellTrouble()
-  }, FLUSH_MS)
-  await runPlan(plan, {
-    emit,
-    output: (chunk) => {
-      record.output(chunk)
-      return view.output(chunk)
-    },
-    readPrompt: readPromptText,
-    tasks: makeTaskPort(plan.cwd, plan.run),
-    env,
-    stop: stopSwitch.stop,
-    force: stopSwitch.force,
-    ownsDescendants: true,
-    record: record.folder,
-    version: VERSION,
-  })
-  clearInterval(flushing)
-  record.close()
-  const trouble = record.takeTrouble()
-  if (trouble !== undefined) view.show(stamp({ type: 'record_lost', why: trouble }))
-  await terminal.close(stopSwitch)
-  return state.ended?.exitCode ?? 1
+
+  output(chunk: OutputChunk): void | Promise<void> {
+    const masked = this.#masked.push(chunk)
+    return masked === undefined ? undefined : this.#pass(masked)
+  }
+
+  keepPrompt(hash: string, text: string): void {
+    this.#record.prompt(hash, this.#mask.text(text))
+  }
+
+  tick(): void {
+    this.#record.checkpoint(this.state)
+    this.#record.flush()
+    this.#view.tick?.(Date.now())
+    this.#tellTrouble()
+  }
+
+  close(): void {
+    this.#record.checkpoint(this.state)
+    this.#record.close()
+    const why = this.#record.takeTrouble()
+    if (why !== undefined) this.#view.show(this.#stamp({ type: 'record_lost', why }))
+  }
+
+  #pass(chunk: OutputChunk): void | Promise<void> {
+    this.#record.output(chunk)
+    return this.#view.output(chunk)
+  }
+
+  #tellTrouble(): void {
+    const why = this.#record.takeTrouble()
+    if (why !== undefined) this.emit({ type: 'record_lost', why })
+  }
 }

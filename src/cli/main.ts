@@ -48,7 +48,9 @@ async function dispatch(args: readonly string[]): Promise<number> {
 }
 
 /** Verbs whose `--json` is one object and no run. */
-const ONE_OBJECT: ReadonlySet<string> = new Set(['init', 'list', 'validate', 'doctor'])
+const ONE_OBJECT: ReadonlySet<string> = new Set(
+  'init list validate doctor runs show cost clean stop retry-now'.split(' '),
+)
 
 /** A script that asked for JSON gets the refusal as JSON, too: a run as its only event. */
 async function renderJsonError(error: UserError, first: string | undefined): Promise<string> {

@@ -1,9 +1,11 @@
 import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
 import type { Input } from './command.ts'
 import { SHELLS } from './commands/completions.ts'
+import { COST_KEYS } from './commands/cost.ts'
 import { untilde } from './completions/paths.ts'
 import { printCompletions as print } from './completions/print.ts'
 import { DIRECTORIES, FILES, oneOf, type Program, type Source } from './completions/program.ts'
+import { runIds } from './records/run-ids.ts'
 import { VERBS } from './verbs.ts'
 
 /** The verb `completions`. */
@@ -35,7 +37,24 @@ const PROGRAM: Program = {
   },
   aliases: {},
   unwritten: 'run',
-  values: { chain: chains, cwd: DIRECTORIES, config: FILES, 'prompt-file': FILES, log: FILES },
-  words: { run: FILES, 'fake-model': FILES, completions: oneOf(SHELLS) },
+  values: {
+    chain: chains,
+    cwd: DIRECTORIES,
+    config: FILES,
+    'prompt-file': FILES,
+    log: FILES,
+    by: oneOf(COST_KEYS),
+  },
+  words: {
+    run: FILES,
+    'fake-model': FILES,
+    completions: oneOf(SHELLS),
+    show: runIds(),
+    logs: runIds(),
+    cost: runIds(),
+    resume: runIds(['failed', 'stopped', 'dead']),
+    stop: runIds(['running', 'waiting']),
+    'retry-now': runIds(['waiting']),
+  },
   rest: FILES,
 }

@@ -5,6 +5,7 @@ import type { Facts } from '../plan/facts.ts'
 import type { Request } from '../plan/make-plan.ts'
 import { isKnownAgent } from '../plan/resolve-agent.ts'
 import { UsageError, type Input } from './command.ts'
+import { readOverrides } from './overrides.ts'
 import { getChain } from '../setup/chains.ts'
 import type { Configuration } from '../setup/configuration.ts'
 
@@ -15,7 +16,7 @@ export function makeRequest(
   input: Input,
   run: string,
   cwd: string,
-  { content, base }: Configuration,
+  { content, base, file, hash }: Configuration,
   facts: Facts,
 ): Request {
   const name = input.text('chain')
@@ -46,6 +47,8 @@ export function makeRequest(
     variables: readVariables(input.positionals),
     args: input.rest,
     cliPrompt: { prompt, promptFile },
+    overrides: readOverrides(input),
+    ...(file === undefined || hash === undefined ? {} : { configuration: { file, hash } }),
   }
 }
 

@@ -1,10 +1,7 @@
+import { recordRoot } from '../journal/record-folder.ts'
 import { UserError } from '../base/errors.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
-import type { Stamp } from '../events/event.ts'
-import type { Facts } from '../plan/facts.ts'
-import { makeLaunch } from '../plan/launch.ts'
 import { makePlan } from '../plan/make-plan.ts'
-import { builtInVariables, stepsOf, type Plan } from '../plan/plan.ts'
 import { VERSION } from '../setup/version.ts'
 import type { Input } from './command.ts'
 import { makeIdentity } from './identity.ts'
@@ -26,10 +23,16 @@ export async function runChain(input: Input): Promise<number> {
   const facts = lookAround(env)
   const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
   const { plan, warnings } = makePlan(makeRequest(input, run, cwd, configuration, facts), facts)
-  if (input.flag('dry-run')) return showPlan(plan, warnings, facts, input, stamp)
+  if (input.flag('dry-run')) {
+    const { showPlan } = await import('./show-plan.ts')
+    return showPlan(plan, warnings, facts, input, stamp, env)
+  }
   const { carryOut } = await import('./carry-out.ts')
+  const { dealWithOrphans } = await import('./orphans.ts')
   const [verbose, json] = [input.flag('verbose'), input.flag('json')]
-  return carryOut(plan, warnings, { env, stamp, verbose, json })
+  const root = recordRoot(cwd, process.env)
+  const orphans = root === undefined ? [] : await dealWithOrphans(root, input.flag('kill-orphans'))
+  return carryOut(plan, [...warnings, ...orphans], { env, stamp, verbose, json })
 }
 
 /** So deep only a chain that calls itself gets. */
@@ -42,35 +45,4 @@ function checkDepth(path: string | undefined): void {
     `This run would be inside of ${depth} other runs.`,
     'Look for an agent that starts the chain which starts it.',
   )
-}
-
-async function showPlan(
-  plan: Plan,
-  warnings: readonly string[],
-  facts: Facts,
-  input: Input,
-  stamp: Stamp,
-): Promise<number> {
-  const steps = stepsOf(plan.root).map((step) => {
-    const values = builtInVariables(plan.run, step, 1)
-    const asWritten = { asWritten: true }
-    const { launch, args, prompt } = makeLaunch(step, values, facts.readPrompt, asWritten)
-    return {
-      step: step.number,
-      agent: step.agent.name,
-      kind: step.agent.engine,
-      ...(step.loop === undefined ? {} : { maxIterations: step.loop }),
-      args: [...args],
-      ...(prompt === undefined ? {} : { prompt }),
-      argv: [...launch.argv],
-    }
-  })
-  for (const warning of warnings) console.error(`[forkhestra] Warning: ${warning}`)
-  if (input.flag('json')) {
-    console.log(JSON.stringify(stamp({ type: 'dry_run', steps })))
-    return 0
-  }
-  const { renderDryRun } = await import('../views/dry-run.ts')
-  console.log(renderDryRun(steps, input.flag('verbose')))
-  return 0
 }

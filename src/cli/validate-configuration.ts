@@ -3,6 +3,7 @@ import { makeAgentEnvironment } from '../engines/environment.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { parseTemplate, variablesOf } from '../parse/template.ts'
 import type { Facts } from '../plan/facts.ts'
+import { chooseOnFail, makeOnFail } from '../plan/on-fail.ts'
 import { collect, PlanError } from '../plan/problems.ts'
 import { missingAgentFiles, resolveAgent } from '../plan/resolve-agent.ts'
 import type { Input } from './command.ts'
@@ -49,6 +50,9 @@ function findProblems({ content, base }: Configuration, cwd: string, facts: Fact
       resolveAgent(agent, { cwd, agents: content.agents ?? {}, base, agentBase: base }, facts),
     )
   }
+  for (const levels of policyLevels(content)) {
+    collect(problems, () => makeOnFail(levels, () => 0))
+  }
   for (const file of promptFiles(content)) {
     // What a variable will make of the path cannot be known here.
     if (variablesOf(parseTemplate(file)).length > 0) continue
@@ -57,8 +61,24 @@ function findProblems({ content, base }: Configuration, cwd: string, facts: Fact
   return problems
 }
 
-function usedAgents({ chains }: ChainsConfig): Set<string> {
-  return new Set(Object.values(chains).flatMap(({ steps }) => steps.map(({ agent }) => agent)))
+function policyLevels({ chains, agents = {} }: ChainsConfig) {
+  return Object.entries(chains).flatMap(([name, chain]) =>
+    chain.steps.map((step) => {
+      const agent = Object.hasOwn(agents, step.agent) ? agents[step.agent] : undefined
+      return { name, step, chain, agent: agent ?? {} }
+    }),
+  )
+}
+
+/** The agents of the steps, and those that run where one fails. */
+function usedAgents(content: ChainsConfig): Set<string> {
+  return new Set(
+    policyLevels(content).flatMap((levels) => {
+      const onFail = chooseOnFail(levels)
+      const { agent } = levels.step
+      return typeof onFail === 'object' && 'run' in onFail ? [agent, onFail.run] : [agent]
+    }),
+  )
 }
 
 function promptFiles({ chains, agents = {} }: ChainsConfig): Set<string> {

@@ -3,7 +3,6 @@ import { UserError } from '../base/errors.ts'
 import { binaryEngine } from './binary.ts'
 import type { BinaryAgent, Turn } from './engine.ts'
 import { prepareLaunch } from './engines.ts'
-import { MarkerScanner, StderrScanner } from './marker.ts'
 
 const AGENT: BinaryAgent = { engine: 'binary', name: 'worker', program: '/bin/worker' }
 const LIMIT = 100 * 1024
@@ -26,15 +25,17 @@ test('a program that names no interpreter itself is called through one', () => {
   expect(argv({ args: ['-x'] }, agent)).toEqual(['/bin/sh', '/bin/worker', '-x'])
 })
 
-test('the marker is looked for in a loop only', () => {
-  const decoders = (loop: boolean) => {
+test('the marker is looked for in a loop only, and last words always', () => {
+  const facts = (loop: boolean, stream: 'out' | 'err') => {
     const launch = prepareLaunch(AGENT, { args: [], prompt: undefined, loop })
-    return [launch.decode('out'), launch.decode('err')]
+    const decoder = launch.decode(stream)!
+    const text = 'ORCHESTRA_COMPLETE\nCredit balance is too low\n'
+    return [...decoder.push(Buffer.from(text)), ...decoder.end()].map(({ type }) => type)
   }
-  expect(decoders(false)).toEqual([undefined, undefined])
-  const [out, err] = decoders(true)
-  expect(out).toBeInstanceOf(MarkerScanner)
-  expect(err).toBeInstanceOf(StderrScanner)
+  expect(facts(true, 'out')).toEqual(['marker', 'last_words'])
+  expect(facts(false, 'out')).toEqual(['last_words'])
+  expect(facts(true, 'err')).toEqual(['marker_refused', 'last_words'])
+  expect(facts(false, 'err')).toEqual(['last_words'])
 })
 
 test('a prompt of exactly the limit is handed over, one byte more is refused', () => {

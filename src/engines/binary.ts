@@ -1,7 +1,7 @@
 import { UserError } from '../base/errors.ts'
 import { formatBytes } from '../base/files.ts'
 import type { BinaryAgent, Engine } from './engine.ts'
-import { MarkerScanner, StderrScanner } from './marker.ts'
+import { plainDecoder } from './plain-decoder.ts'
 
 /** The longest prompt that is handed over as an argument. */
 const PROMPT_LIMIT_BYTES = 100 * 1024
@@ -19,10 +19,7 @@ export const binaryEngine: Engine<BinaryAgent> = {
       kind: 'process',
       argv: [...command, agent.program, ...turn.args, ...prompt],
       env: {},
-      decode(stream) {
-        if (!turn.loop) return undefined
-        return stream === 'out' ? new MarkerScanner() : new StderrScanner()
-      },
+      decode: (stream) => plainDecoder(stream, turn.loop),
     }
   },
 }

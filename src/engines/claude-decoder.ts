@@ -1,7 +1,11 @@
+import { billingOf } from './claude-billing.ts'
+import { asList, asObject, parseEvent, readLimit, type Event } from './claude-event.ts'
 import { readResult } from './claude-result.ts'
+import { RunningUsage } from './claude-usage.ts'
 import type { Decoder, Fact } from './engine.ts'
 import { LineReader } from './line-reader.ts'
 import { MarkerScanner } from './marker.ts'
+import { plainDecoder } from './plain-decoder.ts'
 import { toolBrief } from './tool-brief.ts'
 
 const NO_RESULT = { kind: 'error', message: 'it ended in the middle of its answer' } as const
@@ -9,25 +13,30 @@ const NO_RESULT = { kind: 'error', message: 'it ended in the middle of its answe
 /** What the CLI says in the name of the model, such as the text of a server's error. */
 const SYNTHETIC = '<synthetic>'
 
-/** An event of the stream; what it holds is looked at with care, for it changes with the version. */
-type Event = Readonly<Record<string, unknown>>
+/** Most messages have nothing that a line for us, or a fence around one, could be. */
+const MAY_MATTER = /complete|blocked|```|~~~/i
 
 /** Reads what `claude --output-format stream-json` prints. A line that is no event is text. */
 export class ClaudeDecoder implements Decoder {
   readonly #lines = new LineReader((line) => this.#take(line))
   readonly #looksForMarker: boolean
+  readonly #now: () => Date
+  readonly #usage = new RunningUsage()
   #facts: Fact[] = []
   /** Of the message that is being said: its fences are its own. */
   #scanner: MarkerScanner | undefined
   #message: unknown
   /** Of lines that are no events, which a wrapper or a stand-in prints. */
-  #plain: MarkerScanner | undefined
+  #plain: Decoder | undefined
+  /** What was said last of a quota that is used up. */
+  #rejected: ReturnType<typeof readLimit>
   #hasText = false
   #hasResult = false
   #isUnanswered = false
 
-  constructor(looksForMarker: boolean) {
+  constructor(looksForMarker: boolean, now = () => new Date()) {
     this.#looksForMarker = looksForMarker
+    this.#now = now
   }
 
   push(bytes: Uint8Array): readonly Fact[] {
@@ -65,7 +74,7 @@ export class ClaudeDecoder implements Decoder {
       case 'result':
         this.#hasResult = true
         this.#endMessage()
-        this.#facts.push(...readResult(event))
+        this.#facts.push(...readResult(event, this.#rejected, this.#now()))
     }
   }
 
@@ -73,8 +82,7 @@ export class ClaudeDecoder implements Decoder {
     if (line === '' && !this.#hasText) return
     this.#hasText = true
     this.#facts.push({ type: 'message', text: line })
-    if (!this.#looksForMarker) return
-    this.#plain ??= new MarkerScanner()
+    this.#plain ??= plainDecoder('out', this.#looksForMarker, this.#now)
     this.#facts.push(...this.#plain.push(Buffer.from(`${line}\n`)))
   }
 
@@ -82,7 +90,13 @@ export class ClaudeDecoder implements Decoder {
     const { subtype, session_id: id, model } = event
     if (subtype === 'api_retry') this.#facts.push({ type: 'notice', text: retryWords(event) })
     if (subtype !== 'init' || typeof id !== 'string') return
-    this.#facts.push({ type: 'session', id, ...(typeof model === 'string' ? { model } : {}) })
+    const billing = billingOf(event)
+    this.#facts.push({
+      type: 'session',
+      id,
+      ...(typeof model === 'string' ? { model } : {}),
+      ...(billing === undefined ? {} : { billing }),
+    })
   }
 
   #takeMessage(event: Event): void {
@@ -100,16 +114,16 @@ export class ClaudeDecoder implements Decoder {
         this.#facts.push({ type: 'tool', name, brief: toolBrief(input), ...from })
       }
     }
+    const tokens = this.#usage.take(message['id'], message['usage'])
+    if (tokens !== undefined) this.#facts.push({ type: 'usage', tokens })
   }
 
   /** Only the agent's own words: what tools answer and what sub-agents say does not count. */
   #scan(text: string, message: unknown): void {
-    if (!this.#looksForMarker) return
     if (message === undefined || message !== this.#message) this.#endMessage()
-    // Most messages have nothing that a marker, or a fence around one, could be.
-    if (this.#scanner === undefined && !/complete|```|~~~/i.test(text)) return
+    if (this.#scanner === undefined && !MAY_MATTER.test(text)) return
     this.#message = message
-    this.#scanner ??= new MarkerScanner()
+    this.#scanner ??= new MarkerScanner({ looksForMarker: this.#looksForMarker })
     this.#facts.push(...this.#scanner.push(Buffer.from(`${text}\n`)))
   }
 
@@ -119,17 +133,10 @@ export class ClaudeDecoder implements Decoder {
   }
 
   #takeLimit(event: Event): void {
-    const info = asObject(event['rate_limit_info'])
-    const status = info?.['status']
-    if (info === undefined || typeof status !== 'string') return
-    const { resetsAt, rateLimitType: kind, utilization } = info
-    this.#facts.push({
-      type: 'limit',
-      status,
-      ...(isTime(resetsAt) ? { resetsAt } : {}),
-      ...(typeof kind === 'string' ? { kind } : {}),
-      ...(typeof utilization === 'number' ? { utilization } : {}),
-    })
+    const limit = readLimit(event)
+    if (limit === undefined) return
+    if (limit.status === 'rejected') this.#rejected = limit
+    this.#facts.push(limit)
   }
 }
 
@@ -154,30 +161,4 @@ function retryWords(event: Event): string {
   const seconds = typeof delay === 'number' ? ` in ${Math.round(delay / 1000)} s` : ''
   const why = [status, error].filter((part) => ['number', 'string'].includes(typeof part))
   return `claude tries again${seconds} (${String(attempt)}/${String(most)}): ${why.join(' ')}`
-}
-
-/** Seconds since 1970, as far as a calendar goes. */
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < 8.64e12
-}
-
-/** Undefined where the line is no event. */
-function parseEvent(line: string): Event | undefined {
-  if (!line.trimStart().startsWith('{')) return undefined
-  try {
-    const value = asObject(JSON.parse(line))
-    return typeof value?.['type'] === 'string' ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function asObject(value: unknown): Event | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Event)
-    : undefined
-}
-
-function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }

@@ -79,3 +79,35 @@ test('long texts do not go onto the command line', () => {
   expect(files).toEqual([{ at: argv.indexOf('--append-system-prompt-file') + 1, text: long }])
   expect(Math.max(...argv.map((word) => word.length))).toBeLessThan(100)
 })
+
+test.each([
+  [5, '5.00'],
+  [0.1 + 0.2, '0.30'],
+  [1.001, '1.01'],
+  [0.000_01, '0.01'],
+  [0, '0.01'],
+  [-1, '0.01'],
+])('what it may spend at most (%p) is handed on in cents, rounded up', (maxCostUsd, words) => {
+  const { argv } = claudeEngine.prepare(AGENT, { ...TURN, maxCostUsd })
+  expect(argv[argv.indexOf('--max-budget-usd') + 1]).toBe(words)
+})
+
+test("the user's own settings are shut out only where the agent says so", () => {
+  const sources = (userSettings?: boolean) => {
+    const agent = userSettings === undefined ? AGENT : { ...AGENT, userSettings }
+    const { argv } = claudeEngine.prepare(agent, TURN)
+    const at = argv.indexOf('--setting-sources')
+    return at === -1 ? undefined : argv[at + 1]
+  }
+  expect([sources(), sources(true), sources(false)]).toEqual([
+    undefined,
+    undefined,
+    'project,local',
+  ])
+})
+
+test('last words on stderr are read, too', () => {
+  const decoder = claudeEngine.prepare(AGENT, { ...TURN, loop: false }).decode('err')
+  decoder?.push(Buffer.from('Credit balance is too low\n'))
+  expect(decoder?.end().map(({ type }) => type)).toEqual(['last_words'])
+})

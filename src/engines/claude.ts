@@ -1,6 +1,6 @@
 import { ClaudeDecoder } from './claude-decoder.ts'
 import type { ClaudeAgent, Engine, Turn } from './engine.ts'
-import { StderrScanner } from './marker.ts'
+import { plainDecoder } from './plain-decoder.ts'
 
 /** Longer texts do not go onto the command line: Linux refuses a single argument of 128 KiB. */
 const ARGUMENT_BYTES = 100 * 1024
@@ -22,6 +22,7 @@ export const claudeEngine: Engine<ClaudeAgent> = {
         : ['--append-system-prompt', systemPrompt]),
       '--max-turns',
       String(agent.maxTurns),
+      ...budget(turn),
       ...settings(agent),
       '--output-format',
       'stream-json',
@@ -58,8 +59,15 @@ export function conversationArgv(
 }
 
 function makeDecoder(stream: 'out' | 'err', { loop }: Turn) {
-  if (stream === 'out') return new ClaudeDecoder(loop)
-  return loop ? new StderrScanner() : undefined
+  return stream === 'out' ? new ClaudeDecoder(loop) : plainDecoder(stream, loop)
+}
+
+/** In cents: the CLI takes no limit of nothing. */
+function budget({ maxCostUsd }: Turn): string[] {
+  if (maxCostUsd === undefined) return []
+  // Twelve digits are enough for any budget, and leave out what floating point adds.
+  const cents = Math.max(1, Math.ceil(Number((maxCostUsd * 100).toPrecision(12))))
+  return ['--max-budget-usd', (cents / 100).toFixed(2)]
 }
 
 function permissions({ permissionMode }: ClaudeAgent): string[] {
@@ -75,6 +83,7 @@ function settings(agent: ClaudeAgent): string[] {
     model,
     ...(mcpConfig === undefined ? [] : ['--mcp-config', mcpConfig]),
     ...(file === undefined ? [] : ['--settings', file]),
+    ...(agent.userSettings === false ? ['--setting-sources', 'project,local'] : []),
     ...tools(agent),
   ]
 }

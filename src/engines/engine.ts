@@ -3,6 +3,8 @@ import type { Refusal } from '../events/schema.ts'
 /** What an agent's output says, in words that are the same for every engine. */
 export type Fact =
   | MarkerFact
+  | BlockedFact
+  | LastWordsFact
   | MessageFact
   | ToolFact
   | SessionFact
@@ -13,6 +15,18 @@ export type Fact =
 
 export type MarkerFact =
   { readonly type: 'marker' } | { readonly type: 'marker_refused'; readonly why: Refusal }
+
+/** The agent says that it cannot go on, and why. */
+export interface BlockedFact {
+  readonly type: 'blocked'
+  readonly reason: string
+}
+
+/** What the last words of an agent that speaks plain text mean, if it failed. */
+interface LastWordsFact {
+  readonly type: 'last_words'
+  readonly failure: Failure
+}
 
 /** Words of the agent, or, with a `parent`, of a sub-agent that it called. */
 interface MessageFact {
@@ -33,6 +47,8 @@ interface SessionFact {
   readonly type: 'session'
   readonly id: string
   readonly model?: string
+  /** Who pays: where it is a subscription, a cost is what the API would have taken. */
+  readonly billing?: 'api' | 'subscription'
 }
 
 /** What is left of a quota. */
@@ -76,8 +92,10 @@ interface NoticeFact {
 }
 
 export interface Failure {
-  readonly kind: 'error' | 'max_turns' | 'auth_failed' | 'overloaded' | 'rate_limited'
+  readonly kind: 'error' | 'max_turns' | 'auth_failed' | 'overloaded' | 'rate_limited' | 'budget'
   readonly message: string
+  /** Seconds since 1970, where a limit says when it is over. */
+  readonly resetsAt?: number
 }
 
 /** Turns the bytes of one stream into facts; `end` tells what only the end can tell. */
@@ -119,6 +137,8 @@ export interface ClaudeAgent {
   readonly disallowedTools?: readonly string[]
   /** Where it is absent nobody is asked for permission. */
   readonly permissionMode?: string
+  /** False where the user's own settings of the coding CLI do not apply. */
+  readonly userSettings?: boolean
   /** Whether it is also a program of ours, with arguments of its own. */
   readonly isBundled?: boolean
   /** Whether the marker is believed only when no task is ready. */
@@ -133,6 +153,8 @@ export interface Turn {
   readonly systemPrompt?: string
   /** Whether the marker is looked for. */
   readonly loop: boolean
+  /** What the agent may spend at most, for engines that can see to it themselves. */
+  readonly maxCostUsd?: number
 }
 
 /** A process to start. Agents without a process of their own will be a second kind. */

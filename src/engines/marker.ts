@@ -1,17 +1,21 @@
 import type { Refusal } from '../events/schema.ts'
-import type { Decoder, MarkerFact } from './engine.ts'
+import type { BlockedFact, Decoder, MarkerFact } from './engine.ts'
 import { Fences } from '../base/fences.ts'
 import { PartialLine } from './partial-line.ts'
+import { endOfLine, Search } from './search.ts'
+import { isMarker, readBlocked, whyNotMarker, withoutColours, wordsOf } from './spoken-line.ts'
 
 // Lines that cannot matter are never looked at: native searches find the few that hold a piece of a
 // marker or of a code fence, so that a gigabyte of output costs little more than reading it.
-const MENTIONS = ['ESTRA_COMPLETE', 'estra_complete', 'estra_Complete'].map((text) =>
-  Buffer.from(text),
-)
-const FENCES = ['```', '~~~'].map((text) => Buffer.from(text))
-
-const MARKER = /^(?:ORCHESTRA|FORKHESTRA)_COMPLETE$/
-const QUOTES = /^["'“”„‘’«»]+|["'“”„‘’«»]+$/g
+const MENTIONS = buffers('ESTRA_COMPLETE', 'estra_complete', 'estra_Complete')
+const BLOCKED = Buffer.from('ESTRA_BLOCKED')
+/** Every search takes a tenth of all the time: one does for both words in capitals. */
+const HINTS = [
+  { bytes: Buffer.from('ESTRA_'), next: [...Buffer.from('CB')] },
+  ...buffers('estra_complete', 'estra_Complete').map((bytes) => ({ bytes })),
+]
+const FENCES = buffers('```', '~~~')
+const FENCE_NEEDLES = FENCES.map((bytes) => ({ bytes }))
 
 /** A line of the marker is short; of a longer one only the beginning is kept. */
 const LINE_LIMIT = 4096
@@ -20,17 +24,30 @@ const SHORT_LINE = 256
 const NEWLINE = 10
 const ESCAPE = 27
 
-/** Finds the marker in an agent's own words: a whole line, outside of closed code fences. */
+type Found = MarkerFact | BlockedFact
+
+/**
+ * Finds the marker, and the word that the agent is blocked, in the agent's own words: a whole line,
+ * outside of closed code fences.
+ */
 export class MarkerScanner implements Decoder {
+  readonly #looksForMarker: boolean
   readonly #line = new PartialLine(LINE_LIMIT, MENTIONS)
   readonly #fences = new Fences(() => this.#endBlock())
-  /** Whether the open block holds a marker, which counts only if the block is never closed. */
-  #isPending = false
+  /** What the open block holds, which counts only if the block is never closed. */
+  #pending: { marker?: boolean; reason?: string } = {}
   #refusal: Refusal | undefined
   #isFound = false
+  #isBlocked = false
+  #facts: Found[] = []
 
-  push(bytes: Uint8Array): readonly MarkerFact[] {
-    if (this.#isFound) return []
+  /** Without the marker, `blocked` alone is looked for. */
+  constructor({ looksForMarker = true } = {}) {
+    this.#looksForMarker = looksForMarker
+  }
+
+  push(bytes: Uint8Array): readonly Found[] {
+    if (this.#isBlocked) return []
     const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     let from = 0
     if (!this.#line.isEmpty) {
@@ -43,51 +60,62 @@ export class MarkerScanner implements Decoder {
     const end = chunk.lastIndexOf(NEWLINE) + 1
     if (end > from) this.#scan(chunk.subarray(from, end))
     this.#line.append(chunk.subarray(Math.max(from, end)))
-    return this.#isFound ? [{ type: 'marker' }] : []
+    return this.#takeFacts()
   }
 
-  end(): readonly MarkerFact[] {
-    const facts: MarkerFact[] = []
-    const wasFound = this.#isFound
-    if (!wasFound && !this.#line.isEmpty) this.#judgePartial()
-    if (this.#isPending) this.#isFound = true
-    if (this.#isFound && !wasFound) facts.push({ type: 'marker' })
-    if (this.#refusal !== undefined) facts.push({ type: 'marker_refused', why: this.#refusal })
-    return facts
+  end(): readonly Found[] {
+    if (!this.#isBlocked && !this.#line.isEmpty) this.#judgePartial()
+    const { marker, reason } = this.#pending
+    if (marker === true) this.#findMarker()
+    if (reason !== undefined) this.#findBlocked(reason)
+    if (this.#refusal !== undefined) {
+      this.#facts.push({ type: 'marker_refused', why: this.#refusal })
+    }
+    return this.#takeFacts()
   }
 
   get isDoneIfSilent(): boolean {
     const { head, length } = this.#line
-    if (this.#isFound || this.#fences.isOpen || length === 0 || length > SHORT_LINE) return false
-    return MARKER.test(unwrap(withoutColours(head).toString('utf8').trim()))
+    if (!this.#looksForMarker || this.#isFound || this.#isBlocked) return false
+    if (this.#fences.isOpen || length === 0 || length > SHORT_LINE) return false
+    return isMarker(wordsOf(head))
+  }
+
+  #takeFacts(): readonly Found[] {
+    const facts = this.#facts
+    if (facts.length > 0) this.#facts = []
+    return facts
   }
 
   /** Judges, among complete lines, those that may matter. */
   #scan(lines: Buffer): void {
-    const mentions = new Search(lines, MENTIONS)
-    const fences = new Search(lines, FENCES)
-    const isColoured = lines.includes(ESCAPE)
-    for (let from = 0; from < lines.length && !this.#isFound;) {
-      const mention = mentions.next(from)
-      const hit = this.#fences.isInList ? from : Math.min(mention, fences.next(from))
+    const hints = new Search(lines, HINTS)
+    const fences = new Search(lines, FENCE_NEEDLES)
+    let isColoured: boolean | undefined
+    for (let from = 0; from < lines.length && !this.#isBlocked;) {
+      const hint = hints.next(from)
+      const hit = this.#fences.isInList ? from : Math.min(hint, fences.next(from))
       if (hit === Infinity) return
       const isAtStart = hit === 0 || lines[hit - 1] === NEWLINE
       const start = isAtStart ? hit : lines.lastIndexOf(NEWLINE, hit) + 1
       const end = endOfLine(lines, hit)
       const stop = Math.min(end, start + LINE_LIMIT)
-      if (mention < end) this.#judge(lines.subarray(start, stop), end - start)
-      else if (isColoured) this.#takeFence(lines.subarray(start, stop))
+      if (hint < end) this.#judgeLine(lines.subarray(start, end))
+      else if ((isColoured ??= lines.includes(ESCAPE))) this.#takeFence(lines.subarray(start, stop))
       else this.#fences.take(lines, start, stop)
       from = end + 1
     }
   }
 
+  #judgeLine(line: Buffer): void {
+    const isMention = MENTIONS.some((mention) => line.includes(mention))
+    this.#judge(line.subarray(0, LINE_LIMIT), line.length, isMention)
+  }
+
   #judgePartial(): void {
     const { head, length, hasNeedle } = this.#line
     this.#line.clear()
-    const mayBeFence = this.#fences.isInList || FENCES.some((fence) => head.includes(fence))
-    if (hasNeedle) this.#judge(head, length)
-    else if (mayBeFence) this.#takeFence(head)
+    this.#judge(head, length, hasNeedle)
   }
 
   #takeFence(head: Buffer): boolean {
@@ -95,23 +123,47 @@ export class MarkerScanner implements Decoder {
     return this.#fences.take(line, 0, line.length)
   }
 
-  /** Judges a line that mentions the marker, by its beginning and its length. */
-  #judge(head: Buffer, length: number): void {
-    if (this.#takeFence(head)) return
-    const words = unwrap(withoutColours(head).toString('utf8').trim())
+  /** Judges a line by its beginning, its length, and whether it mentions the marker anywhere. */
+  #judge(head: Buffer, length: number, isMention: boolean): void {
+    const mayBeFence = this.#fences.isInList || FENCES.some((fence) => head.includes(fence))
+    if (mayBeFence && this.#takeFence(head)) return
+    if (!isMention && !head.includes(BLOCKED)) return
+    const words = wordsOf(head)
+    const reason = readBlocked(words)
+    if (reason !== undefined) this.#takeBlocked(reason)
+    else if (isMention) this.#takeMention(words, length)
+  }
+
+  #takeMention(words: string, length: number): void {
     if (length > LINE_LIMIT) this.#refuse('longer_line')
-    else if (!MARKER.test(words)) this.#refuse(whyNot(words))
-    else if (this.#fences.isOpen) this.#isPending = true
-    else this.#isFound = true
+    else if (!isMarker(words)) this.#refuse(whyNotMarker(words))
+    else if (this.#fences.isOpen) this.#pending.marker = true
+    else this.#findMarker()
+  }
+
+  #takeBlocked(reason: string): void {
+    if (this.#fences.isOpen) this.#pending.reason ??= reason
+    else this.#findBlocked(reason)
+  }
+
+  #findMarker(): void {
+    if (this.#looksForMarker && !this.#isFound) this.#facts.push({ type: 'marker' })
+    this.#isFound = true
+  }
+
+  #findBlocked(reason: string): void {
+    if (!this.#isBlocked) this.#facts.push({ type: 'blocked', reason })
+    this.#isBlocked = true
   }
 
   #endBlock(): void {
-    if (this.#isPending) this.#refuse('code_fence')
-    this.#isPending = false
+    if (this.#pending.marker === true) this.#refuse('code_fence')
+    this.#pending = {}
   }
 
   /** Of several refusals the most telling one is kept: mentions in prose are the normal case. */
   #refuse(why: Refusal): void {
+    if (!this.#looksForMarker || this.#isFound) return
     if (this.#refusal === undefined || this.#refusal === 'longer_line') this.#refusal = why
   }
 }
@@ -122,7 +174,7 @@ export class StderrScanner implements Decoder {
   #isSeen = false
 
   push(bytes: Uint8Array): readonly MarkerFact[] {
-    this.#isSeen ||= this.#scanner.push(bytes).length > 0
+    this.#isSeen ||= this.#scanner.push(bytes).some((fact) => fact.type === 'marker')
     return []
   }
 
@@ -132,53 +184,6 @@ export class StderrScanner implements Decoder {
   }
 }
 
-/** Where the first of several needles comes next; each place is searched for only once. */
-class Search {
-  readonly #bytes: Buffer
-  readonly #needles: readonly Buffer[]
-  readonly #places: number[]
-  #first = -1
-
-  constructor(bytes: Buffer, needles: readonly Buffer[]) {
-    this.#bytes = bytes
-    this.#needles = needles
-    this.#places = needles.map(() => -1)
-  }
-
-  /** Infinity where there is none any more. */
-  next(from: number): number {
-    if (this.#first >= from) return this.#first
-    let first = Infinity
-    for (let index = 0; index < this.#places.length; index += 1) {
-      if (this.#places[index]! < from) {
-        const place = this.#bytes.indexOf(this.#needles[index]!, from)
-        this.#places[index] = place === -1 ? Infinity : place
-      }
-      first = Math.min(first, this.#places[index]!)
-    }
-    this.#first = first
-    return first
-  }
-}
-
-/** Lines with a fence are short; for the next few bytes a native search would cost more. */
-function endOfLine(lines: Buffer, from: number): number {
-  for (let at = from; at < from + 32; at += 1) if (lines[at] === NEWLINE) return at
-  return lines.indexOf(NEWLINE, from + 32)
-}
-
-function withoutColours(line: Buffer): Buffer {
-  return line.includes(ESCAPE) ? Buffer.from(Bun.stripANSI(line.toString('utf8'))) : line
-}
-
-/** Takes `**`, `__` and backticks off, where they hold the whole line. */
-function unwrap(text: string): string {
-  const match = /^(\*\*|__|`+)(.+)\1$/s.exec(text)
-  return match === null ? text : unwrap(match[2]!.trim())
-}
-
-function whyNot(words: string): Refusal {
-  if (MARKER.test(words.toUpperCase())) return 'letter_case'
-  if (MARKER.test(words.replaceAll(QUOTES, '').trim())) return 'quotes'
-  return 'longer_line'
+function buffers(...texts: readonly string[]): Buffer[] {
+  return texts.map((text) => Buffer.from(text))
 }

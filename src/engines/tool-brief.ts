@@ -1,3 +1,5 @@
+import { shorten } from '../base/shorten.ts'
+
 /** What a tool is called for, by the first of these that its input has. */
 const TELLING = [
   'command',
@@ -21,7 +23,7 @@ export function toolBrief(input: unknown): string {
   const key = TELLING.find((name) => typeof fields[name] === 'string' && fields[name] !== '')
   const text = key === undefined ? briefJson(fields) : String(fields[key])
   const line = text.trim().replaceAll(/\s+/g, ' ')
-  return line.length > LONGEST ? `${line.slice(0, LONGEST).trimEnd().toWellFormed()}…` : line
+  return shorten(line, LONGEST)
 }
 
 function briefJson(fields: Readonly<Record<string, unknown>>): string {

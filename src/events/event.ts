@@ -11,9 +11,12 @@ export type EventOf<Type extends RunEvent['type']> = RunEvent & { type: Type }
 
 export type Stamp = (body: EventBody) => RunEvent
 
-/** Gives events their time, run, number and writer. Live output is not numbered. */
-export function makeStamp(run: string, worker: string): Stamp {
-  let seq = 0
+/**
+ * Gives events their time, run, number and writer. Live output is not numbered. A run that goes on
+ * counts on from its `first` number.
+ */
+export function makeStamp(run: string, worker: string, first = 1): Stamp {
+  let seq = first - 1
   const now = makeClock()
   return (body) => {
     const { type } = body

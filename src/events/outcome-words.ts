@@ -1,3 +1,5 @@
+import { durationWords } from '../base/durations.ts'
+import { shorten } from '../base/shorten.ts'
 import type { Outcome } from './schema.ts'
 
 /** How an agent went, where it went by itself: `exit 3`, `killed by SIGKILL`, `no more turns`. */
@@ -14,6 +16,14 @@ export function outcomeWords(outcome: Outcome): string {
     case 'overloaded':
     case 'rate_limited':
       return `${NAMES[outcome.kind]}: ${oneLine(outcome.error)}`
+    case 'budget':
+      return `budget spent: ${oneLine(outcome.error)}`
+    case 'timed_out':
+      return `timed out after ${durationWords(outcome.ms)}`
+    case 'idle':
+      return `silent for ${durationWords(outcome.ms)}`
+    case 'blocked':
+      return `blocked: ${oneLine(outcome.reason)}`
     case 'marker':
     case 'interrupted':
     case 'spawn_failed':
@@ -28,6 +38,8 @@ const NAMES = {
   rate_limited: 'limit reached',
 }
 
+const LONGEST = 300
+
 function oneLine(text: string): string {
-  return text.trim().replaceAll(/\s+/g, ' ').slice(0, 300).toWellFormed()
+  return shorten(text.trim().replaceAll(/\s+/g, ' '), LONGEST)
 }

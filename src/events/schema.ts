@@ -1,91 +1,22 @@
 import { z } from 'zod'
+import {
+  changes,
+  ends,
+  inIteration,
+  inRun,
+  inStep,
+  leftover,
+  outcome,
+  parent,
+  promptSource,
+  reason,
+  refusal,
+  spent,
+  usage,
+} from './schema-parts.ts'
 
 // The one vocabulary of what happened, as it stands in `--json` and in the journal. Only tests and
 // the schema generator load this file at run time; the rest of the house uses the types.
-
-const outcome = z
-  .discriminatedUnion('kind', [
-    z.object({ kind: z.literal('marker') }),
-    z.object({
-      kind: z.literal('exited'),
-      code: z.int(),
-      error: z.string().optional().describe('What the agent itself says went wrong.'),
-    }),
-    z.object({ kind: z.literal('signalled'), signal: z.string() }),
-    z.object({ kind: z.literal('max_turns'), error: z.string() }),
-    z.object({ kind: z.literal('auth_failed'), error: z.string() }),
-    z.object({ kind: z.literal('overloaded'), error: z.string() }),
-    z.object({
-      kind: z.literal('rate_limited'),
-      error: z.string(),
-      resetsAt: z.int().optional().describe('Seconds since 1970.'),
-    }),
-    z.object({ kind: z.literal('spawn_failed'), error: z.string() }),
-    z.object({ kind: z.literal('interrupted') }),
-  ])
-  .describe('The one cause that ended an iteration.')
-
-const reason = z
-  .enum([
-    'marker',
-    'until',
-    'single_run',
-    'max_iterations',
-    'agent_failed',
-    'blocked',
-    'auth',
-    'error',
-    'interrupted',
-    'skipped',
-  ])
-  .describe('The one cause that ended a step.')
-
-const refusal = z
-  .enum(['code_fence', 'longer_line', 'quotes', 'letter_case', 'stderr', 'tasks_ready'])
-  .describe('Why a marker was seen and not believed.')
-
-const inRun = {
-  at: z.iso.datetime().describe('When, in UTC.'),
-  run: z.string().describe('Id of the run.'),
-  seq: z.int().optional().describe('Number of the event in its run; live output has none.'),
-  worker: z.string().describe('Which process wrote the event.'),
-}
-const inStep = {
-  ...inRun,
-  scope: z.array(z.string()).describe('Path of the place in the run, e.g. ["s2","i5"].'),
-  step: z.int().min(1).describe('Number of the step, from 1.'),
-}
-const inIteration = {
-  ...inStep,
-  iteration: z.int().min(1).describe('Number of the iteration, from 1.'),
-  attempt: z.int().min(1).describe('1, and more where the same iteration is repeated.'),
-}
-
-const promptSource = z.object({
-  level: z.enum(['command line', 'step', 'chain', 'agent default', 'built-in']),
-  file: z.string().optional().describe('Absent where it is an inline text.'),
-})
-
-const leftover = z.object({
-  pid: z.int(),
-  command: z.string(),
-  survived: z.boolean().optional().describe('True where not even SIGKILL ended it.'),
-})
-
-const usage = z
-  .object({
-    session: z.string().optional().describe('Id by which the agent itself knows the session.'),
-    model: z.string().optional(),
-    turns: z.int().optional(),
-    costUsd: z.number().optional().describe('What the agent says it cost.'),
-    tokens: z
-      .object({ input: z.int(), output: z.int(), cacheRead: z.int(), cacheWrite: z.int() })
-      .optional(),
-    denied: z.int().optional().describe('How many calls of tools nobody allowed.'),
-  })
-  .describe('What an iteration took, as far as the agent tells.')
-
-const parent = z.string().optional().describe('The call of the sub-agent that it belongs to.')
 
 export const eventSchema = z.discriminatedUnion('type', [
   z.object({
@@ -102,11 +33,22 @@ export const eventSchema = z.discriminatedUnion('type', [
         z.object({
           step: z.int().min(1),
           agent: z.string(),
+          name: z.string().optional().describe('What people call it.'),
           maxIterations: z.int().optional().describe('Absent where the agent runs once.'),
+          isRecovery: z.boolean().optional().describe('True where it runs only if another fails.'),
         }),
       )
       .describe('The steps to come, in short.'),
     plan: z.looseObject({}).describe('The complete plan; its form may change.'),
+  }),
+  z.object({
+    type: z.literal('run_resumed'),
+    ...inRun,
+    version: z.string().describe('Version of forkhestra.'),
+    pid: z.int(),
+    step: z.int().min(1).optional().describe('Where it goes on; absent: all steps have ended.'),
+    iteration: z.int().min(1).optional().describe('The iteration that is carried out next.'),
+    plan: z.looseObject({}).optional().describe('The plan, where options have changed it.'),
   }),
   z.object({
     type: z.literal('step_started'),
@@ -120,6 +62,50 @@ export const eventSchema = z.discriminatedUnion('type', [
     pid: z.int().optional().describe('Absent where the agent could not be started.'),
     argv: z.array(z.string()).optional().describe('The exact command.'),
     prompt: promptSource.optional().describe('Where the prompt came from; absent: no prompt.'),
+    promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
+  }),
+  z.object({
+    type: z.literal('command'),
+    ...inStep,
+    iteration: z.int().min(1).optional(),
+    role: z
+      .enum([
+        'verify',
+        'until',
+        'when',
+        'beforeStep',
+        'afterIteration',
+        'afterStep',
+        'afterRun',
+        'onWait',
+      ])
+      .describe('What the command of the configuration is for.'),
+    step: z.int().min(1).optional().describe('Absent where it belongs to the whole chain.'),
+    command: z.string(),
+    result: z.enum(['ok', 'failed', 'broken']).describe('broken: it could not be run.'),
+    detail: z.string().describe('How it went, in words.'),
+    ms: z.int().describe('Duration.'),
+    tail: z.string().optional().describe('The end of what it printed, where it did not succeed.'),
+  }),
+  z.object({
+    type: z.literal('waiting'),
+    ...inIteration,
+    why: z.enum(['quota', 'retry']),
+    until: z.iso.datetime().describe('When it goes on.'),
+    error: z.string().describe('What the agent said.'),
+  }),
+  z.object({
+    type: z.literal('waited'),
+    ...inIteration,
+    ms: z.int(),
+    cause: z.enum(['over', 'retry_now', 'stopped']).describe('What ended it.'),
+  }),
+  z.object({
+    type: z.literal('jump'),
+    ...inStep,
+    to: z.int().min(1).describe('The step that comes next.'),
+    count: z.int().min(1).describe('How often this step has sent the run back.'),
+    times: z.int().min(1).describe('How often it may.'),
   }),
   z.object({
     type: z.literal('output'),
@@ -154,6 +140,13 @@ export const eventSchema = z.discriminatedUnion('type', [
     ms: z.int().describe('Duration.'),
     outputBytes: z.int().describe('What the agent printed, on both streams.'),
     usage: usage.optional(),
+    again: z.boolean().optional().describe('True where it does not count and is repeated.'),
+    ends: ends.optional().describe('Where the step ends with it: how.'),
+    changes: changes.optional(),
+    tasks: z.array(z.string()).optional().describe('Tasks that the agent worked at.'),
+    fingerprint: z.string().optional().describe('By what progress is recognised.'),
+    idle: z.int().min(0).optional().describe('Iterations without progress up to here.'),
+    feedback: z.string().optional().describe('What the next prompt says of a gate that refused.'),
   }),
   z.object({
     type: z.literal('step_ended'),
@@ -163,6 +156,8 @@ export const eventSchema = z.discriminatedUnion('type', [
     iterations: z.int().min(0),
     failures: z.int().min(0).describe('How many of them ended with an error of the agent.'),
     detail: z.string().optional().describe('The same in words for people.'),
+    passed: z.boolean().optional().describe('True where it was skipped on a condition.'),
+    spent: spent.optional(),
   }),
   z.object({ type: z.literal('warning'), ...inRun, text: z.string() }),
   z.object({
@@ -176,10 +171,17 @@ export const eventSchema = z.discriminatedUnion('type', [
     ok: z.boolean(),
     exitCode: z.int(),
     stopped: z
-      .object({ signal: z.enum(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']), words: z.string() })
+      .object({
+        signal: z
+          .enum(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])
+          .optional()
+          .describe('Absent where forkhestra stop asked for it.'),
+        words: z.string(),
+      })
       .optional()
       .describe('What stopped the run before its end.'),
     leftovers: z.array(leftover).describe('Processes that the agents left running, now ended.'),
+    spent: spent.optional(),
   }),
   z.object({
     type: z.literal('dry_run'),
@@ -189,14 +191,24 @@ export const eventSchema = z.discriminatedUnion('type', [
         z.object({
           step: z.int().min(1),
           agent: z.string(),
+          name: z.string().optional().describe('What people call it.'),
           kind: z.string().describe('How the agent is called: binary or claude.'),
           maxIterations: z.int().optional().describe('Absent where the agent runs once.'),
           args: z.array(z.string()),
           prompt: z.object({ text: z.string(), source: promptSource }).optional(),
           argv: z.array(z.string()),
+          policy: z
+            .looseObject({})
+            .optional()
+            .describe('Limits, gates and what happens on failure; its form may change.'),
+          isRecovery: z.boolean().optional().describe('True where it runs only if another fails.'),
         }),
       )
       .describe('What would run.'),
+    chain: z
+      .looseObject({})
+      .optional()
+      .describe('What holds for the chain as a whole: budget, when, hooks.'),
   }),
   z.object({
     type: z.literal('run_refused'),
@@ -212,3 +224,8 @@ export type Outcome = z.infer<typeof outcome>
 export type Reason = z.infer<typeof reason>
 export type Refusal = z.infer<typeof refusal>
 export type Leftover = z.infer<typeof leftover>
+export type Spent = z.infer<typeof spent>
+export type Usage = z.infer<typeof usage>
+export type Changes = z.infer<typeof changes>
+/** Why a step ends. */
+export type End = z.infer<typeof ends>

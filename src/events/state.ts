@@ -1,32 +1,24 @@
-import type { EventBody } from './event.ts'
-import type { Leftover, Outcome, Reason } from './schema.ts'
-import { unreachable } from '../base/errors.ts'
-
-/** What is known of a step from the events so far. */
-export interface StepState {
-  readonly number: number
-  readonly agent: string
-  /** Absent where the agent runs once. */
-  readonly maxIterations?: number | undefined
-  readonly iterations: number
-  /** The iteration that has begun and not ended. */
-  readonly running?:
-    | { readonly iteration: number; readonly attempt: number; readonly pid?: number | undefined }
-    | undefined
-  readonly lastOutcome?: Outcome
-  /** Absent until it ended. */
-  readonly reason?: Reason
-  readonly detail?: string
-  /** How many iterations ended with an error of the agent. */
-  readonly failures?: number
-}
+import type { EventBody, EventOf } from './event.ts'
+import type { Leftover, Spent, Usage } from './schema.ts'
+import { addTime, addUsage, NOTHING_SPENT } from './spent.ts'
+import { isComplete, isFailure, isSettled, NEW_STEP, type StepState } from './step-state.ts'
 
 /** What is known of a run from the events so far; its size depends on the chain, not on the run. */
 export interface RunState {
   readonly steps: readonly StepState[]
+  /** Number of the step that runs, or comes next; one more than there are: none. */
+  readonly at: number
+  /** When the last event was that time is counted by, in ms. */
+  readonly clock?: number | undefined
+  readonly spent: Spent
   /** Folder of the record, where there is one. */
   readonly record?: string
+  readonly startedAt?: string
+  readonly cwd?: string
+  readonly chain?: string
+  readonly waiting?: EventOf<'waiting'> | undefined
   readonly ended?: {
+    readonly at?: string | undefined
     readonly ok: boolean
     readonly exitCode: number
     /** What stopped it before its end, in words. */
@@ -35,40 +27,45 @@ export interface RunState {
   }
 }
 
-export const NO_EVENTS: RunState = { steps: [] }
+export const NO_EVENTS: RunState = { steps: [], at: 1, spent: NOTHING_SPENT }
+
+/** An event, with its time where it has been stamped. */
+type Told = EventBody & { readonly at?: string }
 
 /** The state after one more event. */
-export function next(state: RunState, event: EventBody): RunState {
+export function next(before: RunState, event: Told): RunState {
+  const state = passTime(before, event)
   switch (event.type) {
-    case 'run_started': {
-      const steps = event.steps.map(({ step: number, ...rest }) => ({
-        number,
-        ...rest,
-        iterations: 0,
-      }))
-      return { ...state, steps, ...(event.record === undefined ? {} : { record: event.record }) }
-    }
+    case 'run_started':
+      return begin(state, event)
+    case 'run_resumed':
+      return resume(state)
+    case 'step_started':
+      return openStep(state, event.step, event.round ?? 1)
     case 'iteration_started': {
       const { iteration, attempt, pid } = event
-      const running = { iteration, attempt, pid }
-      return change(state, event.step, { iterations: iteration, running })
+      const running = { iteration, pid }
+      return change(state, event.step, { iterations: iteration, attempt, running, isAgain: false })
     }
     case 'iteration_ended':
-      return change(state, event.step, { lastOutcome: event.outcome, running: undefined })
-    case 'step_ended': {
-      const { reason, detail, failures } = event
-      const words = detail === undefined ? {} : { detail }
-      return change(state, event.step, { reason, failures, ...words })
-    }
+      return endIteration(state, event)
+    case 'step_ended':
+      return endStep(state, event)
+    case 'jump':
+      return jumpTo(change(state, event.step, { jumps: event.count }), event.to)
+    case 'waiting':
+      return { ...state, waiting: event as EventOf<'waiting'> }
+    case 'waited':
+      return { ...state, waiting: undefined }
     case 'run_ended': {
-      const { ok, exitCode, stopped, leftovers } = event
-      return { ...state, ended: { ok, exitCode, stopped: stopped?.words, leftovers } }
+      const { ok, exitCode, stopped, leftovers, at } = event
+      return { ...state, ended: { at, ok, exitCode, stopped: stopped?.words, leftovers } }
     }
     case 'record_lost': {
       const { record: _, ...rest } = state
       return rest
     }
-    case 'step_started':
+    case 'command':
     case 'message':
     case 'tool':
     case 'limit':
@@ -79,18 +76,157 @@ export function next(state: RunState, event: EventBody): RunState {
     case 'warning':
       return state
     default:
-      return unreachable(event)
+      // A journal may have been written by a later version.
+      event satisfies never
+      return state
   }
+}
+
+function begin(state: RunState, event: Told & { type: 'run_started' }): RunState {
+  const { record, at, cwd, chain } = event
+  const steps = event.steps.map(({ step: number, ...rest }) => ({ number, ...rest, ...NEW_STEP }))
+  return {
+    ...state,
+    steps,
+    cwd,
+    ...(chain === undefined ? {} : { chain }),
+    ...(at === undefined ? {} : { startedAt: at }),
+    ...(record === undefined ? {} : { record }),
+  }
+}
+
+/**
+ * What was skipped because the run ended is still to come. Where a step ended the run, it goes on with
+ * its next iteration, or, where none is left, begins anew; so does the first that failed where the
+ * chain went on after it.
+ */
+function resume(state: RunState): RunState {
+  const { ended, waiting: _, ...rest } = state
+  const last = stepAt(state, state.at)
+  const isStopped = last.reason === 'interrupted' || last.reason === 'skipped'
+  // Who was killed in the middle has still to do what follows from a failure.
+  if ((ended === undefined || ended.stopped !== undefined) && !isStopped) return rest
+  const at = isOwn(stepAt(state, state.at)) ? state.at : firstOpen(state.steps, 1)
+  const steps = state.steps.map((step) => {
+    if (step.reason === 'skipped' && !step.isPassed) return { ...step, reason: undefined }
+    if (step.number !== at || isSettled(step)) return step
+    const isLeft = step.isAgain || step.iterations < (step.maxIterations ?? 1)
+    return {
+      ...step,
+      reason: undefined,
+      ends: undefined,
+      idle: 0,
+      isOpen: isLeft && step.rounds > 0,
+    }
+  })
+  return { ...rest, steps, at }
+}
+
+/** Number of the first step from here on that is not settled; one more than there are: none. */
+export function firstOpen(steps: readonly StepState[], from: number): number {
+  const own = steps.filter(isOwn)
+  const open = own.find((step) => step.number >= from && !isSettled(step))
+  return open?.number ?? own.length + 1
+}
+
+/** Whether it is one of the chain's own steps. */
+function isOwn({ agent, isRecovery }: StepState): boolean {
+  return agent !== '' && isRecovery !== true
+}
+
+function openStep(state: RunState, number: number, rounds: number): RunState {
+  const { fingerprint, jumps, closings, spent, isRecovery = false } = stepAt(state, number)
+  const opened = change(state, number, {
+    ...NEW_STEP,
+    rounds,
+    isOpen: true,
+    running: undefined,
+    ends: undefined,
+    reason: undefined,
+    detail: undefined,
+    feedback: undefined,
+    fingerprint,
+    jumps,
+    closings,
+    spent,
+  })
+  return isRecovery ? opened : { ...opened, at: number }
+}
+
+function endIteration(state: RunState, event: Told & { type: 'iteration_ended' }): RunState {
+  const step = stepAt(state, event.step)
+  const { outcome, ends, again = false, idle = step.idle, usage } = event
+  const failed = !again && isFailure(outcome) ? 1 : 0
+  return change(spend(state, event.step, usage, !again), event.step, {
+    lastOutcome: outcome,
+    running: undefined,
+    isAgain: again,
+    failures: step.failures + failed,
+    ends,
+    idle,
+    fingerprint: event.fingerprint ?? step.fingerprint,
+    // What a gate said is said again where the iteration comes again.
+    feedback: again ? step.feedback : event.feedback,
+  })
+}
+
+/** The state after an iteration of a step has taken this. */
+export function spend(
+  state: RunState,
+  number: number,
+  usage: Usage | undefined,
+  isCounted = true,
+): RunState {
+  const spent = addUsage(stepAt(state, number).spent, usage, isCounted)
+  return {
+    ...change(state, number, { spent }),
+    spent: addUsage(state.spent, usage, isCounted),
+  }
+}
+
+function endStep(state: RunState, event: Told & { type: 'step_ended' }): RunState {
+  const { step, reason, detail, failures, passed = false } = event
+  const { isRecovery = false, closings } = stepAt(state, step)
+  const isDone = isComplete(reason) || passed
+  const isClosing = reason !== 'interrupted' && reason !== 'skipped' && (isRecovery || !isDone)
+  const fields = { reason, detail, failures, isOpen: false, isPassed: passed }
+  const changed = change(state, step, { ...fields, closings: closings + Number(isClosing) })
+  const isBehind = isDone && !isRecovery
+  return isBehind ? comeTo(changed, firstOpen(changed.steps, step + 1)) : changed
+}
+
+function comeTo(state: RunState, at: number): RunState {
+  const isThere = isOwn(stepAt(state, at))
+  return { ...(isThere ? change(state, at, { reason: undefined, isOpen: false }) : state), at }
+}
+
+/** From that step on all begin anew, however they ended before. */
+function jumpTo(state: RunState, at: number): RunState {
+  const steps = state.steps.map((step) =>
+    step.number >= at && isOwn(step)
+      ? { ...step, reason: undefined, isPassed: false, isOpen: false }
+      : step,
+  )
+  return { ...state, steps, at }
+}
+
+/** Adds the time since the last event that time is counted by. */
+function passTime(state: RunState, { type, at }: Told): RunState {
+  if (at === undefined || type === 'message' || type === 'tool' || type === 'output') return state
+  const clock = Date.parse(at)
+  if (type === 'run_resumed' || state.clock === undefined) return { ...state, clock }
+  const ms = Math.max(0, clock - state.clock)
+  const step = state.steps.find(({ isOpen }) => isOpen)
+  const timed = { ...state, clock, spent: addTime(state.spent, ms) }
+  return step === undefined ? timed : change(timed, step.number, { spent: addTime(step.spent, ms) })
+}
+
+/** The step of that number; one that nobody announced has done nothing. */
+export function stepAt(state: RunState, number: number): StepState {
+  return state.steps[number - 1] ?? { number, agent: '', ...NEW_STEP }
 }
 
 function change(state: RunState, number: number, fields: Partial<StepState>): RunState {
   const steps = state.steps.map((step) => (step.number === number ? { ...step, ...fields } : step))
   return { ...state, steps }
-}
-
-const COMPLETE: readonly (Reason | undefined)[] = ['marker', 'until', 'single_run']
-
-/** Whether a step that ended for this reason lets the chain go on. */
-export function isComplete(reason: Reason | undefined): boolean {
-  return COMPLETE.includes(reason)
 }

@@ -26,16 +26,18 @@ function areHeaders(headers: Readonly<Record<string, string>>): boolean {
   return Object.entries(headers).every(isHeader)
 }
 
+const headers = z.optional(
+  z
+    .record(z.string(), text, { error: 'an object of texts by name' })
+    .check(z.refine(areHeaders, { error: 'names and values that HTTP allows' })),
+)
+
 const errorSchema = z.strictObject(
   {
     status: whole(400, 599),
     type: z.optional(text),
     message: z.optional(text),
-    headers: z.optional(
-      z
-        .record(z.string(), text, { error: 'an object of texts by name' })
-        .check(z.refine(areHeaders, { error: 'names and values that HTTP allows' })),
-    ),
+    headers,
   },
   { error: 'an object such as { "status": 429 }' },
 )
@@ -65,6 +67,7 @@ const turnSchema = z
       chunkDelayMs: ms,
       usage: z.optional(usageSchema),
       stopReason: z.optional(text),
+      headers,
     },
     { error: 'an object such as { "text": "Done." }' },
   )

@@ -13,13 +13,17 @@ export async function sendTurn(
   id: string,
 ): Promise<void> {
   await pause(response, turn.delayMs)
-  if (turn.error !== undefined) return sendError(response, turn.error)
+  if (turn.error !== undefined) {
+    const headers = { ...turn.headers, ...turn.error.headers }
+    return sendError(response, { ...turn.error, headers })
+  }
   const message = makeMessage(turn, model, id)
   const chunks = isStream ? renderStream(message) : [JSON.stringify(message)]
   const shown = turn.drop ? chunks.slice(0, Math.floor(chunks.length / 2)) : chunks
   response.writeHead(200, {
     'content-type': isStream ? 'text/event-stream' : 'application/json',
     'request-id': `req_${id}`,
+    ...turn.headers,
   })
   await write(response, turn.chunkDelayMs ? shown : [shown.join('')], turn.chunkDelayMs)
   if (turn.drop) response.socket?.destroy()

@@ -42,6 +42,18 @@ test('an error has its status, headers and shape', async () => {
   })
 })
 
+test('an answer has the headers of its turn', async () => {
+  const headers = { 'x-quota': 'nearly used up' }
+  const model = await start([
+    { text: 'one', headers },
+    { error: { status: 500 }, headers },
+  ])
+  for (const status of [200, 500]) {
+    const response = await ask(model)
+    expect([response.status, response.headers.get('x-quota')]).toEqual([status, 'nearly used up'])
+  }
+})
+
 test.each([{ stream: true }, { stream: false }])('%j: a dropped answer breaks off', async (how) => {
   const model = await start([{ text: 'some words that are cut', drop: true }, { text: 'next' }])
   const read = ask(model, how).then((response) => response.text())

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject } from '../../tests/support/project.ts'
 import { makeStamp, type OutputChunk } from '../events/event.ts'
 import { eventSchema, type RunEvent } from '../events/schema.ts'
+import { NO_EVENTS } from '../events/state.ts'
 import { Journal } from './journal.ts'
 
 const MIB = 1024 * 1024
@@ -147,12 +148,107 @@ test('an iteration that is repeated leaves the log of the first attempt alone', 
   })
 })
 
-test('a log that is there already is never written over', () => {
-  const folder = makeProject({ 'steps/1/iterations/1.log': 'of somebody else' })
+test('a log that is there already is never written over, and the events name the other one', () => {
+  const folder = makeProject({ 'steps/1/iterations/1.log': 'of a process that died' })
+  for (const text of ['mine', 'and mine']) {
+    const journal = new Journal(folder, stamp)
+    journal.output(chunk(text))
+    journal.close()
+  }
+  expect(logs(folder)).toEqual({
+    '1/iterations/1.log': 'of a process that died',
+    '1/iterations/1.again-2.log': 'mine',
+    '1/iterations/1.again-3.log': 'and mine',
+  })
+  expect(short(folder)).toEqual([
+    'out steps/1/iterations/1.again-2.log 0+4',
+    'out steps/1/iterations/1.again-3.log 0+8',
+  ])
+})
+
+test('a step that is begun again has logs of its own, and its events say so', () => {
+  const folder = makeProject()
   const journal = new Journal(folder, stamp)
-  expect(() => journal.output(chunk('mine'))).toThrow('EEXIST')
-  journal.abandon()
-  expect(logs(folder)).toEqual({ '1/iterations/1.log': 'of somebody else' })
+  const place = { scope: ['s1', 'r2', 'i1'], step: 1, iteration: 1, attempt: 1 }
+  journal.append(stamp({ type: 'iteration_started', ...place, round: 2 }))
+  journal.output(chunk('again', { scope: place.scope }))
+  journal.close()
+  expect(logs(folder)).toEqual({ '1/round-2/iterations/1.log': 'again' })
+  expect(readEvents(folder)[1]).toMatchObject({ type: 'output', round: 2 })
+})
+
+test('what an agent says waits for company, and is written before anything that follows', () => {
+  const folder = makeProject()
+  const journal = new Journal(folder, stamp)
+  const place = { scope: ['s1', 'i1'], step: 1, iteration: 1, attempt: 1 }
+  journal.append(stamp({ type: 'message', ...place, text: 'hello' }))
+  journal.output(chunk('x'))
+  expect(readEvents(folder)).toEqual([])
+  journal.append(warning('now'))
+  expect(short(folder)).toEqual(['message', 'out steps/1/iterations/1.log 0+1', 'now'])
+  journal.close()
+})
+
+describe('a prompt is kept', () => {
+  test('once, and only for its owner', () => {
+    const folder = makeProject()
+    const journal = new Journal(folder, stamp)
+    journal.prompt('abc', 'Do it')
+    journal.prompt('abc', 'what has the same hash is the same')
+    const path = join(folder, 'prompts/abc.txt')
+    expect(readFileSync(path, 'utf8')).toBe('Do it')
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    journal.close()
+  })
+
+  test('not in a folder that was deleted', () => {
+    const folder = join(makeProject({ 'r1/x': '' }), 'r1')
+    const journal = new Journal(folder, stamp)
+    rmSync(folder, { recursive: true })
+    expect(() => journal.prompt('abc', 'Do it')).toThrow(`${folder} was deleted`)
+    journal.abandon()
+  })
+})
+
+describe('a checkpoint', () => {
+  const state = (journal: Journal, count: number) => {
+    for (let i = 0; i < count; i++) journal.append(warning('x'))
+    journal.checkpoint(NO_EVENTS)
+    journal.flush()
+  }
+  const isThere = (folder: string) => existsSync(join(folder, 'checkpoint.json'))
+
+  test('is written once there are many events, and at the end', () => {
+    const folder = makeProject()
+    const journal = new Journal(folder, stamp)
+    state(journal, 500)
+    expect(isThere(folder)).toBe(false)
+    state(journal, 1)
+    expect(isThere(folder)).toBe(true)
+    rmSync(join(folder, 'checkpoint.json'))
+    state(journal, 500)
+    expect(isThere(folder)).toBe(false)
+    journal.close()
+    expect(isThere(folder)).toBe(true)
+  })
+
+  test('is written once the events are many bytes', () => {
+    const folder = makeProject()
+    const journal = new Journal(folder, stamp)
+    journal.append(warning('x'.repeat(257 * 1024)))
+    journal.checkpoint(NO_EVENTS)
+    journal.flush()
+    expect(isThere(folder)).toBe(true)
+    journal.close()
+  })
+
+  test('that cannot be written is no trouble', () => {
+    const folder = makeProject({ 'checkpoint.json/x': 'a folder in its place' })
+    const journal = new Journal(folder, stamp)
+    state(journal, 501)
+    expect(() => journal.close()).not.toThrow()
+    expect(readdirSync(folder).toSorted()).toEqual(['checkpoint.json', 'events.ndjson'])
+  })
 })
 
 test('output that waits for more of its kind is told after a while all the same', () => {

@@ -1,137 +1,166 @@
-import { closeSync, fstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { writeAll } from '../base/files.ts'
+import { writeFileAtomic } from '../base/atomic-write.ts'
+import { statOf } from '../base/files.ts'
 import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
-import { OutputLog } from './output-log.ts'
-import { keepOutOfGit } from './record-folder.ts'
+import type { RunState } from '../events/state.ts'
+import { writeCheckpoint, type Checkpoint } from './checkpoint.ts'
+import { EventFile } from './event-file.ts'
+import { Logs } from './logs.ts'
+import { OpenIterations } from './open-iterations.ts'
+import { promptPath } from './places.ts'
+import { writePlan, type RecordedPlan } from './plan-file.ts'
+import { makeReceipt, writeReceipt } from './receipt.ts'
+import { keepOutOfGit, makeFolder } from './record-folder.ts'
+import { Syncer } from './syncer.ts'
 
-/** A run of bytes of one stream is one event up to this length and for this time. */
-const SPAN_BYTES = 1024 * 1024
-const SPAN_MS = 1000
+const EVENTS = 'events.ndjson'
 
-/** So much of what an agent says may wait to be written. */
-const WAITING_LENGTH = 64 * 1024
+/** After so much a checkpoint is due. */
+const CHECKPOINT_BYTES = 256 * 1024
+const CHECKPOINT_EVENTS = 500
 
-/** The log of an iteration while it is written, and the bytes that no event has told of yet. */
-interface OpenLog {
-  readonly name: string
-  readonly file: OutputLog
-  span: EventOf<'output'> | undefined
-}
+/** Without these a run would go on at another step after a power failure: nobody goes on before. */
+const DURABLE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
+  'step_ended',
+  'jump',
+  'run_ended',
+])
+
+/** These are safe a moment later: until then an iteration might come again, but no step. */
+const SOON_DURABLE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
+  'run_started',
+  'run_resumed',
+  'iteration_ended',
+])
 
 /**
  * The record of a run on disk: every event a line of `events.ndjson`, the raw output in a log per
- * iteration to which the events refer. Only ever appended to, so that a crash costs at most a line.
+ * iteration to which the events refer, and a receipt for each attempt of an iteration.
  */
 export class Journal {
   readonly #folder: string
-  readonly #events: number
-  readonly #stamp: Stamp
-  readonly #logs = new Map<string, OpenLog>()
-  #waiting = ''
+  readonly #syncer: Syncer | undefined
+  readonly #events: EventFile
+  readonly #logs: Logs
+  readonly #iterations = new OpenIterations()
+  #checkpoint: Checkpoint | undefined
+  /** Length of the file and count of events at the last checkpoint. */
+  #saved = { length: 0, count: 0 }
+  #plan: RecordedPlan | undefined
 
-  constructor(folder: string, stamp: Stamp) {
+  constructor(folder: string, stamp: Stamp, { isDurable = true } = {}) {
     this.#folder = folder
-    this.#stamp = stamp
-    this.#events = openSync(join(folder, 'events.ndjson'), 'a', 0o600)
+    this.#syncer = isDurable ? new Syncer() : undefined
+    this.#events = new EventFile(join(folder, EVENTS))
+    this.#logs = new Logs(folder, stamp, this.#syncer, (span) => this.#events.keep(span))
+    this.#saved.length = this.#events.length
+    this.#syncer?.later(folder, dirname(folder))
   }
 
   append(event: RunEvent): void {
     // What an agent says and does comes in thousands; it may wait for company like its output.
-    if (event.type === 'message' || event.type === 'tool') return this.#keep(event)
-    for (const log of this.#logs.values()) this.#endSpan(log)
-    if (event.type === 'iteration_ended') {
-      this.#checkFolder()
-      this.#endLog(event.scope.join('/'))
-    }
-    this.#write(event)
+    if (event.type === 'message' || event.type === 'tool') return this.#events.keep(event)
+    this.#logs.endSpans()
+    this.#iterations.note(event)
+    if (event.type === 'run_started' || event.type === 'run_resumed') this.#keepPlan(event)
+    if (event.type === 'iteration_ended') this.#endIteration(event)
+    this.#events.keep(event)
+    this.#events.write()
+    if (DURABLE.has(event.type)) this.#sync()
+    else if (SOON_DURABLE.has(event.type)) this.#syncer?.later(this.#eventsPath)
   }
 
   output(chunk: OutputChunk): void {
-    const log = this.#openLog(chunk)
-    const offset = log.file.write(chunk.bytes)
-    const { span } = log
-    if (span !== undefined && span.stream === chunk.stream && span.bytes! < SPAN_BYTES) {
-      span.bytes! += chunk.bytes.length
-      return
+    if (!this.#logs.has(chunk.scope)) {
+      this.#checkFolder()
+      keepOutOfGit(dirname(this.#folder))
     }
-    this.#endSpan(log)
-    const { bytes, scope, ...place } = chunk
-    const at = { offset, bytes: bytes.length, log: log.name }
-    const event = this.#stamp({ type: 'output', ...place, scope: [...scope], ...at })
-    log.span = event as EventOf<'output'>
+    this.#logs.write(chunk, this.#iterations.find(chunk.scope)?.started.round)
   }
 
-  #keep(event: RunEvent): void {
-    this.#waiting += `${JSON.stringify(event)}\n`
-    if (this.#waiting.length > WAITING_LENGTH) this.#writeWaiting()
+  /** Keeps a prompt under its hash, once. */
+  prompt(hash: string, text: string): void {
+    const path = join(this.#folder, promptPath(hash))
+    if (statOf(path) !== undefined) return
+    this.#checkFolder()
+    const changed = makeFolder(dirname(path))
+    writeFileAtomic(path, text, { durable: false, mode: 0o600 })
+    this.#syncer?.later(path, dirname(path), ...changed)
+  }
+
+  /** Says what all events so far have come to. */
+  checkpoint(state: RunState): void {
+    const { length: offset, seq } = this.#events
+    // What still waits to be written changes no state, so it may as well come after.
+    if (seq > 0) this.#checkpoint = { offset, seq, state }
   }
 
   /** Writes down what has been waiting for company; called now and then. */
   flush(): void {
-    this.#writeWaiting()
-    for (const log of this.#logs.values()) {
-      if (log.span !== undefined && Date.parse(log.span.at) < Date.now() - SPAN_MS)
-        this.#endSpan(log)
-    }
+    this.#logs.endSpans(true)
+    this.#events.write()
+    const { length, count } = this.#events
+    const isDue =
+      length - this.#saved.length > CHECKPOINT_BYTES ||
+      count - this.#saved.count > CHECKPOINT_EVENTS
+    if (isDue) this.#saveCheckpoint()
   }
 
   close(): void {
-    for (const scope of this.#logs.keys()) this.#endLog(scope)
-    this.#writeWaiting()
-    closeSync(this.#events)
+    this.#logs.close()
+    this.#events.write()
+    if (this.#events.count > this.#saved.count) this.#saveCheckpoint()
+    this.#events.close()
+    this.#syncer?.finish()
   }
 
   /** Lets go of the files without writing anything more. */
   abandon(): void {
-    for (const { file } of this.#logs.values()) file.abandon()
-    this.#logs.clear()
-    closeSync(this.#events)
+    this.#logs.abandon()
+    this.#events.close()
   }
 
-  #openLog({ scope, step, iteration, attempt }: OutputChunk): OpenLog {
-    const key = scope.join('/')
-    const open = this.#logs.get(key)
-    if (open !== undefined) return open
+  #endIteration(event: EventOf<'iteration_ended'>): void {
     this.#checkFolder()
-    keepOutOfGit(dirname(this.#folder))
-    const again = attempt === 1 ? '' : `.${attempt}`
-    const name = `steps/${step}/iterations/${iteration}${again}.log`
-    const path = join(this.#folder, name)
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    const log = { name, file: new OutputLog(path), span: undefined }
-    this.#logs.set(key, log)
-    return log
+    const log = this.#logs.end(event.scope)
+    this.#events.write()
+    const open = this.#iterations.find(event.scope)
+    this.#iterations.end(event.scope)
+    writeReceipt(this.#folder, makeReceipt(this.#folder, open, event, log))
+  }
+
+  /** With the checkpoint it stands by itself, too: nobody has to look for it among the events. */
+  #keepPlan({ type, version, plan }: EventOf<'run_started'> | EventOf<'run_resumed'>): void {
+    if (plan === undefined) return
+    this.#plan = { version, plan }
+    // The copy of an earlier plan may be there already.
+    if (type === 'run_resumed') this.#savePlan()
+  }
+
+  #savePlan(): void {
+    if (this.#plan !== undefined) writePlan(this.#folder, this.#plan)
+    this.#plan = undefined
+  }
+
+  #sync(): void {
+    if (this.#syncer !== undefined) this.#events.sync()
+  }
+
+  get #eventsPath(): string {
+    return join(this.#folder, EVENTS)
+  }
+
+  #saveCheckpoint(): void {
+    if (this.#checkpoint === undefined) return
+    const { length, count } = this.#events
+    this.#saved = { length, count }
+    this.#savePlan()
+    writeCheckpoint(this.#folder, this.#checkpoint)
   }
 
   /** An agent that cleans up may have taken the record away under our hands. */
   #checkFolder(): void {
-    if (fstatSync(this.#events).nlink === 0) throw new Error(`${this.#folder} was deleted`)
-  }
-
-  #endLog(scope: string): void {
-    const log = this.#logs.get(scope)
-    if (log === undefined) return
-    this.#logs.delete(scope)
-    this.#endSpan(log)
-    log.file.close()
-  }
-
-  #endSpan(log: OpenLog): void {
-    const { span } = log
-    log.span = undefined
-    if (span !== undefined) this.#write(span)
-  }
-
-  #write(event: RunEvent): void {
-    this.#waiting += `${JSON.stringify(event)}\n`
-    this.#writeWaiting()
-  }
-
-  #writeWaiting(): void {
-    const lines = this.#waiting
-    this.#waiting = ''
-    if (lines !== '') writeAll(this.#events, Buffer.from(lines))
+    if (this.#events.isDeleted) throw new Error(`${this.#folder} was deleted`)
   }
 }

@@ -1,9 +1,12 @@
-import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { writeAll } from '../base/files.ts'
+import { HEAD_BYTES, joinTails, TAIL_BYTES, tailPath } from './log-parts.ts'
 
-/** How much of the beginning and of the end of an iteration's output is kept. */
-const HEAD_BYTES = 4 * 1024 * 1024
-const TAIL_BYTES = 4 * 1024 * 1024
+interface Tail {
+  readonly path: string
+  readonly fd: number
+  length: number
+}
 
 /**
  * The raw output of one iteration, both streams, in the order in which it came. Beyond the head only
@@ -12,8 +15,9 @@ const TAIL_BYTES = 4 * 1024 * 1024
 export class OutputLog {
   readonly #path: string
   readonly #head: number
-  #tail: number | undefined
-  #tailLength = 0
+  #tail: Tail | undefined
+  /** Path of the tail before. */
+  #older: string | undefined
   /** Everything that was ever written. */
   size = 0
 
@@ -27,54 +31,32 @@ export class OutputLog {
     const offset = this.size
     const room = Math.max(0, HEAD_BYTES - offset)
     if (room > 0) writeAll(this.#head, bytes.subarray(0, room))
-    if (bytes.length > room) this.#writeTail(bytes.subarray(room))
+    if (bytes.length > room) this.#writeTail(bytes.subarray(room), offset + room)
     this.size += bytes.length
     return offset
   }
 
   close(): void {
-    try {
-      if (this.#tail !== undefined) this.#joinTail()
-    } finally {
-      closeSync(this.#head)
-    }
+    this.abandon()
+    if (this.#tail !== undefined) joinTails(this.#path)
   }
 
   /** Lets go of the files without writing anything more. */
   abandon(): void {
     closeSync(this.#head)
-    if (this.#tail !== undefined) closeSync(this.#tail)
+    if (this.#tail !== undefined) closeSync(this.#tail.fd)
   }
 
-  #writeTail(bytes: Uint8Array): void {
-    if (this.#tail !== undefined && this.#tailLength >= TAIL_BYTES) {
-      closeSync(this.#tail)
-      this.#tail = undefined
-      renameSync(this.#newer, this.#older)
+  #writeTail(bytes: Uint8Array, offset: number): void {
+    if (this.#tail === undefined || this.#tail.length >= TAIL_BYTES) {
+      const path = tailPath(this.#path, offset)
+      const fd = openSync(path, 'wx', 0o600)
+      if (this.#older !== undefined) rmSync(this.#older, { force: true })
+      if (this.#tail !== undefined) closeSync(this.#tail.fd)
+      this.#older = this.#tail?.path
+      this.#tail = { path, fd, length: 0 }
     }
-    if (this.#tail === undefined) {
-      this.#tail = openSync(this.#newer, 'w', 0o600)
-      this.#tailLength = 0
-    }
-    writeAll(this.#tail, bytes)
-    this.#tailLength += bytes.length
-  }
-
-  #joinTail(): void {
-    closeSync(this.#tail!)
-    this.#tail = undefined
-    const parts = [this.#older, this.#newer].filter(existsSync).map((path) => readFileSync(path))
-    const kept = Buffer.concat(parts).subarray(-TAIL_BYTES)
-    const left = this.size - HEAD_BYTES - kept.length
-    if (left > 0) writeAll(this.#head, Buffer.from(`\n[forkhestra] ${left} bytes left out here\n`))
-    writeAll(this.#head, kept)
-    for (const path of [this.#older, this.#newer]) rmSync(path, { force: true })
-  }
-
-  get #newer(): string {
-    return `${this.#path}.tail`
-  }
-  get #older(): string {
-    return `${this.#path}.tail-before`
+    writeAll(this.#tail.fd, bytes)
+    this.#tail.length += bytes.length
   }
 }

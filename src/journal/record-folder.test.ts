@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { makeProject } from '../../tests/support/project.ts'
 import { makeRecordFolder, recordRoot } from './record-folder.ts'
 
@@ -16,8 +16,12 @@ describe('the records of runs live', () => {
     [{ XDG_STATE_HOME: '', HOME: '/home/me' }, '/home/me/.local/state/forkhestra'],
     [{ XDG_STATE_HOME: 'state', HOME: '/home/me' }, '/home/me/.local/state/forkhestra'],
     [{ HOME: '/home/me' }, '/home/me/.local/state/forkhestra'],
-  ])('else with the user: %j', (env, root) => {
-    expect(recordRoot(makeProject({ forge: 'a file' }), env)).toBe(root)
+  ])('else with the user, by project: %j', (env, root) => {
+    const cwd = makeProject({ forge: 'a file' })
+    const own = recordRoot(cwd, env)!
+    expect([dirname(own), basename(own).slice(0, -9)]).toEqual([root, basename(cwd)])
+    expect(recordRoot(cwd, env)).toBe(own)
+    expect(recordRoot(makeProject(), env)).not.toBe(own)
   })
 
   test.each([[{}], [{ HOME: '' }], [{ HOME: 'me' }], [{ XDG_STATE_HOME: '../state' }]])(

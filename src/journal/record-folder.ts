@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import { statOf } from '../base/files.ts'
 
 /**
- * Where the records of runs live: with the project that has a `forge/` folder, else with the user.
- * Undefined where neither is known; a relative folder is nobody's home.
+ * Where the records of runs live: with the project that has a `forge/` folder, else with the user, in
+ * a folder for each project. Undefined where neither is known; a relative folder is nobody's home.
  */
 export function recordRoot(
   cwd: string,
@@ -12,8 +12,14 @@ export function recordRoot(
 ): string | undefined {
   if (statOf(join(cwd, 'forge'))?.isDirectory()) return join(cwd, 'forge/orch/runs')
   const { XDG_STATE_HOME: state = '', HOME: home = '' } = env
-  if (isAbsolute(state)) return join(state, 'forkhestra')
-  return isAbsolute(home) ? join(home, '.local/state/forkhestra') : undefined
+  if (isAbsolute(state)) return join(state, 'forkhestra', nameFor(cwd))
+  return isAbsolute(home) ? join(home, '.local/state/forkhestra', nameFor(cwd)) : undefined
+}
+
+/** Known by its name, and told apart by its path: `site-1k2j3h4g`. */
+function nameFor(cwd: string): string {
+  const name = basename(cwd).replaceAll(/[^\w.-]/g, '_') || 'root'
+  return `${name.slice(0, 60)}-${Bun.hash.wyhash(cwd).toString(36).padStart(8, '0').slice(-8)}`
 }
 
 /** Makes the folder of one run. */
@@ -30,4 +36,14 @@ export function makeRecordFolder(root: string, run: string): string {
 export function keepOutOfGit(root: string): void {
   const path = join(root, '.gitignore')
   if ((statOf(path)?.size ?? 0) === 0) writeFileSync(path, '*\n')
+}
+
+/** Makes a folder in a record; the folders whose names have changed by it are returned. */
+export function makeFolder(path: string): string[] {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 })
+  const changed: string[] = []
+  if (first === undefined) return changed
+  for (let made = path; made.length >= first.length; made = dirname(made))
+    changed.push(dirname(made))
+  return changed
 }

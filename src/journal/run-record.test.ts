@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject } from '../../tests/support/project.ts'
 import { makeStamp } from '../events/event.ts'
+import { holderOf } from './run-lock.ts'
 import { RunRecord } from './run-record.ts'
 
 const stamp = makeStamp('r1', 'w-1')
@@ -18,7 +19,7 @@ const CHUNK = {
 
 test('a run is recorded in a folder of its own', () => {
   const root = join(makeProject(), 'deep/runs')
-  const record = new RunRecord(root, 'r1', stamp)
+  const record = RunRecord.begin(root, 'r1', stamp)
   record.append(EVENT)
   record.output(CHUNK)
   record.close()
@@ -33,7 +34,7 @@ test('a run is recorded in a folder of its own', () => {
 describe('where the record cannot be written', () => {
   test('the run goes on, and the trouble is told once', () => {
     const root = join(makeProject({ file: '' }), 'file')
-    const record = new RunRecord(root, 'r1', stamp)
+    const record = RunRecord.begin(root, 'r1', stamp)
     expect(record.folder).toBeUndefined()
     expect(record.takeTrouble()).toMatch(/^(ENOTDIR|EEXIST)/)
     record.append(EVENT)
@@ -44,7 +45,7 @@ describe('where the record cannot be written', () => {
 
   test('any longer, what follows is dropped', () => {
     const root = makeProject()
-    const record = new RunRecord(root, 'r1', stamp)
+    const record = RunRecord.begin(root, 'r1', stamp)
     record.append(EVENT)
     writeFileSync(join(root, 'r1/steps'), 'a file where a folder is needed')
     record.output(CHUNK)
@@ -58,7 +59,7 @@ describe('where the record cannot be written', () => {
 
   test('because an agent removed it, nothing is thrown', () => {
     const root = makeProject()
-    const record = new RunRecord(root, 'r1', stamp)
+    const record = RunRecord.begin(root, 'r1', stamp)
     rmSync(root, { recursive: true })
     record.append(EVENT)
     record.output(CHUNK)
@@ -68,11 +69,77 @@ describe('where the record cannot be written', () => {
   })
 
   test('because nobody knows where, that is the trouble', () => {
-    const record = new RunRecord(undefined, 'r1', stamp)
+    const record = RunRecord.begin(undefined, 'r1', stamp)
     expect([record.folder, record.takeTrouble()]).toEqual([undefined, 'HOME is no absolute path'])
     record.output(CHUNK)
     record.flush()
     record.close()
     expect(record.takeTrouble()).toBeUndefined()
   })
+})
+
+describe('a run is driven by the process that records it', () => {
+  test('until the record is closed', () => {
+    const root = makeProject()
+    const record = RunRecord.begin(root, 'r1', stamp)
+    expect(holderOf(record.folder!)).toMatchObject({ pid: process.pid, life: 'alive' })
+    record.append(EVENT)
+    record.close()
+    expect(holderOf(record.folder!)).toBeUndefined()
+    expect(readdirSync(record.folder!)).toEqual(['events.ndjson'])
+  })
+
+  test('also where the record is lost on the way', () => {
+    const root = makeProject()
+    const record = RunRecord.begin(root, 'r1', stamp)
+    writeFileSync(join(root, 'r1/steps'), 'a file where a folder is needed')
+    record.output(CHUNK)
+    expect(record.takeTrouble()).toBeDefined()
+    expect(holderOf(record.folder!)?.life).toBe('alive')
+    record.close()
+    expect(holderOf(record.folder!)).toBeUndefined()
+  })
+})
+
+/** Fills a small disk with the record of a run, then makes room, and looks at what is there. */
+const FILL = `
+  import { rmSync } from 'node:fs'
+  import { makeStamp } from ${JSON.stringify(join(import.meta.dir, '../events/event.ts'))}
+  import { readState } from ${JSON.stringify(join(import.meta.dir, 'read-run.ts'))}
+  import { RunLock } from ${JSON.stringify(join(import.meta.dir, 'run-lock.ts'))}
+  import { RunRecord } from ${JSON.stringify(join(import.meta.dir, 'run-record.ts'))}
+  const stamp = makeStamp('r1', 'w-1')
+  const record = RunRecord.begin('disk', 'r1', stamp)
+  const troubles = []
+  for (let i = 1; i < 200; i++) {
+    const place = { scope: ['s1', 'i' + i], step: 1, iteration: i, attempt: 1 }
+    record.output({ ...place, stream: 'out', bytes: Buffer.alloc(5000) })
+    const end = { outcome: { kind: 'marker' }, ms: 1, outputBytes: 1 }
+    record.append(stamp({ type: 'iteration_ended', ...place, ...end }))
+    troubles.push(record.takeTrouble() ?? [])
+  }
+  record.close()
+  const { seq } = readState('disk/r1')
+  rmSync('disk/r1/steps', { recursive: true })
+  const later = makeStamp('r1', 'w-2', seq + 1)
+  const again = RunRecord.reopen('disk/r1', later, RunLock.take('disk/r1'))
+  again.append(later({ type: 'warning', text: 'x' }))
+  again.close()
+  const isGoneOn = readState('disk/r1').seq === seq + 1
+  console.log(JSON.stringify({ troubles: troubles.flat(), isGoneOn, trouble: again.takeTrouble() }))
+`
+
+test('on a full disk the run goes on, and so can its record once there is room', async () => {
+  const cwd = makeProject({ 'disk/x': '', 'fill.ts': FILL })
+  const script = 'mount -t tmpfs -o size=512k none disk && exec "$0" fill.ts'
+  const child = Bun.spawn(['unshare', '-rm', 'sh', '-c', script, process.execPath], {
+    cwd,
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  expect(JSON.parse(await child.stdout.text())).toEqual({
+    troubles: [expect.stringMatching(/^ENOSPC/)],
+    isGoneOn: true,
+  })
+  expect(await child.exited).toBe(0)
 })

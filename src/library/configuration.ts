@@ -1,7 +1,7 @@
 import { loadConfiguration } from '../setup/configuration.ts'
 import { getChain as findChain } from '../setup/chains.ts'
 import { renderTemplate } from '../parse/template.ts'
-import type { ChainsConfig } from '../parse/chains-schema.ts'
+import type { ChainConfig, ChainsConfig } from '../parse/chains-schema.ts'
 import { PlanError } from '../plan/problems.ts'
 import { Variables } from '../plan/variables.ts'
 import { toChainStep, type ChainStep } from './steps.ts'
@@ -14,19 +14,11 @@ export async function loadConfig(cwd: string): Promise<ChainsConfig | null> {
 
 /** A named chain of a configuration; throws with the names that there are. */
 export function getChain(config: ChainsConfig, name: string): Chain {
-  const { description, prompt, promptFile, steps } = findChain(config.chains, name)
-  return {
-    ...(description === undefined ? {} : { description }),
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(promptFile === undefined ? {} : { promptFile }),
-    steps: steps.map(toChainStep),
-  }
+  const { steps, ...rest } = findChain(config.chains, name)
+  return { ...rest, steps: steps.map(toChainStep) }
 }
 
-export interface Chain {
-  readonly description?: string
-  readonly prompt?: string
-  readonly promptFile?: string
+export interface Chain extends Readonly<Omit<ChainConfig, 'steps'>> {
   readonly steps: readonly ChainStep[]
 }
 

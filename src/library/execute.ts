@@ -9,12 +9,15 @@ import { VERSION } from '../setup/version.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makeStamp, type EventBody, type OutputChunk } from '../events/event.ts'
 import type { Reason, RunEvent } from '../events/schema.ts'
-import { isComplete, NO_EVENTS, next, type StepState } from '../events/state.ts'
+import { NO_EVENTS, next } from '../events/state.ts'
+import { isComplete, isSettled, type StepState } from '../events/step-state.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
+import type { ChainPolicyConfig } from '../parse/policy-schema.ts'
 import { MAX_ITERATIONS } from '../parse/dsl.ts'
 import { makePlan } from '../plan/make-plan.ts'
-import type { Grace } from '../plan/plan.ts'
+import type { Grace } from '../plan/policy.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
+import { NO_CONTROL } from '../run/ports.ts'
 import { runPlan } from '../run/run-plan.ts'
 import { PlainView } from '../views/plain.ts'
 import { toStepConfig, type ChainStep } from './steps.ts'
@@ -41,6 +44,8 @@ export interface ChainOptions extends ExecuteOptions {
   readonly chainPrompt?: string | undefined
   readonly chainPromptFile?: string | undefined
   readonly agentDefaults?: Readonly<Record<string, AgentConfig>> | undefined
+  /** Limits, gates and the like, as a chain of the configuration has them. */
+  readonly policy?: Readonly<ChainPolicyConfig> | undefined
 }
 
 export interface RunOptions extends ExecuteOptions {
@@ -84,17 +89,21 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
   const stamp = makeStamp(id, `w-${randomLetters(6)}`)
   const env = makeAgentEnvironment(process.env, ownFolder())
   const { chainPrompt: prompt, chainPromptFile: promptFile } = options
+  const chain = {
+    ...options.policy,
+    steps: options.steps.map(toStepConfig),
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(promptFile === undefined ? {} : { promptFile }),
+  }
+  // Loaded only here: most chains have none, and a validator takes time to load.
+  if (hasPolicy(options)) (await import('../parse/check-chain.ts')).checkChain(chain)
   const { plan } = makePlan(
     {
       run: id,
       cwd,
       base: cwd,
       agentBase: cwd,
-      chain: {
-        steps: options.steps.map(toStepConfig),
-        ...(prompt === undefined ? {} : { prompt }),
-        ...(promptFile === undefined ? {} : { promptFile }),
-      },
+      chain,
       agents: options.agentDefaults ?? {},
       variables: 'built-in only',
       args: options.args ?? [],
@@ -115,7 +124,11 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
       state = next(state, event)
       view?.show(event)
       options.onEvent?.(event)
+      return event
     },
+    state: () => state,
+    keepPrompt: () => undefined,
+    control: NO_CONTROL,
     output: async (chunk) => {
       await view?.output(chunk)
       await options.onOutput?.(chunk)
@@ -129,10 +142,11 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
     version: VERSION,
   })
   await terminal?.close({ stop, force: stop })
-  const failedAt = state.steps.findIndex((step) => !isComplete(step.reason))
+  const steps = state.steps.filter(({ isRecovery }) => isRecovery !== true)
+  const failedAt = steps.findIndex((step) => !isSettled(step))
   return {
     success: failedAt === -1,
-    steps: state.steps.map((step) => ({ agent: step.agent, result: resultOf(step) })),
+    steps: steps.map((step) => ({ agent: step.agent, result: resultOf(step) })),
     ...(failedAt === -1 ? {} : { failedAt }),
   }
 }
@@ -147,6 +161,13 @@ function checkSteps(steps: readonly ChainStep[]): void {
       `The iterations of '${agent}' are ${iterations}, expected a whole number from 1 to ${MAX_ITERATIONS}.`,
     )
   }
+}
+
+const PLAIN_FIELDS = ['agent', 'iterations', 'loop', 'args', 'prompt', 'promptFile']
+
+function hasPolicy({ policy, steps }: ChainOptions): boolean {
+  const isPlain = (step: ChainStep) => Object.keys(step).every((key) => PLAIN_FIELDS.includes(key))
+  return policy !== undefined || !steps.every(isPlain)
 }
 
 function resultOf({ reason = 'skipped', iterations, lastOutcome }: StepState): RunResult {

@@ -1,14 +1,14 @@
 import { parseDsl } from '../parse/dsl.ts'
 import type { StepConfig } from '../parse/chains-schema.ts'
 
-/** One step of a chain; `loop` tells whether the agent runs until its marker or once. */
-export interface ChainStep {
-  readonly agent: string
+/**
+ * One step of a chain, with the fields of the configuration; `loop` tells whether the agent runs
+ * until its marker or once.
+ */
+export interface ChainStep extends Readonly<Omit<StepConfig, 'iterations' | 'args'>> {
   readonly iterations: number
   readonly loop: boolean
-  readonly args?: readonly string[]
-  readonly prompt?: string
-  readonly promptFile?: string
+  readonly args?: readonly string[] | undefined
 }
 
 /**
@@ -26,36 +26,14 @@ export function parseDSL(
   }))
 }
 
-export function toChainStep({
-  agent,
-  iterations,
-  args,
-  prompt,
-  promptFile,
-}: StepConfig): ChainStep {
-  return {
-    agent,
-    iterations: iterations ?? 1,
-    loop: iterations !== undefined,
-    ...(args === undefined ? {} : { args }),
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(promptFile === undefined ? {} : { promptFile }),
-  }
+export function toChainStep({ iterations, ...rest }: StepConfig): ChainStep {
+  return { ...rest, iterations: iterations ?? 1, loop: iterations !== undefined }
 }
 
-export function toStepConfig({
-  agent,
-  iterations,
-  loop,
-  args,
-  prompt,
-  promptFile,
-}: ChainStep): StepConfig {
+export function toStepConfig({ iterations, loop, args, ...rest }: ChainStep): StepConfig {
   return {
-    agent,
+    ...rest,
     ...(loop ? { iterations } : {}),
     ...(args === undefined ? {} : { args: [...args] }),
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(promptFile === undefined ? {} : { promptFile }),
   }
 }

@@ -117,7 +117,7 @@ test.each([
   ],
   [
     '"agent": "x", ¶"zzz": 3',
-    'steps[0].zzz is unknown; known: agent, iterations, args, prompt, promptFile',
+    'steps[0].zzz is unknown; known: agent, name, iterations, args, prompt, promptFile, verify, until, timeout, idleTimeout, maxCostUsd, maxTokens, maxDuration, retry, maxWait, stall, onFail, when, hooks, env, grace',
   ],
 ])('a step with %s is refused', (fields, problem) => {
   expectProblem(inStep(fields), `chains.build.${problem}`)

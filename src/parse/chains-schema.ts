@@ -1,30 +1,9 @@
 // The small variant of the library: it loads in a third of the time, and the words are ours anyway.
 import * as z from 'zod/mini'
 import { MAX_ITERATIONS } from './dsl.ts'
-
-// Each `error` below is what a message says behind "expected"; what was found and where is added by
-// base/jsonc.ts. Descriptions end up in the JSON Schema that editors show.
-
-const isText = z.refine<string>((value) => !value.includes('\0'), {
-  error: 'a string without NUL characters',
-})
-
-const text = (description: string) =>
-  z.optional(z.string({ error: 'a string' }).check(isText, z.describe(description)))
-
-const texts = (description: string) => {
-  const item = z.string({ error: 'a string' }).check(isText)
-  return z.optional(z.array(item, { error: 'a list of strings' }).check(z.describe(description)))
-}
-
-const count = (limit: number, description: string) => {
-  const error =
-    limit === MAX_ITERATIONS ? `a whole number from 1 to ${limit}` : 'a positive integer'
-  const number = z.int({ error })
-  return z.optional(
-    number.check(z.minimum(1, { error }), z.maximum(limit, { error }), z.describe(description)),
-  )
-}
+import { CHAIN_POLICY_FIELDS, POLICY_FIELDS, stepName, type OnFailConfig } from './policy-schema.ts'
+import { agentName, count, text, texts } from './schema-fields.ts'
+import { findStep, targetWords } from './step-targets.ts'
 
 const model = z.string({ error: 'a model name' }).check(
   z.regex(/^(sonnet|opus|haiku)$|\d/, {
@@ -38,14 +17,6 @@ const permissionMode = z
     error: '"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk" or "plan"',
   })
   .check(z.describe('What claude may do without asking. Absent: everything.'))
-
-const agentName = z
-  .string({ error: 'a string' })
-  .check(
-    isText,
-    z.regex(/^[^-]/, { error: "the name or path of an agent, not beginning with '-'" }),
-    z.describe('Name or path of the agent.'),
-  )
 
 const agentSchema = z.strictObject(
   {
@@ -61,6 +32,12 @@ const agentSchema = z.strictObject(
     disallowedTools: texts('Tools that the agent may not use.'),
     permissionMode: z.optional(permissionMode),
     args: texts('Further arguments for claude, before those of the command line.'),
+    userSettings: z.optional(
+      z
+        .boolean({ error: 'true or false' })
+        .check(z.describe("False: the user's own settings of claude do not apply. Default: true.")),
+    ),
+    ...POLICY_FIELDS,
   },
   { error: 'an object with the fields of an agent' },
 )
@@ -68,6 +45,7 @@ const agentSchema = z.strictObject(
 const stepSchema = z.strictObject(
   {
     agent: agentName,
+    name: stepName,
     iterations: count(
       MAX_ITERATIONS,
       'Loop until the marker, at most this often. Absent: run once.',
@@ -75,21 +53,53 @@ const stepSchema = z.strictObject(
     args: texts('Arguments for this step, behind those of the command line.'),
     prompt: text('Prompt of this step.'),
     promptFile: text('The same, from a file, read again at every iteration.'),
+    ...POLICY_FIELDS,
   },
   { error: 'an object such as { "agent": "builder", "iterations": 20 }' },
 )
 
-const chainSchema = z.strictObject(
-  {
-    description: text('One line for people.'),
-    prompt: text('Prompt of every step that has none of its own.'),
-    promptFile: text('The same, from a file, read again at every iteration.'),
-    steps: z
-      .array(stepSchema, { error: 'a list of steps' })
-      .check(z.minLength(1, { error: 'at least one step' }), z.describe('What runs, in order.')),
-  },
-  { error: 'an object with "steps"' },
-)
+export const chainSchema = z
+  .strictObject(
+    {
+      description: text('One line for people.'),
+      prompt: text('Prompt of every step that has none of its own.'),
+      promptFile: text('The same, from a file, read again at every iteration.'),
+      steps: z
+        .array(stepSchema, { error: 'a list of steps' })
+        .check(z.minLength(1, { error: 'at least one step' }), z.describe('What runs, in order.')),
+      ...CHAIN_POLICY_FIELDS,
+    },
+    { error: 'an object with "steps"' },
+  )
+  .check(
+    z.check(({ value, issues }) => {
+      for (const { path, message } of findWrongNames(value)) {
+        issues.push({ code: 'custom', input: value, path, message })
+      }
+    }),
+  )
+
+interface WrongName {
+  readonly path: (string | number)[]
+  readonly message: string
+}
+
+/** What only the chain as a whole can tell of the names in it. */
+function findWrongNames({ steps, onFail }: Pick<ChainConfig, 'steps' | 'onFail'>): WrongName[] {
+  const wrong = (target: OnFailConfig | undefined, path: (string | number)[]): WrongName[] =>
+    typeof target === 'object' && 'goto' in target && findStep(target.goto, steps) === undefined
+      ? [{ path: [...path, 'onFail', 'goto'], message: targetWords(steps) }]
+      : []
+  return [
+    ...wrong(onFail, []),
+    ...steps.flatMap((step, index) => [
+      ...wrong(step.onFail, ['steps', index]),
+      ...(step.name !== undefined && steps.findIndex(({ name }) => name === step.name) !== index
+        ? [{ path: ['steps', index, 'name'], message: 'a name that no other step has' }]
+        : []),
+    ]),
+  ]
+}
 
 export const chainsSchema = z
   .strictObject(

@@ -48,7 +48,8 @@ function makeAgent(
   base: string,
   facts: Facts,
 ): ClaudeAgent {
-  const { mcpConfig, settings, allowedTools, disallowedTools, permissionMode } = config
+  const { mcpConfig, settings, allowedTools, disallowedTools, permissionMode, userSettings } =
+    config
   checkPermissions(name, permissionMode, facts)
   return {
     engine: 'claude',
@@ -62,6 +63,7 @@ function makeAgent(
     ...(allowedTools === undefined ? {} : { allowedTools }),
     ...(disallowedTools === undefined ? {} : { disallowedTools }),
     ...(permissionMode === undefined ? {} : { permissionMode }),
+    ...(userSettings === undefined ? {} : { userSettings }),
   }
 }
 

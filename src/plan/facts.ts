@@ -22,5 +22,7 @@ export interface Facts {
   readonly mustAsk: boolean
   /** Whether a program is one of those that come with forkhestra. */
   isOwnProgram(path: string): boolean
+  /** Whether a folder is inside of a git repository. */
+  isInRepository(folder: string): boolean
   readonly readPrompt: ReadPrompt
 }

@@ -12,6 +12,13 @@ const NO_PROMPT: ChosenPrompt = {
   source: { level: 'built-in' },
 }
 
+interface LaunchOptions {
+  readonly asWritten?: boolean
+  /** What comes behind the prompt: data, in which nothing is filled in and nothing is a command. */
+  readonly feedback?: string | undefined
+  readonly maxCostUsd?: number | undefined
+}
+
 /**
  * How the agent of a step is called with these built-in variables: for an iteration, for a check
  * before the start, and, with `asWritten`, for the dry run. Throws a `UserError` where it cannot be.
@@ -20,14 +27,17 @@ export function makeLaunch(
   step: StepNode,
   values: Values,
   readPrompt: ReadPrompt,
-  { asWritten = false } = {},
+  { asWritten = false, feedback, maxCostUsd }: LaunchOptions = {},
 ): {
   readonly launch: Launch
   readonly args: readonly string[]
   readonly prompt: ChosenPrompt | undefined
 } {
   const { agent } = step
-  const chosen = choosePrompt(step.prompt, values, readPrompt, { asWritten })
+  const chosen = withFeedback(
+    choosePrompt(step.prompt, values, readPrompt, { asWritten }),
+    feedback,
+  )
   const args = step.args.map((arg) => renderTemplate(asWritten ? arg : fillTemplate(arg, values)))
   const loop = step.loop !== undefined
   if (agent.engine === 'binary') {
@@ -40,7 +50,8 @@ export function makeLaunch(
   const systemPrompt = readSystemPrompt(agent.name, agent.systemPrompt, readPrompt)
   const { task, rest } = agent.isBundled === true ? readBundledArgs(args) : withoutTask(args)
   const prompt = withTask(task, chosen) ?? NO_PROMPT
-  const turn = { args: rest, prompt: prompt.text, systemPrompt, loop }
+  const limit = maxCostUsd === undefined ? {} : { maxCostUsd }
+  const turn = { args: rest, prompt: prompt.text, systemPrompt, loop, ...limit }
   return { launch: prepareLaunch(agent, turn), args, prompt }
 }
 
@@ -56,4 +67,13 @@ function withTask(
   const text = taskPrompt(task, chosen?.text)
   const source = chosen?.source ?? { level: 'step' as const }
   return text === undefined ? undefined : { text, source }
+}
+
+function withFeedback(
+  chosen: ChosenPrompt | undefined,
+  feedback: string | undefined,
+): ChosenPrompt | undefined {
+  if (feedback === undefined) return chosen
+  if (chosen === undefined) return { text: feedback, source: { level: 'built-in' } }
+  return { ...chosen, text: `${chosen.text}\n\n${feedback}` }
 }

@@ -3,7 +3,8 @@ import { UserError } from '../base/errors.ts'
 import type { Facts } from './facts.ts'
 import { makeLaunch } from './launch.ts'
 import { makePlan, type Request } from './make-plan.ts'
-import { builtInVariables, DEFAULT_GRACE, stepsOf, type StepNode } from './plan.ts'
+import { builtInVariables, stepsOf, type StepNode } from './plan.ts'
+import { DEFAULT_POLICY } from './policy.ts'
 
 const FILES: Record<string, string> = { '/project/p.md': 'from a file', '/project/blank.md': '' }
 
@@ -14,6 +15,7 @@ const FACTS: Facts = {
   searchPath: ['/bin'],
   mustAsk: false,
   isOwnProgram: () => false,
+  isInRepository: () => false,
   fileExists: () => false,
   readPrompt(path, base) {
     const text = FILES[`${base}/${path}`]
@@ -75,7 +77,7 @@ test('a plan is complete, plain and printable', () => {
           loop: 3,
           args: [['--all']],
           prompt: [],
-          grace: DEFAULT_GRACE,
+          policy: DEFAULT_POLICY,
         },
         {
           kind: 'step',
@@ -85,10 +87,13 @@ test('a plan is complete, plain and printable', () => {
           cwd: '/project',
           args: [['--all'], ['x']],
           prompt: [],
-          grace: DEFAULT_GRACE,
+          policy: DEFAULT_POLICY,
         },
       ],
     },
+    recoveries: [],
+    budget: {},
+    hooks: {},
   })
   expect(JSON.parse(JSON.stringify(plan))).toEqual(plan)
   expect(warnings).toEqual([])
@@ -198,5 +203,5 @@ test('a mistake of our own is not taken for one of the user', () => {
 
 test('other times to wait are taken over', () => {
   const grace = { markerMs: 1, termMs: 2 }
-  expect(stepsFor({ grace })[0]!.grace).toEqual(grace)
+  expect(stepsFor({ grace })[0]!.policy.grace).toEqual(grace)
 })

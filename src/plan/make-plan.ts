@@ -2,17 +2,27 @@ import { join } from 'node:path'
 import type { Problem } from '../base/errors.ts'
 import { findSpecs, REQUIREMENTS, specsMissing, specsUnfilled } from '../builtins/specs.ts'
 import { STARTER_SPECS } from '../builtins/starter-files.ts'
-import type { ChainConfig, StepConfig } from '../parse/chains-schema.ts'
+import type { AgentConfig, ChainConfig, StepConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import { isBlank } from '../prompt/choose.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
 import { agentWarnings } from './claude-agent.ts'
 import type { Facts } from './facts.ts'
 import { makeLaunch } from './launch.ts'
-import { builtInVariables, DEFAULT_GRACE, type Grace, type Plan, type StepNode } from './plan.ts'
+import {
+  applyOverrides,
+  defaultPolicy,
+  makeChainPolicy,
+  makePolicy,
+  type Overrides,
+} from './make-policy.ts'
+import { makeOnFail } from './on-fail.ts'
+import { builtInVariables, type Plan, type StepNode } from './plan.ts'
+import type { Grace, Policy } from './policy.ts'
+import { policyWarnings } from './policy-warnings.ts'
 import { collect, PlanError } from './problems.ts'
 import { promptCandidates, type InlineOrFile } from './prompt-candidates.ts'
-import { findBuiltIn, resolveAgent, type Agents } from './resolve-agent.ts'
+import { configOf, findBuiltIn, resolveAgent, type Agents } from './resolve-agent.ts'
 import { Variables } from './variables.ts'
 
 /** What a person asked for, read but not yet checked against the machine. */
@@ -35,7 +45,22 @@ export interface Request {
   readonly chainNames?: readonly string[]
   /** Whether the chain is one of our own. */
   readonly isBuiltInChain?: boolean
+  /** For every step, whatever the configuration says. */
   readonly grace?: Grace
+  /** What the command line says, above all. */
+  readonly overrides?: Overrides
+  /** The file that was read. */
+  readonly configuration?: Plan['configuration']
+}
+
+/** What the parts of the planning share. */
+interface Planning {
+  readonly request: Request
+  readonly facts: Facts
+  readonly variables: Variables
+  readonly isInRepository: boolean
+  readonly problems: Problem[]
+  readonly recoveries: StepNode[]
 }
 
 /** The complete plan, or every reason why there is none. */
@@ -43,27 +68,34 @@ export function makePlan(
   request: Request,
   facts: Facts,
 ): { plan: Plan; warnings: readonly string[] } {
-  const problems: Problem[] = []
+  const { run, cwd, name, chain, configuration } = request
   const variables = new Variables(request.variables)
-  const steps = request.chain.steps.flatMap((step, index) => {
-    const node = makeStep(request, step, index + 1, variables, facts, problems)
-    return node === undefined ? [] : [node]
-  })
+  const isInRepository = facts.isInRepository(cwd)
+  const problems: Problem[] = []
+  const planning = { request, facts, variables, isInRepository, problems, recoveries: [] }
+  const steps = chain.steps.flatMap((step, index) => makeStep(planning, step, index + 1) ?? [])
+  const whole = collect(problems, () => makeChainPolicy(chain))
   problems.push(...variables.problems)
-  if (problems.length > 0) throw new PlanError(problems)
-  const warnings = steps.flatMap(({ agent }) =>
-    agent.engine === 'claude' ? agentWarnings(agent, isBuiltIn(agent.name, request), facts) : [],
-  )
-  const plan: Plan = {
-    run: request.run,
-    cwd: request.cwd,
-    ...(request.name === undefined ? {} : { chain: request.name }),
+  if (problems.length > 0 || whole === undefined) throw new PlanError(problems)
+  const made: Plan = {
+    run,
+    cwd,
+    ...(name === undefined ? {} : { chain: name }),
     root: { kind: 'sequence', id: 'root', of: steps },
+    recoveries: planning.recoveries,
+    ...whole,
+    ...(configuration === undefined ? {} : { configuration }),
   }
-  return {
-    plan,
-    warnings: [...new Set([...variables.warnings, ...promptWarnings(request), ...warnings])],
-  }
+  const plan = applyOverrides(made, request.overrides ?? {})
+  const warnings = [
+    ...variables.warnings,
+    ...promptWarnings(request),
+    ...[...steps, ...planning.recoveries].flatMap(({ agent }) =>
+      agent.engine === 'claude' ? agentWarnings(agent, isBuiltIn(agent.name, request), facts) : [],
+    ),
+    ...policyWarnings(plan, isInRepository),
+  ]
+  return { plan, warnings: [...new Set(warnings)] }
 }
 
 function agentArgs(name: string, { agents }: Request): Template[] {
@@ -73,7 +105,7 @@ function agentArgs(name: string, { agents }: Request): Template[] {
 
 /** In a chain of our own, the builder may begin with what the planner has written so far. */
 function goesOn(name: string, number: number, request: Request): boolean {
-  const isLast = number === request.chain.steps.length
+  const isLast = number >= request.chain.steps.length
   return request.isBuiltInChain === true && !isLast && findBuiltIn(name)?.plans === true
 }
 
@@ -100,13 +132,35 @@ function promptWarnings({ cliPrompt: { prompt } }: Request): string[] {
   return prompt !== undefined && isBlank(prompt) ? ['The prompt of the command line is empty.'] : []
 }
 
-function makeStep(
-  request: Request,
+function makeStep(planning: Planning, step: StepConfig, number: number): StepNode | undefined {
+  const { request, problems } = planning
+  return makeNode(planning, step, { id: `s${number}`, number }, (defaults, agent) => {
+    const levels = { step, chain: request.chain, agent, name: request.name }
+    const onFail = collect(problems, () =>
+      makeOnFail(levels, (name) => makeRecovery(planning, name)),
+    )
+    return makePolicy(levels, onFail ?? defaults.onFail, defaults)
+  })
+}
+
+/** An agent that runs once where a step failed; returns its number, behind those of the steps. */
+function makeRecovery(planning: Planning, name: string): number {
+  const { request, recoveries } = planning
+  const number = request.chain.steps.length + recoveries.length + 1
+  const place = { id: `r${number}`, number }
+  const { env } = request.chain
+  const node = makeNode(planning, { agent: name }, place, (defaults, agent) =>
+    makePolicy({ step: {}, chain: { env }, agent }, defaults.onFail, defaults),
+  )
+  if (node !== undefined) recoveries.push(node)
+  return number
+}
+
+function makeNode(
+  { request, variables, facts, isInRepository, problems }: Planning,
   step: StepConfig,
-  number: number,
-  variables: Variables,
-  facts: Facts,
-  problems: Problem[],
+  { id, number }: Pick<StepNode, 'id' | 'number'>,
+  policyOf: (defaults: Policy, config: AgentConfig) => Policy,
 ): StepNode | undefined {
   const agent = collect(problems, () => resolveAgent(step.agent, request, facts))
   collect(problems, () => checkSpecs(step.agent, request, facts))
@@ -115,17 +169,22 @@ function makeStep(
   const builtIn = builtInVariables(request.run, { number, ...loop }, 1)
   const prompt = collect(problems, () => promptCandidates(request, step, builtIn, variables, facts))
   if (agent === undefined || prompt === undefined) return undefined
+  const policy = collect(problems, () =>
+    policyOf(defaultPolicy(agent, isInRepository), configOf(agent, request.agents)),
+  )
+  if (policy === undefined) return undefined
   const node: StepNode = {
     kind: 'step',
-    id: `s${number}`,
+    id,
     number,
+    ...(step.name === undefined ? {} : { name: step.name }),
     agent,
     cwd: request.cwd,
     ...loop,
     args: [...agentArgs(step.agent, request), ...request.args.map((arg) => [arg]), ...own],
     prompt,
     ...(goesOn(step.agent, number, request) ? { goesOnWithTasks: true } : {}),
-    grace: request.grace ?? DEFAULT_GRACE,
+    policy: request.grace === undefined ? policy : { ...policy, grace: request.grace },
   }
   collect(problems, () => makeLaunch(node, builtIn, facts.readPrompt))
   return node

@@ -1,6 +1,7 @@
 import type { ResolvedAgent } from '../engines/engine.ts'
 import type { Template } from '../parse/template.ts'
 import type { PromptCandidate } from '../prompt/choose.ts'
+import type { Budget, Hooks, Policy } from './policy.ts'
 
 /** Everything a run will do, decided before its first process: plain data, printable, resumable. */
 export interface Plan {
@@ -8,6 +9,14 @@ export interface Plan {
   readonly cwd: string
   readonly chain?: string
   readonly root: SequenceNode
+  /** Agents that run once where a step failed; numbered behind the steps. */
+  readonly recoveries: readonly StepNode[]
+  /** What holds for the chain as a whole. */
+  readonly budget: Budget
+  readonly when?: string
+  readonly hooks: Hooks
+  /** The configuration it was made from, to see whether it has changed since. */
+  readonly configuration?: { readonly file: string; readonly hash: string }
 }
 
 export type Node = StepNode | SequenceNode
@@ -24,6 +33,8 @@ export interface StepNode {
   readonly id: string
   /** What people count: 1, 2, 3. */
   readonly number: number
+  /** What people call it, where they gave it a name. */
+  readonly name?: string
   readonly agent: ResolvedAgent
   /** Working directory of the agent. */
   readonly cwd: string
@@ -33,17 +44,8 @@ export interface StepNode {
   readonly prompt: readonly PromptCandidate[]
   /** Whether its end without a marker does not stop the chain where there are tasks to do. */
   readonly goesOnWithTasks?: boolean
-  readonly grace: Grace
+  readonly policy: Policy
 }
-
-export interface Grace {
-  /** How long an agent may go on after its marker. */
-  readonly markerMs: number
-  /** How long it may go on after a signal was handed to it. */
-  readonly termMs: number
-}
-
-export const DEFAULT_GRACE: Grace = { markerMs: 60_000, termMs: 10_000 }
 
 /** The steps of a plan in the order in which they are numbered. */
 export function stepsOf(node: Node): StepNode[] {

@@ -21,6 +21,7 @@ const FACTS: Facts = {
   searchPath: [],
   mustAsk: false,
   isOwnProgram: () => false,
+  isInRepository: () => false,
   fileExists: () => true,
   readPrompt(path, base) {
     const text = FILES[`${base}/${path}`]

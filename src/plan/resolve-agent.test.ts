@@ -36,6 +36,7 @@ const FACTS: Facts = {
   searchPath: ['/usr/bin', '/bin'],
   mustAsk: false,
   isOwnProgram: () => false,
+  isInRepository: () => false,
   fileExists: (path) => path === '/project/system.md',
   readPrompt: () => '{}',
 }

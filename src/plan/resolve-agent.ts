@@ -35,7 +35,7 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   const fact = findProgram(name, base, facts)
   const bundled = Object.hasOwn(BUNDLED_AGENTS, name) ? BUNDLED_AGENTS[name] : undefined
   if (bundled !== undefined && (fact.kind === 'missing' || facts.isOwnProgram(fact.path))) {
-    const laidOver = config ?? agents[`forge-${name}`] ?? {}
+    const laidOver = bundledConfig(name, agents)
     return { ...builtInAgent(name, bundled, laidOver, known, facts), isBundled: true }
   }
   if (fact.kind === 'program') {
@@ -50,6 +50,18 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   if (fact.kind === 'unusable')
     throw new UserError(`Agent '${name}' (${fact.path}) ${fact.problem}.`, fact.hint)
   throw name.includes('/') ? pathNotFound(name, base) : nameNotFound(name, known, facts)
+}
+
+/** What the configuration says of an agent; a bundled one has two names. */
+export function configOf(agent: ResolvedAgent, agents: Agents): AgentConfig {
+  const { name } = agent
+  if (agent.engine === 'claude' && agent.isBundled === true) return bundledConfig(name, agents)
+  return (Object.hasOwn(agents, name) ? agents[name] : undefined) ?? {}
+}
+
+function bundledConfig(name: string, agents: Agents): AgentConfig {
+  const known = [name, `forge-${name}`].find((each) => Object.hasOwn(agents, each))
+  return known === undefined ? {} : agents[known]!
 }
 
 /** Whether a whole word such as `fk:builder` names an agent, so that `builder` is not a count. */

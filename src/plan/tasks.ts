@@ -1,7 +1,14 @@
 /** What a run wants to know of the task database. */
 export interface Tasks {
-  /** What an iteration took and did not finish is free for the next one. */
-  endIteration(step: number, iteration: number, outcome: string): void
+  /**
+   * What an iteration took and did not finish is free for the next one.
+   * Gives the ids of the tasks that it had, as far as they are known.
+   */
+  endIteration(step: number, iteration: number, outcome: string): string[]
+  /** Hash of what the tasks say, whoever is at them; empty where there are none. */
+  fingerprint(): string
+  /** Where the files of the tasks are, or would be. */
+  folder(): string
   count(): TaskCounts
 }
 

@@ -48,12 +48,16 @@ export class Family {
     }
   }
 
+  /** Whatever runs of it, by name. */
+  list(): Leftover[] {
+    return this.#find().map((pid) => ({ pid, command: nameOf(pid) }))
+  }
+
   /** Ends whatever is left of the run, and names it. */
   async end(force: AbortSignal): Promise<Leftover[]> {
-    const find = () => this.#find()
-    const found = find().map((pid) => ({ pid, command: nameOf(pid) }))
+    const found = this.list()
     if (found.length === 0) return []
-    const survivors = await endProcesses(find, force)
+    const survivors = await endProcesses(() => this.#find(), force)
     return found.map((each) => (survivors.includes(each.pid) ? { ...each, survived: true } : each))
   }
 
@@ -113,21 +117,29 @@ export function treeOf(root: number): () => number[] {
 function bearersOf(run: string, rows: readonly Row[]): number[] {
   if (process.platform !== 'linux') return []
   return rows
-    .filter((row) => !row.isDead && row.pid !== process.pid && bears(row.pid, run))
+    .filter((row) => !row.isDead && row.pid !== process.pid && runsOf(row.pid).includes(run))
     .map((row) => row.pid)
 }
 
-function bears(pid: number, run: string): boolean {
-  const path = readProc(pid, 'environ')
-    ?.split('\0')
-    .find((entry) => entry.startsWith('FORKHESTRA_RUN_PATH='))
-  return (
-    path !== undefined &&
-    path
-      .slice(path.indexOf('=') + 1)
-      .split(':')
-      .includes(run)
-  )
+/** The same for several runs, by one look at all processes; runs that have none are left out. */
+export function findBearers(runs: readonly string[]): Map<string, Leftover[]> {
+  const found = new Map<string, Leftover[]>()
+  if (runs.length === 0 || process.platform !== 'linux') return found
+  for (const { pid, isDead } of readProcesses()) {
+    const borne = isDead || pid === process.pid ? [] : runsOf(pid)
+    for (const run of borne.filter((id) => runs.includes(id))) {
+      found.set(run, [...(found.get(run) ?? []), { pid, command: nameOf(pid) }])
+    }
+  }
+  return found
+}
+
+/** The runs, one inside of the other, that a process was started in. */
+function runsOf(pid: number): string[] {
+  const name = 'FORKHESTRA_RUN_PATH='
+  const entries = readProc(pid, 'environ')?.split('\0') ?? []
+  const path = entries.find((entry) => entry.startsWith(name))
+  return path === undefined ? [] : path.slice(name.length).split(':')
 }
 
 /** For a message: program and first word, because the rest may hold secrets. */
@@ -139,9 +151,13 @@ function nameOf(pid: number): string {
 }
 
 /** TERM to all that `find` finds, KILL to what is left of it; the survivors of both are returned. */
-export async function endProcesses(find: () => number[], force: AbortSignal): Promise<number[]> {
+export async function endProcesses(
+  find: () => number[],
+  force: AbortSignal,
+  termMs = TERM_MS,
+): Promise<number[]> {
   if (!force.aborted && signalAll(find(), 'SIGTERM')) {
-    await until(() => find().length === 0, TERM_MS, force)
+    await until(() => find().length === 0, termMs, force)
   }
   await until(() => !signalAll(find(), 'SIGKILL'), KILL_MS)
   return find()

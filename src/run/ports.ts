@@ -1,4 +1,6 @@
 import type { EventBody, OutputChunk } from '../events/event.ts'
+import type { RunEvent } from '../events/schema.ts'
+import type { RunState } from '../events/state.ts'
 import type { Tasks } from '../plan/tasks.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
 
@@ -7,7 +9,15 @@ export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT'
 
 /** What carrying out a plan needs from outside. */
 export interface Ports {
-  readonly emit: (event: EventBody) => void
+  /** Tells an event; what it was told as is returned. */
+  readonly emit: (event: EventBody) => RunEvent
+  /** The same data without its secrets, for what is told before it is an event. */
+  readonly mask?: <Data>(data: Data) => Data
+  /** What all events so far, those of an earlier process included, have come to. */
+  readonly state: () => RunState
+  /** Keeps a prompt under its hash. */
+  readonly keepPrompt: (hash: string, text: string) => void
+  readonly control: Control
   /** A promise asks the run to wait until there is room for more. */
   readonly output: (chunk: OutputChunk) => void | Promise<void>
   readonly readPrompt: ReadPrompt
@@ -25,6 +35,17 @@ export interface Ports {
   readonly record?: string | undefined
   readonly version: string
 }
+
+/** What another process may ask of a run. */
+export interface Control {
+  /** Whether the run is to end after this iteration. */
+  readonly isStopAsked: boolean
+  /** Whether a wait is to end at once; once. */
+  takeRetryNow(): boolean
+}
+
+/** For a run that nobody can ask anything. */
+export const NO_CONTROL: Control = { isStopAsked: false, takeRetryNow: () => false }
 
 export const EXIT_CODES: Record<StopSignal, number> = {
   SIGINT: 130,

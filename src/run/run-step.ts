@@ -1,98 +1,102 @@
-import { isComplete } from '../events/state.ts'
-import { outcomeWords } from '../events/outcome-words.ts'
-import type { Outcome, Reason } from '../events/schema.ts'
+import type { End } from '../events/schema.ts'
+import { stepAt } from '../events/state.ts'
+import type { StepState } from '../events/step-state.ts'
 import type { StepNode } from '../plan/plan.ts'
+import { spentBudget } from './budget.ts'
+import { runCommand } from './command.ts'
 import type { Context } from './context.ts'
-import { stopReasonOf, type Ports } from './ports.ts'
+import { runHooks } from './hooks.ts'
+import { interrupted } from './judge.ts'
+import { Patience, type Pause } from './patience.ts'
+import { iterationPlace, placeOf } from './place.ts'
 import { runIteration } from './run-iteration.ts'
-import { finishesTasks, hasReadyTasks, leftUndone } from './task-check.ts'
+import { waitFor } from './waiting.ts'
 
-interface End {
-  readonly reason: Reason
-  readonly detail?: string
-}
+/** How a step ends; `passed` where its condition did not hold. */
+type StepEnd = End & { readonly passed?: true }
 
-/** Runs one agent, once or in a loop; true where the step is complete. */
-export async function runStep(step: StepNode, context: Context): Promise<boolean> {
+/** Runs one agent, once or in a loop; one that an earlier process has begun goes on where it was. */
+export async function runStep(step: StepNode, context: Context): Promise<void> {
   const { ports } = context
-  const place = { scope: [step.id], step: step.number, agent: step.agent.name }
+  const known = () => stepAt(ports.state(), step.number)
+  const end = (await begin(step, context)) ?? (await loop(step, context))
+  const { rounds, failures, iterations, spent } = known()
+  const event = ports.emit({
+    type: 'step_ended',
+    ...placeOf(step, rounds),
+    agent: step.agent.name,
+    ...end,
+    iterations,
+    failures,
+    spent,
+  })
+  if (!ports.stop.aborted) await runHooks('afterStep', event, step, context)
+}
+
+/** Asks for the condition and runs what comes before; undefined: the agent may start. */
+async function begin(step: StepNode, context: Context): Promise<StepEnd | undefined> {
+  const { ports } = context
+  const { isOpen, rounds, iterations } = stepAt(ports.state(), step.number)
+  if (isOpen && iterations > 0) return undefined
   const max = step.loop === undefined ? {} : { maxIterations: step.loop }
-  ports.emit({ type: 'step_started', ...place, ...max })
-  const limit = step.loop ?? 1
-  let iterations = 0
-  let failures = 0
-  let end: End | undefined
-  while (end === undefined) {
-    if (ports.stop.aborted) end = interrupted(ports.stop)
-    else if (iterations === limit) end = usedUp(step, ports, failures < iterations)
-    else {
-      const outcome = await runIteration(step, ++iterations, context)
-      if (isFailure(outcome)) failures += 1
-      end = judge(outcome, step, ports)
+  const event = ports.emit({
+    type: 'step_started',
+    ...placeOf(step, isOpen ? rounds : rounds + 1),
+    agent: step.agent.name,
+    ...max,
+  })
+  const { when } = step.policy
+  if (when !== undefined) {
+    const { result, detail } = await runCommand({ role: 'when', command: when, step }, context)
+    if (result === 'stopped') return interrupted(ports.stop)
+    if (result === 'failed') return { reason: 'skipped', detail: `when: ${when}`, passed: true }
+    if (result === 'broken')
+      return { reason: 'error', detail: `when cannot be run: ${when}: ${detail}` }
+  }
+  const problem = await runHooks('beforeStep', event, step, context)
+  return problem === undefined ? undefined : { reason: 'error', detail: problem }
+}
+
+async function loop(step: StepNode, context: Context): Promise<End> {
+  const { plan, ports } = context
+  const patience = new Patience(step.policy)
+  let pause: Pause | undefined
+  for (;;) {
+    const state = ports.state()
+    const known = stepAt(state, step.number)
+    if (known.ends !== undefined) return known.ends
+    if (ports.stop.aborted || ports.control.isStopAsked) return interrupted(ports.stop)
+    const broke = spentBudget(step, plan, state)
+    if (broke !== undefined) return broke
+    const place = nextPlace(step, known, context)
+    // An earlier process may have been in the middle of a wait.
+    pause ??= known.isAgain ? resumePause(known, patience) : undefined
+    if (pause !== undefined) {
+      const late = tooLong(pause, step, context)
+      if (late !== undefined) return late
+      if (!(await waitFor(pause, step, place, context))) return interrupted(ports.stop)
     }
-  }
-  ports.emit({ type: 'step_ended', ...place, ...end, iterations, failures })
-  return isComplete(end.reason)
-}
-
-function isFailure(outcome: Outcome): boolean {
-  switch (outcome.kind) {
-    case 'exited':
-      return outcome.code !== 0 || outcome.error !== undefined
-    case 'marker':
-    case 'interrupted':
-    case 'spawn_failed':
-      return false
-    default:
-      return true
+    pause = await runIteration(step, place, patience, context)
   }
 }
 
-/** What the outcome of an iteration means for its step; undefined: go on with the next one. */
-function judge(outcome: Outcome, step: StepNode, ports: Ports): End | undefined {
-  switch (outcome.kind) {
-    case 'marker':
-      return leftBlocked(step, ports) ?? { reason: 'marker' }
-    case 'interrupted':
-      return interrupted(ports.stop)
-    case 'spawn_failed':
-      return { reason: 'error', detail: outcome.error }
-    case 'auth_failed':
-      // Whoever has no right to ask will not get it by asking again.
-      return { reason: 'auth', detail: outcome.error }
-    default:
-      return step.loop === undefined ? endOnce(outcome) : endEarly(outcome, step, ports)
-  }
+/** What was begun and did not count, or did not end, comes again under its number. */
+function nextPlace(step: StepNode, known: StepState, { ports }: Context) {
+  const isAgain = known.isAgain || known.running !== undefined
+  const iteration = isAgain ? known.iterations : known.iterations + 1
+  return iterationPlace(step, ports.state(), iteration, isAgain ? known.attempt + 1 : 1)
 }
 
-/** Whoever finishes tasks need not be started again where none is ready, although he did not say so. */
-function endEarly(outcome: Outcome, step: StepNode, ports: Ports): End | undefined {
-  // Where there are no tasks at all, the agent alone can know.
-  const hasTasks = finishesTasks(step) && ports.tasks.count().total > 0
-  if (!hasTasks || hasReadyTasks(step, ports.tasks) || isFailure(outcome)) return undefined
-  return leftBlocked(step, ports) ?? { reason: 'until', detail: 'no task is left' }
+function resumePause({ lastOutcome }: StepState, patience: Patience): Pause | undefined {
+  if (lastOutcome?.kind !== 'rate_limited') return undefined
+  const isOver = (lastOutcome.resetsAt ?? 0) * 1000 <= Date.now()
+  const next = isOver ? undefined : patience.after(lastOutcome)
+  return next === undefined || 'reason' in next ? undefined : next
 }
 
-/** Nothing is ready, and yet not everything is done. */
-function leftBlocked(step: StepNode, { tasks }: Ports): End | undefined {
-  const detail = leftUndone(step, tasks)
-  return detail === undefined ? undefined : { reason: 'blocked', detail }
-}
-
-/** What the outcome of its only iteration means for a step. */
-function endOnce(outcome: Outcome): End {
-  if (outcome.kind === 'exited' && !isFailure(outcome)) return { reason: 'single_run' }
-  return { reason: 'agent_failed', detail: outcomeWords(outcome) }
-}
-
-/** A planner that only failed has planned nothing. */
-function usedUp(step: StepNode, { tasks }: Ports, hasWorked: boolean): End {
-  const open = step.goesOnWithTasks === true && hasWorked ? tasks.count().open : 0
-  return open === 0
-    ? { reason: 'max_iterations' }
-    : { reason: 'until', detail: `there are tasks to do (${open})` }
-}
-
-function interrupted(stop: AbortSignal): End {
-  return { reason: 'interrupted', detail: stopReasonOf(stop).words }
+/** A wait beyond the time that is left leads nowhere. */
+function tooLong({ until }: Pause, step: StepNode, { plan, ports }: Context): End | undefined {
+  if (spentBudget(step, plan, ports.state(), until) === undefined) return undefined
+  const when = new Date(until).toISOString()
+  return { reason: 'budget', detail: `a wait until ${when} would go beyond the time that is left` }
 }

@@ -45,6 +45,33 @@ test.each<[Fact[], Refusal | undefined]>([
   expect(judge(...facts).refusal).toBe(told)
 })
 
+const limit = (status: string): Fact => ({ type: 'limit', status, resetsAt: 99 })
+const BROKE: Fact = { type: 'failure', failure: { kind: 'error', message: 'It broke.' } }
+
+test.each<[string, Fact[], Exit, Outcome]>([
+  [
+    'a failure without words',
+    [limit('rejected')],
+    FAILED,
+    { kind: 'rate_limited', error: 'refused', resetsAt: 99 },
+  ],
+  [
+    'a failure with others',
+    [limit('rejected'), BROKE],
+    OK,
+    { kind: 'rate_limited', error: 'It broke.', resetsAt: 99 },
+  ],
+  ['nothing where it went well', [limit('rejected')], OK, OK],
+  [
+    'nothing once it was allowed again',
+    [limit('rejected'), limit('allowed'), BROKE],
+    FAILED,
+    { ...FAILED, error: 'It broke.' },
+  ],
+])('a refusal by the limit explains %s', (_, facts, exit, outcome) => {
+  expect(judge(...facts).outcome(exit)).toEqual(outcome)
+})
+
 test('who waits for the marker is told as soon as it is there', async () => {
   const verdict = judge(refused('quotes'))
   let isTold = false

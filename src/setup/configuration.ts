@@ -6,6 +6,8 @@ import type { ChainsConfig } from '../parse/chains-schema.ts'
 /** The configuration that applies, and what its relative paths are relative to. */
 export interface Configuration {
   readonly file: string | undefined
+  /** SHA-256 of the file's text. */
+  readonly hash?: string
   readonly base: string
   readonly content: ChainsConfig
 }
@@ -26,7 +28,9 @@ export async function loadConfiguration(
       const name = nameFor(path, cwd)
       // Loaded only here: most calls find no configuration, and a validator takes time to load.
       const { parseChainsFile } = await import('../parse/chains-file.ts')
-      return { file: name, base, content: parseChainsFile(file.text, name) }
+      const content = parseChainsFile(file.text, name)
+      const hash = new Bun.CryptoHasher('sha256').update(file.text).digest('hex')
+      return { file: name, hash, base, content }
     }
     if (file.kind === 'unusable')
       throw new UserError(`Configuration ${nameFor(path, cwd)} ${file.problem}.`)

@@ -137,3 +137,17 @@ test('files are looked at and prompts are read', () => {
   expect(facts.fileExists(join(folder, 'gone.md'))).toBe(false)
   expect(facts.readPrompt('p.md', folder)).toBe(readFileSync(join(folder, 'p.md'), 'utf8'))
 })
+
+test('a folder is in a repository where it or one above it has a .git, folder or file', () => {
+  const facts = lookAround({ PATH: '' })
+  const project = makeProject({
+    'repository/.git/HEAD': '',
+    'repository/deep/file': '',
+    'worktree/.git': 'gitdir: elsewhere',
+    'plain/file': '',
+  })
+  const found = ['repository', 'repository/deep', 'worktree', 'plain', 'repository/not/there'].map(
+    (folder) => facts.isInRepository(join(project, folder)),
+  )
+  expect(found).toEqual([true, true, true, false, true])
+})

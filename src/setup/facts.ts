@@ -1,6 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { statOf } from '../base/files.ts'
+import { isInRepository } from '../base/repository.ts'
 import type { Facts, ProgramFact } from '../plan/facts.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
 import { ownFolder } from './own-folder.ts'
@@ -27,6 +28,7 @@ export function lookAround(env: Readonly<Record<string, string | undefined>>): F
     fileExists: (file) => statOf(file)?.isFile() ?? false,
     mustAsk: process.getuid?.() === 0 && sandbox !== '1' && bubblewrap !== '1',
     isOwnProgram: (program) => own !== undefined && dirname(program) === own,
+    isInRepository,
     readPrompt: readPromptText,
   }
 }

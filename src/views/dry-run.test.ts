@@ -2,12 +2,12 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { renderDryRun } from './dry-run.ts'
 
-const BINARY = { kind: 'binary', args: [], argv: [] }
+const BINARY = { kind: 'binary', args: [], argv: [], lines: [] }
 const STEP = { level: 'step' as const }
 
 const withPrompt = (text: string, verbose = false) => {
   const step = { ...BINARY, step: 1, agent: 'a', prompt: { text, source: STEP } }
-  const line = renderDryRun([step], verbose)
+  const line = renderDryRun([step], [], verbose)
     .split('\n')
     .find((each) => each.includes('prompt: '))
   return line?.trim().slice('prompt: '.length)
@@ -25,7 +25,8 @@ test('a chain is shown in the exact words', () => {
     { ...BINARY, step: 2, agent: 'task-coordinator', args: ['--task', 'TASK-001'] },
     { ...BINARY, step: 3, agent: 'last', maxIterations: 1 },
   ]
-  expect(renderDryRun(steps, false)).toBe(`[forkhestra] Dry run - would execute the following chain:
+  expect(renderDryRun(steps, [], false))
+    .toBe(`[forkhestra] Dry run - would execute the following chain:
 
   1. task-manager - loop up to 2 iterations
        prompt: "Break down requirements.md into atomic tasks"
@@ -39,16 +40,17 @@ test('a chain is shown in the exact words', () => {
 test('-v shows the source of the prompt, the kind of the agent and the exact command', () => {
   const steps = [
     {
+      ...BINARY,
       step: 1,
       agent: 'a',
-      kind: 'binary',
       args: ['x'],
       argv: ['/bin/a', 'x', 'Do it'],
       prompt: { text: 'Do it', source: { level: 'chain' as const, file: 'p.md' } },
     },
     { ...BINARY, step: 2, agent: 'b', argv: ['/bin/b'] },
   ]
-  expect(renderDryRun(steps, true)).toBe(`[forkhestra] Dry run - would execute the following chain:
+  expect(renderDryRun(steps, [], true))
+    .toBe(`[forkhestra] Dry run - would execute the following chain:
 
   1. a - run once
        args: ["x"]
@@ -60,6 +62,26 @@ test('-v shows the source of the prompt, the kind of the agent and the exact com
        prompt from: none
        kind: binary
        command: ["/bin/b"]
+
+[forkhestra] Dry run complete. No agents were executed.`)
+})
+
+test('what is said beside the agents stands behind them, and apart what holds for all', () => {
+  const steps = [
+    { ...BINARY, step: 1, agent: 'a', args: ['x'], lines: [{ label: 'verify', words: 'a\nb' }] },
+    { ...BINARY, step: 2, agent: 'medic', isRecovery: true },
+  ]
+  const chain = [{ label: 'budget', words: '$5.00' }]
+  expect(renderDryRun(steps, chain, false))
+    .toBe(`[forkhestra] Dry run - would execute the following chain:
+
+  The chain as a whole
+       budget: $5.00
+
+  1. a - run once
+       args: ["x"]
+       verify: a\\nb
+  2. medic - run once, only on failure
 
 [forkhestra] Dry run complete. No agents were executed.`)
 })
@@ -82,12 +104,13 @@ test('a prompt is cut at a hundred characters, not bytes, unless -v', () => {
   expect(withPrompt('x'.repeat(5000), true)).toBe(`"${'x'.repeat(5000)}"`)
 })
 
-test('no prompt can break out of its line or command the terminal', () => {
+test('no prompt and no command can break out of its line or command the terminal', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, verbose) => {
-      const step = { ...BINARY, step: 1, agent: 'a', prompt: { text, source: STEP } }
-      const shown = renderDryRun([step], verbose)
-      expect(shown.split('\n')).toHaveLength(verbose ? 9 : 6)
+      const lines = [{ label: 'verify', words: text }]
+      const step = { ...BINARY, lines, step: 1, agent: 'a', prompt: { text, source: STEP } }
+      const shown = renderDryRun([step], [], verbose)
+      expect(shown.split('\n')).toHaveLength(verbose ? 10 : 7)
       // oxlint-disable-next-line no-control-regex
       expect(shown.replaceAll('\n', '')).not.toMatch(/[\0-\x1f\x7f-\x9f]/)
     }),

@@ -1,14 +1,26 @@
 import type { EventOf } from '../events/event.ts'
 import { iterations, sourceWords } from './words.ts'
 
-type StepPreview = EventOf<'dry_run'>['steps'][number]
+/** One thing that is said beside the agents: `budget: $5.00`. */
+interface Line {
+  readonly label: string
+  readonly words: string
+}
+
+type StepPreview = EventOf<'dry_run'>['steps'][number] & { readonly lines: readonly Line[] }
 
 const PROMPT_WIDTH = 100
 
-export function renderDryRun(steps: readonly StepPreview[], verbose: boolean): string {
+/** `chain` is what holds for all steps together. */
+export function renderDryRun(
+  steps: readonly StepPreview[],
+  chain: readonly Line[],
+  verbose: boolean,
+): string {
   return [
     '[forkhestra] Dry run - would execute the following chain:',
     '',
+    ...(chain.length === 0 ? [] : ['  The chain as a whole', ...renderLines(chain), '']),
     ...steps.flatMap((step) => renderStep(step, verbose)),
     '',
     '[forkhestra] Dry run complete. No agents were executed.',
@@ -16,11 +28,9 @@ export function renderDryRun(steps: readonly StepPreview[], verbose: boolean): s
 }
 
 function renderStep(step: StepPreview, verbose: boolean): string[] {
-  const mode =
-    step.maxIterations === undefined ? 'run once' : `loop up to ${iterations(step.maxIterations)}`
   const { prompt } = step
   const lines = [
-    `${step.step}. ${step.agent} - ${mode}`,
+    `${step.step}. ${step.agent} - ${modeWords(step)}`,
     ...(step.args.length > 0 ? [`     args: ${JSON.stringify(step.args)}`] : []),
     ...(prompt === undefined ? [] : [`     prompt: ${promptWords(prompt, verbose)}`]),
   ]
@@ -28,7 +38,16 @@ function renderStep(step: StepPreview, verbose: boolean): string[] {
     lines.push(`     prompt from: ${sourceWords(prompt?.source)}`)
     lines.push(`     kind: ${step.kind}`, `     command: ${JSON.stringify(step.argv)}`)
   }
-  return lines.map((line) => `  ${line}`)
+  return [...lines.map((line) => `  ${line}`), ...renderLines(step.lines)]
+}
+
+function modeWords({ maxIterations, isRecovery }: StepPreview): string {
+  if (maxIterations !== undefined) return `loop up to ${iterations(maxIterations)}`
+  return isRecovery === true ? 'run once, only on failure' : 'run once'
+}
+
+function renderLines(lines: readonly Line[]): string[] {
+  return lines.map(({ label, words }) => `       ${label}: ${escape(words)}`)
 }
 
 function promptWords(
@@ -43,8 +62,12 @@ function renderPrompt(text: string, verbose: boolean): string {
   const characters = Array.from(text)
   const isLong = !verbose && characters.length > PROMPT_WIDTH
   const shown = isLong ? `${characters.slice(0, PROMPT_WIDTH).join('')}...` : text
+  return `"${escape(shown)}"`
+}
+
+function escape(text: string): string {
   // oxlint-disable-next-line no-control-regex
-  return `"${shown.replaceAll(/[\0-\x1f\x7f-\x9f]/g, escapeControl)}"`
+  return text.replaceAll(/[\0-\x1f\x7f-\x9f]/g, escapeControl)
 }
 
 function escapeControl(character: string): string {

@@ -1,36 +1,45 @@
-import { unreachable } from '../base/errors.ts'
+import { basename } from 'node:path'
+import { printableLines } from '../base/printable.ts'
 import type { EventOf, OutputChunk } from '../events/event.ts'
-import type { Reason, RunEvent } from '../events/schema.ts'
+import type { RunEvent } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
-import { isComplete, NO_EVENTS, next, type RunState, type StepState } from '../events/state.ts'
+import { countTokens } from '../events/spent.ts'
+import { NO_EVENTS, next, stepAt, type RunState } from '../events/state.ts'
+import { isSettled, type StepState } from '../events/step-state.ts'
+import { spentWords } from './amounts.ts'
 import type { Screen, View } from './screen.ts'
 import {
+  adviceFor,
+  cwdOption,
   failingWords,
-  failureWords,
   iterations,
   limitWords,
+  moreBudget,
+  reasonWords,
   REFUSALS,
   sourceWords,
   stepWords,
+  waitWords,
 } from './words.ts'
 
-/** What helps, where the reason alone does not say it. */
-const NEXT_STEPS: Partial<Record<Reason, string>> = {
-  auth: 'See what is missing: forkhestra doctor',
-  blocked: 'See what each task waits for: forge-tasks list --ready --explain',
-}
+/** So many lines of what a failed check printed are shown. */
+const TAIL_LINES = 10
 
 /** Tells a run as lines for people, between what the agents print. */
 export class PlainView implements View {
   readonly #screen: Screen
   readonly #verbose: boolean
-  #state: RunState = NO_EVENTS
+  #state: RunState
+  readonly #here: string | undefined
   /** What an agent has said and nobody has been shown yet. */
   #told = ''
 
-  constructor(screen: Screen, verbose: boolean) {
+  /** `state` is what was before, where a run goes on; `here` the folder of whoever reads this. */
+  constructor(screen: Screen, verbose: boolean, state = NO_EVENTS, here?: string) {
     this.#screen = screen
     this.#verbose = verbose
+    this.#state = state
+    this.#here = here
   }
 
   show(event: RunEvent): void {
@@ -39,11 +48,27 @@ export class PlainView implements View {
     switch (event.type) {
       case 'run_started':
         return this.#detail(`Run ${event.run} in ${event.cwd}, record: ${event.record ?? 'none'}`)
-      case 'step_started':
-        if (event.step > 1) this.#screen.line('')
+      case 'run_resumed':
+        return this.#say(`Resuming run ${event.run}${placeWords(event)}`)
+      case 'step_started': {
+        const round = event.round === undefined ? '' : `, for the ${event.round}. time`
+        if (event.step > 1 || round !== '') this.#screen.line('')
         return event.maxIterations === undefined
-          ? this.#say(`Running: ${event.agent}`)
-          : this.#say(`Starting: ${event.agent} (max ${iterations(event.maxIterations)})`)
+          ? this.#say(`Running: ${event.agent}${round}`)
+          : this.#say(`Starting: ${event.agent} (max ${iterations(event.maxIterations)})${round}`)
+      }
+      case 'command':
+        return this.#tellCommand(event)
+      case 'waiting':
+        this.#warn(waitWords(event, Date.parse(event.at)))
+        return this.#warn(`To try at once: ${this.#command(`retry-now ${event.run}`)}`)
+      case 'waited':
+        if (event.cause === 'stopped') return
+        return this.#say(event.cause === 'over' ? 'The wait is over' : 'Trying again at once')
+      case 'jump':
+        return this.#warn(
+          `Step ${event.step} failed: going on at step ${event.to} (${event.count}/${event.times})`,
+        )
       case 'iteration_started':
         if (this.#step(event).maxIterations !== undefined) this.#say(this.#iteration(event))
         if (event.argv !== undefined) this.#detail(`  command: ${JSON.stringify(event.argv)}`)
@@ -65,6 +90,7 @@ export class PlainView implements View {
           this.#say(`Complete after ${iterations(event.iterations)}: ${event.detail}`)
         if (event.reason === 'max_iterations')
           this.#say(`Not complete after ${iterations(event.iterations)}`)
+        if (event.passed === true) this.#say(`Skipped: ${event.agent} (${event.detail})`)
         return
       case 'warning':
         return this.#warn(`Warning: ${event.text}`)
@@ -77,8 +103,14 @@ export class PlainView implements View {
       case 'output':
         return
       default:
-        unreachable(event)
+        // A journal may have been written by a later version.
+        event satisfies never
     }
+  }
+
+  tick(now: number): void {
+    const { waiting } = this.#state
+    if (waiting !== undefined) this.#screen.status?.(`[forkhestra] ${waitWords(waiting, now)}`)
   }
 
   output({ stream, bytes, isTold }: OutputChunk): void | Promise<void> {
@@ -113,8 +145,21 @@ export class PlainView implements View {
     this.#detail(`  took ${(event.ms / 1000).toFixed(1)} s, printed ${event.outputBytes} bytes`)
   }
 
+  /** A hook that fails is a warning; what a check printed says what is to be mended. */
+  #tellCommand({ role, command, result, detail, tail = '' }: EventOf<'command'>): void {
+    if (result === 'ok') return this.#detail(`  ${role}: ${command} (${detail})`)
+    if (role === 'when' || role === 'until') {
+      if (result === 'failed') return this.#detail(`  ${role}: ${command} (${detail})`)
+    }
+    const name = role === 'verify' ? 'Check failed' : `Warning: ${role} failed`
+    this.#warn(`${name}: ${command} (${detail})`)
+    const lines = printableLines(tail).trimEnd().split('\n').slice(-TAIL_LINES)
+    if (tail !== '') for (const line of lines) this.#screen.warn(`  | ${line}`)
+  }
+
   #summarize(): void {
-    const { steps, ended, record } = this.#state
+    const { ended, record, spent } = this.#state
+    const steps = this.#state.steps.filter((step) => !step.isRecovery || step.rounds > 0)
     for (const { pid, command, survived } of ended?.leftovers ?? []) {
       if (survived) this.#warn(`Could not end a process left running: ${command} (pid ${pid})`)
       else this.#say(`Ended a process left running: ${command} (pid ${pid})`)
@@ -122,24 +167,40 @@ export class PlainView implements View {
     this.#screen.line('')
     if (steps.length > 1 || !ended?.ok) {
       for (const step of steps)
-        this.#screen.line(`  ${step.number}. ${step.agent}: ${stepWords(step)}`)
+        this.#screen.line(`  ${step.number}. ${nameOf(step)}: ${stepWords(step)}`)
     }
-    const kind = steps.some((step) => step.maxIterations !== undefined) ? 'Chain' : 'Pipeline'
-    const complete = steps.filter((step) => isComplete(step.reason)).length
-    const state = complete === steps.length ? 'complete' : 'incomplete'
-    this.#say(`${kind} ${state} (${complete}/${steps.length} steps)`)
-    const failed = steps.find((step) => !isComplete(step.reason))
-    if (failed !== undefined) {
-      const place = `step ${failed.number}: ${failed.agent}`
-      if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${failureWords(failed)})`)
-      else this.#say(`Stopped before ${place} (${ended?.stopped})`)
-      if (failed.maxIterations !== undefined && failed.failures) this.#warn(failingWords(failed))
-      const advice = NEXT_STEPS[failed.reason ?? 'skipped']
-      if (advice !== undefined) this.#warn(advice)
-      if (record !== undefined) this.#warn(`Record of the run: ${record}`)
-    } else if (ended?.stopped !== undefined) {
+    this.#say(this.#result())
+    if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${spentWords(spent)}`)
+    const failed = steps.find((step) => !isSettled(step) && !step.isRecovery)
+    if (failed !== undefined) this.#tellFailure(failed, record)
+    else if (ended?.stopped !== undefined)
       this.#say(`After the last step the run was ${ended.stopped}`)
-    }
+  }
+
+  #result(): string {
+    const steps = this.#state.steps.filter((step) => !step.isRecovery)
+    const kind = steps.some((step) => step.maxIterations !== undefined) ? 'Chain' : 'Pipeline'
+    const settled = steps.filter(isSettled).length
+    const passed = steps.filter((step) => step.isPassed).length
+    const state = settled === steps.length ? 'complete' : 'incomplete'
+    const skipped = passed === 0 ? '' : `, ${passed} skipped`
+    return `${kind} ${state} (${settled}/${steps.length} steps${skipped})`
+  }
+
+  /** Why, what helps, and how to go on. */
+  #tellFailure(failed: StepState, record: string | undefined): void {
+    const place = `step ${failed.number}: ${nameOf(failed)}`
+    if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${reasonWords(failed)})`)
+    else this.#say(`Stopped before ${place} (${this.#state.ended?.stopped})`)
+    const { stopped } = this.#state.ended ?? {}
+    const isNews = failed.reason !== 'skipped' && failed.reason !== 'interrupted'
+    if (stopped !== undefined && isNews) this.#say(`Then the run was ${stopped}`)
+    if (failed.maxIterations !== undefined && failed.failures > 0) this.#warn(failingWords(failed))
+    const advice = adviceFor(failed)
+    if (advice !== undefined) this.#warn(advice)
+    if (record === undefined) return
+    this.#warn(`Record of the run: ${record}`)
+    this.#warn(`To go on: ${this.#command(`resume ${basename(record)}`)}${moreBudget(failed)}`)
   }
 
   #iteration({ step, iteration }: { readonly step: number; readonly iteration: number }): string {
@@ -147,8 +208,13 @@ export class PlainView implements View {
   }
 
   #step({ step }: { readonly step: number }): StepState {
-    const found = this.#state.steps.find(({ number }) => number === step)
-    return found ?? { number: step, agent: '', iterations: 0 }
+    return stepAt(this.#state, step)
+  }
+
+  /** As it can be typed in the folder of the reader. */
+  #command(words: string): string {
+    const { cwd } = this.#state
+    return `forkhestra ${words}${cwdOption(cwd, this.#here)}`
   }
 
   #say(text: string): void {
@@ -162,4 +228,15 @@ export class PlainView implements View {
   #detail(text: string): void {
     if (this.#verbose) this.#say(text)
   }
+}
+
+function nameOf({ name, agent }: StepState): string {
+  return name === undefined ? agent : `${name} (${agent})`
+}
+
+function placeWords({ step, iteration }: EventOf<'run_resumed'>): string {
+  if (step === undefined) return ', nothing is left to do'
+  return iteration === undefined
+    ? ` at the end of step ${step}`
+    : ` at step ${step}, iteration ${iteration}`
 }

@@ -8,6 +8,8 @@ export interface Screen {
   /** A line of ours on a fresh line of stdout, or, for warnings, of stderr. */
   line(text: string): void
   warn(text: string): void
+  /** What is true right now, where a person looks on: it is gone with the next line. */
+  status?(text: string): void
 }
 
 /** Shows a run while it happens. */
@@ -15,4 +17,6 @@ export interface View {
   show(event: RunEvent): void
   /** A promise asks to wait until there is room for more. */
   output(chunk: OutputChunk): void | Promise<void>
+  /** Called once a second. */
+  tick?(now: number): void
 }

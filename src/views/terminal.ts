@@ -6,6 +6,11 @@ import type { Screen } from './screen.ts'
 import { Writer, type Trouble } from './writer.ts'
 
 const NEWLINE = 10
+/** Back to the beginning of the line, and away with what stands there. */
+const WIPE = '\r\u001b[K'
+/** What is too long for one line is cut by the terminal itself: of two only the last would be wiped. */
+const CUT = '\u001b[?7l'
+const WRAP = '\u001b[?7h'
 
 /** How long the last lines may take to be taken after a stop. */
 const DRAIN_MS = 1000
@@ -24,12 +29,15 @@ interface Stopping {
 export class Terminal implements Screen {
   readonly #out
   readonly #err
+  readonly #isWatched: boolean
+  #hasStatus = false
 
   constructor(options: Trouble & { readonly uncut: boolean }) {
     const out = fstatSync(1)
     const err = fstatSync(2)
     const cursor: Cursor = { isAtLineStart: true }
     const isSame = out.dev === err.dev && out.ino === err.ino && out.rdev === err.rdev
+    this.#isWatched = isTerminal(2, err)
     const cutter = (isShown: boolean) => (isShown && !options.uncut ? new LineCutter() : undefined)
     this.#out = {
       writer: new Writer(1, options),
@@ -47,6 +55,7 @@ export class Terminal implements Screen {
     const { writer, cursor, cutter } = stream === 'out' ? this.#out : this.#err
     const shown = cutter === undefined ? bytes : cutter.cut(bytes)
     if (shown.length === 0) return
+    this.#wipeStatus()
     cursor.isAtLineStart = shown[shown.length - 1] === NEWLINE
     return writer.write(shown)
   }
@@ -59,6 +68,20 @@ export class Terminal implements Screen {
     this.#fresh('err', text)
   }
 
+  /** Of a log nobody would want a line a second. */
+  status(text: string): void {
+    if (!this.#isWatched) return
+    this.#hasStatus = true
+    // From the beginning of the line an echoed ^C does not reach the next one.
+    void this.#err.writer.write(Buffer.from(`${WIPE}${CUT}${text}${WRAP}\r`))
+  }
+
+  #wipeStatus(): void {
+    if (!this.#hasStatus) return
+    this.#hasStatus = false
+    void this.#err.writer.write(Buffer.from(WIPE))
+  }
+
   /** Waits until the last lines were taken; after a stop not for ever: a paused pager takes none. */
   async close({ stop, force }: Stopping): Promise<void> {
     const drained = Promise.all([this.#out.writer.drain(), this.#err.writer.drain()])
@@ -67,6 +90,7 @@ export class Terminal implements Screen {
   }
 
   #fresh(stream: 'out' | 'err', text: string): void {
+    this.#wipeStatus()
     const { writer, cursor } = stream === 'out' ? this.#out : this.#err
     const cutters = [this.#out, this.#err].filter((each) => each.cursor === cursor)
     const notes = cutters.map(({ cutter }) => cutter?.finishLine() ?? '').join('')

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
-import type { StepState } from '../events/state.ts'
+import { NO_EVENTS, stepAt } from '../events/state.ts'
+import type { StepState } from '../events/step-state.ts'
 import { failingWords, failureWords, iterations, sourceWords, stepWords } from './words.ts'
 
 const step = (fields: Partial<StepState>): StepState => ({
-  number: 1,
+  ...stepAt(NO_EVENTS, 1),
   agent: 'a',
   iterations: 2,
   ...fields,

@@ -1,7 +1,8 @@
 import type { EventOf } from '../events/event.ts'
-import type { Refusal } from '../events/schema.ts'
+import { durationWords } from '../base/durations.ts'
+import type { Reason, Refusal } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
-import { isComplete, type StepState } from '../events/state.ts'
+import { isComplete, type StepState } from '../events/step-state.ts'
 
 export const REFUSALS: Record<Refusal, string> = {
   code_fence: 'inside a code fence',
@@ -10,6 +11,7 @@ export const REFUSALS: Record<Refusal, string> = {
   letter_case: 'in another case',
   stderr: 'on stderr',
   tasks_ready: 'tasks are ready',
+  gate: 'a check failed',
 }
 
 /** `step`, `agent default, file prompts/x.md`, `none`. */
@@ -24,6 +26,7 @@ export function iterations(count: number): string {
 
 /** `complete (2/3 iterations, marker)`, `incomplete (exit 3)`, `skipped`. */
 export function stepWords(step: StepState): string {
+  if (step.isPassed) return `skipped (${step.detail})`
   if (step.reason === undefined || step.reason === 'skipped') return 'skipped'
   const state = isComplete(step.reason) ? 'complete' : 'incomplete'
   if (step.reason === 'single_run') return `${state} (exit 0)`
@@ -32,7 +35,25 @@ export function stepWords(step: StepState): string {
   return `${state} (${step.iterations}/${iterations(step.maxIterations)}, ${why})`
 }
 
-/** The words in the parentheses of `Failed at step 2: builder (…)`. */
+/** Reasons that their words alone do not tell. */
+const NAMED: Partial<Record<Reason, string>> = {
+  blocked: 'blocked',
+  stalled: 'stalled',
+  quota: 'quota',
+  auth: 'auth',
+  timeout: 'timeout',
+  gate_failed: 'gate failed',
+  error: 'error',
+}
+
+/** The words in the parentheses of `Failed at step 2: builder (…)`: `blocked: no key`. */
+export function reasonWords(step: StepState): string {
+  const name = NAMED[step.reason ?? 'skipped']
+  const words = failureWords(step)
+  return name === undefined || words === step.reason ? words : `${name}: ${words}`
+}
+
+/** The same without the reason's own name, where it need not be said. */
 export function failureWords(step: StepState): string {
   if (step.reason === 'max_iterations') {
     return `max iterations reached, ${step.iterations}/${step.maxIterations}`
@@ -54,4 +75,45 @@ export function limitWords({ status, kind, resetsAt, utilization }: EventOf<'lim
   const when =
     resetsAt === undefined ? '' : `, resets at ${new Date(resetsAt * 1000).toISOString()}`
   return `Limit of the plan${which}: ${status}${used}${when}`
+}
+
+/** What helps next, where the reason alone does not say it. */
+export function adviceFor({ reason, lastOutcome }: StepState): string | undefined {
+  switch (reason) {
+    case 'auth':
+      return 'See what is missing: forkhestra doctor'
+    case 'blocked':
+      // Where the agent itself said why, nothing else helps.
+      if (lastOutcome?.kind === 'blocked') return undefined
+      return 'See what each task waits for: forge-tasks list --ready --explain'
+    case 'gate_failed':
+      return 'Run the check by hand, mend what it names, then go on'
+    case 'stalled':
+      return 'Read what the last iterations said; a clearer prompt, a smaller task or --stall 0 may help'
+    case 'timeout':
+      return 'To give it longer: --timeout or --idle-timeout'
+    default:
+      return undefined
+  }
+}
+
+/** `Waiting until 2026-01-20 17:00 UTC (1 h 02 min) for the quota: …`. */
+export function waitWords({ why, until, error }: EventOf<'waiting'>, now: number): string {
+  const left = Math.max(0, Date.parse(until) - now)
+  const what = why === 'quota' ? 'for the limit to be reset' : 'before another try'
+  const words = error.trim().replaceAll(/\s+/g, ' ').slice(0, 200)
+  return `Waiting ${what}, ${durationWords(left)} left, until ${until}: ${words}`
+}
+
+/** For a command about a run of another folder than that of the reader. */
+export function cwdOption(cwd: string | undefined, here: string | undefined): string {
+  if (cwd === undefined || here === undefined || cwd === here) return ''
+  return ` --cwd ${/^[\w./-]+$/.test(cwd) ? cwd : `'${cwd.replaceAll("'", String.raw`'\''`)}'`}`
+}
+
+/** Without more of what was spent it would end again at once. */
+export function moreBudget({ reason, detail = '' }: StepState): string {
+  if (reason !== 'budget') return ''
+  if (detail.includes('$')) return ' --max-cost <more>'
+  return detail.includes('tokens') ? ' --max-tokens <more>' : ' --max-duration <more>'
 }

@@ -1,7 +1,9 @@
 import { outcomeWords } from '../../events/outcome-words.ts'
-import type { EventBody } from '../../events/event.ts'
+import { makeStamp, type EventBody } from '../../events/event.ts'
+import { next, NO_EVENTS } from '../../events/state.ts'
 import type { Plan } from '../../plan/plan.ts'
 import { readPromptText } from '../../prompt/prompt-file.ts'
+import { NO_CONTROL } from '../../run/ports.ts'
 import { runPlan } from '../../run/run-plan.ts'
 import { makeTaskPort } from '../../setup/task-port.ts'
 import { VERSION } from '../../setup/version.ts'
@@ -17,6 +19,8 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
     onLost: () => undefined,
     onClosed: () => stopSwitch.outputClosed('stdout was closed'),
   })
+  const stamp = makeStamp(plan.run, '')
+  let state = NO_EVENTS
   let code = 1
   let told = ''
   const tell = () => {
@@ -25,11 +29,17 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
     return terminal.bytes('out', Buffer.from(text))
   }
   await runPlan(plan, {
-    emit(event) {
+    emit(body) {
+      const event = stamp(body)
+      state = next(state, event)
       told += wordsOf(event)
       if (event.type === 'iteration_ended') code = tellEnd(event, terminal)
       if (event.type === 'run_ended' && event.stopped !== undefined) code = event.exitCode
+      return event
     },
+    state: () => state,
+    keepPrompt: () => undefined,
+    control: NO_CONTROL,
     output: ({ stream, bytes, isTold }) =>
       isTold === true ? tell() : terminal.bytes(stream, bytes),
     readPrompt: readPromptText,

@@ -6,6 +6,25 @@ export const CONFIG_OPTIONS: Options = {
   config: { value: '<path>', help: 'this configuration instead of forge/orch/chains.json' },
 }
 
+/** Limits and gates, above what the configuration says; `readOverrides` reads them. */
+export const LIMIT_OPTIONS: Options = {
+  'max-cost': { value: '<usd>', help: 'stop the run when its agents have spent so much' },
+  'max-tokens': { value: '<n>', help: 'the same for tokens' },
+  'max-duration': { value: '<time>', help: 'the same for time: 90s, 30m, 8h' },
+  timeout: { value: '<time>', help: 'limit of each iteration; 4h if absent, off: none' },
+  'idle-timeout': {
+    value: '<time>',
+    help: 'limit of silence; 30m for direct agents if absent, off: none',
+  },
+  stall: { value: '<n>', help: 'stop a step after n iterations without progress; 0: never' },
+  verify: {
+    value: '<command>',
+    repeats: true,
+    help: 'must succeed before a marker is believed; may be repeated',
+  },
+  until: { value: '<command>', help: 'run after each iteration; its success completes the step' },
+}
+
 export const runCommand: Command = {
   summary: 'Run coding agents unattended, in chains and loops with a fresh context each time.',
   usage: [
@@ -18,6 +37,7 @@ export const runCommand: Command = {
     ['forkhestra "planner:3 -> builder:20"', 'plan at most 3 times, then build at most 20 times'],
     ['forkhestra builder:10 -p "Fix the tests"', 'a loop with a prompt'],
     ['forkhestra --chain build FEATURE=login', 'a named chain with a variable'],
+    ['forkhestra builder:50 --verify "npm test"', 'done only when the tests pass, too'],
     ['forkhestra --chain build --dry-run', 'what would run'],
   ],
   options: {
@@ -25,6 +45,8 @@ export const runCommand: Command = {
     prompt: { short: 'p', value: '<text>', help: 'the prompt for all steps' },
     'prompt-file': { value: '<path>', help: 'the same from a file, read again at every iteration' },
     ...CONFIG_OPTIONS,
+    ...LIMIT_OPTIONS,
+    'kill-orphans': { help: 'end what a run that died has left running' },
     'dry-run': { help: 'print what would run, run nothing' },
     verbose: { short: 'v', help: 'everything, untruncated, and where each prompt came from' },
     json: { help: 'one JSON event a line on stdout, nothing else' },

@@ -64,6 +64,7 @@ export function endClaim(
   if (claim.settled !== undefined) return { ...state, claims }
   const attempt: Attempt = {
     owner: claim.owner,
+    ...(claim.run === undefined ? {} : { run: claim.run }),
     at: claim.at,
     ended: now.toISOString(),
     ...end,

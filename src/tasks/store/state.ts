@@ -33,6 +33,8 @@ export interface Attempt {
   readonly why?: string
   /** It was one too many: the task became Blocked. */
   readonly isLast?: true
+  /** The iteration that had it, where it was one. */
+  readonly run?: Claim['run']
 }
 
 /** A file that takes the place of another, or leaves its own. */

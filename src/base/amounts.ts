@@ -1,0 +1,18 @@
+// How amounts are written for people; one place, so that they are the same wherever they appear.
+
+/** `$1.23`, and `$0.0042` where cents are too coarse. */
+export function moneyWords(usd: number): string {
+  if (usd === 0 || usd >= 0.01) return `$${usd.toFixed(2)}`
+  return usd < 0.0001 ? '< $0.0001' : `$${usd.toFixed(4)}`
+}
+
+/** `999`, `12.3k`, `1.2M`. */
+export function tokenWords(count: number): string {
+  if (count < 999.5) return String(Math.round(count))
+  return count < 999_950 ? `${(count / 1e3).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`
+}
+
+/** `1 iteration`, `2 iterations`. */
+export function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`
+}

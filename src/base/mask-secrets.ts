@@ -1,0 +1,170 @@
+import { beginningOf, FORMS, sourceOf } from './mask-forms.ts'
+
+const SECRET_NAME =
+  /(?:token|secret|password|passwd|passphrase|api_?key|accesskey|privatekey|(?:^|[_-])(?:key|pass|credentials?))$/i
+
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name)
+}
+
+/** Shorter ones and plain words would be found in texts that tell no secret. */
+export function isSecretValue(value: string): boolean {
+  return value.length >= 8 && !/^[a-z]{8,11}$/.test(value)
+}
+
+/** What a secret was replaced by; the names of variables stay readable. */
+export const MASKED = '[masked]'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The forms in which the value of a variable is met, by the word that tells them apart. */
+export const ENCODINGS: Readonly<Record<string, (value: string) => string>> = {
+  json: (value) => JSON.stringify(value).slice(1, -1),
+  url: encodeURIComponent,
+  base64: (value) => Buffer.from(value).toString('base64').replace(/=+$/, ''),
+}
+
+/** Each secret of the environment in all its forms, with what is shown instead. */
+export function masksOf(env: Environment): Map<string, string> {
+  const masks = new Map<string, string>()
+  for (const [name, raw] of Object.entries(env)) {
+    const value = raw?.trim() ?? ''
+    if (!isSecretName(name) || !isSecretValue(value)) continue
+    if (!masks.has(value)) masks.set(value, `[masked ${name}]`)
+    for (const [word, encode] of Object.entries(ENCODINGS)) {
+      const encoded = value.isWellFormed() ? encode(value) : value
+      if (!masks.has(encoded)) masks.set(encoded, `[masked ${name}:${word}]`)
+    }
+  }
+  return masks
+}
+
+export interface Found {
+  readonly start: number
+  readonly end: number
+  /** Where the secret itself begins. */
+  readonly secret: number
+  readonly mask: string
+  /** What belongs to the secret if more of it follows. */
+  readonly tail: RegExp | undefined
+}
+
+/** Something that is recognised by its first bytes, as far as they are known. */
+interface Cut {
+  readonly beginning: string
+  readonly isValue: boolean
+  readonly before?: RegExp | undefined
+}
+
+/** Made only where they are needed: most runs meet nothing that looks like a secret. */
+let expressions: Expressions | undefined
+interface Expressions {
+  readonly whole: RegExp
+  readonly beginning: RegExp
+  readonly tails: readonly RegExp[]
+}
+
+function makeExpressions(): Expressions {
+  return {
+    whole: new RegExp(FORMS.map(sourceOf).join('|'), 'y'),
+    beginning: new RegExp(FORMS.map(beginningOf).join('|'), 'y'),
+    tails: FORMS.map((form) => new RegExp(`${form.tail}*`, 'y')),
+  }
+}
+
+/** The secrets of a run, ready to be searched for in bytes that are read as Latin-1. */
+export class Secrets {
+  readonly literals: readonly string[]
+  /** Longest of the values and of what decides about a form. */
+  readonly reach: number
+  readonly #masks: ReadonlyMap<string, string>
+  /** By their first character; longer ones come first. */
+  readonly #values: ReadonlyMap<string, readonly string[]>
+  #cuts: ReadonlyMap<string, readonly Cut[]> | undefined
+
+  constructor(masks: ReadonlyMap<string, string>) {
+    const values = [...masks.keys()].toSorted((a, b) => b.length - a.length)
+    this.#masks = masks
+    this.#values = Map.groupBy(values, (value) => value.charAt(0))
+    this.literals = [...values, ...FORMS.flatMap((form) => form.literals)]
+    this.reach = Math.max(300, values[0]?.length ?? 0)
+  }
+
+  /** The first secret that begins at one of these places. */
+  find(text: string, from: number, to: number): Found | undefined {
+    for (let at = from; at <= to; at += 1) {
+      const found = this.#valueAt(text, at) ?? this.#formAt(text, at)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  #valueAt(text: string, at: number): Found | undefined {
+    const values = this.#values.get(text.charAt(at))
+    const value = values?.find((each) => text.startsWith(each, at))
+    if (value === undefined) return undefined
+    const mask = this.#masks.get(value)!
+    return { start: at, end: at + value.length, secret: at, mask, tail: undefined }
+  }
+
+  /** A form that shows something leaves a value behind it to the one who knows its name. */
+  #formAt(text: string, at: number): Found | undefined {
+    const { whole, tails } = (expressions ??= makeExpressions())
+    whole.lastIndex = at
+    const match = whole.exec(text)
+    if (match === null) return undefined
+    const group = match.findIndex((each, index) => index > 0 && each !== undefined)
+    const shown = match[group]!
+    const secret = at + shown.length
+    if (secret > at && this.#valueAt(text, secret) !== undefined) return undefined
+    const end = at + match[0].length
+    return { start: at, end, secret, mask: shown + MASKED, tail: tails[group - 1] }
+  }
+
+  /** Which of these places begins a form about which the end of the text does not decide. */
+  findBeginning(text: string, from: number, to: number): number {
+    const { beginning } = (expressions ??= makeExpressions())
+    for (let at = from; at <= to; at += 1) {
+      beginning.lastIndex = at
+      if (beginning.test(text)) return at
+    }
+    return Infinity
+  }
+
+  /** Whether a literal may be cut behind these two characters. */
+  mayBeCut(last: string): boolean {
+    this.#cuts ??= this.#makeCuts()
+    return this.#cuts.has(last) || this.#cuts.has(last.slice(-1))
+  }
+
+  /** Where literals begin that are cut by the end of the text; whether they are values. */
+  findCuts(text: string): readonly { readonly at: number; readonly isValue: boolean }[] {
+    const found = []
+    for (const length of [2, 1]) {
+      for (const { beginning, isValue, before } of this.#cuts?.get(text.slice(-length)) ?? []) {
+        if (!text.endsWith(beginning)) continue
+        const at = text.length - beginning.length
+        if (before?.test(text.slice(Math.max(0, at - 2), at)) !== false) found.push({ at, isValue })
+      }
+    }
+    return found
+  }
+
+  /** Cuts are found by their last two characters, those of one character by that. */
+  #makeCuts(): Map<string, Cut[]> {
+    const cuts = new Map<string, Cut[]>()
+    const add = (literal: string, isValue: boolean, before?: RegExp) => {
+      for (let length = 1; length < literal.length; length += 1) {
+        const beginning = literal.slice(0, length)
+        const key = beginning.slice(-2)
+        const cut = { beginning, isValue, before }
+        if (cuts.get(key)?.push(cut) === undefined) cuts.set(key, [cut])
+      }
+    }
+    for (const value of this.#masks.keys()) add(value, true)
+    for (const { literals, before = '' } of FORMS) {
+      for (const literal of literals) add(literal, false, new RegExp(`${before}$`))
+    }
+    return cuts
+  }
+}

@@ -1,0 +1,154 @@
+import { expect, test } from 'bun:test'
+import { Mask, unmask } from './mask.ts'
+
+const KEY = 'Zq7-tR"9/xW+2LmN'
+const mask = new Mask({
+  ANTHROPIC_API_KEY: 'sk-ant-api03-aBcDeFgHiJkLmNoPqRsT',
+  DEPLOY_KEY: KEY,
+  gh_token: 'Ünïcode-1234',
+  SHORT_TOKEN: 'abc1234',
+  PLAIN_SECRET: 'password',
+  LONGER_SECRET: 'elevenchars',
+  WORDS_SECRET: 'correcthorsebatterystaple',
+  TWELVE_SECRET: 'twelveletter',
+  EDITOR: 'Visual-Editor-9',
+  MONKEY: 'Banana-Banana-1',
+  EMPTY_TOKEN: '',
+})
+const R = 'aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5'
+
+test.each([
+  [`sk-ant-api03-${R}`, '[masked]'],
+  [`key: sk-proj-${R}.`, 'key: [masked].'],
+  [`ghp_${R} gho_${R}`, '[masked] [masked]'],
+  [`github_pat_${R}_${R}`, '[masked]'],
+  [`glpat-${R}`, '[masked]'],
+  ['xoxb-123456789012-abc', '[masked]'],
+  ['AKIAIOSFODNN7EXAMPLE', '[masked]'],
+  [`AIza${R.slice(0, 35)}`, '[masked]'],
+  [`npm_${R}`, '[masked]'],
+  ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl', '[masked]'],
+  ['Authorization: Bearer x', 'Authorization: Bearer [masked]'],
+  ['authorization: one two\nthree', 'authorization: [masked]\nthree'],
+  ['{"authorization":"Basic dTpw","a":1}', '{"authorization":"Basic [masked]","a":1}'],
+  ['{\\"Authorization\\":\\"token t\\"}', '{\\"Authorization\\":\\"token [masked]\\"}'],
+  [`-H 'AUTHORIZATION: ${R}' url`, `-H 'AUTHORIZATION: [masked]' url`],
+  [`with Bearer ${R}, then`, 'with Bearer [masked], then'],
+  ['X-Api-Key: abcdefgh', 'X-Api-Key: [masked]'],
+  ['--api-key=abcdefgh x', '--api-key=[masked] x'],
+  ['OPENAI_API_KEY=abcdefgh\nHOME=/root', 'OPENAI_API_KEY=[masked]\nHOME=/root'],
+  ['export A_TOKEN="abcd efgh ijkl"', 'export A_TOKEN="abcd efgh ijkl"'],
+  ['export A_TOKEN="abcd-efgh"', 'export A_TOKEN="[masked]"'],
+  ['{"DB_PASSWORD": "abcd-efgh"}', '{"DB_PASSWORD": "[masked]"}'],
+  [`https://h/?access_token=${R}&a=1`, 'https://h/?access_token=[masked]&a=1'],
+  [
+    '-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\nabc=\n-----END RSA PRIVATE KEY-----',
+    '-----BEGIN RSA PRIVATE KEY-----[masked]-----END RSA PRIVATE KEY-----',
+  ],
+  [
+    "echo '-----BEGIN PRIVATE KEY----- MIIEpAIBAAKCAQEA bc+/ d= -----END PRIVATE KEY-----' > key",
+    "echo '-----BEGIN PRIVATE KEY----- [masked]-----END PRIVATE KEY-----' > key",
+  ],
+])('%j is shown as %j', (text, shown) => {
+  expect(mask.text(text)).toBe(shown)
+  expect(mask.text(shown)).toBe(shown)
+})
+
+test.each([
+  ['the sk-learn library and sk-learn-contrib-something-else'],
+  ['a task-1234567890abcdefghij and disk-0123456789ABCDEFGHIJ'],
+  ['the token limit; input_tokens=1234567890123456; "output_tokens":12345678'],
+  ['commit 2f1c7e4b8a9d0c3e5f6a7b8c9d0e1f2a3b4c5d6e'],
+  ['0f8fad5b-d9cb-469f-a165-70867728950e'],
+  ['bearer of internationalization news; Bearer authentication'],
+  ['authorization is needed; "authorization": null, "a": 1'],
+  ['GH_TOKEN=$GH_TOKEN A_KEY=${{ secrets.A_KEY }} API_KEY=<your key> B_KEY=process.env.B_KEY'],
+  ['MONKEY=banana-banana HOTKEY=ctrl+shift+p TOKEN=short'],
+  ['api_key=settings.provider.value'],
+  ['elevenchars are too few, and correcthorse is a part'],
+  ['password and Visual-Editor-9 and Banana-Banana-1 and abc1234'],
+  ['eyJhbGciOiJIUzI1NiJ9 alone'],
+  [''],
+])('%j tells no secret', (text) => {
+  expect(mask.text(text)).toBe(text)
+})
+
+test.each([
+  [`a${KEY}b`, 'a[masked DEPLOY_KEY]b'],
+  [JSON.stringify({ a: KEY }), '{"a":"[masked DEPLOY_KEY:json]"}'],
+  [encodeURIComponent(KEY), '[masked DEPLOY_KEY:url]'],
+  [btoa(KEY), '[masked DEPLOY_KEY:base64]=='],
+  [`Authorization: Bearer ${KEY}`, 'Authorization: Bearer [masked DEPLOY_KEY]'],
+  [`MY_TOKEN=${KEY}`, 'MY_TOKEN=[masked DEPLOY_KEY]'],
+  ['is correcthorsebatterystaple.', 'is [masked WORDS_SECRET].'],
+  ['a twelveletter word', 'a [masked TWELVE_SECRET] word'],
+  ['é Ünïcode-1234 ü', 'é [masked gh_token] ü'],
+  ['sk-ant-api03-aBcDeFgHiJkLmNoPqRsT', '[masked ANTHROPIC_API_KEY]'],
+])('%j is shown with the name of its variable: %j', (text, shown) => {
+  expect(mask.text(text)).toBe(shown)
+  expect(mask.text(shown)).toBe(shown)
+})
+
+test('a long text is masked like a short one', () => {
+  const prose = 'All quiet on this line, and a task-12 beside it. '.repeat(1000)
+  expect(mask.text(prose)).toBe(prose)
+  expect(mask.text(`${prose}${KEY}${prose}`)).toBe(`${prose}[masked DEPLOY_KEY]${prose}`)
+})
+
+test('of two values that begin alike the longer one is masked', () => {
+  const both = new Mask({ A_KEY: 'Abcd-1234', B_KEY: 'Abcd-1234-efgh', C_KEY: 'Abcd-1234' })
+  expect(both.text('Abcd-1234-efgh Abcd-1234')).toBe('[masked B_KEY] [masked A_KEY]')
+})
+
+test('data without secrets stays the same object', () => {
+  const event = { type: 'tool', scope: ['s1', 'i1'], usage: { tokens: { input: 1 } }, at: null }
+  expect(mask.data(event)).toBe(event)
+})
+
+test('data is masked in every string, and where a key or an option is named like a secret', () => {
+  const bytes = new Uint8Array(3)
+  const event = {
+    argv: ['curl', '--token', 'abcd-efgh', '-u', KEY, '--key', '--verbose'],
+    env: {
+      MY_TOKEN: 'Abcdefgh',
+      apiKey: KEY,
+      A_KEY: 'short',
+      B_KEY: 'lowercase',
+      HOME: '/home/me',
+    },
+    nested: [{ text: `is ${KEY}` }],
+    bytes,
+  }
+  const kept = structuredClone(event)
+  expect(mask.data(event)).toEqual({
+    argv: ['curl', '--token', '[masked]', '-u', '[masked DEPLOY_KEY]', '--key', '--verbose'],
+    env: {
+      ...event.env,
+      MY_TOKEN: '[masked]',
+      apiKey: '[masked DEPLOY_KEY]',
+    },
+    nested: [{ text: 'is [masked DEPLOY_KEY]' }],
+    bytes,
+  })
+  expect(event).toEqual(kept)
+})
+
+test('what was masked by name is filled again, in the form in which it was found', () => {
+  const env = { DEPLOY_KEY: KEY }
+  const plan = { args: [KEY, JSON.stringify(KEY), encodeURIComponent(KEY)], step: 1, none: null }
+  expect(unmask(mask.data(plan), env)).toEqual({ value: plan, missing: [] })
+})
+
+test('what cannot be filled is named once and stays', () => {
+  const plan = ['[masked A_KEY] [masked A_KEY]', '[masked B_KEY]', '[masked]', '[masked HOME]']
+  expect(unmask(plan, { HOME: '/root', B_KEY: '' })).toEqual({
+    value: plan,
+    missing: ['A_KEY', 'B_KEY', '[masked]'],
+  })
+})
+
+test('what comes behind a private key is not part of it', () => {
+  const text =
+    '-----BEGIN RSA PRIVATE KEY-----\n(elided)\n-----END RSA PRIVATE KEY-----\nAnOrdinaryLongLine0123456789\n'
+  expect(new Mask({}).text(text)).toBe(text)
+})

@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test'
+import { shorten, shortenStart } from './shorten.ts'
+
+const KEY = 'Zq7-tR"9/xW+2LmN'
+
+test.each([
+  ['one two three', 13, 'one two three'],
+  ['one two three', 12, 'one two…'],
+  ['one two three', 8, 'one two…'],
+  ['one two three', 7, 'one…'],
+  ['one   two', 5, 'one…'],
+  ['one\ntwo', 6, 'one…'],
+  ['🎉🎉 🎉🎉', 7, '🎉🎉…'],
+  ['word', 3, '…'],
+  ['', 3, ''],
+])('%j is shortened to %d characters: %j', (text, length, shown) => {
+  expect(shorten(text, length)).toBe(shown)
+})
+
+test.each([
+  ['one two three', 'two three'],
+  ['o\ntwo three\n', 'two three\n'],
+  ['one\n', '…'],
+  ['one two three\n', 'two three\n'],
+  ['one', '…'],
+  ['AAAA\nBBBB\n-----END PRIVATE KEY-----\nred\n', '-----END PRIVATE KEY-----\nred\n'],
+  ['a\n-----BEGIN KEY-----\nB\n-----END KEY-----', '-----BEGIN KEY-----\nB\n-----END KEY-----'],
+])('of %j, whose beginning is lost, %j can be shown', (text, shown) => {
+  expect(shortenStart(text)).toBe(shown)
+})
+
+test('wherever a text is cut, of a secret in it all is left or nothing', () => {
+  const text = `git push ${KEY} --force\nand ${KEY}\n`
+  for (let length = 0; length <= text.length; length += 1) {
+    for (const shown of [shorten(text, length), shortenStart(text.slice(length))]) {
+      expect(shown.replaceAll(KEY, '')).not.toMatch(/Zq7|tR"|xW|2L|mN/)
+    }
+    expect(shorten(text, length).length).toBeLessThanOrEqual(Math.max(length, 1))
+  }
+})

@@ -1,0 +1,87 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { UserError } from '../base/errors.ts'
+import type { Leftover } from '../events/schema.ts'
+import { holderOf } from '../journal/run-lock.ts'
+import { Family, findBearers } from '../run/family.ts'
+
+/** Processes that a dead run has left behind. */
+interface Orphans {
+  readonly run: string
+  readonly processes: readonly Leftover[]
+}
+
+/** Of every run whose process is dead, what it has started and nobody has ended. */
+function findOrphans(root: string): Orphans[] {
+  const dead = foldersIn(root).filter((id) => holderOf(join(root, id))?.life === 'dead')
+  return [...findBearers(dead)].map(([run, processes]) => ({ run, processes }))
+}
+
+function foldersIn(root: string): string[] {
+  try {
+    return readdirSync(root).filter((name) => !name.startsWith('.'))
+  } catch {
+    return []
+  }
+}
+
+/** Ends what dead runs have left behind, where the user wants it; what is left is told in words. */
+export async function dealWithOrphans(root: string, mayKill: boolean): Promise<string[]> {
+  const warnings: string[] = []
+  for (const orphans of findOrphans(root)) {
+    const words = `the run ${orphans.run} is dead and has left running: ${namesOf(orphans)}`
+    if (mayKill || (await agrees(words))) warnings.push(await end(orphans))
+    else warnings.push(`${words}; to end it: --kill-orphans`)
+  }
+  return warnings
+}
+
+/** The same for a run that is to go on: two agents at one iteration would undo each other's work. */
+export async function endOrphansOf(run: string, mayKill: boolean): Promise<string[]> {
+  const orphans = { run, processes: new Family(run, false).list() }
+  if (orphans.processes.length === 0) return []
+  const words = `The run ${run} has left running: ${namesOf(orphans)}`
+  if (mayKill || (await agrees(words))) return [await end(orphans)]
+  throw new UserError(
+    `${words}.`,
+    'It would work beside the run that goes on. End it: --kill-orphans',
+  )
+}
+
+async function end({ run, processes }: Orphans): Promise<string> {
+  const leftovers = await new Family(run, false).end(new AbortController().signal)
+  const survivors = leftovers.filter(({ survived }) => survived === true)
+  return survivors.length === 0
+    ? `ended what the run ${run} had left running: ${namesOf({ run, processes })}`
+    : `could not end what the run ${run} has left running: ${namesOf({ run, processes: survivors })}`
+}
+
+function namesOf({ processes }: Orphans): string {
+  return processes.map(({ pid, command }) => `${command} (pid ${pid})`).join(', ')
+}
+
+/** Asks, where somebody is there to answer; the end of the input is no agreement. */
+async function agrees(words: string): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return false
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const { promise: answer, resolve, reject } = Promise.withResolvers<string>()
+  lines.once('line', resolve)
+  lines.once('close', () => {
+    process.stderr.write('\n')
+    resolve('')
+  })
+  lines.once('SIGINT', () => reject(new Interrupted('stopped at a question, before the run')))
+  lines.setPrompt(`[forkhestra] ${words}. End it? [y/N] `)
+  lines.prompt()
+  try {
+    return /^y(?:es)?$/i.test((await answer).trim())
+  } finally {
+    lines.removeAllListeners('close').close()
+  }
+}
+
+/** By Ctrl-C, before anything ran that would have to be stopped. */
+class Interrupted extends UserError {
+  override readonly exitCode = 130
+}

@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test'
+import { UserError } from '../base/errors.ts'
+import { parseInput } from './command.ts'
+import { runCommand } from './commands/run.ts'
+import { readOverrides } from './overrides.ts'
+
+const read = (args: readonly string[]) => readOverrides(parseInput(args, runCommand))
+
+test('without options there is nothing to override', () => {
+  expect(read(['a:3'])).toEqual({ budget: {} })
+})
+
+test('every option is read', () => {
+  const args =
+    'a --max-cost $2.50 --max-tokens 1000 --max-duration 1h30m --timeout 90s --idle-timeout off --stall 0'
+  const commands = ['--verify', 'npm test', '--verify=npm run lint', '--until', 'test -f x']
+  expect(read([...args.split(' '), ...commands])).toEqual({
+    budget: { costUsd: 2.5, tokens: 1000, ms: 5_400_000 },
+    timeoutMs: 90_000,
+    idleMs: 'off',
+    stall: 0,
+    verify: ['npm test', 'npm run lint'],
+    until: 'test -f x',
+  })
+})
+
+const COST = 'expected an amount in US dollars, more than 0. / Write e.g. 5 or 2.50.'
+
+test.each([
+  ['--max-cost', '0', COST],
+  ['--max-cost', '0.00', COST],
+  ['--max-cost', '-5', COST],
+  ['--max-cost', 'five', COST],
+  ['--max-cost', '1e3', COST],
+  ['--max-tokens', '0', 'expected a positive integer. / Write e.g. 2000000.'],
+  ['--max-tokens', '1.5', 'expected a positive integer. / Write e.g. 2000000.'],
+  ['--max-tokens', '9'.repeat(20), 'expected a positive integer. / Write e.g. 2000000.'],
+  ['--max-duration', '0s', 'expected a time longer than zero. / Write e.g. 30m or 8h.'],
+  ['--max-duration', 'off', 'expected a time. / Write e.g. 90s, 30m, 2h or 1h30m.'],
+  ['--timeout', '30', 'expected a time. / Write e.g. 90s, 30m, 2h or 1h30m.'],
+  ['--timeout', '0s', 'expected a time longer than zero. / Write e.g. 30m, or off.'],
+  ['--idle-timeout', '0m', 'expected a time longer than zero. / Write e.g. 30m, or off.'],
+  ['--stall', '-1', 'expected a whole number, 0 or more. / Write e.g. 3, or 0 for never.'],
+  ['--stall', '', 'expected a whole number, 0 or more. / Write e.g. 3, or 0 for never.'],
+])('%s %s is refused', (option, value, words) => {
+  expect(refusal([`${option}=${value}`])).toBe(`${option} is '${value}', ${words}`)
+})
+
+test.each(['verify', 'until'])('an empty command for --%s is refused', (option) => {
+  expect(refusal([`--${option}`, ' '])).toStartWith(`The command for --${option} is empty.`)
+})
+
+function refusal(args: readonly string[]): string {
+  try {
+    read(args)
+  } catch (error) {
+    if (error instanceof UserError) return `${error.message} / ${error.hint}`
+    throw error
+  }
+  throw new Error('was not refused')
+}

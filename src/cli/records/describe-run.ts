@@ -1,0 +1,38 @@
+import type { RunBrief } from '../../journal/runs.ts'
+import { durationOf } from '../../views/runs.ts'
+
+/** A run as a script gets it. */
+export function describeRun({ id, folder, status, state, holder }: RunBrief, now: number) {
+  const { chain, cwd, startedAt, ended, waiting, at } = state
+  return {
+    id,
+    status,
+    folder,
+    chain,
+    cwd,
+    startedAt,
+    endedAt: ended?.at,
+    exitCode: ended?.exitCode,
+    stopped: ended?.stopped,
+    pid: holder?.pid,
+    at,
+    waiting: waiting && { why: waiting.why, until: waiting.until, error: waiting.error },
+    spent: { ...state.spent, ms: durationOf({ id, status, state }, now) },
+    steps: state.steps.map((step) => ({
+      step: step.number,
+      agent: step.agent,
+      name: step.name,
+      isRecovery: step.isRecovery,
+      maxIterations: step.maxIterations,
+      rounds: step.rounds,
+      iterations: step.iterations,
+      failures: step.failures,
+      running: step.running,
+      reason: step.reason,
+      detail: step.detail,
+      isPassed: step.isPassed,
+      lastOutcome: step.lastOutcome,
+      spent: step.spent,
+    })),
+  }
+}

@@ -1,0 +1,51 @@
+import { UserError } from '../../base/errors.ts'
+import type { StepState } from '../../events/step-state.ts'
+import { recordRoot } from '../../journal/record-folder.ts'
+import { findRun, type RunBrief } from '../../journal/runs.ts'
+import { resolveCwd } from '../../setup/configuration.ts'
+import { UsageError, type Input } from '../command.ts'
+
+/** It may be different the next time. */
+export class NotNow extends UserError {
+  override readonly exitCode = 1
+}
+
+/** The folder with the records of the project that a person means. */
+export function recordsOf(input: Input): string {
+  const root = recordRoot(resolveCwd(input.text('cwd')), process.env)
+  if (root !== undefined) return root
+  throw new UserError(
+    'There is no place for records: HOME is no absolute path.',
+    'Make a folder forge/ in the project, or set HOME.',
+  )
+}
+
+/** What was typed in the place of a run. */
+export function runWord(input: Input): string | undefined {
+  const [word, ...more] = [...input.positionals, ...input.rest]
+  if (more[0] !== undefined) throw new UsageError(`Unexpected argument '${more[0]}'.`)
+  return word
+}
+
+/** The run that a person means; the newest where nobody says which. */
+export function chooseRun(input: Input, root: string): RunBrief {
+  return findRun(root, runWord(input))
+}
+
+/** The step of that number, which a run may not have. */
+export function stepOf({ id, state }: RunBrief, number: number): StepState {
+  const step = state.steps.find((each) => each.number === number)
+  if (step !== undefined) return step
+  throw new UserError(`Run ${id} has no step ${number}.`, `See: forkhestra show ${id}`)
+}
+
+/** A whole number that an option gives. */
+export function readNumber(input: Input, option: string, least = 1): number | undefined {
+  const text = input.text(option)
+  if (text === undefined) return undefined
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : -1
+  if (value >= least) return value
+  throw new UsageError(
+    `--${option} is '${text}', expected a whole number${least > 0 ? ` from ${least} on` : ''}.`,
+  )
+}

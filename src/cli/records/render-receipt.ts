@@ -1,0 +1,97 @@
+import { join } from 'node:path'
+import { formatBytes } from '../../base/files.ts'
+import { printable, printableLines } from '../../base/printable.ts'
+import type { CommandReceipt, Receipt } from '../../journal/receipt.ts'
+import { counted, tokenWords } from '../../base/amounts.ts'
+import { durationWords } from '../../base/durations.ts'
+import { costWords } from '../../views/amounts.ts'
+import { endingWords } from '../../views/show.ts'
+
+const WIDTH = 10
+
+/** A receipt in words. */
+export function renderReceipt(receipt: Receipt, agent: string, folder: string): string[] {
+  const { run, step, round, iteration, attempt, outcome, again, ends } = receipt
+  const tries = [
+    ...(round > 1 ? [`round ${round}`] : []),
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+  ]
+  const more = tries.length === 0 ? '' : ` (${tries.join(', ')})`
+  const repeated = again === true ? '; it does not count and is repeated' : ''
+  return [
+    printable(`Run ${run}, step ${step}: ${agent}, iteration ${iteration}${more}`),
+    line('outcome', endingWords(outcome) + repeated),
+    ...(ends === undefined
+      ? []
+      : [line('ends step', [ends.reason, ends.detail].filter(Boolean).join(': '))]),
+    line('time', `${receipt.startedAt} to ${receipt.endedAt}, ${durationWords(receipt.ms)}`),
+    ...(receipt.argv === undefined ? [] : [line('command', JSON.stringify(receipt.argv))]),
+    ...promptLines(receipt, folder),
+    ...usageLines(receipt),
+    ...changeLines(receipt),
+    ...receipt.commands.flatMap(commandLines),
+    ...(receipt.tasks.length === 0 ? [] : [line('tasks', receipt.tasks.join(', '))]),
+    line('printed', formatBytes(receipt.outputBytes)),
+    ...(receipt.log === undefined ? [] : [line('log', join(folder, receipt.log))]),
+  ]
+}
+
+function line(name: string, text: string): string {
+  return `  ${name.padEnd(WIDTH)}${printable(text)}`
+}
+
+function promptLines({ prompt }: Receipt, folder: string): string[] {
+  if (prompt === undefined) return [line('prompt', 'none')]
+  const { level = 'unknown', file, hash, path } = prompt
+  const where = file === undefined ? level : `${level}, file ${file}`
+  return [
+    line('prompt', hash === undefined ? where : `${where}; SHA-256 ${hash}`),
+    ...(path === undefined ? [] : [line('', join(folder, path))]),
+  ]
+}
+
+function usageLines({
+  model,
+  turns,
+  session,
+  tokens,
+  costUsd,
+  billing,
+  denied,
+}: Receipt): string[] {
+  const parts = [
+    ...(model === undefined ? [] : [model]),
+    ...(turns === undefined ? [] : [counted(turns, 'turn')]),
+    ...(session === undefined ? [] : [`session ${session}`]),
+    ...(denied === undefined || denied === 0 ? [] : [`${counted(denied, 'call')} of tools denied`]),
+  ]
+  return [
+    ...(parts.length === 0 ? [] : [line('model', parts.join(', '))]),
+    ...(tokens === undefined ? [] : [line('tokens', kindsOfTokens(tokens))]),
+    ...(costUsd === undefined ? [] : [line('cost', costWords({ costUsd, billing }))]),
+  ]
+}
+
+function kindsOfTokens(tokens: NonNullable<Receipt['tokens']>): string {
+  const { input, output, cacheRead, cacheWrite } = tokens
+  const [a, b, c, d] = [input, output, cacheRead, cacheWrite].map(tokenWords)
+  return `input ${a}, output ${b}, cache read ${c}, cache write ${d}`
+}
+
+function changeLines({ changes }: Receipt): string[] {
+  if (changes === undefined) return []
+  const { commits, files, fileCount, head } = changes
+  const more = fileCount > files.length ? ['…'] : []
+  const now = head === undefined ? '' : `, now at ${head}`
+  return [
+    line('changes', `${counted(commits, 'commit')}, ${counted(fileCount, 'file')}${now}`),
+    ...[...files, ...more].map((file) => line('', file)),
+  ]
+}
+
+/** With what it printed where it did not succeed. */
+function commandLines({ role, command, result, detail, ms, tail }: CommandReceipt): string[] {
+  const words = `${result}: ${command} (${detail}, ${durationWords(ms)})`
+  const lines = tail === undefined ? [] : printableLines(tail).trimEnd().split('\n')
+  return [line(role, words), ...lines.map((text) => `  ${' '.repeat(WIDTH)}| ${text}`)]
+}

@@ -1,0 +1,85 @@
+import { errorCode } from '../../base/errors.ts'
+import { formatBytes } from '../../base/files.ts'
+import type { RunEvent } from '../../events/schema.ts'
+import { readOutput } from '../../journal/read-run.ts'
+import { holderOf } from '../../journal/run-lock.ts'
+import { Replay, type Part } from '../../views/replay.ts'
+import type { View } from '../../views/screen.ts'
+import { followEvents, type FollowEnd } from './follow-events.ts'
+import { NotNow } from './place.ts'
+import { structuredSteps } from './recorded-plan.ts'
+import { UntoldOutput } from './untold-output.ts'
+
+/** Whom a run is told to. */
+export interface Audience {
+  readonly view: View
+  readonly kind: 'plain' | 'json' | 'raw'
+  readonly warn: (text: string) => void
+  /** Is told of each event before the view is. */
+  readonly onEvent?: (event: RunEvent) => void
+}
+
+interface Options {
+  readonly part: Part
+  readonly isFollowed: boolean
+  /** Nobody listens any longer. */
+  readonly closed: AbortSignal
+}
+
+/** Tells a run from its record, and, where it is followed, until there is nothing more to come. */
+export async function replayRun(
+  folder: string,
+  audience: Audience,
+  { part, isFollowed, closed }: Options,
+): Promise<FollowEnd | 'closed'> {
+  const teller = makeTeller(folder, audience, part)
+  const tellRest = async () => {
+    const rest = untold.take()
+    if (rest !== undefined) await teller.show(rest)
+  }
+  const untold = new UntoldOutput(folder)
+  const events = followEvents(folder, isFollowed, () => isDriven(folder))
+  try {
+    for (;;) {
+      const { done, value } = await events.next()
+      if (closed.aborted) return 'closed'
+      if (done === true) {
+        await tellRest()
+        teller.end()
+        return value
+      }
+      if (value.type === 'run_resumed') await tellRest()
+      untold.note(value)
+      await teller.show(value)
+    }
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error
+    throw new NotNow(`The record ${folder} has been removed.`)
+  } finally {
+    await events.return('read')
+  }
+}
+
+function makeTeller(folder: string, { view, kind, warn, onEvent }: Audience, part: Part) {
+  const isPart = part.step !== undefined || part.iteration !== undefined
+  const told = kind === 'raw' ? new Set() : structuredSteps(folder)
+  const replay = new Replay(view, part, {
+    read: (event) => readOutput(folder, event),
+    onMissing: (bytes) => warn(`${formatBytes(bytes)} are not in the record`),
+    isTold: ({ step, stream }) => stream === 'out' && told.has(step),
+  })
+  return {
+    async show(event: RunEvent): Promise<void> {
+      // It says what the steps are to a view for people, and is no part of a part itself.
+      if (isPart && kind !== 'plain' && event.type === 'run_started') return
+      onEvent?.(event)
+      await replay.show(event)
+    },
+    end: () => replay.end(),
+  }
+}
+
+function isDriven(folder: string): boolean {
+  const holder = holderOf(folder)
+  return holder !== undefined && holder.life !== 'dead'
+}

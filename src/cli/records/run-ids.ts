@@ -1,0 +1,19 @@
+import { recordRoot } from '../../journal/record-folder.ts'
+import { listRuns, type RunBrief } from '../../journal/runs.ts'
+import { resolveCwd } from '../../setup/configuration.ts'
+import { chainWords } from '../../views/runs.ts'
+import { untilde } from '../completions/paths.ts'
+import type { Source } from '../completions/program.ts'
+
+/** The recorded runs, for completion; only those of a status where one is given. */
+export function runIds(wanted?: readonly RunBrief['status'][]): Source {
+  return ({ options, positionals }) => {
+    if (positionals.length > 0) return undefined
+    const root = recordRoot(resolveCwd(untilde(options.get('cwd')?.at(-1))), process.env)
+    const runs = root === undefined ? [] : listRuns(root)
+    const candidates = runs
+      .filter(({ status }) => wanted?.includes(status) ?? true)
+      .map(({ id, status, state }) => ({ value: id, text: `${status}, ${chainWords(state)}` }))
+    return { candidates }
+  }
+}

@@ -1,0 +1,65 @@
+import { unmask, type Mask } from '../base/mask.ts'
+import { isSecretName } from '../base/mask-secrets.ts'
+import { renderTemplate } from '../parse/template.ts'
+import { stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
+
+type Named = readonly (readonly [name: string, value: string])[]
+
+/**
+ * Where secrets of a run may be, by name: what agents inherit, what the configuration gives them
+ * besides, and what comes behind options such as `--password`. What is not in the environment gets
+ * its step in front of its name: a run that is resumed must not get another value from there.
+ */
+export function secretsOf(
+  plan: Plan,
+  env: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const secrets: Record<string, string> = { ...env }
+  for (const step of allSteps(plan)) {
+    for (const [name, value] of Object.entries(step.policy.env)) {
+      secrets[env[name] === value ? name : nameIn(step, name)] = value
+    }
+    for (const [option, value] of secretArguments(step)) {
+      const isTaken = (secrets[option] ?? value) !== value
+      secrets[isTaken ? nameIn(step, option) : option] = value
+    }
+  }
+  return secrets
+}
+
+function allSteps({ root, recoveries }: Plan): readonly StepNode[] {
+  return [...stepsOf(root), ...recoveries]
+}
+
+/** What a secret is called that only one step has. */
+export function nameIn({ number }: StepNode, name: string): string {
+  return `step${number}.${name}`
+}
+
+function secretArguments({ args }: StepNode): Named {
+  const words = args.map(renderTemplate)
+  return words.flatMap((word, index) => {
+    const [, option = '', value = words[index + 1]] =
+      /^(--?[A-Za-z][\w-]*)(?:=(.*))?$/s.exec(word) ?? []
+    const isSecret = isSecretName(option) && value !== undefined && !value.startsWith('-')
+    return isSecret ? [[option, value] as const] : []
+  })
+}
+
+/** What somebody should know beforehand who writes a secret where the record cannot hold it. */
+export function secretWarnings(
+  plan: Plan,
+  mask: Mask,
+  env: Readonly<Record<string, string>>,
+): string[] {
+  // What the configuration gives its steps is found there again.
+  const configured = allSteps(plan).flatMap((step) =>
+    Object.keys(step.policy.env).map((name) => nameIn(step, name)),
+  )
+  const missing = unmask(mask.data(plan), env).missing.filter((name) => !configured.includes(name))
+  if (missing.length === 0) return []
+  const names = missing.join(', ')
+  return [
+    `the plan holds secrets in plain (${names}), which no record keeps: should this run die, it cannot be resumed. Put them into variables of the environment`,
+  ]
+}

@@ -1,0 +1,49 @@
+import type { Fact } from './engine.ts'
+
+/** An event of the stream; what it holds is looked at with care, for it changes with the version. */
+export type Event = Readonly<Record<string, unknown>>
+
+/** Undefined where the line is no event. */
+export function parseEvent(line: string): Event | undefined {
+  if (!line.trimStart().startsWith('{')) return undefined
+  try {
+    const value = asObject(JSON.parse(line))
+    return typeof value?.['type'] === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What a `rate_limit_event` says. Its `overageStatus` is "rejected" for most people, always. */
+export function readLimit(event: Event): Extract<Fact, { type: 'limit' }> | undefined {
+  const info = asObject(event['rate_limit_info'])
+  const status = info?.['status']
+  if (info === undefined || typeof status !== 'string') return undefined
+  const { resetsAt, rateLimitType: kind, utilization } = info
+  return {
+    type: 'limit',
+    status,
+    ...(isTime(resetsAt) ? { resetsAt } : {}),
+    ...(typeof kind === 'string' ? { kind } : {}),
+    ...(typeof utilization === 'number' ? { utilization } : {}),
+  }
+}
+
+/** Seconds since 1970, as far as a calendar goes. */
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < 8.64e12
+}
+
+export function asObject(value: unknown): Event | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Event)
+    : undefined
+}
+
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function asNumber(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}

@@ -1,0 +1,43 @@
+import type { Decoder, Fact } from './engine.ts'
+import { MarkerScanner, StderrScanner } from './marker.ts'
+import { Tail } from './tail.ts'
+import { readLastWords } from './wordings.ts'
+
+const TAIL_BYTES = 8 * 1024
+
+/** Reads plain text: what is looked for line by line, and at the end the last words. */
+class PlainDecoder implements Decoder {
+  readonly #scanner: Decoder | undefined
+  readonly #now: () => Date
+  readonly #tail = new Tail(TAIL_BYTES)
+
+  constructor(scanner: Decoder | undefined, now: () => Date) {
+    this.#scanner = scanner
+    this.#now = now
+  }
+
+  push(bytes: Uint8Array): readonly Fact[] {
+    this.#tail.push(bytes)
+    return this.#scanner?.push(bytes) ?? []
+  }
+
+  end(): readonly Fact[] {
+    const facts = this.#scanner?.end() ?? []
+    const failure = readLastWords(this.#tail.text, this.#now())
+    return failure === undefined ? facts : [...facts, { type: 'last_words', failure }]
+  }
+
+  get isDoneIfSilent(): boolean {
+    return this.#scanner?.isDoneIfSilent === true
+  }
+}
+
+/** Of a program that speaks plain text. In a loop the marker is looked for. */
+export function plainDecoder(
+  stream: 'out' | 'err',
+  loop: boolean,
+  now = () => new Date(),
+): Decoder {
+  if (stream === 'out') return new PlainDecoder(new MarkerScanner({ looksForMarker: loop }), now)
+  return new PlainDecoder(loop ? new StderrScanner() : undefined, now)
+}

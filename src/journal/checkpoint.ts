@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { writeFileAtomic } from '../base/atomic-write.ts'
+import type { RunState } from '../events/state.ts'
+
+export function checkpointPath(folder: string): string {
+  return join(folder, 'checkpoint.json')
+}
+
+/** Raised whenever `RunState` changes, so that what an older version wrote is not believed. */
+const FORM = 1
+
+/** What the events up to an offset come to, so that nobody has to read them again. */
+export interface Checkpoint {
+  readonly offset: number
+  /** Number of the last event before it. */
+  readonly seq: number
+  readonly state: RunState
+}
+
+/** Only a cache: it may be lost, and losing it costs nothing but time. */
+export function writeCheckpoint(folder: string, checkpoint: Checkpoint): void {
+  try {
+    const text = JSON.stringify({ form: FORM, ...checkpoint })
+    writeFileAtomic(checkpointPath(folder), text, { durable: false, mode: 0o600 })
+  } catch {
+    // Whatever is wrong with the disk is told by what cannot be done without.
+  }
+}
+
+/** The last one, where it is whole and speaks of no more than is there. */
+export function readCheckpoint(folder: string, end: number): Checkpoint | undefined {
+  try {
+    const read: unknown = JSON.parse(readFileSync(checkpointPath(folder), 'utf8'))
+    const { form, ...checkpoint } = read as Checkpoint & { form: unknown }
+    return form === FORM && checkpoint.offset <= end ? checkpoint : undefined
+  } catch {
+    return undefined
+  }
+}

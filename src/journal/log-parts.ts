@@ -1,0 +1,123 @@
+import { closeSync, openSync, readdirSync, readSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { errorCode } from '../base/errors.ts'
+import { statOf, writeAll } from '../base/files.ts'
+
+/** How much of the beginning and of the end of an iteration's output is kept. */
+export const HEAD_BYTES = 4 * 1024 * 1024
+export const TAIL_BYTES = 4 * 1024 * 1024
+
+const NOTICE = /^\n\[forkhestra\] (\d+) bytes left out here\n/
+const NOTICE_LENGTH = 80
+
+/** Bytes of the output that follow each other in one file. */
+interface Part {
+  readonly path: string
+  /** Where they begin in the output. */
+  readonly from: number
+  /** Where they begin in the file. */
+  readonly at: number
+  readonly length: number
+}
+
+/** The file for what comes from there on; its name says where its bytes belong, whatever happens. */
+export function tailPath(log: string, from: number): string {
+  return `${log}.tail-${from}`
+}
+
+/** Puts what is kept of the end behind the head; also after a crash, and after one in here. */
+export function joinTails(log: string): void {
+  const tails = tailsOf(log)
+  if (tails.length === 0) return
+  if (joinedParts(log) === undefined) {
+    const end = Math.max(...tails.map(({ from, length }) => from + length))
+    const start = Math.max(HEAD_BYTES, end - TAIL_BYTES)
+    // What a power failure took stays empty, so that everything else keeps its place.
+    const kept = Buffer.alloc(end - start)
+    for (const tail of tails) {
+      const from = Math.max(start, tail.from)
+      kept.set(readPart(tail, from, end), from - start)
+    }
+    const left = start - HEAD_BYTES
+    truncateSync(log, HEAD_BYTES)
+    const notice = left > 0 ? `\n[forkhestra] ${left} bytes left out here\n` : ''
+    const fd = openSync(log, 'a')
+    try {
+      writeAll(fd, Buffer.concat([Buffer.from(notice), kept]))
+    } finally {
+      closeSync(fd)
+    }
+  }
+  for (const { path } of tails) rmSync(path, { force: true })
+}
+
+/** What is kept of a stretch of the output, also while it is written; undefined where nothing is. */
+export function readLog(log: string, offset: number, length: number): Uint8Array | undefined {
+  for (let tries = 3; ; tries--) {
+    try {
+      const pieces = partsOf(log, offset + length).map((part) =>
+        readPart(part, offset, offset + length),
+      )
+      const kept = Buffer.concat(pieces)
+      return kept.length === 0 && length > 0 ? undefined : kept
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw error
+      // Its end has just been joined by the process that writes it.
+      if (tries === 0) return undefined
+    }
+  }
+}
+
+function partsOf(log: string, end: number): Part[] {
+  const { size } = statSync(log)
+  const whole = { path: log, from: 0, at: 0, length: size }
+  if (end <= Math.min(size, HEAD_BYTES)) return [whole]
+  const joined = joinedParts(log)
+  if (joined !== undefined) return joined
+  const tails = tailsOf(log)
+  if (tails.length === 0) return [whole]
+  return [{ ...whole, length: Math.min(size, HEAD_BYTES) }, ...tails]
+}
+
+/** The parts of a log of which something was left out, once its end is joined completely. */
+function joinedParts(log: string): Part[] | undefined {
+  const size = statOf(log)?.size ?? 0
+  const head = { path: log, from: 0, at: 0, length: HEAD_BYTES }
+  const text = readPart({ ...head, length: size }, HEAD_BYTES, HEAD_BYTES + NOTICE_LENGTH)
+  const [notice, left] = NOTICE.exec(text.toString('latin1')) ?? []
+  if (notice === undefined) return undefined
+  const at = HEAD_BYTES + notice.length
+  if (size !== at + TAIL_BYTES) return undefined
+  return [head, { path: log, from: HEAD_BYTES + Number(left), at, length: TAIL_BYTES }]
+}
+
+function tailsOf(log: string): Part[] {
+  const folder = dirname(log)
+  const beginning = tailPath(basename(log), 0).slice(0, -1)
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(beginning))
+    .map((name) => {
+      const path = join(folder, name)
+      return {
+        path,
+        from: Number(name.slice(beginning.length)),
+        at: 0,
+        length: statSync(path).size,
+      }
+    })
+    .toSorted((a, b) => a.from - b.from)
+}
+
+/** What a part holds of the output from one place to another. */
+function readPart({ path, from, at, length }: Part, start: number, end: number): Buffer {
+  const first = Math.max(from, start)
+  const size = Math.min(from + length, end) - first
+  if (size <= 0) return Buffer.alloc(0)
+  const bytes = Buffer.allocUnsafe(size)
+  const fd = openSync(path, 'r')
+  try {
+    return bytes.subarray(0, readSync(fd, bytes, 0, size, at + first - from))
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,119 @@
+import { dirname, join } from 'node:path'
+import { errorCode } from '../base/errors.ts'
+import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
+import { keyOf } from './open-iterations.ts'
+import { OutputLog } from './output-log.ts'
+import { iterationPath } from './places.ts'
+import { makeFolder } from './record-folder.ts'
+import type { Syncer } from './syncer.ts'
+
+/** A run of bytes of one stream is one event up to this length and for this time. */
+const SPAN_BYTES = 1024 * 1024
+const SPAN_MS = 1000
+
+/** The log of an iteration while it is written, and the bytes that no event has told of yet. */
+interface OpenLog {
+  readonly name: string
+  readonly file: OutputLog
+  span: EventOf<'output'> | undefined
+}
+
+/** The logs of the iterations that run now, and the events that say what stands where in them. */
+export class Logs {
+  readonly #folder: string
+  readonly #stamp: Stamp
+  readonly #syncer: Syncer | undefined
+  readonly #tell: (span: EventOf<'output'>) => void
+  readonly #open = new Map<string, OpenLog>()
+
+  constructor(
+    folder: string,
+    stamp: Stamp,
+    syncer: Syncer | undefined,
+    tell: (span: EventOf<'output'>) => void,
+  ) {
+    this.#folder = folder
+    this.#stamp = stamp
+    this.#syncer = syncer
+    this.#tell = tell
+  }
+
+  has(scope: readonly string[]): boolean {
+    return this.#open.has(keyOf(scope))
+  }
+
+  write(chunk: OutputChunk, round: number | undefined): void {
+    const log = this.#openLog(chunk, round)
+    const offset = log.file.write(chunk.bytes)
+    const { span } = log
+    if (span !== undefined && span.stream === chunk.stream && span.bytes! < SPAN_BYTES) {
+      span.bytes! += chunk.bytes.length
+      return
+    }
+    this.#endSpan(log)
+    const { bytes, scope, step, iteration, attempt, stream } = chunk
+    const again = round === undefined ? {} : { round }
+    const place = { scope: [...scope], step, ...again, iteration, attempt, stream }
+    const at = { offset, bytes: bytes.length, log: log.name }
+    log.span = this.#stamp({ type: 'output', ...place, ...at }) as EventOf<'output'>
+  }
+
+  /** Tells of all bytes that were written so far, or of those that have waited long enough. */
+  endSpans(isPatient = false): void {
+    for (const log of this.#open.values()) {
+      const isFresh = log.span !== undefined && Date.parse(log.span.at) >= Date.now() - SPAN_MS
+      if (!isPatient || !isFresh) this.#endSpan(log)
+    }
+  }
+
+  /** Closes the log of an iteration and says its name; undefined where nothing was printed. */
+  end(scope: readonly string[]): string | undefined {
+    const log = this.#open.get(keyOf(scope))
+    if (log === undefined) return undefined
+    this.#open.delete(keyOf(scope))
+    this.#endSpan(log)
+    log.file.close()
+    return log.name
+  }
+
+  close(): void {
+    for (const key of this.#open.keys()) this.end([key])
+  }
+
+  /** Lets go of the files without writing anything more. */
+  abandon(): void {
+    for (const { file } of this.#open.values()) file.abandon()
+    this.#open.clear()
+  }
+
+  #openLog(chunk: OutputChunk, round: number | undefined): OpenLog {
+    const key = keyOf(chunk.scope)
+    const open = this.#open.get(key)
+    if (open !== undefined) return open
+    const { step, iteration, attempt } = chunk
+    const path = iterationPath({ step, round, iteration, attempt })
+    const changed = makeFolder(dirname(join(this.#folder, path)))
+    this.#syncer?.later(...changed)
+    const log = { ...this.#makeLog(path), span: undefined }
+    this.#open.set(key, log)
+    return log
+  }
+
+  /** What a process that crashed has written of the same attempt is left alone. */
+  #makeLog(path: string): Pick<OpenLog, 'name' | 'file'> {
+    for (let count = 1; ; count++) {
+      const name = count === 1 ? `${path}.log` : `${path}.again-${count}.log`
+      try {
+        return { name, file: new OutputLog(join(this.#folder, name)) }
+      } catch (error) {
+        if (errorCode(error) !== 'EEXIST') throw error
+      }
+    }
+  }
+
+  #endSpan(log: OpenLog): void {
+    const { span } = log
+    log.span = undefined
+    if (span !== undefined) this.#tell(span)
+  }
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { statOf } from '../base/files.ts'
+import { OpenIterations } from './open-iterations.ts'
+import type { IterationPlace } from './places.ts'
+import { eventsPath, readEvents } from './read-run.ts'
+import { makeReceipt, receiptPath, type Receipt } from './receipt.ts'
+
+/** The receipt of an attempt: its file, or, where a power failure took it, what the events tell. */
+export function readReceipt(
+  folder: string,
+  step: number,
+  iteration: number,
+  attempt = 1,
+  round = 1,
+): Receipt | undefined {
+  const place = { step, iteration, attempt, round }
+  try {
+    return JSON.parse(readFileSync(receiptPath(folder, place), 'utf8')) as Receipt
+  } catch {
+    return rebuild(folder, place)
+  }
+}
+
+function rebuild(folder: string, place: Required<IterationPlace>): Receipt | undefined {
+  if (statOf(eventsPath(folder)) === undefined) return undefined
+  const iterations = new OpenIterations()
+  let log: string | undefined
+  for (const { event } of readEvents(folder)) {
+    iterations.note(event)
+    if (event.type === 'output' && isAt(event, place)) log = event.log
+    if (event.type !== 'iteration_ended') continue
+    if (isAt(event, place)) return makeReceipt(folder, iterations.find(event.scope), event, log)
+    iterations.end(event.scope)
+  }
+  return undefined
+}
+
+function isAt(
+  { step, iteration, attempt, round = 1 }: IterationPlace,
+  place: Required<IterationPlace>,
+): boolean {
+  return (
+    step === place.step &&
+    iteration === place.iteration &&
+    attempt === place.attempt &&
+    round === place.round
+  )
+}

@@ -1,0 +1,110 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { unfinishedPath } from '../base/atomic-write.ts'
+import { errorCode } from '../base/errors.ts'
+import { withLock } from '../base/lock.ts'
+import { lifeOf, ownIdentity } from '../base/process-identity.ts'
+
+/** The process that drives a run. */
+export interface Holder {
+  readonly pid: number
+  readonly identity: string
+  readonly since: string
+}
+
+type FoundHolder = Holder & { readonly life: 'alive' | 'dead' | 'unknown' }
+
+/** Sees to it that no two processes drive the same run. A lock whose holder is dead is no lock. */
+export class RunLock {
+  readonly #path: string
+  readonly #text: string
+
+  private constructor(path: string, text: string) {
+    this.#path = path
+    this.#text = text
+  }
+
+  /** The lock, or who has it. */
+  static take(folder: string): RunLock | Holder {
+    const { pid } = process
+    const holder: Holder = {
+      pid,
+      identity: ownIdentity() ?? String(pid),
+      since: new Date().toISOString(),
+    }
+    const text = `${JSON.stringify(holder)}\n`
+    const own = unfinishedPath(folder)
+    writeFileSync(own, text, { flag: 'wx', mode: 0o600 })
+    try {
+      return takePlace(folder, own) ?? new RunLock(lockPath(folder), text)
+    } finally {
+      rmSync(own, { force: true })
+    }
+  }
+
+  release(): void {
+    if (readText(this.#path) === this.#text) rmSync(this.#path, { force: true })
+  }
+}
+
+/** Who drives a run, or did when it died; undefined: nobody, it ended cleanly. */
+export function holderOf(folder: string): FoundHolder | undefined {
+  const text = readText(lockPath(folder))
+  if (text === undefined) return undefined
+  const { pid = 0, identity = '', since = '' } = parseHolder(text)
+  // A power failure may have emptied the file.
+  return { pid, identity, since, life: identity === '' ? 'dead' : lifeOf(identity) }
+}
+
+/** Makes a file that says who we are the lock; returns who has it where that is somebody else. */
+function takePlace(folder: string, own: string): Holder | undefined {
+  for (;;) {
+    if (linkIfFree(own, lockPath(folder))) return undefined
+    const found = holderOf(folder)
+    if (found === undefined) continue
+    if (found.life !== 'dead') return withoutLife(found)
+    // Of several that want the place of a dead one, one at a time looks again and takes it.
+    const isOurs = withLock(join(folder, 'events.ndjson'), () => {
+      if (holderOf(folder)?.life !== 'dead') return false
+      renameSync(own, lockPath(folder))
+      return true
+    })
+    if (isOurs) return undefined
+  }
+}
+
+function linkIfFree(own: string, path: string): boolean {
+  try {
+    linkSync(own, path)
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+export function withoutLife({ pid, identity, since }: Holder): Holder {
+  return { pid, identity, since }
+}
+
+function lockPath(folder: string): string {
+  return join(folder, 'lock')
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw error
+  }
+}
+
+function parseHolder(text: string): Partial<Holder> {
+  try {
+    return (JSON.parse(text) ?? {}) as Partial<Holder>
+  } catch {
+    return {}
+  }
+}

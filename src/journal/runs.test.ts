@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeProject, writeFiles } from '../../tests/support/project.ts'
+import { UserError } from '../base/errors.ts'
+import { makeStamp, type EventBody } from '../events/event.ts'
+import { RunLock } from './run-lock.ts'
+import { RunRecord } from './run-record.ts'
+import { findRun, listRuns, pruneRuns, readRuns } from './runs.ts'
+
+const STARTED: EventBody = {
+  type: 'run_started',
+  schema: 1,
+  version: '1.0.0',
+  pid: 1,
+  cwd: '/project',
+  chain: 'build',
+  steps: [{ step: 1, agent: 'a' }],
+  plan: {},
+}
+const ended = (ok: boolean): EventBody => ({
+  type: 'run_ended',
+  ok,
+  exitCode: ok ? 0 : 1,
+  leftovers: [],
+})
+const STOPPED: EventBody = {
+  type: 'run_ended',
+  ok: false,
+  exitCode: 1,
+  stopped: { words: 'stopped on request' },
+  leftovers: [],
+}
+const WAITING: EventBody = {
+  type: 'waiting',
+  scope: ['s1', 'i1'],
+  step: 1,
+  iteration: 1,
+  attempt: 1,
+  why: 'quota',
+  until: new Date(0).toISOString(),
+  error: 'x',
+}
+
+/** A run whose process has gone, or, where it is left open, one that this process drives. */
+function record(root: string, id: string, bodies: readonly EventBody[], isLeftOpen = false) {
+  const stamp = makeStamp(id, 'w-1')
+  const run = RunRecord.begin(root, id, stamp)
+  for (const body of [STARTED, ...bodies]) run.append(stamp(body))
+  if (!isLeftOpen) run.close()
+  return run
+}
+
+/** The lock of a process that is no more, as a crash leaves it. */
+const DEAD_LOCK = JSON.stringify({ pid: 1, identity: '', since: '' })
+
+test('runs are listed by their status, the newest first', () => {
+  const root = makeProject()
+  record(root, '1-complete', [ended(true)])
+  record(root, '2-failed', [ended(false)])
+  record(root, '3-stopped', [STOPPED])
+  record(root, '4-dead', [])
+  writeFileSync(join(root, '4-dead/lock'), DEAD_LOCK)
+  record(root, '5-dead-waiting', [WAITING])
+  const open = [record(root, '6-running', [], true), record(root, '7-waiting', [WAITING], true)]
+  const runs = listRuns(root)
+  expect(runs.map(({ id, status }) => [id, status])).toEqual([
+    ['7-waiting', 'waiting'],
+    ['6-running', 'running'],
+    ['5-dead-waiting', 'dead'],
+    ['4-dead', 'dead'],
+    ['3-stopped', 'stopped'],
+    ['2-failed', 'failed'],
+    ['1-complete', 'complete'],
+  ])
+  expect(runs.map(({ holder }) => holder?.pid)).toEqual([
+    process.pid,
+    process.pid,
+    ...Array.from({ length: 5 }, () => undefined),
+  ])
+  expect(runs[0]).toMatchObject({ folder: join(root, '7-waiting'), state: { chain: 'build' } })
+  for (const run of open) run.close()
+})
+
+test('what is no run is not listed, and what is broken is named', () => {
+  const root = makeProject()
+  record(root, 'r2', [ended(true)])
+  writeFiles(root, {
+    'some-file': '',
+    'some-folder/x': '',
+    'r1/events.ndjson': 'what is this?\n',
+    'r3/events.ndjson': '{"type":"of the future"}\n',
+    'r4/events.ndjson': '',
+    'r5/events.ndjson/x': '',
+  })
+  const { runs, broken } = readRuns(root)
+  expect(runs.map(({ id }) => id)).toEqual(['r2'])
+  expect(broken).toEqual(['r5', 'r4', 'r3', 'r1'])
+  expect(listRuns(root)).toEqual(runs)
+})
+
+test('a run that has not come to its first event runs all the same', () => {
+  const root = makeProject()
+  const run = RunRecord.begin(root, 'r1', makeStamp('r1', 'w-1'))
+  expect(listRuns(root)).toMatchObject([{ id: 'r1', status: 'running' }])
+  run.close()
+  expect(readRuns(root)).toEqual({ runs: [], broken: ['r1'] })
+})
+
+test('where nothing was ever recorded there are no runs', () => {
+  const root = join(makeProject(), 'runs')
+  expect([listRuns(root), pruneRuns(root, 0)]).toEqual([[], []])
+  expect(() => findRun(root, undefined)).toThrow(new UserError('There is no run yet.'))
+})
+
+describe('a run is found', () => {
+  const IDS = ['20260101-080000-aaaaa', '20260101-090000-bbbbb', '20260102-080000-abbbb']
+  const make = () => {
+    const root = makeProject()
+    for (const id of IDS) record(root, id, [ended(true)])
+    return root
+  }
+
+  test.each([
+    [undefined, IDS[2]],
+    [IDS[0], IDS[0]],
+    ['20260102', IDS[2]],
+    ['20260101-09', IDS[1]],
+    ['aaaaa', IDS[0]],
+    ['bbbbb', IDS[1]],
+  ])('by %p: %s', (word, id) => {
+    expect(findRun(make(), word).id).toBe(id!)
+  })
+
+  test.each([
+    ['bbbb', "Several runs are called 'bbbb'.", `${IDS[2]}, ${IDS[1]}`],
+    ['20260101', "Several runs are called '20260101'.", `${IDS[1]}, ${IDS[0]}`],
+    ['nope', "There is no run 'nope'.", `${IDS[2]}, ${IDS[1]}, ${IDS[0]}`],
+    ['', "There is no run ''.", `${IDS[2]}, ${IDS[1]}, ${IDS[0]}`],
+    ['..', "There is no run '..'.", `${IDS[2]}, ${IDS[1]}, ${IDS[0]}`],
+  ])('not by %p', (word, message, ids) => {
+    let error: unknown
+    try {
+      findRun(make(), word)
+    } catch (thrown) {
+      error = thrown
+    }
+    expect(error).toBeInstanceOf(UserError)
+    expect(error).toMatchObject({ message, hint: `Runs, the newest first: ${ids}` })
+  })
+
+  test('as the newest that can be read, and a broken one is called so', () => {
+    const root = make()
+    writeFiles(root, { '20260103-080000-ccccc/events.ndjson': '' })
+    expect(findRun(root, undefined).id).toBe(IDS[2]!)
+    expect(() => findRun(root, 'ccccc')).toThrow(
+      'The record of run 20260103-080000-ccccc cannot be read.',
+    )
+  })
+})
+
+describe('old runs are removed', () => {
+  test('all but the newest, and never one that is driven', () => {
+    const root = makeProject()
+    for (const id of ['r1', 'r2', 'r4', 'r5']) record(root, id, [ended(true)])
+    const open = record(root, 'r3', [], true)
+    writeFileSync(join(root, 'r2/lock'), DEAD_LOCK)
+    expect(pruneRuns(root, 1)).toEqual(['r4', 'r2', 'r1'])
+    expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'r3', 'r5'])
+    expect(existsSync(join(root, 'r3/lock'))).toBe(true)
+    open.close()
+    expect(pruneRuns(root, 0)).toEqual(['r5', 'r3'])
+  })
+
+  test('but nothing else that is there', () => {
+    const root = makeProject({ 'notes/x': '', file: '' })
+    record(root, 'r1', [ended(true)])
+    expect(pruneRuns(root, 0)).toEqual(['r1'])
+    expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'file', 'notes'])
+  })
+
+  test('with what a process that was killed did not get to', () => {
+    const root = makeProject({ '.removed-r0/steps/x': '' })
+    expect(pruneRuns(root, 10)).toEqual([])
+    expect(readdirSync(root)).toEqual([])
+  })
+
+  test('by every new run, so that the newest 50 are left', () => {
+    const root = makeProject()
+    const ids = Array.from({ length: 53 }, (_, i) => `r${String(i).padStart(2, '0')}`)
+    const open = record(root, ids[0]!, [], true)
+    for (const id of ids.slice(1, -1)) writeFiles(root, { [`${id}/events.ndjson`]: '' })
+    const last = record(root, ids.at(-1)!, [])
+    expect(last.takeTrouble()).toBeUndefined()
+    const left = readdirSync(root).filter((name) => name.startsWith('r'))
+    expect(left.toSorted()).toEqual([ids[0]!, ...ids.slice(-50)])
+    open.close()
+  })
+
+  test('also where one of them cannot be', () => {
+    const root = makeProject()
+    for (const id of ['r1', 'r2', 'r3']) record(root, id, [ended(true)])
+    writeFiles(root, { 'r2/lock/x': 'a folder in its place' })
+    expect(() => pruneRuns(root, 0)).toThrow('EISDIR')
+    expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'r2'])
+  })
+})
+
+test('a run that somebody is about to drive is not removed', () => {
+  const root = makeProject()
+  record(root, 'r1', [ended(true)])
+  const lock = RunLock.take(join(root, 'r1'))
+  expect(pruneRuns(root, 0)).toEqual([])
+  ;(lock as RunLock).release()
+  expect(pruneRuns(root, 0)).toEqual(['r1'])
+})

@@ -1,0 +1,154 @@
+import { readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { errorCode, UserError } from '../base/errors.ts'
+import { statOf } from '../base/files.ts'
+import type { RunState } from '../events/state.ts'
+import { eventsPath, readState } from './read-run.ts'
+import { holderOf, RunLock, withoutLife, type Holder } from './run-lock.ts'
+
+/** A run by its record. */
+export interface RunBrief {
+  readonly id: string
+  readonly folder: string
+  readonly status: 'running' | 'waiting' | 'complete' | 'failed' | 'stopped' | 'dead'
+  readonly state: RunState
+  /** Who drives it now. */
+  readonly holder?: Holder
+}
+
+/** So many ids fit into a hint. */
+const NAMED = 5
+
+/** Folders that are being removed are called so. */
+const REMOVED = '.removed-'
+
+/** All runs, the newest first. */
+export function listRuns(root: string): RunBrief[] {
+  return readRuns(root).runs
+}
+
+/** All runs, the newest first, and the ids of those whose record cannot be read. */
+export function readRuns(root: string): { runs: RunBrief[]; broken: string[] } {
+  const runs: RunBrief[] = []
+  const broken: string[] = []
+  for (const id of idsOf(root)) {
+    const run = readBrief(root, id)
+    if (run === undefined) broken.push(id)
+    else runs.push(run)
+  }
+  return { runs, broken }
+}
+
+/** The run of that id, or of the only id that begins or ends so; the newest where none is said. */
+export function findRun(root: string, word: string | undefined): RunBrief {
+  const ids = idsOf(root)
+  if (word === undefined) {
+    for (const id of ids) {
+      const run = readBrief(root, id)
+      if (run !== undefined) return run
+    }
+    throw new UserError('There is no run yet.', `Its record would be in ${root}.`)
+  }
+  const id = chooseId(ids, word)
+  const run = readBrief(root, id)
+  if (run !== undefined) return run
+  throw new UserError(`The record of run ${id} cannot be read.`, `See ${join(root, id)}.`)
+}
+
+/**
+ * Removes all runs but the newest, and none that is driven. Where one cannot be removed, the others
+ * are all the same.
+ */
+export function pruneRuns(root: string, keep: number): string[] {
+  sweepRemoved(root)
+  const removed: string[] = []
+  let problem: unknown
+  for (const id of idsOf(root).slice(keep)) {
+    try {
+      if (remove(root, id)) removed.push(id)
+    } catch (error) {
+      problem ??= error
+    }
+  }
+  if (problem !== undefined) throw problem
+  return removed
+}
+
+/** Ids sort by time. */
+function idsOf(root: string): string[] {
+  return namesIn(root)
+    .filter((name) => !name.startsWith('.') && statOf(eventsPath(join(root, name))) !== undefined)
+    .toSorted()
+    .toReversed()
+}
+
+function namesIn(root: string): string[] {
+  try {
+    return readdirSync(root)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
+    throw error
+  }
+}
+
+function readBrief(root: string, id: string): RunBrief | undefined {
+  const folder = join(root, id)
+  try {
+    const found = holderOf(folder)
+    const holder = found === undefined || found.life === 'dead' ? undefined : withoutLife(found)
+    const { state } = readState(folder)
+    // Whoever drives it may not have come to its first event yet.
+    if (state.startedAt === undefined && holder === undefined) return undefined
+    const status = statusOf(state, holder !== undefined)
+    return { id, folder, status, state, ...(holder === undefined ? {} : { holder }) }
+  } catch {
+    return undefined
+  }
+}
+
+function statusOf({ ended, waiting }: RunState, isDriven: boolean): RunBrief['status'] {
+  if (ended !== undefined) {
+    if (ended.stopped !== undefined) return 'stopped'
+    return ended.ok ? 'complete' : 'failed'
+  }
+  if (!isDriven) return 'dead'
+  return waiting === undefined ? 'running' : 'waiting'
+}
+
+function chooseId(ids: readonly string[], word: string): string {
+  if (ids.includes(word)) return word
+  const found = word === '' ? [] : ids.filter((id) => id.startsWith(word) || id.endsWith(word))
+  if (found.length === 1) return found[0]!
+  if (found.length > 1) throw new UserError(`Several runs are called '${word}'.`, nameSome(found))
+  const hint = ids.length === 0 ? 'There is no run yet.' : nameSome(ids)
+  throw new UserError(`There is no run '${word}'.`, hint)
+}
+
+function nameSome(ids: readonly string[]): string {
+  const more = ids.length > NAMED ? `, and ${ids.length - NAMED} more` : ''
+  return `Runs, the newest first: ${ids.slice(0, NAMED).join(', ')}${more}`
+}
+
+/** What a process that died was about to remove. */
+function sweepRemoved(root: string): void {
+  for (const name of namesIn(root)) {
+    if (name.startsWith(REMOVED)) rmSync(join(root, name), { recursive: true, force: true })
+  }
+}
+
+/** Moved away first, so that nobody ever sees half a record; false where it is driven. */
+function remove(root: string, id: string): boolean {
+  const folder = join(root, id)
+  // Nobody can begin to drive it while we have it.
+  const lock = RunLock.take(folder)
+  if (!(lock instanceof RunLock)) return false
+  const removed = join(root, `${REMOVED}${id}`)
+  try {
+    renameSync(folder, removed)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+  rmSync(removed, { recursive: true, force: true })
+  return true
+}

@@ -1,0 +1,35 @@
+// The small variant of the library: it loads in a third of the time, and the words are ours anyway.
+import * as z from 'zod/mini'
+import { MAX_ITERATIONS } from './dsl.ts'
+
+// Each `error` is what a message says behind "expected"; what was found and where is added by
+// base/jsonc.ts. Descriptions end up in the JSON Schema that editors show.
+
+export const isText = z.refine<string>((value) => !value.includes('\0'), {
+  error: 'a string without NUL characters',
+})
+
+export const text = (description: string) =>
+  z.optional(z.string({ error: 'a string' }).check(isText, z.describe(description)))
+
+export const texts = (description: string) => {
+  const item = z.string({ error: 'a string' }).check(isText)
+  return z.optional(z.array(item, { error: 'a list of strings' }).check(z.describe(description)))
+}
+
+export const count = (limit: number, description: string) => {
+  const error =
+    limit === MAX_ITERATIONS ? `a whole number from 1 to ${limit}` : 'a positive integer'
+  const number = z.int({ error })
+  return z.optional(
+    number.check(z.minimum(1, { error }), z.maximum(limit, { error }), z.describe(description)),
+  )
+}
+
+export const agentName = z
+  .string({ error: 'a string' })
+  .check(
+    isText,
+    z.regex(/^[^-]/, { error: "the name or path of an agent, not beginning with '-'" }),
+    z.describe('Name or path of the agent.'),
+  )

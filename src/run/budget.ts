@@ -1,0 +1,88 @@
+import { durationWords } from '../base/durations.ts'
+import { moneyWords, tokenWords } from '../base/amounts.ts'
+import type { End, Spent } from '../events/schema.ts'
+import { countTokens } from '../events/spent.ts'
+import { stepAt, type RunState } from '../events/state.ts'
+import type { Plan, StepNode } from '../plan/plan.ts'
+import type { Budget } from '../plan/policy.ts'
+
+/** A budget, what it is the budget of, and what has been spent of it. */
+interface Account {
+  readonly of: string
+  readonly budget: Budget
+  readonly spent: Spent
+}
+
+/** The clock of the state stands still between events. */
+function withTime(spent: Spent, { clock }: RunState, now: number): Spent {
+  return { ...spent, ms: spent.ms + (clock === undefined ? 0 : Math.max(0, now - clock)) }
+}
+
+function runAccount({ budget }: Plan, state: RunState, now: number): Account {
+  return { of: 'the run', budget, spent: withTime(state.spent, state, now) }
+}
+
+/** The budgets that a step has to keep, its own and that of the run. */
+function accounts(step: StepNode, plan: Plan, state: RunState, now: number): Account[] {
+  const spent = withTime(stepAt(state, step.number).spent, state, now)
+  return [{ of: 'the step', budget: step.policy.budget, spent }, runAccount(plan, state, now)]
+}
+
+/** Why nothing more may be started, where a budget is spent. */
+export function spentBudget(
+  step: StepNode,
+  plan: Plan,
+  state: RunState,
+  now = Date.now(),
+): End | undefined {
+  return firstSpent(accounts(step, plan, state, now))
+}
+
+/** The same for the run alone. */
+export function spentRunBudget(plan: Plan, state: RunState, now = Date.now()): End | undefined {
+  return firstSpent([runAccount(plan, state, now)])
+}
+
+function firstSpent(all: readonly Account[]): End | undefined {
+  for (const { of, budget, spent } of all) {
+    const words = overspent(budget, spent)
+    if (words !== undefined) return { reason: 'budget', detail: `budget of ${of} spent: ${words}` }
+  }
+  return undefined
+}
+
+function overspent({ costUsd, tokens, ms }: Budget, spent: Spent): string | undefined {
+  if (costUsd !== undefined && spent.costUsd >= costUsd)
+    return `${moneyWords(spent.costUsd)} of ${moneyWords(costUsd)}`
+  if (tokens !== undefined && countTokens(spent) >= tokens)
+    return `${tokenWords(countTokens(spent))} of ${tokenWords(tokens)} tokens`
+  if (ms !== undefined && spent.ms >= ms)
+    return `${durationWords(spent.ms)} of ${durationWords(ms)}`
+  return undefined
+}
+
+/** What is left for the next iteration; absent: as much as it likes. */
+export function leftOver(step: StepNode, plan: Plan, state: RunState, now = Date.now()): Budget {
+  const all = accounts(step, plan, state, now)
+  const least = (pick: (budget: Budget) => number | undefined, used: (spent: Spent) => number) => {
+    const rests = all.flatMap(({ budget, spent }) => {
+      const limit = pick(budget)
+      return limit === undefined ? [] : [Math.max(0, limit - used(spent))]
+    })
+    return rests.length === 0 ? undefined : Math.min(...rests)
+  }
+  const costUsd = least(
+    (budget) => budget.costUsd,
+    (spent) => spent.costUsd,
+  )
+  const tokens = least((budget) => budget.tokens, countTokens)
+  const ms = least(
+    (budget) => budget.ms,
+    (spent) => spent.ms,
+  )
+  return {
+    ...(costUsd === undefined ? {} : { costUsd }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(ms === undefined ? {} : { ms }),
+  }
+}

@@ -1,0 +1,163 @@
+import { outcomeWords } from '../events/outcome-words.ts'
+import type { End, Outcome, Refusal } from '../events/schema.ts'
+import { isFailure } from '../events/step-state.ts'
+import type { StepNode } from '../plan/plan.ts'
+import type { Turned } from './agent-turn.ts'
+import { runCommand } from './command.ts'
+import type { Context } from './context.ts'
+import { askGates } from './gates.ts'
+import type { Patience, Pause } from './patience.ts'
+import { stopReasonOf, type Ports } from './ports.ts'
+import { finishesTasks, hasReadyTasks, leftUndone } from './task-check.ts'
+
+/** What an iteration means. */
+export interface Judgement {
+  readonly outcome: Outcome
+  /** Why its marker was not believed. */
+  readonly refusal?: Refusal | undefined
+  /** What the checks said, where they were asked: part of what progress is recognised by. */
+  readonly gate?: { readonly isOpen: boolean; readonly detail: string } | undefined
+  readonly feedback?: string | undefined
+  /** Where the step ends with it. */
+  readonly ends?: End | undefined
+  /** Where it does not count and is repeated. */
+  readonly isAgain?: boolean
+  readonly pause?: Pause
+}
+
+/** What is judged: an iteration of a step. */
+interface Case {
+  readonly step: StepNode
+  readonly iteration: number
+  readonly patience: Patience
+  readonly context: Context
+}
+
+/** Asks the gates where the agent says that it is done, and says what its outcome means. */
+export async function judge(turned: Turned, of: Case): Promise<Judgement> {
+  const { outcome, refusal } = turned
+  const isOnce = of.step.loop === undefined
+  const isDone =
+    outcome.kind === 'marker' || (isOnce && outcome.kind === 'exited' && !isFailure(outcome))
+  if (!isDone) return decide({ outcome, refusal }, of)
+  const passed = await passGates({ outcome, refusal }, of)
+  if (passed.isAgain === true) return passed
+  if (passed.ends !== undefined) return { ...passed, outcome: turned.unmarked }
+  if (passed.gate?.isOpen === true) {
+    const ends = isOnce ? undefined : leftBlocked(of.step, of.context.ports)
+    return { ...passed, ends: ends ?? { reason: isOnce ? 'single_run' : 'marker' } }
+  }
+  const refused = { ...passed, outcome: turned.unmarked }
+  if (!isOnce) return decide(refused, of)
+  return { ...refused, refusal, ends: { reason: 'gate_failed', detail: passed.gate?.detail } }
+}
+
+/** What the checks make of it; where they cannot be asked, the step ends. */
+async function passGates(seen: Judgement, of: Case): Promise<Judgement> {
+  const answer = await askGates(of.step, of.iteration, of.context)
+  switch (answer.kind) {
+    case 'open':
+      return { ...seen, gate: { isOpen: true, detail: '' } }
+    case 'shut': {
+      const { why: refusal, detail, feedback } = answer
+      return { ...seen, gate: { isOpen: false, detail }, refusal, feedback }
+    }
+    case 'broken':
+      return { ...seen, ends: { reason: 'error', detail: answer.detail } }
+    case 'stopped':
+      return breakOff(seen, of)
+  }
+}
+
+/** The run was stopped before it was clear what the iteration means: it comes again. */
+function breakOff(seen: Judgement, { context }: Case): Judgement {
+  const ends = interrupted(context.ports.stop)
+  return { ...seen, outcome: { kind: 'interrupted' }, isAgain: true, ends }
+}
+
+/** What an outcome without an accepted marker means. */
+async function decide(seen: Judgement, of: Case): Promise<Judgement> {
+  const { outcome } = seen
+  const next = of.patience.after(outcome)
+  if (next !== undefined) {
+    return { ...seen, isAgain: true, ...('reason' in next ? { ends: next } : { pause: next }) }
+  }
+  switch (outcome.kind) {
+    case 'interrupted':
+      return breakOff(seen, of)
+    case 'spawn_failed':
+      return { ...seen, isAgain: true, ends: { reason: 'error', detail: outcome.error } }
+    case 'auth_failed':
+      // Whoever has no right to ask will not get it by asking again.
+      return { ...seen, isAgain: true, ends: { reason: 'auth', detail: outcome.error } }
+    case 'blocked':
+      return { ...seen, ends: { reason: 'blocked', detail: outcome.reason } }
+    case 'budget':
+      return { ...seen, ends: { reason: 'budget', detail: outcomeWords(outcome) } }
+    default: {
+      const early = (await askUntil(seen, of)) ?? (await finishTasks(seen, of))
+      const isOver = early.ends !== undefined || of.step.loop !== undefined
+      return isOver ? early : { ...early, ends: endOnce(outcome) }
+    }
+  }
+}
+
+/** Whether the step is done although its agent did not say so; undefined: it is not. */
+async function askUntil(seen: Judgement, of: Case): Promise<Judgement | undefined> {
+  const { step, iteration, context } = of
+  const { until } = step.policy
+  if (until === undefined) return undefined
+  const errand = { role: 'until' as const, command: until, step, iteration }
+  const { result, detail } = await runCommand(errand, context)
+  switch (result) {
+    case 'ok':
+      return { ...seen, ends: { reason: 'until', detail: until } }
+    case 'stopped':
+      return breakOff(seen, of)
+    case 'broken': {
+      const words = `until cannot be run: ${until}: ${detail}`
+      return { ...seen, ends: { reason: 'error', detail: words } }
+    }
+    case 'failed':
+      return undefined
+  }
+}
+
+/** Whoever finishes tasks is done with the last of them, where the checks agree. */
+async function finishTasks(seen: Judgement, of: Case): Promise<Judgement> {
+  const { step, context } = of
+  const ends = endOfTasks(seen.outcome, step, context.ports)
+  if (ends?.reason !== 'until' || step.policy.verify.length === 0) return { ...seen, ends }
+  // They may have said no already.
+  if (seen.gate !== undefined) return seen
+  const passed = await passGates(seen, of)
+  return passed.gate?.isOpen === true ? { ...passed, ends } : passed
+}
+
+/** Whoever finishes tasks need not be started again where none is ready, although he did not say so. */
+function endOfTasks(outcome: Outcome, step: StepNode, ports: Ports): End | undefined {
+  // Where there are no tasks at all, the agent alone can know.
+  if (!finishesTasks(step) || isFailure(outcome)) return undefined
+  if (ports.tasks.count().total === 0 || hasReadyTasks(step, ports.tasks)) return undefined
+  return leftBlocked(step, ports) ?? { reason: 'until', detail: 'no task is left' }
+}
+
+/** Nothing is ready, and yet not everything is done. */
+function leftBlocked(step: StepNode, { tasks }: Ports): End | undefined {
+  const detail = leftUndone(step, tasks)
+  return detail === undefined ? undefined : { reason: 'blocked', detail }
+}
+
+/** What the outcome of its only iteration means for a step. */
+function endOnce(outcome: Outcome): End {
+  const isLate = outcome.kind === 'timed_out' || outcome.kind === 'idle'
+  return { reason: isLate ? 'timeout' : 'agent_failed', detail: outcomeWords(outcome) }
+}
+
+export function interrupted(stop: AbortSignal): End {
+  const words = stop.aborted ? stopReasonOf(stop).words : STOP_ASKED
+  return { reason: 'interrupted', detail: words }
+}
+
+/** In words: another process asked the run to end after its iteration. */
+export const STOP_ASKED = 'stopped by forkhestra stop'

@@ -1,0 +1,110 @@
+import { expect, test } from 'bun:test'
+import type { Outcome } from '../events/schema.ts'
+import { DEFAULT_POLICY, type Policy } from '../plan/policy.ts'
+import { Patience, type Pause } from './patience.ts'
+
+const NOW = Date.parse('2026-01-20T10:00:00Z')
+const MINUTE = 60_000
+
+const patience = (policy: Partial<Policy> = {}) => new Patience({ ...DEFAULT_POLICY, ...policy })
+const limited = (inMs: number): Outcome => ({
+  kind: 'rate_limited',
+  error: 'the limit',
+  resetsAt: (NOW + inMs) / 1000,
+})
+const LIMITED: Outcome = { kind: 'rate_limited', error: 'the limit' }
+const OVERLOADED: Outcome = { kind: 'overloaded', error: '529' }
+const OK: Outcome = { kind: 'exited', code: 0 }
+
+function pause(value: ReturnType<Patience['after']>): Pause {
+  if (value === undefined || 'reason' in value) throw new Error(JSON.stringify(value))
+  return value
+}
+
+test('a limit is waited for until it is over, and a moment longer', () => {
+  for (let count = 0; count < 100; count += 1) {
+    const { why, until, error } = pause(patience().after(limited(40 * MINUTE), NOW))
+    expect([why, error]).toEqual(['quota', 'the limit'])
+    expect(until).toBeGreaterThanOrEqual(NOW + 40 * MINUTE)
+    expect(until).toBeLessThanOrEqual(NOW + 41 * MINUTE)
+  }
+})
+
+test('a limit that lasts longer than anybody wants to wait is the end', () => {
+  const end = patience({ maxWaitMs: 30 * MINUTE }).after(limited(40 * MINUTE), NOW)
+  expect(end).toEqual({
+    reason: 'quota',
+    detail: 'the limit resets at 2026-01-20T10:40:00.000Z, longer than 30 min',
+  })
+})
+
+test.each([
+  [LIMITED, [60, 120, 240, 480, 960]],
+  [limited(-MINUTE), [10, 20, 40, 80, 160, 320, 640, 1280]],
+])(
+  'a limit that does not say when it is over (%j) is asked again less and less often, not for ever',
+  (outcome, seconds) => {
+    const tried = patience({ maxWaitMs: 60 * MINUTE })
+    const waits: number[] = []
+    let now = NOW
+    for (;;) {
+      const next = tried.after(outcome, now)
+      if (next !== undefined && 'reason' in next) {
+        expect(next.reason).toBe('quota')
+        break
+      }
+      const { until } = pause(next)
+      waits.push(until - now)
+      now = until
+    }
+    waits.forEach((ms, index) => {
+      expect(ms / 1000).toBeGreaterThanOrEqual(seconds[index]!)
+      expect(ms / 1000).toBeLessThanOrEqual(seconds[index]! * 1.06)
+    })
+    expect(waits).toHaveLength(seconds.length)
+  },
+)
+
+test('waits add up, unless there was work in between', () => {
+  const tried = patience({ maxWaitMs: 10 * MINUTE })
+  const limit = (now: number): Outcome =>
+    ({ ...LIMITED, resetsAt: (now + 6 * MINUTE) / 1000 }) as Outcome
+  const first = pause(tried.after(limit(NOW), NOW)).until
+  expect(tried.after(limit(first + 1000), first + 1000)).toMatchObject({ reason: 'quota' })
+  const other = patience({ maxWaitMs: 10 * MINUTE })
+  let now = NOW
+  for (let count = 0; count < 20; count += 1) {
+    now = pause(other.after(limit(now), now)).until + 5 * MINUTE
+  }
+})
+
+test('what is only temporary is tried again after longer and longer pauses', () => {
+  const tried = patience()
+  const waits = [1, 2, 3, 4, 5, 6, 7, 8].map(() => pause(tried.after(OVERLOADED, NOW)).until - NOW)
+  const most = [10, 20, 40, 80, 160, 320, 600, 600].map((seconds) => seconds * 1000)
+  waits.forEach((ms, index) => {
+    expect(ms).toBeGreaterThanOrEqual(most[index]! / 2)
+    expect(ms).toBeLessThanOrEqual(most[index]!)
+  })
+})
+
+test('after its time, or its tries, it is a failure of the agent', () => {
+  const late = patience()
+  pause(late.after(OVERLOADED, NOW))
+  expect(late.after(OVERLOADED, NOW + 120 * MINUTE)).toMatchObject({ reason: 'agent_failed' })
+  const often = patience({ retry: { attempts: 3, backoffMs: 1, maxBackoffMs: 1 } })
+  pause(often.after(OVERLOADED, NOW))
+  pause(often.after(OVERLOADED, NOW))
+  expect(often.after(OVERLOADED, NOW)).toEqual({
+    reason: 'agent_failed',
+    detail: 'not available: 529 (3 tries)',
+  })
+})
+
+test('an iteration that worked begins the count anew', () => {
+  const tried = patience({ retry: { attempts: 2, backoffMs: 1, maxBackoffMs: 1 } })
+  for (let count = 0; count < 5; count += 1) {
+    pause(tried.after(OVERLOADED, NOW))
+    expect(tried.after(OK, NOW)).toBeUndefined()
+  }
+})

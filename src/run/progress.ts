@@ -1,0 +1,158 @@
+import { relative, sep } from 'node:path'
+import { askGit, withoutFilters, type GitOptions } from './git-command.ts'
+import { hash, Printer } from './git-print.ts'
+import { parseStatus, type Entry } from './git-status.ts'
+
+/** What a git repository looks like at one moment. */
+export interface Look {
+  /** The commit; undefined before the first one. */
+  readonly head: string | undefined
+  /** Hash of all that differs from HEAD: paths, kinds and contents. */
+  readonly tree: string
+  /** By path, what each of them is now. */
+  readonly prints: ReadonlyMap<string, string>
+}
+
+/** A repository in which it takes longer is not looked at. */
+const PATIENCE_MS = 5000
+
+/**
+ * Looks at the repository around a folder; undefined outside of one, or where git cannot be asked.
+ * What lies in `uncounted` folders is among the files, but not in the hash.
+ */
+export async function lookAtGit(
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+  uncounted: readonly string[] = [],
+): Promise<Look | undefined> {
+  const deadline = performance.now() + PATIENCE_MS
+  const look = await lookBefore({ cwd, env, deadline }, new Printer(), uncounted)
+  return performance.now() < deadline ? look : undefined
+}
+
+const STATUS = [
+  'status',
+  '--porcelain=v2',
+  '--branch',
+  '-z',
+  '--untracked-files=all',
+  '--ignore-submodules=none',
+  '--no-renames',
+  '--no-ahead-behind',
+]
+
+async function lookBefore(
+  options: GitOptions,
+  printer: Printer,
+  uncounted: readonly string[],
+): Promise<Look | undefined> {
+  const noFilters = await withoutFilters(options)
+  const said = noFilters && (await askGit([...noFilters, ...STATUS], options))
+  if (said === undefined) return undefined
+  const { head, entries } = parseStatus(said)
+  // Where nothing differs, there is nothing to find.
+  const root = entries.length === 0 ? options.cwd : await findRoot(options)
+  if (root === undefined) return undefined
+  const prints = await printAll(entries, { ...options, root, printer })
+  if (prints === undefined) return undefined
+  const folders = uncounted.map((folder) => relative(root, folder) + sep)
+  const counted = [...prints].filter(([path]) => !folders.some((folder) => path.startsWith(folder)))
+  return {
+    head,
+    tree: hash(counted.map(([path, print]) => `${path}\0${print}\0`).join('')),
+    prints,
+  }
+}
+
+async function findRoot(options: GitOptions): Promise<string | undefined> {
+  const said = await askGit(['rev-parse', '--show-toplevel'], options)
+  return said?.toString().replace(/\n$/, '')
+}
+
+interface Round extends GitOptions {
+  readonly root: string
+  readonly printer: Printer
+}
+
+/** After so many files others have their turn. */
+const AT_A_TIME = 100
+
+/** Undefined where there is no time for all of them. */
+async function printAll(
+  entries: readonly Entry[],
+  round: Round,
+): Promise<Map<string, string> | undefined> {
+  const { root, printer, deadline } = round
+  const prints = new Map<string, string>()
+  for (const [index, { path, isRepository }] of entries.entries()) {
+    if (performance.now() > deadline) return undefined
+    if (index % AT_A_TIME === AT_A_TIME - 1) await new Promise(setImmediate)
+    const full = Buffer.concat([Buffer.from(root + sep), path])
+    const inside = isRepository ? await printRepository(full.toString(), round) : undefined
+    prints.set(path.toString(), inside ?? printer.print(full))
+  }
+  return prints
+}
+
+/** To the repository around it, one inside of it is a single path. */
+async function printRepository(cwd: string, round: Round): Promise<string | undefined> {
+  const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...rest } = round.env
+  // One that is broken is not mistaken for that around it.
+  const env = { ...rest, GIT_CEILING_DIRECTORIES: round.root }
+  const look = await lookBefore({ cwd, env, deadline: round.deadline }, round.printer, [])
+  return look && `repository ${look.head} ${look.tree}`
+}
+
+/** What happened between two looks. */
+interface Changes {
+  /** The commit after it, where it is another one. */
+  head?: string
+  commits: number
+  /** Not all where there are many. */
+  files: string[]
+  fileCount: number
+}
+
+const MOST_CHANGES = 100
+
+/** What was committed between two looks, and what differs from HEAD in another way than before. */
+export async function changesBetween(
+  cwd: string,
+  before: Look,
+  after: Look,
+  env: Readonly<Record<string, string>>,
+): Promise<Changes> {
+  const options = { cwd, env, deadline: performance.now() + PATIENCE_MS }
+  const paths = new Set([...before.prints.keys(), ...after.prints.keys()])
+  const edited = [...paths].filter((path) => before.prints.get(path) !== after.prints.get(path))
+  const [commits, committed] = await Promise.all([
+    countCommits(before.head, after.head, options),
+    listCommitted(before.head, after.head, options),
+  ])
+  const files = [...new Set([...committed, ...edited])].toSorted()
+  return {
+    ...(after.head === undefined || after.head === before.head ? {} : { head: after.head }),
+    commits,
+    files: files.slice(0, MOST_CHANGES),
+    fileCount: files.length,
+  }
+}
+
+type Head = Look['head']
+
+async function countCommits(before: Head, after: Head, options: GitOptions): Promise<number> {
+  if (after === undefined || after === before) return 0
+  const known = before === undefined ? [] : [`^${before}`]
+  const said = await askGit(['rev-list', '--count', after, ...known, '--'], options)
+  return Number(said?.toString() ?? 0)
+}
+
+async function listCommitted(before: Head, after: Head, options: GitOptions): Promise<string[]> {
+  if (before === after) return []
+  const asked =
+    before === undefined || after === undefined
+      ? ['ls-tree', '-r', '--full-tree', '--name-only', '-z', (before ?? after)!]
+      : ['diff-tree', '-r', '--name-only', '--no-renames', '-z', before, after, '--']
+  const said = (await askGit(asked, options))?.toString() ?? ''
+  return said.split('\0').filter((path) => path !== '')
+}

@@ -1,0 +1,53 @@
+import { firstOf } from '../base/first-of.ts'
+import type { StepNode } from '../plan/plan.ts'
+import type { Context } from './context.ts'
+import { runHooks } from './hooks.ts'
+import type { Pause } from './patience.ts'
+import type { Place } from './place.ts'
+
+/** How often a wait looks up: at the clock, for a machine may have slept, and at who asks for what. */
+const LOOK_MS = 500
+/** How long a hook may go on after the wait. */
+const LAST_WORDS_MS = 10_000
+
+/** Waits until it makes sense to go on; false where the run is to stop. */
+export async function waitFor(
+  { why, until, error }: Pause,
+  step: StepNode,
+  place: Place,
+  context: Context,
+): Promise<boolean> {
+  const { ports } = context
+  const began = Date.now()
+  // A wish that came when an earlier wait was just over is not meant for this one.
+  ports.control.takeRetryNow()
+  const event = ports.emit({
+    type: 'waiting',
+    ...place,
+    why,
+    until: new Date(until).toISOString(),
+    error,
+  })
+  const over = new AbortController()
+  const hook = runHooks('onWait', event, step, context, AbortSignal.any([ports.stop, over.signal]))
+  const cause = await linger(until, context)
+  // It runs beside the wait, and may finish what it has to say.
+  await firstOf({ hook, late: LAST_WORDS_MS, stop: ports.stop })
+  over.abort()
+  await hook
+  ports.emit({ type: 'waited', ...place, ms: Date.now() - began, cause })
+  return cause !== 'stopped'
+}
+
+async function linger(
+  until: number,
+  { ports: { stop, control } }: Context,
+): Promise<'over' | 'retry_now' | 'stopped'> {
+  for (;;) {
+    if (stop.aborted || control.isStopAsked) return 'stopped'
+    if (control.takeRetryNow()) return 'retry_now'
+    const rest = until - Date.now()
+    if (rest <= 0) return 'over'
+    await firstOf({ look: Math.min(rest, LOOK_MS), stop })
+  }
+}

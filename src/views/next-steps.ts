@@ -1,0 +1,51 @@
+import type { Reason } from '../events/schema.ts'
+import { currentStep, type RecordedRun } from './runs.ts'
+import { cwdOption, moreBudget } from './words.ts'
+
+/** What helps beside going on, by why the step ended. */
+const ADVICE: Partial<Record<Reason, readonly [string, string]>> = {
+  auth: ['forkhestra doctor', 'what is missing'],
+  error: ['forkhestra doctor', 'what is missing'],
+  blocked: ['forge-tasks list --ready --explain', 'what each task waits for'],
+}
+
+/** Commands that may come next for a run, and what each is for. */
+export function nextSteps(run: RecordedRun, here?: string): (readonly [string, string])[] {
+  const { status, state } = run
+  const id = `${run.id}${cwdOption(state.cwd, here)}`
+  const step = currentStep(state)
+  const place = step === undefined ? '' : ` --step ${step.number}`
+  const iteration =
+    step === undefined || step.iterations === 0 || step.running !== undefined
+      ? ''
+      : ` --iteration ${step.iterations}`
+  // What an agent needs, it has said itself.
+  const isToldByAgent = step?.lastOutcome?.kind === 'blocked'
+  const advice = step?.reason === undefined || isToldByAgent ? undefined : ADVICE[step.reason]
+  const look: (readonly [string, string])[] = [
+    ...(iteration === ''
+      ? []
+      : [[`forkhestra show ${id}${place}${iteration}`, 'the last iteration'] as const]),
+    [`forkhestra logs ${id}${place}`, 'what was printed'],
+  ]
+  const stop = [`forkhestra stop ${id}`, 'finish the iteration, then stop'] as const
+  switch (status) {
+    case 'complete':
+      return [[`forkhestra logs ${id}`, 'what was printed']]
+    case 'running':
+      return [[`forkhestra logs ${id} --follow`, 'what it prints'], stop]
+    case 'waiting':
+      return [[`forkhestra retry-now ${id}`, 'do not wait any longer'], stop]
+    case 'failed':
+    case 'stopped':
+    case 'dead':
+      return [
+        ...(advice === undefined ? [] : [advice]),
+        [
+          `forkhestra resume ${id}${step === undefined ? '' : moreBudget(step)}`,
+          `go on${place.replace(' --', ' at ')}`,
+        ],
+        ...look,
+      ]
+  }
+}

@@ -1,0 +1,141 @@
+import { expect, test } from 'bun:test'
+import type { EventBody } from '../events/event.ts'
+import { NO_EVENTS, next, type RunState } from '../events/state.ts'
+import { nextSteps } from './next-steps.ts'
+import { agoWords, chainWords, durationOf, placeWords, renderRuns } from './runs.ts'
+
+const NOW = Date.parse('2026-01-20T12:00:00.000Z')
+const at = '2026-01-20T10:00:00.000Z'
+const ITERATION = { scope: ['s2', 'i5'], step: 2, iteration: 5, attempt: 1 }
+
+type Told = EventBody & { readonly at?: string }
+
+const fold = (...events: Told[]) => events.reduce(next, NO_EVENTS)
+
+const STARTED: Told = {
+  type: 'run_started',
+  at,
+  schema: 1,
+  version: '1.0.0',
+  pid: 1,
+  cwd: '/project',
+  steps: [
+    { step: 1, agent: 'planner' },
+    { step: 2, agent: 'builder', maxIterations: 20 },
+    { step: 3, agent: 'mender', isRecovery: true },
+  ],
+  plan: {},
+}
+const SECOND: Told = { type: 'step_started', at, scope: ['s2'], step: 2, agent: 'builder' }
+const FIFTH: Told = { type: 'iteration_started', at, ...ITERATION }
+const MENDER: Told = { type: 'step_started', at, scope: ['s3'], step: 3, agent: 'mender' }
+const ended = (step: number, reason: 'stalled' | 'single_run' | 'marker' | 'auth'): Told => ({
+  type: 'step_ended',
+  at,
+  scope: [`s${step}`],
+  step,
+  agent: 'x',
+  reason,
+  iterations: 5,
+  failures: 0,
+})
+const WAITING: Told = {
+  type: 'waiting',
+  ...ITERATION,
+  why: 'quota',
+  until: '2026-01-20T13:05:00.000Z',
+  error: 'limit',
+}
+
+const run = (status: 'running' | 'waiting' | 'failed' | 'complete' | 'dead', state: RunState) => ({
+  id: 'r1',
+  status,
+  state,
+})
+
+test.each([
+  ['it has not begun', run('running', fold(STARTED)), 'step 1/2'],
+  ['it runs', run('running', fold(STARTED, SECOND, FIFTH)), 'step 2/2, iteration 5/20'],
+  [
+    'it waits',
+    run('waiting', fold(STARTED, SECOND, FIFTH, WAITING)),
+    'step 2/2, iteration 5/20, goes on in 1 h 05 min',
+  ],
+  [
+    'a step failed',
+    run('failed', fold(STARTED, SECOND, FIFTH, ended(2, 'stalled'))),
+    'step 2/2, iteration 5/20, stalled',
+  ],
+  [
+    'a failure is being mended',
+    run('running', fold(STARTED, SECOND, ended(2, 'stalled'), MENDER)),
+    'recovery 3',
+  ],
+  [
+    'the mending did not help',
+    run(
+      'failed',
+      fold(STARTED, SECOND, FIFTH, ended(2, 'stalled'), MENDER, ended(3, 'single_run')),
+    ),
+    'step 2/2, iteration 5/20, stalled',
+  ],
+  [
+    'all is done',
+    run('complete', fold(STARTED, ended(1, 'single_run'), SECOND, ended(2, 'marker'))),
+    '2/2 steps',
+  ],
+])('the place of a run where %s', (_, recorded, words) => {
+  expect(placeWords(recorded, NOW)).toBe(words)
+})
+
+test('a wait that should be over goes on now', () => {
+  const state = fold(STARTED, SECOND, FIFTH, WAITING)
+  expect(placeWords(run('waiting', state), NOW + 86_400_000)).toEndWith(', goes on now')
+})
+
+test('a chain is known by its name, or by what it is made of', () => {
+  expect(chainWords(fold(STARTED))).toBe('planner -> builder:20')
+  expect(chainWords(fold({ ...STARTED, chain: 'build' }))).toBe('build')
+})
+
+test('only for a run that is driven time goes on', () => {
+  const state = fold(STARTED, SECOND)
+  expect(durationOf(run('running', state), NOW)).toBe(7_200_000)
+  expect(durationOf(run('dead', state), NOW)).toBe(0)
+})
+
+test('what began long ago is told by its day', () => {
+  expect(agoWords(at, NOW)).toBe('2 h ago')
+  expect(agoWords('2026-01-10T10:00:00.000Z', NOW)).toBe('2026-01-10')
+  expect(agoWords(undefined, NOW)).toBe('just now')
+})
+
+test('a long chain does not push the other columns away', () => {
+  const steps = Array.from({ length: 30 }, (_, i) => ({ step: i + 1, agent: 'agent' }))
+  const [line] = renderRuns([run('running', fold({ ...STARTED, steps }))], NOW)
+  expect(line!.length).toBeLessThan(140)
+  expect(line).toContain('…  step 1/30')
+})
+
+test.each([
+  ['running', 'forkhestra logs r1 --follow'],
+  ['waiting', 'forkhestra retry-now r1'],
+  ['dead', 'forkhestra resume r1'],
+  ['complete', 'forkhestra logs r1'],
+] as const)('what comes first where a run is %s', (status, command) => {
+  expect(nextSteps(run(status, fold(STARTED, SECOND, FIFTH)))[0]?.[0]).toBe(command)
+})
+
+test('where a login is missing the doctor comes before going on', () => {
+  const commands = nextSteps(run('failed', fold(STARTED, SECOND, FIFTH, ended(2, 'auth'))))
+  expect(commands.map(([command]) => command)).toEqual([
+    'forkhestra doctor',
+    'forkhestra resume r1',
+    'forkhestra logs r1 --step 2',
+  ])
+})
+
+test('a command for a run of another folder says where it is', () => {
+  const elsewhere = nextSteps(run('failed', fold(STARTED, SECOND, ended(2, 'auth'))), '/elsewhere')
+  expect(elsewhere[1]?.[0]).toBe('forkhestra resume r1 --cwd /project')
+})

@@ -1,0 +1,141 @@
+import { printable } from '../base/printable.ts'
+import type { EventOf } from '../events/event.ts'
+import { outcomeWords } from '../events/outcome-words.ts'
+import type { Outcome, Usage } from '../events/schema.ts'
+import { isComplete, type StepState } from '../events/step-state.ts'
+import { counted } from '../base/amounts.ts'
+import { durationWords } from '../base/durations.ts'
+import { costWords, spentWords } from './amounts.ts'
+import { nextSteps } from './next-steps.ts'
+import { agoWords, durationOf, shorten, stepsWords, leftWords, type RecordedRun } from './runs.ts'
+import { renderTable } from './table.ts'
+
+/** One iteration in a line. */
+export interface IterationBrief {
+  readonly iteration: number
+  readonly attempt: number
+  /** Absent where it has not ended. */
+  readonly outcome?: Outcome | undefined
+  /** Whether it does not count and was repeated. */
+  readonly again?: boolean | undefined
+  readonly ms?: number | undefined
+  readonly usage?: Usage | undefined
+  readonly commits?: number | undefined
+  readonly files?: number | undefined
+}
+
+/** What the state of a step does not tell. */
+export interface StepDetails {
+  /** Its gates and limits, in words. */
+  readonly policy: readonly string[]
+  /** The newest. */
+  readonly iterations: readonly IterationBrief[]
+  /** How many older ones there are. */
+  readonly older: number
+}
+
+export interface ShownRun extends RecordedRun {
+  readonly folder: string
+  /** Gates and limits of the chain as a whole, in words. */
+  readonly policy: readonly string[]
+}
+
+type Details = (step: StepState) => StepDetails
+
+/** A run for a person who comes back to it: how it went, where it is, what to do next. */
+export function renderRun(
+  run: ShownRun,
+  steps: readonly StepState[],
+  of: Details,
+  { now, here }: { readonly now: number; readonly here?: string },
+) {
+  const { state } = run
+  const chain = state.chain === undefined ? '' : `${printable(state.chain)}: `
+  const spent = { ...state.spent, ms: durationOf(run, now) }
+  return [
+    `Run ${run.id}: ${run.status}${endWords(run)}`,
+    `  ${chain}${stepsWords(state)}`,
+    `  in ${printable(state.cwd ?? '?')}, begun ${agoWords(state.startedAt, now)}`,
+    `  ${spentWords(spent)}`,
+    ...run.policy.map((words) => `  ${printable(words)}`),
+    `  record: ${printable(run.folder)}`,
+    ...steps.flatMap((step) => ['', ...renderStep(run, step, of(step), now)]),
+    '',
+    'Next:',
+    ...renderTable(nextSteps(run, here).map(([command, why]) => [`  ${command}`, why])),
+  ]
+}
+
+function endWords({ state: { ended } }: ShownRun): string {
+  if (ended === undefined) return ''
+  const stopped = ended.stopped === undefined ? '' : `, ${printable(ended.stopped)}`
+  return ` (exit code ${ended.exitCode}${stopped})`
+}
+
+function renderStep(run: ShownRun, step: StepState, details: StepDetails, now: number): string[] {
+  const name = step.name === undefined ? '' : ` (${step.name})`
+  const kind = step.isRecovery === true ? 'Recovery' : 'Step'
+  const wait = run.state.waiting
+  const failed = step.failures > 0 ? `; ${counted(step.failures, 'iteration')} failed` : ''
+  return [
+    `${kind} ${step.number}: ${printable(`${step.agent}${name}`)}: ${stepStatus(run, step)}`,
+    ...details.policy.map((words) => `  ${printable(words)}`),
+    ...(step.rounds > 1 ? [`  begun ${step.rounds} times`] : []),
+    ...(step.rounds > 0 ? [`  ${spentWords(step.spent)}${failed}`] : []),
+    ...(wait?.step === step.number ? [waitLine(run, wait, now)] : []),
+    ...(details.older > 0 ? [`  … ${counted(details.older, 'older iteration')}`] : []),
+    ...renderTable(details.iterations.map(iterationCells), new Set([1, 3, 4])),
+  ]
+}
+
+function waitLine({ status }: ShownRun, wait: EventOf<'waiting'>, now: number): string {
+  const { why, until, error } = wait
+  const words =
+    status === 'waiting'
+      ? `waits (${why}) until ${until}, ${leftWords(until, now)}`
+      : `was waiting (${why}) until ${until}`
+  return printable(`  ${words}: ${error}`)
+}
+
+/** `complete (marker)`, `failed (stalled: …)`, `iteration 5/20`, `not begun`. */
+function stepStatus({ status }: ShownRun, step: StepState): string {
+  const { reason, detail, iterations, maxIterations, isOpen } = step
+  const of = maxIterations === undefined ? '' : `/${maxIterations}`
+  if (reason === undefined) {
+    if (!isOpen) return 'not begun'
+    const place = iterations === 0 ? 'begun' : `at iteration ${iterations}${of}`
+    return status === 'running' || status === 'waiting' ? place : `broken off ${place}`
+  }
+  const isSaid = detail?.startsWith(reason) === true
+  const why = isSaid ? printable(detail) : [reason, detail ?? []].flat().map(printable).join(': ')
+  if (reason === 'skipped') return `skipped${detail === undefined ? '' : ` (${printable(detail)})`}`
+  const count = maxIterations === undefined ? '' : `${iterations}${of} iterations, `
+  return `${isComplete(reason) ? 'complete' : 'not complete'} (${count}${why})`
+}
+
+function iterationCells(brief: IterationBrief): string[] {
+  const { iteration, attempt, outcome, again, ms, usage, commits = 0, files = 0 } = brief
+  const changes = [
+    ...(again === true ? ['repeated'] : []),
+    ...(commits > 0 ? [counted(commits, 'commit')] : []),
+    ...(files > 0 ? [counted(files, 'file')] : []),
+  ]
+  return [
+    ' ',
+    attempt > 1 ? `${iteration}.${attempt}` : String(iteration),
+    outcome === undefined ? 'not ended' : shorten(endingWords(outcome)),
+    ms === undefined ? '' : durationWords(ms),
+    usage?.costUsd === undefined
+      ? ''
+      : costWords({ costUsd: usage.costUsd, billing: usage.billing }),
+    changes.join(', '),
+  ]
+}
+
+/** How an iteration ended, in words for every kind of end. */
+export function endingWords(outcome: Outcome): string {
+  if (outcome.kind === 'blocked') return `blocked: ${printable(outcome.reason)}`
+  if (outcome.kind === 'spawn_failed') return `could not be started: ${printable(outcome.error)}`
+  const words = outcomeWords(outcome)
+  return printable(words === '' ? outcome.kind.replaceAll('_', ' ') : words)
+}
