@@ -104,7 +104,7 @@ const usage: readonly (readonly [readonly string[], string])[] = [
   [['ok', 'A=1', 'A=2'], "The variable 'A' is given twice."],
   [['ok → ok'], "Agents are joined with '->'."],
   [['ok', '--cwd', 'ok'], 'The path for --cwd is not a folder: ok'],
-  [['runs'], "'runs' will be a verb of a coming version."],
+  [['watch'], "'watch' will be a verb of a coming version."],
   [['completions', 'tcsh'], "No completions for 'tcsh'."],
 ]
 

@@ -171,8 +171,8 @@ test('the built-in variables change with the iteration', async () => {
     ]),
   })
   const { stdout } = await forkhestra(['--chain', 'c'], { cwd })
-  expect(stdout).toMatch(/said: 1\/2 \d{8}-\d{6}-\w{5}\n/)
-  expect(stdout).toMatch(/said: 2\/2 \d{8}-\d{6}-\w{5}\n/)
+  expect(stdout).toMatch(/said: 1\/2 \d{8}-\d{6}-\w{6}\n/)
+  expect(stdout).toMatch(/said: 2\/2 \d{8}-\d{6}-\w{6}\n/)
 })
 
 test('the dry run shows every step, and what is only known later as written', async () => {

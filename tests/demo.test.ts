@@ -28,11 +28,15 @@ async function runDemo(programs: Files = {}) {
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [code, stdout] = await Promise.all([child.exited, new Response(child.stdout).text()])
-  return { code, stdout }
+  const [code, stdout, stderr] = await Promise.all([
+    child.exited,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
+  return { code, stdout, stderr }
 }
 
-test('the demo plans, builds, refuses two markers, shows the commits and cleans up', async () => {
+test('the demo plans, builds, survives a bad night, shows the commits and cleans up', async () => {
   const { code, stdout } = await runDemo()
   expect(stdout).toContain('[forkhestra] Marker ignored: inside a longer line\n')
   expect(stdout).toContain('[forkhestra] Marker ignored: inside a code fence\n')
@@ -43,9 +47,31 @@ test('the demo plans, builds, refuses two markers, shows the commits and cleans 
     'Add page.txt',
     'Add style.txt',
     'Add legal.txt',
+    'Add about.txt',
+    'Add tests.txt',
   ])
   expect(code).toBe(0)
   expect(readdirSync(home)).toEqual([])
+})
+
+test('the bad night waits for a limit, is refused by a check, killed, and resumed', async () => {
+  const { code, stdout, stderr } = await runDemo()
+  const night = stdout.slice(stdout.indexOf('$ forkhestra --chain night\n'))
+  const seen = [
+    /^\[forkhestra\] Waiting for the limit to be reset, \d.* left/m,
+    /^\[forkhestra\] The wait is over\n\[forkhestra\] Iteration 1\/5\n/m,
+    /^\[forkhestra\] Check failed: ls tests.txt \(exit \d\)\n {2}\| ls: /m,
+    /^\[forkhestra\] Marker ignored: a check failed\n\[forkhestra\] Iteration 2\/5\n/m,
+    /^\$ kill -9 \d+\n/m,
+    /^\[forkhestra\] Resuming run \S+ at step 1, iteration 2\n/m,
+    /^\[forkhestra\] Chain complete \(1\/1 steps\)\n\[forkhestra\] Spent: .* \$0\.55 /m,
+  ].map((pattern) => night.search(pattern))
+  expect(seen).not.toContain(-1)
+  expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+  expect(stderr).toMatch(
+    /^\[forkhestra\] Warning: ended what the run \S+ had left running: .*sleep 60/,
+  )
+  expect(code).toBe(0)
 })
 
 test('the demo says so with its exit code when the chain fails', async () => {

@@ -15,7 +15,7 @@ const event = (value: object) => `printf '%s\\n' '${JSON.stringify(value)}'`
 const say = (text: string) =>
   event({ type: 'assistant', message: { id: text, content: [{ type: 'text', text }] } })
 const result = (more: object = {}) => event({ type: 'result', is_error: false, ...more })
-const OVERLOADED = result({ is_error: true, api_error_status: 529, result: 'Overloaded' })
+const FAILED = result({ is_error: true, result: 'Something broke' })
 
 const claude = (...lines: string[]) => ({ claude: sh(...lines) })
 
@@ -48,7 +48,7 @@ function tasks(cwd: string, ...args: string[]): string {
 const SPECS = { 'forge/orch/specs/SPECS.md': 'A page.' }
 
 test('a builder that fails where there are no tasks is not complete', async () => {
-  const told = await run(makeProject(claude(OVERLOADED, 'exit 1')), 'builder:2')
+  const told = await run(makeProject(claude(FAILED, 'exit 1')), 'builder:2')
   expect([told.code, reasons(told)]).toEqual([1, [['max_iterations', 2]]])
 })
 
@@ -78,15 +78,20 @@ test('what another one is at does not make a builder fail', async () => {
 })
 
 test('a model that cannot be reached blocks no task, and the summary says so', async () => {
-  const cwd = withTasks(['A'], claude('forge-tasks next --claim >/dev/null', OVERLOADED, 'exit 1'))
-  const { code, stderr } = await forkhestra(['builder:4'], { cwd, env })
+  const overloaded = result({ is_error: true, api_error_status: 529, result: 'Overloaded' })
+  const step = { agent: 'builder', iterations: 4, retry: { attempts: 3, backoff: '10ms' } }
+  const cwd = withTasks(['A'], {
+    ...claude('forge-tasks next --claim >/dev/null', overloaded, 'exit 1'),
+    'forge/orch/chains.json': JSON.stringify({ chains: { c: { steps: [step] } } }),
+  })
+  const { code, stdout } = await forkhestra(['--chain', 'c'], { cwd, env })
   expect(code).toBe(1)
-  expect(stderr).toContain('In 4 of 4 iterations the agent failed')
+  expect(stdout).toContain('Failed at step 1: builder (not available: Overloaded (3 tries))')
   expect(tasks(cwd, 'list', '--plain')).toBe('TASK-001 | To Do | - | A\n')
 })
 
 test('a planner that only fails does not hand over to the builder', async () => {
-  const cwd = withTasks(['A'], { ...SPECS, ...claude(OVERLOADED, 'exit 1') })
+  const cwd = withTasks(['A'], { ...SPECS, ...claude(FAILED, 'exit 1') })
   const told = await run(cwd, '--chain', 'build-all')
   expect(reasons(told)).toEqual([
     ['max_iterations', 3],
@@ -141,7 +146,7 @@ test('the library does not believe a builder either', async () => {
     steps: [{ agent: 'builder', iterations: 2, loop: true }],
   })
   process.env['PATH'] = path
-  expect(steps[0]?.result.reason).toBe('max_iterations')
+  expect(steps[0]?.result.reason).toBe('gate_failed')
 })
 
 test('a marker that is not believed does not end the work of a builder', async () => {

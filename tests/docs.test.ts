@@ -105,6 +105,8 @@ test('there are examples to follow in the pages for users', () => {
     'EVENTS',
     'LIBRARY',
     'OVERNIGHT',
+    'UNATTENDED',
+    'RECORDS',
     'FORGE-TASKS',
     'AGENTS',
     'FAKE-MODEL',
@@ -170,11 +172,8 @@ test('the guide names every verb and option', () => {
 })
 
 test('the page about the configuration names every field', () => {
-  const fields = JSON.stringify(chainsSchema).matchAll(/"(\$?[a-zA-Z]+)":\{"type"|"(model)":/g)
-  const names = new Set(Array.from(fields, ([, name, other]) => name ?? other ?? ''))
-  for (const word of ['properties', 'propertyNames', 'additionalProperties', 'items'])
-    names.delete(word)
-  expect(names.size).toBeGreaterThan(15)
+  const names = fieldsOf(chainsSchema)
+  expect(names.size).toBeGreaterThan(40)
   expect(inCode(read('docs/CONFIGURATION.md'), names)).toEqual([])
 })
 
@@ -192,6 +191,23 @@ test('the page about events names every type, field, outcome, reason and refusal
     if ('why' in shape && 'options' in shape.why)
       expect(inCode(page, shape.why.options)).toEqual([])
   }
+})
+
+/** The words of the first column of the table below a heading. */
+function firstColumn(page: string, heading: string): string[] {
+  const section = page.split(`## ${heading}\n`)[1]!.split('\n## ')[0]!
+  return Array.from(section.matchAll(/^\| `(\w+)`/gm), ([, word = '']) => word).toSorted()
+}
+
+test('the page about unattended runs lists every outcome and reason, and no other', () => {
+  const page = read('docs/UNATTENDED.md')
+  const shapes = eventSchema.options.map(({ shape }) => shape)
+  const outcomes = shapes.flatMap((shape) => ('outcome' in shape ? shape.outcome.options : []))
+  const reasons = shapes.flatMap((shape) => ('reason' in shape ? shape.reason.options : []))
+  expect(firstColumn(page, 'Outcomes')).toEqual(
+    outcomes.map(({ shape }) => shape.kind.value).toSorted(),
+  )
+  expect(firstColumn(page, 'Reasons')).toEqual(reasons.toSorted())
 })
 
 /** The names of all properties in a JSON Schema, at any depth. */

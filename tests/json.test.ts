@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { eventSchema, type RunEvent } from '../src/events/schema.ts'
 import { forkhestra, Running, survivors } from './support/forkhestra.ts'
 import { makeProject, sh } from './support/project.ts'
@@ -161,9 +161,10 @@ test('the journal holds the same events, and the output by offset in a log', asy
 test('without a forge folder the record is with the user, not in the project', async () => {
   const cwd = makeProject({ a: sh('exit 0') })
   await forkhestra(['a'], { cwd })
-  expect(
-    readdirSync(join(cwd, '.state/forkhestra')).filter((name) => /^\d{8}-\d{6}-\w{5}$/.test(name)),
-  ).toHaveLength(1)
+  const [own = ''] = readdirSync(join(cwd, '.state/forkhestra'))
+  expect(own.slice(0, -9)).toBe(basename(cwd))
+  const names = readdirSync(join(cwd, '.state/forkhestra', own))
+  expect(names.filter((name) => /^\d{8}-\d{6}-\w{6}$/.test(name))).toHaveLength(1)
 })
 
 test('the log of a chatty iteration is capped', async () => {
@@ -175,7 +176,7 @@ test('the log of a chatty iteration is capped', async () => {
   expect(events.find((event) => event.type === 'iteration_ended')).toMatchObject({
     outputBytes: 30_000_000,
   })
-  expect(readdirSync(join(folder, 'steps/1/iterations'))).toEqual(['1.log'])
+  expect(readdirSync(join(folder, 'steps/1/iterations')).toSorted()).toEqual(['1.json', '1.log'])
   expect(events.length).toBeLessThan(100)
 })
 

@@ -101,7 +101,9 @@ test('a prompt file that vanishes fails its step', async () => {
   const { code, stdout, stderr } = await forkhestra(['agent:3', '--prompt-file', 'p.md'], { cwd })
   expect(code).toBe(1)
   expect(stderr).toContain('[forkhestra] Error: agent: Prompt file not found: p.md\n')
-  expect(stdout).toEndWith('[forkhestra] Failed at step 1: agent (Prompt file not found: p.md)\n')
+  expect(stdout).toEndWith(
+    '[forkhestra] Failed at step 1: agent (error: Prompt file not found: p.md)\n',
+  )
 })
 
 test('a file that an earlier step fills can be created empty first', async () => {

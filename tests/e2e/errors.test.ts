@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Outcome } from '../../src/events/schema.ts'
 import { sh } from '../support/project.ts'
-import { eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
+import { attempts, eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
 import { bash, DONE, writes } from './support/writer.ts'
 
 /** An answer of the API that is none. */
@@ -23,7 +23,7 @@ test.each([
     expect(stdout).toEndWith(`
   1. writer: incomplete (1/3 iterations, ${says})
 [forkhestra] Chain incomplete (0/1 steps)
-[forkhestra] Failed at step 1: writer (${says})
+[forkhestra] Failed at step 1: writer (auth: ${says})
 `)
     expect(stderr).toStartWith(`[forkhestra] Iteration 1/3: not allowed: ${says}\n`)
     expect([code, stage.asks.length]).toEqual([1, 1])
@@ -38,7 +38,20 @@ test('in --json a refused key is the reason auth', async () => {
   expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'auth', detail: error })
 })
 
-test('what is only temporary is an outcome of its own, and the loop goes on', async () => {
+test('a model that nobody knows ends the chain at once', async () => {
+  const script = [fails(404, 'model: no-such'), fails(404, 'model: no-such'), DONE]
+  await using stage = await openStage({ script, ...writes({ model: 'claude-no-such-1' }) })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([
+    {
+      kind: 'auth_failed',
+      error: expect.stringContaining('issue with the selected model (claude-no-such-1)'),
+    },
+  ])
+  expect([told.code, reasons(told)]).toEqual([1, ['auth']])
+})
+
+test('what is only temporary is tried again, and no iteration is counted for it', async () => {
   const script = [
     fails(429, 'slow down'),
     fails(429, 'come back later', { 'retry-after': '3600' }),
@@ -46,7 +59,8 @@ test('what is only temporary is an outcome of its own, and the loop goes on', as
     fails(500, 'Internal server error'),
     DONE,
   ]
-  await using stage = await openStage({ script, ...writes({}, { iterations: 5 }) })
+  const step = { iterations: 1, retry: { attempts: 5, backoff: '10ms' } }
+  await using stage = await openStage({ script, ...writes({}, step) })
   const told = await stage.tell('--chain', 'w')
   const overloaded = (error: string): Outcome => ({
     kind: 'overloaded',
@@ -59,16 +73,21 @@ test('what is only temporary is an outcome of its own, and the loop goes on', as
     overloaded('500 Internal server error'),
     { kind: 'marker' },
   ])
-  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'marker', failures: 4 })
+  expect(eventsOf(told, 'waiting').map(({ why }) => why)).toEqual(Array(4).fill('retry'))
+  expect(attempts(told)).toEqual(['1.1 again', '1.2 again', '1.3 again', '1.4 again', '1.5'])
+  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'marker', iterations: 1 })
   expect([told.code, stage.asks.length]).toEqual([0, 5])
 })
 
 test('an agent that runs once fails with an overloaded model, and says why', async () => {
-  await using stage = await openStage({ script: [fails(529, 'Overloaded')], ...writes({}, {}) })
+  const step = { retry: { attempts: 2, backoff: '10ms' } }
+  const script = [fails(529, 'Overloaded'), fails(529, 'Overloaded'), DONE]
+  await using stage = await openStage({ script, ...writes({}, step) })
   const { code, stdout } = await stage.run('--chain', 'w')
   expect(stdout).toMatch(/\[forkhestra\] Done: writer \(not available: API Error: 529 Overloaded\./)
   expect(stdout).toMatch(/\[forkhestra\] Failed at step 1: writer \(not available: API Error: 529/)
-  expect(code).toBe(1)
+  expect(stdout).toEndWith(' (2 tries))\n')
+  expect([code, stage.asks.length]).toEqual([1, 2])
 })
 
 test('claude itself repeats a request that is refused for a second', async () => {
@@ -88,37 +107,13 @@ test('a stream that breaks off is taken up again, and half a marker does not cou
   expect(stage.asks).toHaveLength(2)
 })
 
-test('a connection that always breaks off fails the iteration, not the run', async () => {
+test('a connection that always breaks off is not tried for ever', async () => {
   const drops = Array.from({ length: 12 }, () => ({ drop: true as const }))
-  await using stage = await openStage({ script: drops, ...writes({}, { iterations: 1 }) })
+  const step = { iterations: 1, retry: { attempts: 1 } }
+  await using stage = await openStage({ script: drops, ...writes({}, step) })
   const told = await stage.tell('--chain', 'w')
   expect(outcomes(told)).toEqual([{ kind: 'overloaded', error: expect.any(String) }])
-  expect(reasons(told)).toEqual(['max_iterations'])
-})
-
-test('the limit of a plan is told with the time at which it ends', async () => {
-  const resetsAt = 2_000_000_000
-  const headers = {
-    'anthropic-ratelimit-unified-status': 'rejected',
-    'anthropic-ratelimit-unified-reset': String(resetsAt),
-    'anthropic-ratelimit-unified-representative-claim': 'five_hour',
-  }
-  const script = [fails(429, 'limit', headers)]
-  const env = { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'fake-token-of-a-test' }
-  await using stage = await openStage({ script, env, ...writes({}, { iterations: 1 }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([
-    {
-      kind: 'rate_limited',
-      error: expect.stringContaining("You've hit your 5-hour limit"),
-      resetsAt,
-    },
-  ])
-  expect(eventsOf(told, 'limit')[0]).toMatchObject({
-    status: 'rejected',
-    kind: 'five_hour',
-    resetsAt,
-  })
+  expect(reasons(told)).toEqual(['agent_failed'])
 })
 
 test('an iteration without turns left is no failure of the agent', async () => {

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
+import { eventsOf, openStage, outcomes, reasons, withoutSums } from './support/stage.ts'
 import { bash, DONE, writes } from './support/writer.ts'
 
 test('each iteration is a session of its own, until one gives the marker', async () => {
   const script = [{ text: 'One page.' }, { text: 'Two pages.' }, DONE]
   await using stage = await openStage({ script, ...writes({}, { iterations: 5 }) })
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
-  expect(stdout).toBe(`[forkhestra] Starting: writer (max 5 iterations)
+  expect(withoutSums(stdout)).toBe(`[forkhestra] Starting: writer (max 5 iterations)
 [forkhestra] Iteration 1/5
 One page.
 [forkhestra] Iteration 2/5
@@ -19,7 +19,9 @@ ORCHESTRA_COMPLETE
 [forkhestra] Complete after 3 iterations
 
 [forkhestra] Chain complete (1/1 steps)
+[forkhestra] Spent: …
 `)
+  expect(stdout).toMatch(/ s, 3 iterations, 360 tokens, \$0\.\d+\n$/)
   expect([code, stderr]).toEqual([0, ''])
   expect(stage.asks.map(({ prompt }) => prompt)).toEqual(['Write.', 'Write.', 'Write.'])
   expect(stage.asks.flatMap(({ results }) => results)).toEqual([])
@@ -40,11 +42,12 @@ test('without a marker the iterations are used up', async () => {
 test('an agent that runs once is done when it ends, marker or not', async () => {
   await using stage = await openStage({ script: [{ text: 'A page.' }], ...writes({}, {}) })
   const { code, stdout } = await stage.run('--chain', 'w')
-  expect(stdout).toBe(`[forkhestra] Running: writer
+  expect(withoutSums(stdout)).toBe(`[forkhestra] Running: writer
 A page.
 [forkhestra] Done: writer (exit 0)
 
 [forkhestra] Pipeline complete (1/1 steps)
+[forkhestra] Spent: …
 `)
   expect(code).toBe(0)
 })

@@ -4,9 +4,7 @@ import { join } from 'node:path'
 import { FORKHESTRA, environment } from '../support/forkhestra.ts'
 import { processesOf } from './support/processes.ts'
 import { openStage, outcomes, parseEvents, reasons, type Stage } from './support/stage.ts'
-import { bash, DONE, writes } from './support/writer.ts'
-
-const FOREVER = 'tail -s 9999 -f /dev/null'
+import { bash, DONE, FOREVER, writes } from './support/writer.ts'
 
 /** A command that never ends, with a grandchild in a session of its own; tells the gate when it waits. */
 const HANGING = bash(`(setsid ${FOREVER} &); echo "$FORKHESTRA_RUN_ID" >gate; ${FOREVER}`)

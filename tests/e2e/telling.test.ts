@@ -16,6 +16,7 @@ test('an iteration tells its session, its model and what it took', async () => {
   expect(ended?.usage).toEqual({
     session: expect.stringMatching(/^[0-9a-f-]{36}$/),
     model: expect.stringContaining('sonnet'),
+    billing: 'api',
     turns: 2,
     costUsd: expect.any(Number),
     tokens: { input: 2000, output: 400, cacheRead: 60, cacheWrite: 8 },

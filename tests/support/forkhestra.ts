@@ -66,6 +66,9 @@ export class Running {
   get stdout(): string {
     return this.#stdout
   }
+  get stderr(): string {
+    return this.#stderr
+  }
 
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal)

@@ -73,8 +73,9 @@ export class Stage implements AsyncDisposable {
 
   /** What a program sees. */
   async tell(...args: readonly string[]): Promise<Told> {
-    const { code, stdout, stderr } = await this.run('--json', ...args)
-    return { code, stderr, events: parseEvents(stdout) }
+    // Before what is meant for the agent.
+    const end = args.includes('--') ? args.indexOf('--') : args.length
+    return toldBy(await this.run(...args.toSpliced(end, 0, '--json')))
   }
 
   /** Any other command of a user in the project, with our programs on PATH. */
@@ -135,6 +136,11 @@ export async function openStage(setting: Setting): Promise<Stage> {
   return new Stage(model, asked.promise, setting)
 }
 
+/** What one that ran with --json has told. */
+export function toldBy({ code, stdout, stderr }: Finished): Told {
+  return { code, stderr, events: parseEvents(stdout) }
+}
+
 export function parseEvents(stdout: string): RunEvent[] {
   const lines = stdout.split('\n').filter((line) => line !== '')
   return lines.map((line) => JSON.parse(line) as RunEvent)
@@ -152,9 +158,21 @@ export function outcomes(told: Told): EventOf<'iteration_ended'>['outcome'][] {
   return eventsOf(told, 'iteration_ended').map(({ outcome }) => outcome)
 }
 
+/** Number and attempt of each iteration, and whether it does not count. */
+export function attempts(told: Pick<Told, 'events'>): string[] {
+  return eventsOf(told, 'iteration_ended').map(
+    ({ iteration, attempt, again }) => `${iteration}.${attempt}${again === true ? ' again' : ''}`,
+  )
+}
+
 /** Why each step ended. */
 export function reasons(told: Told): string[] {
   return eventsOf(told, 'step_ended').map(({ reason }) => reason)
+}
+
+/** What a run took is another sum each time. */
+export function withoutSums(stdout: string): string {
+  return stdout.replace(/Spent: .*/, 'Spent: …')
 }
 
 /** The command of each iteration. */

@@ -12,3 +12,6 @@ export function bash(command: string) {
 }
 
 export const DONE = { text: 'All is written.\nORCHESTRA_COMPLETE' }
+
+/** A command that never ends; `claude` refuses a mere sleep. */
+export const FOREVER = 'tail -s 9999 -f /dev/null'

@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test'
+import { eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
+import { bash, DONE, FOREVER, writes } from './support/writer.ts'
+
+const BLOCKED = { text: 'I have tried.\nORCHESTRA_BLOCKED: the disk is full' }
+
+test('an agent that says it is blocked ends the step at once, with its reason', async () => {
+  await using stage = await openStage({ script: [BLOCKED, DONE], ...writes() })
+  const { code, stdout } = await stage.run('--chain', 'w')
+  expect(stdout).toContain('1. writer: incomplete (1/3 iterations, the disk is full)\n')
+  expect(stdout).toEndWith('[forkhestra] Failed at step 1: writer (blocked: the disk is full)\n')
+  expect([code, stage.asks.length]).toEqual([1, 1])
+})
+
+test('what it still does then has the grace that follows a marker', async () => {
+  const script = [{ ...BLOCKED, tool: bash(FOREVER) }]
+  const step = { iterations: 3, grace: { marker: '1s' } }
+  await using stage = await openStage({ script, ...writes({}, step) })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'blocked', reason: 'the disk is full' }])
+  expect(eventsOf(told, 'run_ended')[0]?.leftovers).toEqual([])
+})
+
+test('being blocked beats the marker, whichever comes first', async () => {
+  const both = [{ text: `${DONE.text}\n${BLOCKED.text}` }]
+  await using stage = await openStage({ script: both, ...writes() })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'blocked', reason: 'the disk is full' }])
+  expect([told.code, reasons(told)]).toEqual([1, ['blocked']])
+})
+
+test('in a code fence, a tool or another voice it is only a quotation', async () => {
+  const ask = {
+    name: 'Agent',
+    input: { description: 'Help', prompt: 'Do a part.', subagent_type: 'general-purpose' },
+  }
+  const script = {
+    conversations: [
+      { when: { prompt: '^Do a part' }, turns: [BLOCKED] },
+      {
+        turns: [
+          { text: `This is how:\n\`\`\`\n${BLOCKED.text}\n\`\`\``, tool: ask },
+          { tool: bash(`echo '${BLOCKED.text}'`) },
+          { text: 'I would say ORCHESTRA_BLOCKED: no if I had to.' },
+          DONE,
+        ],
+      },
+    ],
+  }
+  await using stage = await openStage({ script, ...writes() })
+  const told = await stage.tell('--chain', 'w')
+  expect(stage.asks.flatMap(({ results }) => results).join('\n')).toContain(BLOCKED.text)
+  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }, { kind: 'marker' }])
+  expect([told.code, eventsOf(told, 'step_ended')[0]?.iterations]).toEqual([0, 2])
+})
+
+test('an agent that runs once can be blocked as well', async () => {
+  await using stage = await openStage({ script: [BLOCKED], ...writes({}, {}) })
+  const told = await stage.tell('--chain', 'w')
+  expect([told.code, reasons(told)]).toEqual([1, ['blocked']])
+})

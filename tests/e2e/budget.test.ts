@@ -1,0 +1,91 @@
+import { expect, test } from 'bun:test'
+import { inSeconds, limited, SUBSCRIPTION } from './support/limits.ts'
+import { processesOf } from './support/processes.ts'
+import { budgets, DEAR } from './support/money.ts'
+import { attempts, eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
+import { bash, DONE, FOREVER, writes } from './support/writer.ts'
+
+test('claude itself ends an iteration that costs too much', async () => {
+  const script = [{ tool: bash('true'), usage: DEAR }, DONE]
+  await using stage = await openStage({ script, ...writes() })
+  const told = await stage.tell('--chain', 'w', '--max-cost', '0.5')
+  expect(budgets(told)).toEqual(['0.50'])
+  expect(outcomes(told)).toMatchObject([{ kind: 'budget', error: expect.stringContaining('0.5') }])
+  expect(eventsOf(told, 'run_ended')[0]?.spent?.costUsd).toBeCloseTo(0.6)
+  expect([told.code, reasons(told), stage.asks.length]).toEqual([1, ['budget'], 1])
+})
+
+test('what is left of the money goes to the next iteration, and none starts without', async () => {
+  const usage = { input: 150_000, output: 0 }
+  const script = [{ text: 'A page.', usage }, { text: 'A page.', usage }, DONE]
+  await using stage = await openStage({ script, ...writes() })
+  const { code, stdout, stderr } = await stage.run('--chain', 'w', '--max-cost', '0.6', '--verbose')
+  expect(stdout).toContain('"--max-budget-usd","0.60"')
+  expect(stdout).toContain('"--max-budget-usd","0.30"')
+  expect(stdout).toMatch(/\[forkhestra\] Spent: .* s, 2 iterations, 300\.0k tokens, \$0\.60\n/)
+  expect(stdout).toContain('[forkhestra] Failed at step 1: writer (budget')
+  expect(stderr).toContain(' --max-cost <more>\n')
+  expect([code, stage.asks.length]).toEqual([1, 2])
+})
+
+test('with more money resume goes on', async () => {
+  const script = [{ text: 'A page.', usage: DEAR }, DONE]
+  await using stage = await openStage({ script, ...writes({}, { maxCostUsd: 5, iterations: 3 }) })
+  const first = await stage.tell('--chain', 'w', '--max-cost', '0.5')
+  expect([first.code, reasons(first)]).toEqual([1, ['budget']])
+  const told = await stage.tell('resume', '--max-cost', '2')
+  expect(budgets(told)).toEqual(['1.40'])
+  expect([told.code, attempts(told), reasons(told)]).toEqual([0, ['2.1'], ['marker']])
+})
+
+test('the marker counts, whatever it has cost', async () => {
+  await using stage = await openStage({ script: [{ ...DONE, usage: DEAR }], ...writes() })
+  const told = await stage.tell('--chain', 'w', '--max-cost', '0.5')
+  expect([told.code, reasons(told)]).toEqual([0, ['marker']])
+})
+
+test('an agent that uses too many tokens is ended in the middle', async () => {
+  const usage = { input: 1000, output: 200, cacheRead: 1000 }
+  const script = [{ tool: bash('true'), usage }, { tool: bash(FOREVER), usage }, DONE]
+  await using stage = await openStage({ script, ...writes() })
+  const told = await stage.tell('--chain', 'w', '--max-tokens', '3000')
+  expect(outcomes(told)).toMatchObject([{ kind: 'budget' }])
+  expect([told.code, reasons(told), stage.asks.length]).toEqual([1, ['budget'], 2])
+  expect(processesOf(told.events[0]!.run)).toEqual([])
+})
+
+test('no iteration starts without tokens', async () => {
+  const script = [{ text: 'A page.' }, { text: 'A page.' }, DONE]
+  await using stage = await openStage({ script, ...writes() })
+  const told = await stage.tell('--chain', 'w', '--max-tokens', '240')
+  expect(outcomes(told)).toEqual([
+    { kind: 'exited', code: 0 },
+    { kind: 'exited', code: 0 },
+  ])
+  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({
+    reason: 'budget',
+    detail: 'budget of the run spent: 240 of 240 tokens',
+  })
+  expect([told.code, stage.asks.length]).toEqual([1, 2])
+})
+
+test('time that is over ends an agent in the middle', async () => {
+  const script = [{ text: 'never', delayMs: 3_600_000 }, DONE]
+  await using stage = await openStage({ script, ...writes() })
+  const told = await stage.tell('--chain', 'w', '--max-duration', '3s')
+  expect(outcomes(told)).toMatchObject([{ kind: 'budget', error: expect.stringContaining('time') }])
+  expect([told.code, reasons(told)]).toEqual([1, ['budget']])
+  expect(processesOf(told.events[0]!.run)).toEqual([])
+})
+
+test('a wait beyond the time that is left is not begun', async () => {
+  const script = [limited(inSeconds(3600)), DONE]
+  await using stage = await openStage({ script, env: SUBSCRIPTION, ...writes() })
+  const told = await stage.tell('--chain', 'w', '--max-duration', '1m')
+  expect(eventsOf(told, 'waiting')).toEqual([])
+  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({
+    reason: 'budget',
+    detail: expect.stringContaining('would go beyond the time that is left'),
+  })
+  expect(told.code).toBe(1)
+})

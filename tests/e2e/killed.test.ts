@@ -1,0 +1,53 @@
+import { expect, test } from 'bun:test'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { inSeconds, limited, SUBSCRIPTION } from './support/limits.ts'
+import { processesOf } from './support/processes.ts'
+import { attempts, eventsOf, openStage, reasons, toldBy } from './support/stage.ts'
+import { bash, DONE, FOREVER, writes } from './support/writer.ts'
+
+test('after kill -9 the claude that is left is named, ended, and its iteration comes again', async () => {
+  const hang = bash(`echo "$FORKHESTRA_RUN_ID" >gate; ${FOREVER}`)
+  const script = [{ text: 'One page.' }, { tool: hang }, DONE]
+  await using stage = await openStage({ script, ...writes() })
+  await stage.shell('mkfifo gate')
+  const running = stage.start(['--chain', 'w'])
+  const run = (await stage.shell('cat gate')).stdout.trim()
+  running.signal('SIGKILL')
+  await running.finished
+  expect(processesOf(run).length).toBeGreaterThanOrEqual(2)
+
+  const refused = await stage.run('resume')
+  expect(refused.stderr).toMatch(/The run \S+ has left running: .*claude \(pid \d+\)/)
+  expect(refused.stderr).toContain('--kill-orphans')
+  expect([refused.code === 0, stage.asks.length]).toEqual([false, 2])
+
+  const told = await stage.tell('resume', '--kill-orphans')
+  const [warning] = eventsOf(told, 'warning')
+  expect(warning?.text).toMatch(/^ended what the run \S+ had left running: .*claude \(pid \d+\)/)
+  expect(eventsOf(told, 'run_resumed')[0]).toMatchObject({ step: 1, iteration: 2 })
+  expect(attempts(told)).toEqual(['2.2'])
+  expect([told.code, reasons(told), processesOf(run)]).toEqual([0, ['marker'], []])
+  expect(readdirSync(join(stage.cwd, 'forge/orch/runs', run, 'steps/1/iterations'))).toContain(
+    '2.log',
+  )
+})
+
+test('after kill -9 in a wait the rest of it is waited for, and nothing is asked before', async () => {
+  const resetsAt = inSeconds(3600)
+  const script = [limited(resetsAt), DONE]
+  await using stage = await openStage({ script, env: SUBSCRIPTION, ...writes() })
+  const killed = stage.start(['--chain', 'w', '--json'])
+  await killed.printed('"type":"waiting"')
+  killed.signal('SIGKILL')
+  await killed.finished
+  const running = stage.start(['resume', '--json'])
+  await running.printed('"type":"waiting"')
+  await stage.shell('forkhestra retry-now')
+  const told = toldBy(await running.finished)
+  const [waiting] = eventsOf(told, 'waiting')
+  expect(waiting).toMatchObject({ why: 'quota', iteration: 1, attempt: 2 })
+  expect(Date.parse(waiting!.until) / 1000).toBeGreaterThanOrEqual(resetsAt)
+  expect([told.code, attempts(told), reasons(told)]).toEqual([0, ['1.2'], ['marker']])
+  expect(stage.asks).toHaveLength(2)
+})

@@ -1,0 +1,39 @@
+import { expect, test } from 'bun:test'
+import { budgets, DEAR } from './support/money.ts'
+import { attempts, eventsOf, openStage, outcomes } from './support/stage.ts'
+import { bash, DONE, FOREVER, writes } from './support/writer.ts'
+
+/** Two commands that never end, one of them in a session of its own. */
+const HANGING = bash(`setsid ${FOREVER} & ${FOREVER}`)
+
+test('a model that does not answer makes an iteration idle, and the next one starts', async () => {
+  const script = [{ text: 'never', delayMs: 3_600_000 }, DONE]
+  await using stage = await openStage({
+    script,
+    ...writes({}, { iterations: 2, idleTimeout: '6s' }),
+  })
+  const told = await stage.tell('--chain', 'w')
+  expect(outcomes(told)).toEqual([{ kind: 'idle', ms: 6000 }, { kind: 'marker' }])
+  expect([told.code, attempts(told)]).toEqual([0, ['1.1', '2.1']])
+  expect(eventsOf(told, 'run_ended')[0]?.leftovers).toEqual([])
+})
+
+test('an iteration that takes too long is ended with all that it runs, and its cost counts', async () => {
+  const script = [{ tool: bash('true'), usage: DEAR }, { tool: HANGING, usage: DEAR }, DONE]
+  await using stage = await openStage({ script, ...writes({}, { iterations: 2 }) })
+  const told = await stage.tell('--chain', 'w', '--timeout', '6s', '--max-cost', '1.3')
+  expect(outcomes(told)).toEqual([{ kind: 'timed_out', ms: 6000 }, { kind: 'marker' }])
+  expect(budgets(told)).toEqual(['1.30', '0.10'])
+  const [{ usage } = {}] = eventsOf(told, 'iteration_ended')
+  expect(usage?.tokens).toMatchObject({ input: 400_000, output: 40_000 })
+  expect([told.code, eventsOf(told, 'run_ended')[0]?.leftovers]).toEqual([0, []])
+})
+
+test('an agent that runs once and is too late fails with the reason timeout', async () => {
+  const script = [{ text: 'never', delayMs: 3_600_000 }]
+  await using stage = await openStage({ script, ...writes({}, { timeout: '2s' }) })
+  const { code, stdout, stderr } = await stage.run('--chain', 'w')
+  expect(stdout).toContain('[forkhestra] Failed at step 1: writer (timeout: timed out after 2 s)\n')
+  expect(stderr).toContain('[forkhestra] To give it longer: --timeout or --idle-timeout\n')
+  expect(code).toBe(1)
+})

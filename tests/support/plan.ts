@@ -1,0 +1,66 @@
+import { UserError } from '../../src/base/errors.ts'
+import type { AgentConfig, ChainConfig } from '../../src/parse/chains-schema.ts'
+import type { Facts } from '../../src/plan/facts.ts'
+import { makePlan, type Request } from '../../src/plan/make-plan.ts'
+import type { Overrides } from '../../src/plan/make-policy.ts'
+import { stepsOf } from '../../src/plan/plan.ts'
+
+/** A machine on which every program is there but 'gone'. */
+const FACTS: Facts = {
+  programAt: (path) => ({ kind: 'program', path }),
+  programOnPath: (name) =>
+    name === 'gone' ? { kind: 'missing' } : { kind: 'program', path: `/bin/${name}` },
+  searchPath: [],
+  mustAsk: false,
+  isOwnProgram: () => false,
+  isInRepository: () => false,
+  fileExists: () => false,
+  readPrompt: () => '',
+}
+
+export const DIRECT: AgentConfig = { systemPromptText: 'You build.' }
+
+export interface Asked {
+  readonly chain?: Partial<ChainConfig>
+  readonly agents?: Record<string, AgentConfig>
+  readonly overrides?: Overrides
+  readonly isInRepository?: boolean
+  readonly configuration?: Request['configuration']
+}
+
+/** Plans a chain 'c' of one looping program 'a', changed by what is asked. */
+export function make({
+  chain,
+  agents = {},
+  overrides,
+  isInRepository = false,
+  configuration,
+}: Asked) {
+  const request: Request = {
+    run: 'r1',
+    cwd: '/project',
+    name: 'c',
+    chain: { steps: [{ agent: 'a', iterations: 3 }], ...chain },
+    agents,
+    base: '/project',
+    agentBase: '/project',
+    variables: new Map(),
+    args: [],
+    cliPrompt: {},
+    ...(overrides === undefined ? {} : { overrides }),
+    ...(configuration === undefined ? {} : { configuration }),
+  }
+  const facts = { ...FACTS, isInRepository: () => isInRepository }
+  const { plan, warnings } = makePlan(request, facts)
+  return { plan, warnings, policies: stepsOf(plan.root).map(({ policy }) => policy) }
+}
+
+export function refusal(asked: Asked): UserError {
+  try {
+    make(asked)
+  } catch (error) {
+    if (error instanceof UserError) return error
+    throw error
+  }
+  throw new Error('was not refused')
+}

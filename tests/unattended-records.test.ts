@@ -1,0 +1,183 @@
+import { expect, test } from 'bun:test'
+import { appendFileSync, existsSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { executeChain } from 'forkhestra'
+import { makeChain, reasonsIn, startChain, toldBy, turnsIn } from './support/chains.ts'
+import { environment, FORKHESTRA, forkhestra } from './support/forkhestra.ts'
+import { makeProject, sh } from './support/project.ts'
+import { journalOf, ofType, runsOf } from './support/record.ts'
+import { MadeRecord, RECORDS } from './support/records.ts'
+import { fileIn } from './support/until.ts'
+
+/** Says that it is done at the second iteration. */
+const SECOND = sh('[ $FORKHESTRA_ITERATION = 2 ] && echo ORCHESTRA_COMPLETE', 'exit 0')
+
+/** A chain with checks, so that more than the output needs the record. */
+const project = () =>
+  makeChain(
+    [{ agent: 'agent', iterations: 3, verify: 'true' }, { agent: 'noisy' }],
+    { agent: SECOND, noisy: sh('yes | head -c 2000000 | tr -d "\\n"; echo "the end"') },
+    { hooks: { afterRun: 'cat > /dev/null' } },
+  )
+
+/** Runs a script where forge/ is a file system of its own, gone with the script. */
+async function withForgeOn(options: string, script: string) {
+  const cwd = project()
+  const env = environment({ cwd })
+  const mount = `cp -r forge kept && mount -t tmpfs -o ${options} none forge && cp -r kept/. forge || exit 99`
+  const child = Bun.spawn(['unshare', '-rm', 'sh', '-c', `${mount}\n${script}`], {
+    cwd,
+    env: { ...env, PATH: `${dirname(FORKHESTRA)}:${env['PATH']}` },
+    stdin: 'ignore',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ])
+  return { stdout, stderr, code }
+}
+
+const LOST = /^\[forkhestra\] Warning: the run goes on without a record: (EROFS|ENOSPC).*\n$/
+
+test('on a read-only file system a run goes on without a record, and says so once', async () => {
+  const { code, stdout, stderr } = await withForgeOn(
+    'size=1m',
+    'mount -o remount,ro forge && forkhestra --chain c',
+  )
+  expect(stderr).toMatch(LOST)
+  expect(stdout).toEndWith('[forkhestra] Chain complete (2/2 steps)\n')
+  expect(code).toBe(0)
+})
+
+test.each([
+  ['from the beginning', 'cat /dev/zero > forge/fill 2>/dev/null'],
+  ['in the middle', 'true'],
+])('on a disk that is full %s a run goes on without a record', async (_, fill) => {
+  const script = `${fill}; forkhestra --chain c; code=$?; rm -f forge/fill; forkhestra runs > /dev/null && exit $code`
+  const { code, stdout, stderr } = await withForgeOn('size=256k', script)
+  expect(stderr).toMatch(LOST)
+  expect(stdout).toContain('the end\n')
+  expect(stdout).toEndWith('[forkhestra] Chain complete (2/2 steps)\n')
+  expect(code).toBe(0)
+})
+
+test('of 52 runs the newest 50 are kept, whatever became of them', async () => {
+  const cwd = makeProject({ agent: sh('true') })
+  const ids = Array.from(
+    { length: 51 },
+    (_, n) => `20200101-0000${String(n).padStart(2, '0')}-aaaaaa`,
+  )
+  for (const id of ids) new MadeRecord(cwd, id).close()
+  await forkhestra(['agent'], { cwd })
+  const kept = runsOf(cwd)
+  expect(kept).toHaveLength(50)
+  expect(kept.slice(0, -1)).toEqual(ids.slice(2))
+  expect(readdirSync(join(cwd, RECORDS)).filter((name) => name.startsWith('.'))).toEqual([
+    '.gitignore',
+  ])
+})
+
+test('two runs at once in one project have a record each', async () => {
+  const cwd = makeChain([{ agent: 'agent' }], {
+    agent: sh('touch "$FORKHESTRA_RUN_ID.there"', 'while [ ! -e go ]; do sleep 0.02; done'),
+  })
+  const both = [startChain(cwd), startChain(cwd)]
+  const there = () => readdirSync(cwd).filter((name) => name.endsWith('.there'))
+  while (there().length < 2) await Bun.sleep(5)
+  writeFileSync(join(cwd, 'go'), '')
+  const codes = await Promise.all(both.map(async ({ finished }) => (await finished).code))
+  expect(codes).toEqual([0, 0])
+  expect(runsOf(cwd).map((run) => `${run}.there`)).toEqual(there().toSorted())
+  for (const run of runsOf(cwd)) expect(reasonsIn(journalOf(cwd, run))).toEqual(['single_run'])
+})
+
+/** A run that was stopped in its second iteration. */
+async function stopped() {
+  const cwd = makeChain([{ agent: 'agent', iterations: 3 }], {
+    agent: sh(
+      '[ $FORKHESTRA_ITERATION = 2 ] && [ ! -e there ] && touch there && sleep 300',
+      '[ $FORKHESTRA_ITERATION = 3 ] && echo ORCHESTRA_COMPLETE',
+      'exit 0',
+    ),
+  })
+  const running = startChain(cwd)
+  await fileIn(cwd, 'there')
+  running.signal('SIGTERM')
+  const { run, events } = toldBy(await running.finished, cwd)
+  expect(turnsIn(events)).toEqual(['1.1 exited', '1.2 interrupted again'])
+  const folder = join(cwd, RECORDS, run)
+  return { cwd, run, folder, journal: join(folder, 'events.ndjson') }
+}
+
+const AFTER = ['1.1 exited', '1.2 interrupted again', '1.2 exited', '1.3 marker']
+
+test.each([
+  ['a line that is cut off', '{"type":"iteration_star'],
+  ['a line of zeros', '\0'.repeat(5000)],
+  ['a line that is no event', '42\n'],
+  ['an event without its newline', '{"type":"warning","text":"x","seq":99}'],
+])('%s at the end of a journal does not keep a run from going on', async (_, rest) => {
+  const { cwd, run, journal } = await stopped()
+  appendFileSync(journal, rest)
+  const shown = await forkhestra(['runs'], { cwd })
+  expect(shown.stdout).toContain(`${run}  stopped`)
+  const { code } = await forkhestra(['resume'], { cwd })
+  expect({ code, turns: turnsIn(journalOf(cwd, run)) }).toEqual({ code: 0, turns: AFTER })
+})
+
+test('events that only a later version knows are passed over', async () => {
+  const { cwd, run, journal } = await stopped()
+  const { at } = journalOf(cwd, run)[0]!
+  const later = { type: 'moon_phase', at, run, seq: 1000, worker: 'w-x', step: 1, phase: 'full' }
+  appendFileSync(journal, `${JSON.stringify(later)}\n`)
+  for (const view of [['runs'], ['show', run], ['logs', run], ['logs', run, '--json'], ['cost']]) {
+    const { code, stderr } = await forkhestra(view, { cwd })
+    expect({ view, code }).toEqual({ view, code: 0 })
+    expect(stderr).not.toContain('Error')
+  }
+  expect((await forkhestra(['runs'], { cwd })).stdout).toContain(`${run}  stopped`)
+  const { code } = await forkhestra(['resume', run], { cwd })
+  const events = journalOf(cwd, run)
+  expect({ code, turns: turnsIn(events) }).toEqual({ code: 0, turns: AFTER })
+  expect(ofType(events, 'run_resumed')[0]?.seq).toBe(1001)
+})
+
+test('a journal without its beginning is named as broken, and nothing crashes', async () => {
+  const { cwd, run, folder, journal } = await stopped()
+  truncateSync(journal, 0)
+  writeFileSync(join(folder, 'checkpoint.json'), '{"form":')
+  expect((await forkhestra(['runs'], { cwd })).stdout).toContain(run)
+  for (const args of [
+    ['resume', run],
+    ['show', run],
+    ['logs', run],
+    ['stop', run],
+  ]) {
+    const { code, stderr } = await forkhestra(args, { cwd })
+    expect({ args, isRefused: code !== 0 }).toEqual({ args, isRefused: true })
+    expect(stderr).toStartWith(`[forkhestra] Error: The record of run ${run} cannot be read.`)
+  }
+})
+
+test('caches that are gone cost nothing but time', async () => {
+  const { cwd, run, folder } = await stopped()
+  for (const name of ['checkpoint.json', 'plan.json']) {
+    expect(existsSync(join(folder, name))).toBe(true)
+    writeFileSync(join(folder, name), '\0\0')
+  }
+  const { code } = await forkhestra(['resume'], { cwd })
+  expect({ code, turns: turnsIn(journalOf(cwd, run)) }).toEqual({ code: 0, turns: AFTER })
+})
+
+test('the library keeps no record', async () => {
+  const cwd = makeProject({ agent: sh('exit 0'), 'forge/keep': '' })
+  const { success } = await executeChain({
+    steps: [{ agent: './agent', iterations: 1, loop: false }],
+    cwd,
+  })
+  expect(success).toBe(true)
+  expect(runsOf(cwd)).toEqual([])
+  expect(readdirSync(join(cwd, 'forge'))).toEqual(['keep'])
+})

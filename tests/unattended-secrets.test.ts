@@ -1,0 +1,214 @@
+import { expect, test } from 'bun:test'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeChain, runChain, startChain, toldBy, type Ran } from './support/chains.ts'
+import { forkhestra } from './support/forkhestra.ts'
+import { makeProject, sh } from './support/project.ts'
+import { fileIn } from './support/until.ts'
+
+/** One for each place, so that a leak says where it came from. Made up, in the forms of real ones. */
+const SECRETS = {
+  environment: 'w9KxQ2vR7tLm4ZpY',
+  configuration: 'h7Jd82Lq0PzX',
+  argument: 'sk-ant-api03-Aa1Bb2Cc3Dd4Ee5Ff6Gg7',
+  option: 'p4ssphr4se-for-deploy',
+  prompt: 'sk-ant-api03-Prompt1Prompt2Prompt3',
+  output: 'sk-ant-api03-Output1Output2Output3',
+  split: 'ghp_Split4567890123456789012345678901234',
+  check: 'glpat-Check12345678901234567',
+  tool: 'sk-ant-api03-Tool11Tool22Tool33Tool',
+  leftover: 'sk-ant-api03-Leftover1Leftover2Left',
+  hook: 'sk-ant-api03-Hook111Hook222Hook333Ho',
+  blocked: 'sk-ant-api03-Block11Block22Block33Bl',
+}
+const ENV = { DEPLOY_KEY: SECRETS.environment }
+
+function leaksIn(text: string): string[] {
+  return Object.entries(SECRETS).flatMap(([name, secret]) => (text.includes(secret) ? [name] : []))
+}
+
+function leaksBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(join(folder, name)).isFile())
+    .flatMap((name) =>
+      leaksIn(readFileSync(join(folder, name), 'latin1')).map((leak) => `${leak} in ${name}`),
+    )
+}
+
+/** Everything that a person or a script can be told of a run. */
+async function leaksOf({ run, stdout, stderr }: Ran, cwd: string): Promise<string[]> {
+  const leaks = [
+    ...leaksBelow(join(cwd, 'forge/orch/runs')),
+    ...leaksIn(stdout).map((leak) => `${leak} in stdout`),
+    ...leaksIn(stderr).map((leak) => `${leak} in stderr`),
+  ]
+  const place = ['--step', '1', '--iteration', '1']
+  const views = [
+    ['show', run],
+    ['show', run, '--json'],
+    ['show', run, ...place],
+    ['show', run, ...place, '--json'],
+    ['logs', run],
+    ['logs', run, '--raw'],
+    ['logs', run, '--json'],
+    ['runs'],
+    ['runs', '--json'],
+    ['cost'],
+  ]
+  for (const view of views) {
+    const shown = await forkhestra(view, { cwd })
+    expect({ view, code: shown.code }).toEqual({ view, code: 0 })
+    leaks.push(
+      ...leaksIn(shown.stdout + shown.stderr).map((leak) => `${leak} in ${view.join(' ')}`),
+    )
+  }
+  return leaks
+}
+
+const SPLIT_AT = 11
+
+/** Prints what it knows, one secret in two writes, leaves a process behind, and says that it is done. */
+const TALKER = sh(
+  'echo "env $DEPLOY_KEY $DB_PASSWORD args $*"',
+  `echo ${SECRETS.output}; echo ${SECRETS.output} >&2`,
+  `printf ${SECRETS.split.slice(0, SPLIT_AT)}; sleep 0.1; echo ${SECRETS.split.slice(SPLIT_AT)}`,
+  `[ -e ${SECRETS.leftover} ] || mkfifo ${SECRETS.leftover}`,
+  `setsid cat ${SECRETS.leftover} > /dev/null 2>&1 &`,
+  `while ! grep -qa ${SECRETS.leftover} /proc/$!/cmdline; do :; done`,
+  'echo ORCHESTRA_COMPLETE',
+)
+
+const talking = () =>
+  makeChain(
+    [
+      {
+        agent: 'talker',
+        iterations: 2,
+        env: { DB_PASSWORD: SECRETS.configuration },
+        verify: `echo "$DEPLOY_KEY $DB_PASSWORD ${SECRETS.check}"; [ $FORKHESTRA_ITERATION = 2 ]`,
+      },
+    ],
+    { talker: TALKER },
+    {
+      hooks: Object.fromEntries(
+        ['beforeStep', 'afterIteration', 'afterStep', 'afterRun'].map((name) => [
+          name,
+          `cat >> hooks; [ ${name} = beforeStep ] || { echo ${SECRETS.hook}; exit 1; }`,
+        ]),
+      ),
+    },
+  )
+
+const WORDS = ['-p', `Use ${SECRETS.prompt}.`]
+const ARGS = ['--', '--api-key', SECRETS.argument, '--password', SECRETS.option]
+
+test.each([[], ['--verbose'], ['--json']].map((args) => [args]))(
+  'no secret of a program is in a record or a view (%j)',
+  async (args) => {
+    const cwd = talking()
+    const ran = await runChain(cwd, { args: [...args, ...WORDS, ...ARGS], env: ENV })
+    expect(ran.code).toBe(0)
+    expect(await leaksOf(ran, cwd)).toEqual([])
+    const hooks = readFileSync(join(cwd, 'hooks'), 'utf8')
+    expect(hooks.split('\n').map((line) => line.slice(9, 20))).toEqual([
+      'step_starte',
+      'iteration_e',
+      'iteration_e',
+      'step_ended"',
+      'run_ended",',
+      '',
+    ])
+    expect(leaksIn(hooks)).toEqual([])
+    expect(hooks).toContain('"command":"cat [masked]"')
+    // What is masked is named, so that a person knows what stood there.
+    expect(ran.stdout).toContain('[masked DEPLOY_KEY]')
+  },
+)
+
+const event = (value: object) => `printf '%s\\n' '${JSON.stringify(value)}'`
+const says = (...content: object[]) => event({ type: 'assistant', message: { id: 'm1', content } })
+
+test('no secret of what a model says and does is in a record or a view', async () => {
+  const agents = { helper: { systemPromptText: `Never tell ${SECRETS.prompt}.` } }
+  const cwd = makeProject({
+    claude: sh(
+      event({ type: 'system', subtype: 'init', session_id: 's-1', model: 'm-1' }),
+      says(
+        { type: 'text', text: `The key is ${SECRETS.output}.` },
+        { type: 'tool_use', name: 'Bash', input: { command: `curl -H "x: ${SECRETS.tool}"` } },
+      ),
+      says({ type: 'text', text: `ORCHESTRA_BLOCKED: ${SECRETS.blocked} is refused` }),
+      event({ type: 'result', is_error: false, result: SECRETS.output }),
+    ),
+    'forge/orch/chains.json': JSON.stringify({
+      agents,
+      chains: { c: { steps: [{ agent: 'helper', iterations: 2 }] } },
+    }),
+  })
+  const env = { ...ENV, IS_SANDBOX: '1', USER: 'me' }
+  for (const args of [[], ['--json'], ['--verbose']]) {
+    const ran = await runChain(cwd, { args, env })
+    expect(ran.stdout).toContain('is refused')
+    expect(ran.code).toBe(1)
+    expect(await leaksOf(ran, cwd)).toEqual([])
+  }
+})
+
+test('the dry run tells no secret', async () => {
+  for (const args of [[], ['--json'], ['--verbose']]) {
+    const cwd = talking()
+    const ran = await runChain(cwd, { args: ['--dry-run', ...args, ...WORDS, ...ARGS], env: ENV })
+    expect(ran.code).toBe(0)
+    // The command of a check is what it is: secrets that stand in it have their form.
+    expect(leaksIn(ran.stdout + ran.stderr)).toEqual([])
+    expect(ran.stdout).toContain('[masked')
+  }
+})
+
+test('of several values of one variable none is told', async () => {
+  const step = (value: string) => ({ agent: 'teller', env: { DEPLOY_KEY: value } })
+  const cwd = makeChain([step(SECRETS.configuration), step(SECRETS.option), { agent: 'teller' }], {
+    teller: sh('echo "key: $DEPLOY_KEY."'),
+  })
+  const ran = await runChain(cwd, { env: ENV })
+  expect(await leaksOf(ran, cwd)).toEqual([])
+  expect(ran.stdout.match(/key: .*/g)).toEqual([
+    'key: [masked step1.DEPLOY_KEY].',
+    'key: [masked step2.DEPLOY_KEY].',
+    'key: [masked DEPLOY_KEY].',
+  ])
+})
+
+/** Stopped in its first iteration; says whether it got the right key in the next one. */
+const HOLDER = sh(
+  '[ -e go ] || { touch there; sleep 300; }',
+  `[ "$1 $2" = "--api-key ${SECRETS.environment}" ] && echo ORCHESTRA_COMPLETE`,
+)
+
+async function stopped(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const cwd = makeChain([{ agent: 'holder', iterations: 1 }], { holder: HOLDER })
+  const running = startChain(cwd, { args, env })
+  await fileIn(cwd, 'there')
+  running.signal('SIGTERM')
+  const ran = toldBy(await running.finished, cwd)
+  expect(await leaksOf(ran, cwd)).toEqual([])
+  await Bun.write(join(cwd, 'go'), '')
+  return cwd
+}
+
+test('a secret of the plan that a variable holds comes from there when the run goes on', async () => {
+  const cwd = await stopped(['--', '--api-key', SECRETS.environment], ENV)
+  const refused = await forkhestra(['resume'], { cwd })
+  expect(refused.code).toBe(2)
+  expect(refused.stderr).toContain('holds secrets that its record does not: DEPLOY_KEY.')
+  expect(refused.stderr).toContain('Set the variables again')
+  const { code, stderr } = await forkhestra(['resume'], { cwd, env: ENV })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+})
+
+test('a run with a secret that nobody holds is not resumed with a wrong one', async () => {
+  const cwd = await stopped(['--', '--api-key', SECRETS.environment], {})
+  const refused = await forkhestra(['resume'], { cwd, env: ENV })
+  expect(refused.code).toBe(2)
+  expect(refused.stderr).toContain('holds secrets that its record does not: --api-key.')
+})
