@@ -1,11 +1,19 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { build } from '../scripts/build.ts'
 
-// What forkhestra is for, in ten seconds: agents plan and build in a throw-away repository. They are
-// small scripts, or with --claude the real Claude Code with a scripted model; the program that runs
-// them is the real one.
+// What forkhestra is for, in some seconds: agents plan and build in a throw-away repository, and then
+// a night goes wrong in every way that it can. The agents are small scripts, or with --claude the real
+// Claude Code with a scripted model; the program that runs them is the real one.
 
 const root = join(import.meta.dir, '..')
 const program = join(root, 'bin/forkhestra')
@@ -31,6 +39,8 @@ function makeEnvironment(folder: string): Record<string, string> {
     XDG_CONFIG_HOME: join(folder, 'config'),
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
+    // The stand-in for Claude Code may be called by root, too: it does no harm.
+    IS_SANDBOX: '1',
   }
 }
 
@@ -42,13 +52,15 @@ interface Place {
 function makeRepository(folder: string): Place {
   const place = { cwd: join(folder, 'project'), env: makeEnvironment(folder) }
   for (const path of [place.cwd, join(folder, 'agents')]) mkdirSync(path)
-  for (const agent of ['plan', 'build']) {
-    copyFileSync(join(import.meta.dir, 'agents', agent), join(folder, 'agents', agent))
-  }
+  for (const agent of ['plan', 'build']) copyAgent(agent, place)
   git(['init', '--quiet'], place)
   git(['config', 'user.name', 'forkhestra demo'], place)
   git(['config', 'user.email', 'demo@example.invalid'], place)
   return place
+}
+
+function copyAgent(agent: string, { cwd }: Place): void {
+  copyFileSync(join(import.meta.dir, 'agents', agent), join(cwd, '../agents', agent))
 }
 
 function git(args: readonly string[], { cwd, env }: Place): string {
@@ -65,27 +77,70 @@ function makeSpecs({ cwd, env }: Place): readonly string[] {
   mkdirSync(join(cwd, 'forge/orch/specs'), { recursive: true })
   copyFileSync(join(import.meta.dir, 'SPECS.md'), join(cwd, 'forge/orch/specs/SPECS.md'))
   // A home of its own: the settings of a user could lead to the real model.
-  Object.assign(env, { HOME: join(cwd, '../home'), IS_SANDBOX: '1' })
+  env['HOME'] = join(cwd, '../home')
   delete env['CLAUDE_CONFIG_DIR']
   return ['fake-model', '../night.jsonc', '--', 'forkhestra', '--chain', 'build-all']
 }
 
 const quote = (word: string) => (/^[\w./:-]+$/.test(word) ? word : `"${word}"`)
 
-/** Runs the chain in front of the person; signals are for it to answer, so that we can clean up. */
-async function runChain(args: readonly string[], { cwd, env }: Place): Promise<number> {
-  console.log(`$ forkhestra ${args.map(quote).join(' ')}\n`)
-  const child = Bun.spawn([program, ...args], {
-    cwd,
-    env,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
+/** The run that signals are for. */
+let running: Bun.Subprocess | undefined
+
+/** Signals are for the run to answer, so that we can clean up. */
+function handSignalsOn(): void {
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const) {
     // What is typed at a terminal reaches both of us; a second one would mean: at once.
     const isTyped = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
-    process.on(signal, () => (isTyped ? undefined : child.kill(signal)))
+    process.on(signal, () => (isTyped ? undefined : running?.kill(signal)))
   }
-  return child.exited
+}
+
+function showCommand(args: readonly string[]): void {
+  console.log(`$ forkhestra ${args.map(quote).join(' ')}\n`)
+}
+
+/** Runs the program in front of the person. */
+async function runProgram(args: readonly string[], { cwd, env }: Place): Promise<number> {
+  showCommand(args)
+  running = Bun.spawn([program, ...args], { cwd, env, stdio: ['ignore', 'inherit', 'inherit'] })
+  return running.exited
+}
+
+/** Runs it until it has printed the words, and kills it then; where it ended before, its exit code. */
+async function killWhenItSays(
+  words: string,
+  args: readonly string[],
+  { cwd, env }: Place,
+): Promise<number | undefined> {
+  showCommand(args)
+  // One pipe for both streams keeps their order.
+  const both = ['sh', '-c', 'exec "$0" "$@" 2>&1', program, ...args]
+  const child = Bun.spawn(both, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  running = child
+  let said = ''
+  for await (const bytes of child.stdout) {
+    process.stdout.write(bytes)
+    said += Buffer.from(bytes).toString()
+    if (!said.includes(words)) continue
+    child.kill('SIGKILL')
+    console.log(`\n$ kill -9 ${child.pid}\n`)
+    break
+  }
+  const exitCode = await child.exited
+  return child.signalCode === 'SIGKILL' ? undefined : exitCode
+}
+
+/** A usage limit, a check that fails, and a kill -9 in the middle; then the run goes on. */
+async function showBadNight(place: Place): Promise<number> {
+  const folder = join(place.cwd, 'forge/orch')
+  mkdirSync(folder, { recursive: true })
+  copyFileSync(join(import.meta.dir, 'chains.jsonc'), join(folder, 'chains.json'))
+  copyAgent('claude', place)
+  console.log('\n$ cat forge/orch/chains.json')
+  console.log(readFileSync(join(folder, 'chains.json'), 'utf8'))
+  const exitCode = await killWhenItSays('I am at it.', ['--chain', 'night'], place)
+  return exitCode ?? runProgram(['resume', '--kill-orphans'], place)
 }
 
 async function demo(isClaude: boolean): Promise<number> {
@@ -104,14 +159,16 @@ async function demo(isClaude: boolean): Promise<number> {
     await build()
   }
   const folder = mkdtempSync(join(tmpdir(), 'forkhestra-demo-'))
+  handSignalsOn()
   try {
     const place = makeRepository(folder)
-    const exitCode = await runChain(isClaude ? makeSpecs(place) : SCRIPTED_AGENTS, place)
+    const exitCode = await runProgram(isClaude ? makeSpecs(place) : SCRIPTED_AGENTS, place)
     console.log(`\n$ echo $?\n${exitCode}`)
+    const nightCode = exitCode === 0 && !isClaude ? await showBadNight(place) : exitCode
     console.log(
       `\n$ git log --oneline --reverse\n${git(['log', '--all', '--oneline', '--reverse'], place)}`,
     )
-    return exitCode
+    return nightCode
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
