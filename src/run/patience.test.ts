@@ -67,8 +67,11 @@ test.each([
 
 test('waits add up, unless there was work in between', () => {
   const tried = patience({ maxWaitMs: 10 * MINUTE })
-  const limit = (now: number): Outcome =>
-    ({ ...LIMITED, resetsAt: (now + 6 * MINUTE) / 1000 }) as Outcome
+  const limit = (now: number): Outcome => ({
+    kind: 'rate_limited',
+    error: 'the limit',
+    resetsAt: (now + 6 * MINUTE) / 1000,
+  })
   const first = pause(tried.after(limit(NOW), NOW)).until
   expect(tried.after(limit(first + 1000), first + 1000)).toMatchObject({ reason: 'quota' })
   const other = patience({ maxWaitMs: 10 * MINUTE })
