@@ -198,7 +198,8 @@ test('a record that an agent deletes is a warning, and the run goes on', async (
   const cwd = makeProject({
     agent: sh(
       'head -c 9000000 /dev/zero',
-      'rm -rf forge/orch/runs',
+      // The run still writes the last of it, perhaps into a new file of a folder that is being emptied.
+      'until rm -rf forge/orch/runs 2>/dev/null; do :; done',
       'head -c 9000000 /dev/zero',
       'echo done',
     ),
