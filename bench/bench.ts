@@ -6,6 +6,7 @@ import { measureJournal } from './journal.ts'
 import { measureLoop } from './loop.ts'
 import { measureOutput } from './output.ts'
 import { buildPrograms, removeProjects, type Programs } from './project.ts'
+import { measureProgress } from './progress.ts'
 import { measureStartup } from './startup.ts'
 import { measureStop } from './stop.ts'
 import { leadFigures, measurePeers, type PeerReport } from './tasks/peers.ts'
@@ -23,6 +24,7 @@ const GROUPS: Readonly<Record<string, Measure>> = {
   stop: measureStop,
   claude: measureClaude,
   journal: measureJournal,
+  progress: measureProgress,
   tasks: measureTasks,
   'tasks-peers': async (programs) => {
     peers = await measurePeers(programs, isQuick)

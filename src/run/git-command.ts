@@ -23,6 +23,9 @@ const QUIET = [
   ].flatMap((each) => ['-c', each]),
 ]
 
+/** For few paths, threads cost more than they bring. */
+export const ALONE = ['-c', 'core.preloadIndex=false', '-c', 'index.threads=1']
+
 /** What a git command that only reads says; undefined where it fails, takes too long, or git is missing. */
 export async function askGit(
   args: readonly string[],

@@ -1,7 +1,7 @@
 import { relative, sep } from 'node:path'
 import { askGit, withoutFilters, type GitOptions } from './git-command.ts'
 import { hash, Printer } from './git-print.ts'
-import { parseStatus, type Entry } from './git-status.ts'
+import { parseStatus, type Entry, type Status } from './git-status.ts'
 
 /** What a git repository looks like at one moment. */
 export interface Look {
@@ -14,7 +14,7 @@ export interface Look {
 }
 
 /** A repository in which it takes longer is not looked at. */
-const PATIENCE_MS = 5000
+export const PATIENCE_MS = 5000
 
 /**
  * Looks at the repository around a folder; undefined outside of one, or where git cannot be asked.
@@ -47,15 +47,32 @@ async function lookBefore(
   uncounted: readonly string[],
 ): Promise<Look | undefined> {
   const noFilters = await withoutFilters(options)
-  const said = noFilters && (await askGit([...noFilters, ...STATUS], options))
-  if (said === undefined) return undefined
-  const { head, entries } = parseStatus(said)
+  const status = noFilters && (await askStatus(noFilters, [], options))
+  if (status === undefined) return undefined
   // Where nothing differs, there is nothing to find.
-  const root = entries.length === 0 ? options.cwd : await findRoot(options)
-  if (root === undefined) return undefined
-  const prints = await printAll(entries, { ...options, root, printer })
+  const root = status.entries.length === 0 ? options.cwd : await findRoot(options)
+  return root === undefined ? undefined : makeLook(status, { ...options, root, printer }, uncounted)
+}
+
+/** What git says of the working tree, or of a part of it. */
+export async function askStatus(
+  before: readonly string[],
+  after: readonly string[],
+  options: GitOptions,
+): Promise<Status | undefined> {
+  const said = await askGit([...before, ...STATUS, ...after], options)
+  return said && parseStatus(said)
+}
+
+/** Looks at all that differs. */
+export async function makeLook(
+  { head, entries }: Status,
+  round: Round,
+  uncounted: readonly string[],
+): Promise<Look | undefined> {
+  const prints = await printAll(entries, round)
   if (prints === undefined) return undefined
-  const folders = uncounted.map((folder) => relative(root, folder) + sep)
+  const folders = uncounted.map((folder) => relative(round.root, folder) + sep)
   const counted = [...prints].filter(([path]) => !folders.some((folder) => path.startsWith(folder)))
   return {
     head,

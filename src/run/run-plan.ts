@@ -28,6 +28,7 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
   } finally {
     // Even a mistake of our own must not leave an agent behind that nobody watches.
     leftovers = await family.end(ports.force)
+    context.progress.close()
   }
   await finish(leftovers, context)
 }

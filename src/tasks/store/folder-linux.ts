@@ -1,6 +1,6 @@
-import { ptr, type Pointer } from 'bun:ffi'
+import type { Pointer } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
-import { openLibc } from '../../base/libc.ts'
+import { ffi, openLibc } from '../../base/libc.ts'
 import { makePrints, type Fingerprints, type Folder } from './fingerprints.ts'
 
 // Where `struct linux_dirent64` has what is asked for, in bytes. It begins with two numbers of 8.
@@ -62,7 +62,7 @@ function readEntries(libc: Libc, fd: number): Uint8Array | undefined {
       larger.set(bytes)
       bytes = larger
     }
-    const got = libc.getdents64(fd, ptr(bytes, length), bytes.length - length)
+    const got = libc.getdents64(fd, ffi().ptr(bytes, length), bytes.length - length)
     if (got < 0) return undefined
     if (got === 0) return bytes.subarray(0, length)
     length += got
@@ -99,6 +99,7 @@ function readPrints(
   const prints = makePrints(names.length)
   const { mtimes, sizes, inodes } = prints
   const answer = new Uint32Array(new ArrayBuffer(STATX_BYTES))
+  const { ptr } = ffi()
   const [bytesAt, answerAt] = [ptr(bytes), ptr(answer)]
   for (let index = 0; index < names.length; index++) {
     const name = (bytesAt + names[index]!) as Pointer

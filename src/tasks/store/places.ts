@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { statOf } from '../../base/files.ts'
 
@@ -96,6 +96,7 @@ function commonFolder(git: string): string {
 }
 
 function readOrEmpty(path: string): string {
+  if (!existsSync(path)) return ''
   try {
     return readFileSync(path, 'utf8')
   } catch {

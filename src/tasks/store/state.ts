@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import type { Places } from './places.ts'
@@ -71,8 +71,10 @@ export function readState(places: Places): State {
 }
 
 function readObject(places: Places): Record<string, unknown> {
+  const path = statePath(places)
+  if (!existsSync(path)) return {}
   try {
-    const value: unknown = JSON.parse(readFileSync(statePath(places), 'utf8'))
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
     const isOurs = typeof value === 'object' && value !== null && 'version' in value
     return isOurs && value.version === 1 ? value : {}
   } catch {
