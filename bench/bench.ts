@@ -7,6 +7,7 @@ import { measureLoop } from './loop.ts'
 import { measureOutput } from './output.ts'
 import { buildPrograms, removeProjects, type Programs } from './project.ts'
 import { measureProgress } from './progress.ts'
+import { measureQueue } from './queue/queue.ts'
 import { measureStartup } from './startup.ts'
 import { measureStop } from './stop.ts'
 import { leadFigures, measurePeers, type PeerReport } from './tasks/peers.ts'
@@ -26,6 +27,7 @@ const GROUPS: Readonly<Record<string, Measure>> = {
   journal: measureJournal,
   progress: measureProgress,
   tasks: measureTasks,
+  queue: measureQueue,
   'tasks-peers': async (programs) => {
     peers = await measurePeers(programs, isQuick)
     return leadFigures(peers)

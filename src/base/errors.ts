@@ -31,6 +31,12 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** The same with what to do next, where that is known: lines for whoever is told of it later. */
+export function errorWithHint(error: unknown): string {
+  const hint = error instanceof UserError ? error.hint : undefined
+  return hint === undefined ? errorText(error) : `${errorText(error)}\n${hint}`
+}
+
 /** Proves to the compiler, and at run time, that every member of a union was handled. */
 export function unreachable(value: never): never {
   throw new Error(`not handled: ${JSON.stringify(value)}`)

@@ -48,7 +48,8 @@ export function readTextFile(path: string, limitBytes: number): TextFile {
     if (stat.isDirectory()) return unusable('is a directory, expected a file')
     if (!stat.isFile()) return unusable('is not a regular file')
     if (stat.size > limitBytes) {
-      return unusable(`is ${formatBytes(stat.size)} long, the limit is ${formatBytes(limitBytes)}`)
+      const [size, limit] = sizesInWords(stat.size, limitBytes)
+      return unusable(`is ${size} long, the limit is ${limit}`)
     }
     const bytes = readUpTo(fd, stat.size)
     return {
@@ -78,6 +79,12 @@ function readUpTo(fd: number, size: number): Uint8Array {
 export function writeAll(fd: number, bytes: Uint8Array): void {
   let done = 0
   while (done < bytes.length) done += writeSync(fd, bytes, done)
+}
+
+/** Two sizes of which the first is larger: where rounding would hide that, in bytes. */
+function sizesInWords(size: number, limit: number): readonly [string, string] {
+  const words = [formatBytes(size), formatBytes(limit)] as const
+  return words[0] === words[1] ? [`${size} bytes`, `${limit} bytes`] : words
 }
 
 /** `100 KiB`, `1.5 MiB`: binary units, because the limits that matter are powers of two. */

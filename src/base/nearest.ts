@@ -31,7 +31,7 @@ function editDistance(a: string, b: string): number {
 }
 
 /** `, did you mean 'x'?` or nothing: the tail of a message about an unknown word. */
-export function didYouMean(word: string, candidates: Iterable<string>): string {
+export function didYouMean(word: string, candidates: Iterable<string>, what = ''): string {
   const found = nearest(word, candidates)
-  return found === undefined ? '' : `, did you mean '${found}'?`
+  return found === undefined ? '' : `, did you mean ${what}'${found}'?`
 }

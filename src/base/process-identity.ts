@@ -35,6 +35,21 @@ export function lifeOf(
   return found === undefined && signal(Number(pid)) === 'EPERM' ? 'unknown' : 'dead'
 }
 
+const SIGKILL_BIT = 1n << 8n
+const EXITING_BIT = 4
+
+/** Whether a process of this machine is being killed, and only not gone yet. */
+export function isGoing(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const flags = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[6])
+    const pending = readFileSync(`/proc/${pid}/status`, 'utf8').match(/(?<=Pnd:\s+)\w+/g) ?? []
+    return (flags & EXITING_BIT) !== 0 || pending.some((set) => BigInt(`0x${set}`) & SIGKILL_BIT)
+  } catch {
+    return false
+  }
+}
+
 /** Where numbers of processes mean the same: containers and machines count for themselves. */
 function readPlace(): string | undefined {
   try {

@@ -1,4 +1,7 @@
 import schema from '../../schema/chains.schema.json'
+import supervisor from './personas/supervisor.md' with { type: 'text' }
+import taskBuilder from './personas/task-builder.md' with { type: 'text' }
+import worker from './personas/worker.md' with { type: 'text' }
 import agents from './templates/AGENTS.md' with { type: 'text' }
 import chains from './templates/chains.txt' with { type: 'text' }
 import plan from './templates/PLAN.md' with { type: 'text' }
@@ -16,4 +19,11 @@ export const STARTER_SPECS: Readonly<Record<string, string>> = {
   'forge/orch/specs/PLAN.md': plan,
   'forge/orch/specs/SPECS.md': specs,
   'forge/orch/specs/AGENTS.md': agents,
+}
+
+/** How an agent may be told to behave, with `/read`, by path. */
+export const STARTER_PERSONAS: Readonly<Record<string, string>> = {
+  '.agents/personas/worker.md': worker,
+  '.agents/personas/task-builder.md': taskBuilder,
+  '.agents/personas/supervisor.md': supervisor,
 }

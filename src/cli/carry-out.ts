@@ -11,6 +11,7 @@ import type { Plan } from '../plan/plan.ts'
 import { DEFAULT_GRACE } from '../plan/policy.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
 import { adoptOrphans } from '../run/libc.ts'
+import type { Ports } from '../run/ports.ts'
 import { runPlan } from '../run/run-plan.ts'
 import { makeTaskPort } from '../setup/task-port.ts'
 import { VERSION } from '../setup/version.ts'
@@ -18,7 +19,10 @@ import { JsonView } from '../views/json.ts'
 import { PlainView } from '../views/plain.ts'
 import type { View } from '../views/screen.ts'
 import { Terminal } from '../views/terminal.ts'
+import { cwdOption } from '../views/words.ts'
 import { MaskedOutput } from './masked-output.ts'
+import { makeQueuePort } from './queue/port.ts'
+import { otherQueues, whyWanted } from './records/with-queue.ts'
 import { secretsOf, secretWarnings } from './secrets.ts'
 import { StopSwitch } from './signals.ts'
 
@@ -30,8 +34,14 @@ interface Options {
   readonly stamp: Stamp
   readonly verbose: boolean
   readonly json: boolean
+  /** All agents that may get a task. */
+  readonly agents?: Parameters<typeof secretsOf>[2]
   /** Where a run that another process began goes on. */
   readonly resumed?: Resumed
+  /** Where nobody looks on, and standard output is for others: what ends it. */
+  readonly unseen?: StopSwitch
+  /** What is done with the plan, where it is not carried out as a whole. */
+  readonly work?: (plan: Plan, ports: Ports) => Promise<void>
 }
 
 interface Resumed {
@@ -44,21 +54,19 @@ interface Resumed {
 export async function carryOut(
   plan: Plan,
   warnings: readonly string[],
-  { env, stamp, verbose, json, resumed }: Options,
+  { env, stamp, verbose, json, agents, resumed, unseen, work = runPlan }: Options,
 ): Promise<number> {
-  const stopSwitch = new StopSwitch()
-  const terminal = openTerminal(stopSwitch, verbose, (text) =>
-    teller.emit({ type: 'warning', text }),
-  )
+  const stopSwitch = unseen ?? new StopSwitch()
+  const warn = (text: string) => teller.emit({ type: 'warning', text })
+  const terminal = unseen === undefined ? openTerminal(stopSwitch, verbose, warn) : undefined
   const before = resumed?.state ?? NO_EVENTS
-  const view = json
-    ? new JsonView(terminal, stamp)
-    : new PlainView(terminal, verbose, before, process.cwd())
+  const view = makeView(terminal, { json, verbose, stamp }, before)
+  const root = recordRoot(plan.cwd, process.env)
   const record =
     resumed === undefined
-      ? RunRecord.begin(recordRoot(plan.cwd, process.env), plan.run, stamp)
+      ? RunRecord.begin(root, plan.run, stamp, whyWanted)
       : RunRecord.reopen(resumed.folder, stamp, resumed.lock)
-  const mask = new Mask(secretsOf(plan, env))
+  const mask = new Mask(secretsOf(plan, env, agents))
   const teller = new Teller(record, view, stamp, mask, before)
   const control = new Control(record.folder)
   control.clear()
@@ -66,7 +74,7 @@ export async function carryOut(
   for (const text of [...warnings, ...secrets]) teller.emit({ type: 'warning', text })
   adoptOrphans()
   const ticking = setInterval(() => teller.tick(), TICK_MS)
-  await runPlan(plan, {
+  await work(plan, {
     emit: (body) => teller.emit(body),
     mask: (data) => mask.data(data),
     state: () => teller.state,
@@ -79,14 +87,30 @@ export async function carryOut(
     stop: stopSwitch.stop,
     force: stopSwitch.force,
     ownsDescendants: true,
+    queue: makeQueuePort(record.folder, plan, env),
     record: record.folder,
     version: VERSION,
   })
   clearInterval(ticking)
   control.clear()
   teller.close()
-  await terminal.close(stopSwitch)
+  if (work === runPlan && !json) {
+    for (const line of otherQueues(root, plan.run, cwdOption(plan.cwd, process.cwd())))
+      terminal?.line(`[forkhestra] ${line}`)
+  }
+  await terminal?.close(stopSwitch)
   return teller.state.ended?.exitCode ?? 1
+}
+
+function makeView(
+  terminal: Terminal | undefined,
+  { json, verbose, stamp }: Pick<Options, 'json' | 'verbose' | 'stamp'>,
+  before: RunState,
+): View {
+  if (terminal === undefined) return { show: () => undefined, output: () => undefined }
+  return json
+    ? new JsonView(terminal, stamp)
+    : new PlainView(terminal, verbose, before, process.cwd())
 }
 
 function openTerminal(
@@ -98,11 +122,13 @@ function openTerminal(
     uncut,
     onLost: (error) => warn(`output is lost: ${errorText(error)}`),
     onClosed: (error) => {
-      const words =
-        errorCode(error) === 'EPIPE' ? 'stdout was closed' : `stdout: ${errorText(error)}`
+      const words = `stdout: ${errorText(error)}`
       // A reader that has gone is no news to the person who closed it.
-      if (errorCode(error) !== 'EPIPE') terminal.warn(`[forkhestra] Error: ${words}`)
-      stopSwitch.outputClosed(words)
+      const isNews = errorCode(error) !== 'EPIPE'
+      if (isNews) terminal.warn(`[forkhestra] Error: ${words}`)
+      stopSwitch.outputClosed(
+        `interrupted by ${isNews ? `an error of ${words}` : 'a closed stdout'}`,
+      )
     },
   })
   stopSwitch.listen((signal) => {
@@ -135,7 +161,7 @@ class Teller {
   }
 
   emit(body: EventBody): RunEvent {
-    if (body.type === 'iteration_ended') {
+    if (body.type === 'iteration_ended' || body.type === 'task_ended') {
       for (const chunk of this.#masked.end(body.scope)) void this.#pass(chunk)
     }
     const event = this.#stamp(this.#mask.data(body))

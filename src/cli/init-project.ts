@@ -4,7 +4,11 @@ import { UserError } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
 import { promptFiles } from '../builtins/agents.ts'
 import { findSpecs } from '../builtins/specs.ts'
-import { STARTER_CONFIGURATION, STARTER_SPECS } from '../builtins/starter-files.ts'
+import {
+  STARTER_CONFIGURATION,
+  STARTER_PERSONAS,
+  STARTER_SPECS,
+} from '../builtins/starter-files.ts'
 import { resolveCwd } from '../setup/configuration.ts'
 import type { Input } from './command.ts'
 import { writeAllOrNothing, type NewFile } from './write-all-or-nothing.ts'
@@ -37,6 +41,7 @@ function makeBeginning(cwd: string, withPrompts: boolean): Beginning {
   const wanted = {
     ...STARTER_CONFIGURATION,
     ...STARTER_SPECS,
+    ...STARTER_PERSONAS,
     ...(withPrompts ? Object.fromEntries(promptFiles()) : {}),
   }
   const all = Object.entries(wanted).map(([path, text]) => ({

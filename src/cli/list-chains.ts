@@ -1,9 +1,17 @@
+import { dirname } from 'node:path'
+import { printable } from '../base/printable.ts'
+import { shorten } from '../base/shorten.ts'
 import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../builtins/agents.ts'
 import { BUILT_IN_CHAINS } from '../builtins/chains.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
 import type { Input } from './command.ts'
+import { makeAgentEnvironment } from '../engines/environment.ts'
+import type { Facts } from '../plan/facts.ts'
 import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
+import { lookAround } from '../setup/facts.ts'
+import { ownFolder } from '../setup/own-folder.ts'
+import { fileProblems, reachableFiles } from './agent-files.ts'
 import { columns } from './help.ts'
 
 /** The verb `list`. */
@@ -18,9 +26,19 @@ export async function listChains(input: Input): Promise<number> {
     ),
     isBuiltIn,
   }))
-  const agents = listAgents(content)
+  const facts = lookAround(makeAgentEnvironment(process.env, ownFolder()))
+  const agents = listAgents(content, cwd, facts)
+  for (const { message } of fileProblems(cwd, facts)) {
+    console.error(`[forkhestra] Warning: ${message}`)
+  }
   if (input.flag('json')) {
-    console.log(JSON.stringify({ file: file ?? null, chains, agents }))
+    const shown = agents.map(({ name, kind, isBuiltIn, file: path }) => ({
+      name,
+      kind,
+      isBuiltIn,
+      ...(path === undefined ? {} : { file: path }),
+    }))
+    console.log(JSON.stringify({ file: file ?? null, chains, agents: shown }))
     return 0
   }
   const rows = chains.map(({ name, description, steps, isBuiltIn }) => {
@@ -29,18 +47,19 @@ export async function listChains(input: Input): Promise<number> {
     )
     return { name, text: description ?? dsl.join(' -> '), isBuiltIn }
   })
-  const kinds = agents.map(({ name, kind, isBuiltIn }) => ({ name, text: kind, isBuiltIn }))
+  const kinds = agents.map((agent) => ({ ...agent, text: agent.kind }))
   if (input.flag('plain')) {
     for (const { name, text } of rows)
       console.log(`chain\t${name}\t${text.replaceAll(/\s+/g, ' ')}`)
-    for (const { name, text } of kinds) console.log(`agent\t${name}\t${text}`)
+    for (const { name, text } of kinds) console.log(`agent\t${printable(name)}\t${text}`)
     return 0
   }
   const own = <Row extends Listed>(all: readonly Row[]) => all.filter((row) => !row.isBuiltIn)
   const builtIn = <Row extends Listed>(all: readonly Row[]) => all.filter((row) => row.isBuiltIn)
   const sections = [
     ...(file === undefined ? [] : [[`Chains of ${file}:`, own(rows)] as const]),
-    ['Agents:', own(kinds)] as const,
+    ['Agents:', own(kinds).filter(({ folder }) => folder === undefined)] as const,
+    ...folders(agents).map((folder) => [`Agents of ${folder}:`, rowsOf(folder, agents)] as const),
     ['Built-in chains:', builtIn(rows)] as const,
     ['Built-in agents:', builtIn(kinds)] as const,
   ].filter(([title, section]) => section.length > 0 || title.startsWith('Chains of'))
@@ -65,15 +84,52 @@ function listed<Value>(
   ]
 }
 
-function listAgents({ agents = {} }: ChainsConfig): (Listed & { readonly kind: string })[] {
+interface ListedAgent extends Listed {
+  readonly kind: string
+  /** Of an agent of Claude Code: its file and, where that alone defines it, the folder of the file. */
+  readonly file?: string
+  readonly folder?: string
+  readonly description?: string
+}
+
+function listAgents(content: ChainsConfig, cwd: string, facts: Facts): ListedAgent[] {
+  const { agents = {} } = content
+  const files = reachableFiles(content, cwd, facts)
   const own = Object.entries(agents).map(([name, agent]) => {
+    const file = files.get(name)?.path
     const isDirect =
-      isDirectSpawnAgent(agent) || Object.hasOwn({ ...BUILT_IN_AGENTS, ...BUNDLED_AGENTS }, name)
-    return { name, kind: isDirect ? 'direct' : 'binary', isBuiltIn: false }
+      file !== undefined ||
+      isDirectSpawnAgent(agent) ||
+      Object.hasOwn({ ...BUILT_IN_AGENTS, ...BUNDLED_AGENTS }, name)
+    const kind = isDirect ? 'direct' : 'binary'
+    return { name, kind, isBuiltIn: false, ...(file === undefined ? {} : { file }) }
   })
+  const isOther = (name: string) => !Object.hasOwn(agents, name)
   const all = [...Object.keys(BUILT_IN_AGENTS), ...Object.keys(BUNDLED_AGENTS).filter(isLong)]
-  const others = all.filter((name) => !Object.hasOwn(agents, name))
-  return [...own, ...others.map((name) => ({ name, kind: 'direct', isBuiltIn: true }))]
+  const builtIn = all.filter((name) => isOther(name) && !files.has(name))
+  const direct = { kind: 'direct', isBuiltIn: false }
+  return [
+    ...own,
+    ...[...files.values()]
+      .filter(({ name }) => isOther(name))
+      .map(({ path: file, ...rest }) => ({ ...rest, ...direct, file, folder: dirname(file) })),
+    ...builtIn.map((name) => ({ name, kind: 'direct', isBuiltIn: true })),
+  ]
+}
+
+function folders(agents: readonly ListedAgent[]): string[] {
+  return [...new Set(agents.flatMap(({ folder }) => folder ?? []))]
+}
+
+const DESCRIPTION_WIDTH = 80
+
+function rowsOf(folder: string, agents: readonly ListedAgent[]) {
+  return agents
+    .filter((agent) => agent.folder === folder)
+    .map(({ name, description = 'direct' }) => ({
+      name: printable(name),
+      text: shorten(printable(description).trim(), DESCRIPTION_WIDTH),
+    }))
 }
 
 /** The same agent also has a shorter name. */

@@ -41,10 +41,41 @@ export async function dealWithOrphans(root: string, mayKill: boolean): Promise<s
 export async function endOrphansOf(run: string, mayKill: boolean): Promise<string[]> {
   const orphans = { run, processes: new Family(run, false).list() }
   if (orphans.processes.length === 0) return []
-  const words = `The run ${run} has left running: ${namesOf(orphans)}`
+  const words = leftWords(orphans)
   if (mayKill || (await agrees(words))) return [await end(orphans)]
-  throw new UserError(
-    `${words}.`,
+  throw refusal(orphans)
+}
+
+/**
+ * Asks beforehand whether what a run has left running may be ended: who is refused has changed
+ * nothing yet. `isDriven` says whether it is not left at all.
+ */
+export async function mayEndOrphans(
+  run: string,
+  mayKill: boolean,
+  isDriven: () => boolean,
+): Promise<boolean> {
+  const before = new Family(run, false).list()
+  if (mayKill || before.length === 0 || isDriven()) return mayKill
+  // Whoever drove it until now has ended his own before he let go of it.
+  const still = new Set(new Family(run, false).list().map(({ pid }) => pid))
+  const orphans = { run, processes: before.filter(({ pid }) => still.has(pid)) }
+  if (orphans.processes.length === 0) return mayKill
+  if (await agrees(leftWords(orphans))) return true
+  throw refusal(orphans)
+}
+
+export function hasOrphans(run: string): boolean {
+  return new Family(run, false).list().length > 0
+}
+
+function leftWords(orphans: Orphans): string {
+  return `The run ${orphans.run} has left running: ${namesOf(orphans)}`
+}
+
+function refusal(orphans: Orphans): UserError {
+  return new UserError(
+    `${leftWords(orphans)}.`,
     'It would work beside the run that goes on. End it: --kill-orphans',
   )
 }

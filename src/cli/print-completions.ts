@@ -48,6 +48,7 @@ const PROGRAM: Program = {
   words: {
     run: FILES,
     'fake-model': FILES,
+    prompt: (typed) => (typed.positionals.length === 0 ? oneOf(['check'])(typed) : FILES(typed)),
     completions: oneOf(SHELLS),
     show: runIds(),
     logs: runIds(),

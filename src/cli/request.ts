@@ -8,6 +8,7 @@ import { UsageError, type Input } from './command.ts'
 import { readOverrides } from './overrides.ts'
 import { getChain } from '../setup/chains.ts'
 import type { Configuration } from '../setup/configuration.ts'
+import { VERBS } from './verbs.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
@@ -36,6 +37,7 @@ export function makeRequest(
     base: dsl === undefined ? base : cwd,
     agentBase: base,
     chainNames: Object.keys(chains),
+    verbs: dsl === undefined ? [] : Object.keys(VERBS),
   }
   const isAgent = (word: string) => isKnownAgent(word, known, facts)
   return {
@@ -48,7 +50,9 @@ export function makeRequest(
     args: input.rest,
     cliPrompt: { prompt, promptFile },
     overrides: readOverrides(input),
+    rawPrompt: input.flag('raw-prompt'),
     ...(file === undefined || hash === undefined ? {} : { configuration: { file, hash } }),
+    ...(content.queueLimits === undefined ? {} : { queueLimits: content.queueLimits }),
   }
 }
 

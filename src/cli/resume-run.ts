@@ -18,6 +18,7 @@ import { UsageError, type Input } from './command.ts'
 import { nameIn } from './secrets.ts'
 import { endOrphansOf } from './orphans.ts'
 import { readOverrides } from './overrides.ts'
+import { agentsOf } from './queue/configuration.ts'
 
 /** Another process carries the run out. */
 class RunIsDriven extends UserError {
@@ -58,6 +59,9 @@ async function goOn(id: string, folder: string, lock: RunLock, input: Input): Pr
   const { state, seq } = readState(folder)
   if (state.ended?.ok === true) {
     lock.release()
+    const { goOnWithQueue } = await import('./queue/run-queue.ts')
+    const code = await goOnWithQueue(input, id, folder)
+    if (code !== undefined) return code
     console.error(`[forkhestra] The run ${id} is complete: there is nothing to go on with.`)
     return 0
   }
@@ -74,6 +78,7 @@ async function goOn(id: string, folder: string, lock: RunLock, input: Input): Pr
     stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
     verbose: input.flag('verbose'),
     json: input.flag('json'),
+    agents: await agentsOf(plan),
     resumed: { folder, lock, state },
   })
 }
@@ -87,7 +92,7 @@ function checkFolder(id: string, cwd: string): void {
 }
 
 /** The plan as it was made, with its secrets; those alone are not in the record. */
-async function readRecorded(id: string, folder: string, env: Record<string, string>) {
+export async function readRecorded(id: string, folder: string, env: Record<string, string>) {
   const found = readPlan(folder)
   if (found === undefined) {
     throw new UserError(`The run ${id} ended before its plan was written.`, 'Start it again.')

@@ -32,7 +32,13 @@ export async function runChain(input: Input): Promise<number> {
   const [verbose, json] = [input.flag('verbose'), input.flag('json')]
   const root = recordRoot(cwd, process.env)
   const orphans = root === undefined ? [] : await dealWithOrphans(root, input.flag('kill-orphans'))
-  return carryOut(plan, [...warnings, ...orphans], { env, stamp, verbose, json })
+  return carryOut(plan, [...warnings, ...orphans], {
+    env,
+    stamp,
+    verbose,
+    json,
+    agents: configuration.content.agents ?? {},
+  })
 }
 
 /** So deep only a chain that calls itself gets. */

@@ -5,6 +5,11 @@ import { stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
 
 type Named = readonly (readonly [name: string, value: string])[]
 
+/** Agents of a configuration: any of them may get a task. */
+type Agents = Readonly<
+  Record<string, { readonly env?: Readonly<Record<string, string>> | undefined }>
+>
+
 /**
  * Where secrets of a run may be, by name: what agents inherit, what the configuration gives them
  * besides, and what comes behind options such as `--password`. What is not in the environment gets
@@ -13,6 +18,7 @@ type Named = readonly (readonly [name: string, value: string])[]
 export function secretsOf(
   plan: Plan,
   env: Readonly<Record<string, string>>,
+  agents: Agents = {},
 ): Record<string, string> {
   const secrets: Record<string, string> = { ...env }
   for (const step of allSteps(plan)) {
@@ -22,6 +28,14 @@ export function secretsOf(
     for (const [option, value] of secretArguments(step)) {
       const isTaken = (secrets[option] ?? value) !== value
       secrets[isTaken ? nameIn(step, option) : option] = value
+    }
+  }
+  for (const [agent, { env: given = {} }] of Object.entries(agents)) {
+    for (const [name, value] of Object.entries(given)) {
+      const own = `${agent}.${name}`
+      // Somebody may call an agent `step1`.
+      const isTaken = (secrets[own] ?? value) !== value
+      secrets[env[name] === value ? name : isTaken ? `agents.${own}` : own] = value
     }
   }
   return secrets

@@ -4,8 +4,12 @@ import type { Facts } from '../plan/facts.ts'
 import { makeLaunch } from '../plan/launch.ts'
 import { builtInVariables, stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
 import { chainLines, stepLines } from '../plan/policy-lines.ts'
+import { MAIN } from '../queue/task.ts'
+import { ownProgram } from '../setup/own-folder.ts'
 import { renderDryRun } from '../views/dry-run.ts'
+import { phaseLines, phasesJson } from '../views/prompt-check.ts'
 import type { Input } from './command.ts'
+import { previewPrompt } from './preview-prompt.ts'
 import { secretsOf } from './secrets.ts'
 
 /** The option `--dry-run`: what would run, for people or for a script. */
@@ -19,10 +23,16 @@ export function showPlan(
 ): number {
   const mask = new Mask(secretsOf(plan, env))
   const steps = stepsOf(plan.root)
-  const previews = [
-    ...steps.map((step) => preview(step, plan, facts)),
-    ...plan.recoveries.map((step) => ({ ...preview(step, plan, facts), isRecovery: true })),
-  ]
+  const all = [...steps, ...plan.recoveries]
+  const prompts = all.map((step) => previewOfPrompt(step, plan, facts))
+  const previews = all.map((step, index) => {
+    const phases = phasesJson(prompts[index]!)
+    return {
+      ...preview(step, plan, facts),
+      ...(phases === undefined ? {} : { phases }),
+      ...(index < steps.length ? {} : { isRecovery: true }),
+    }
+  })
   for (const warning of warnings) console.error(`[forkhestra] Warning: ${warning}`)
   if (input.flag('json')) {
     const { budget, when, hooks } = plan
@@ -32,27 +42,52 @@ export function showPlan(
   }
   const isComplete = input.flag('verbose')
   const isInRepository = facts.isInRepository(plan.cwd)
-  const lines = [...steps, ...plan.recoveries].map((step) =>
-    stepLines(step, plan, { isInRepository, isComplete }),
-  )
-  const shown = previews.map((each, index) => ({ ...each, lines: lines[index] ?? [] }))
+  const shown = all.map((step, index) => ({
+    ...previews[index]!,
+    lines: [
+      ...fileLines(previews[index]!.agentFile),
+      ...toolLines(previews[index]!.queueTools),
+      ...phaseLines(prompts[index]!, isComplete),
+      ...stepLines(step, plan, { isInRepository, isComplete }),
+    ],
+  }))
   console.log(renderDryRun(mask.data(shown), mask.data(chainLines(plan)), isComplete))
   return 0
 }
 
+function fileLines(words: string | undefined) {
+  return words === undefined ? [] : [{ label: 'agent', words }]
+}
+
+function toolLines(hasQueue: boolean | undefined) {
+  return hasQueue === true ? [{ label: 'tools', words: 'queue and inbox, mcp__forkhestra__*' }] : []
+}
+
+/** What the prompt does beside the agent in the first iteration. */
+function previewOfPrompt(step: StepNode, plan: Plan, facts: Facts) {
+  const { phases } = makeLaunch(step, builtInVariables(plan.run, step, 1), facts.readPrompt)
+  return previewPrompt(phases, { cwd: step.cwd, ...step.reading })
+}
+
 function preview(step: StepNode, plan: Plan, facts: Facts) {
+  const agentFile = step.agent.engine === 'claude' ? step.agent.file : undefined
   const values = builtInVariables(plan.run, step, 1)
-  const asWritten = { asWritten: true }
-  const { launch, args, prompt } = makeLaunch(step, values, facts.readPrompt, asWritten)
+  const program = ownProgram()
+  const env = { FORKHESTRA_RUN_ID: plan.run, FORKHESTRA_AGENT_NAME: MAIN }
+  const queue = program === undefined ? undefined : { program, env }
+  const asWritten = { asWritten: true, queue }
+  const { launch, args, prompt, hasQueue } = makeLaunch(step, values, facts.readPrompt, asWritten)
   return {
     step: step.number,
     agent: step.agent.name,
     ...(step.name === undefined ? {} : { name: step.name }),
     kind: step.agent.engine,
+    ...(agentFile === undefined ? {} : { agentFile }),
     ...(step.loop === undefined ? {} : { maxIterations: step.loop }),
     args: [...args],
     ...(prompt === undefined ? {} : { prompt }),
     argv: [...launch.argv],
+    ...(hasQueue === true ? { queueTools: true } : {}),
     policy: { ...step.policy },
   }
 }

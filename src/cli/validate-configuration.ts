@@ -1,11 +1,13 @@
 import type { Problem } from '../base/errors.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
+import type { AgentFile } from '../parse/agent-file.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { parseTemplate, variablesOf } from '../parse/template.ts'
 import type { Facts } from '../plan/facts.ts'
 import { chooseOnFail, makeOnFail } from '../plan/on-fail.ts'
 import { collect, PlanError } from '../plan/problems.ts'
 import { missingAgentFiles, resolveAgent } from '../plan/resolve-agent.ts'
+import { fileProblems, fileWords, reachableFiles } from './agent-files.ts'
 import type { Input } from './command.ts'
 import { loadConfiguration, resolveCwd, type Configuration } from '../setup/configuration.ts'
 import { lookAround } from '../setup/facts.ts'
@@ -15,29 +17,40 @@ import { ownFolder } from '../setup/own-folder.ts'
 export async function validateConfiguration(input: Input): Promise<number> {
   const cwd = resolveCwd(input.text('cwd'))
   const facts = lookAround(makeAgentEnvironment(process.env, ownFolder()))
-  report(input, await checkConfiguration(cwd, input.text('config'), facts))
+  const others = fileProblems(cwd, facts)
+  const configuration = await checkConfiguration(cwd, input.text('config'), facts, others)
+  report(input, configuration, reachableFiles(configuration.content, cwd, facts))
   return 0
 }
 
-/** The configuration that applies, or all that is wrong with it. */
+/** The configuration that applies, or all that is wrong with it and what else was found. */
 export async function checkConfiguration(
   cwd: string,
   given: string | undefined,
   facts: Facts,
+  others: readonly Problem[] = [],
 ): Promise<Configuration> {
   const configuration = await loadConfiguration(cwd, given, process.env)
-  const problems = findProblems(configuration, cwd, facts)
+  const problems = [...findProblems(configuration, cwd, facts), ...others]
   if (problems.length > 0) throw new PlanError(problems)
   return configuration
 }
 
-function report(input: Input, { file, content }: Configuration): void {
+function report(
+  input: Input,
+  { file, content }: Configuration,
+  files: ReadonlyMap<string, AgentFile>,
+): void {
   const chains = Object.keys(content.chains).length
   const agents = Object.keys(content.agents ?? {}).length
-  if (input.flag('json'))
-    console.log(JSON.stringify({ ok: true, file: file ?? null, chains, agents }))
-  else if (file === undefined) console.log('There is no configuration here; nothing to check.')
+  if (input.flag('json')) {
+    const agentFiles = [...files.values()].map(({ name, path }) => ({ name, file: path }))
+    console.log(JSON.stringify({ ok: true, file: file ?? null, chains, agents, agentFiles }))
+    return
+  }
+  if (file === undefined) console.log('There is no configuration here; nothing to check.')
   else console.log(`${file} is valid: chains ${chains}, agents ${agents}.`)
+  if (files.size > 0) console.log(`Agents of Claude Code: ${fileWords(files)}.`)
 }
 
 function findProblems({ content, base }: Configuration, cwd: string, facts: Facts): Problem[] {

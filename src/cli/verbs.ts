@@ -1,16 +1,26 @@
 import type { Command } from './command.ts'
+import { cancelCommand } from './commands/cancel.ts'
+import { checkCommand } from './commands/check.ts'
 import { cleanCommand } from './commands/clean.ts'
 import { completionsCommand } from './commands/completions.ts'
 import { costCommand } from './commands/cost.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { initCommand } from './commands/init.ts'
 import { fakeModelCommand } from './commands/fake-model.ts'
+import { inboxCommand } from './commands/inbox.ts'
 import { listCommand } from './commands/list.ts'
 import { logsCommand } from './commands/logs.ts'
+import { mcpCommand } from './commands/mcp.ts'
+import { promptCommand } from './commands/prompt.ts'
+import { pushCommand } from './commands/push.ts'
+import { queueCommand } from './commands/queue.ts'
+import { receiveCommand } from './commands/receive.ts'
 import { resumeCommand } from './commands/resume.ts'
 import { retryNowCommand } from './commands/retry-now.ts'
+import { runQueueCommand } from './commands/run-queue.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
+import { sendCommand } from './commands/send.ts'
 import { showCommand } from './commands/show.ts'
 import { stopCommand } from './commands/stop.ts'
 import { tasksCommand } from './commands/tasks.ts'
@@ -22,6 +32,7 @@ export const VERBS: Readonly<Record<string, Command>> = {
   list: listCommand,
   validate: validateCommand,
   doctor: doctorCommand,
+  prompt: promptCommand,
   runs: runsCommand,
   show: showCommand,
   logs: logsCommand,
@@ -30,6 +41,15 @@ export const VERBS: Readonly<Record<string, Command>> = {
   resume: resumeCommand,
   'retry-now': retryNowCommand,
   clean: cleanCommand,
+  push: pushCommand,
+  'run-queue': runQueueCommand,
+  queue: queueCommand,
+  check: checkCommand,
+  receive: receiveCommand,
+  inbox: inboxCommand,
+  send: sendCommand,
+  cancel: cancelCommand,
+  mcp: mcpCommand,
   tasks: tasksCommand,
   'fake-model': fakeModelCommand,
   completions: completionsCommand,
@@ -37,8 +57,5 @@ export const VERBS: Readonly<Record<string, Command>> = {
 
 /** Words that will be verbs; nobody should get used to agents of these names in first place. */
 export const RESERVED_VERBS: ReadonlySet<string> = new Set(
-  [
-    'prompt push run-queue check receive send queue inbox cancel chat mcp',
-    'ui watch worker',
-  ].flatMap((words) => words.split(' ')),
+  ['chat', 'ui watch worker'].flatMap((words) => words.split(' ')),
 )

@@ -9,7 +9,7 @@ const LIMIT = 100 * 1024
 const ARGUMENT_LIMIT = 128 * 1024
 
 const argv = (turn: Partial<Turn>, agent = AGENT) =>
-  binaryEngine.prepare(agent, { args: [], prompt: undefined, loop: false, ...turn }).argv
+  binaryEngine.prepare(agent, { cwd: '/p', args: [], prompt: undefined, loop: false, ...turn }).argv
 
 test.each<[string, Partial<Turn>, string[]]>([
   ['nothing', {}, []],
@@ -27,7 +27,7 @@ test('a program that names no interpreter itself is called through one', () => {
 
 test('the marker is looked for in a loop only, and last words always', () => {
   const facts = (loop: boolean, stream: 'out' | 'err') => {
-    const launch = prepareLaunch(AGENT, { args: [], prompt: undefined, loop })
+    const launch = prepareLaunch(AGENT, { cwd: '/p', args: [], prompt: undefined, loop })
     const decoder = launch.decode(stream)!
     const text = 'ORCHESTRA_COMPLETE\nCredit balance is too low\n'
     return [...decoder.push(Buffer.from(text)), ...decoder.end()].map(({ type }) => type)
@@ -61,4 +61,49 @@ test('an argument that the system would not take is refused before it is tried',
 test('the longest argument that passes the check is one that the system takes', () => {
   const { stdout, exitCode } = Bun.spawnSync(['printf', '%s', 'x'.repeat(ARGUMENT_LIMIT - 1)])
   expect([stdout.length, exitCode]).toEqual([ARGUMENT_LIMIT - 1, 0])
+})
+
+test('files that were read come before the prompt, or in its place', () => {
+  const reads = [{ path: 'a.md', ok: true as const, text: 'alpha', mtimeMs: 0 }]
+  expect(argv({ prompt: 'Go', reads })[1]).toMatch(
+    /<file path="a.md" id="\w+">\nalpha\n[^]*\n\nGo$/,
+  )
+  expect(argv({ args: ['-x'], reads }).slice(1)).toEqual([
+    '-x',
+    expect.stringContaining('\nalpha\n'),
+  ])
+})
+
+const long = (path: string, length: number) => ({
+  path,
+  ok: true as const,
+  text: 'é'.repeat(length / 2),
+  mtimeMs: 0,
+})
+
+test('a file that does not fit into an argument is an error result, and the others are there', () => {
+  const reads = [long('a.md', 60 * 1024), long('b.md', 60 * 1024), long('c.md', 30 * 1024)]
+  const text = argv({ prompt: 'Go', reads })[1]!
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(LIMIT)
+  expect(text).toContain('<file path="a.md" id=')
+  expect(text).toContain(
+    '<file path="b.md" error="Cannot hand over b.md: it is 60 KiB long, and a prompt with its files may have 100 KiB. Read it yourself."/>',
+  )
+  expect(text).toContain('<file path="c.md" id=')
+  expect(text).toEndWith('\n\nGo')
+})
+
+test('files fill an argument to the last byte', () => {
+  const around = Buffer.byteLength(argv({ prompt: 'Go', reads: [long('a.md', 2)] })[1]!) - 2
+  const most = argv({ prompt: 'Go', reads: [long('a.md', LIMIT - around)] })[1]!
+  expect([Buffer.byteLength(most), most.includes(' error=')]).toEqual([LIMIT, false])
+  const more = argv({ prompt: 'Go', reads: [long('a.md', LIMIT - around + 2)] })[1]!
+  expect(more).toContain(' error=')
+})
+
+test('more files than can be named in an argument are refused with a way out', () => {
+  const reads = Array.from({ length: 3000 }, (_, index) => long(`${index}.md`, 10))
+  expect(() => argv({ prompt: 'Go', reads })).toThrow(
+    /^The prompt for 'worker' with the files that it reads is \d+ bytes long; /,
+  )
 })

@@ -1,5 +1,8 @@
 import { ClaudeDecoder } from './claude-decoder.ts'
-import type { ClaudeAgent, Engine, Turn } from './engine.ts'
+import { hasOwnSession, RefusalWatch } from './claude-session.ts'
+import { makeTranscript } from './claude-transcript.ts'
+import { withContextBlock } from './context-block.ts'
+import type { ClaudeAgent, Engine, Launch, LaunchFile, QueueServer, Turn } from './engine.ts'
 import { plainDecoder } from './plain-decoder.ts'
 
 /** Longer texts do not go onto the command line: Linux refuses a single argument of 128 KiB. */
@@ -8,39 +11,65 @@ const ARGUMENT_BYTES = 100 * 1024
 /** Stands in argv, and in what is shown of it, for the file of a long system prompt. */
 const SYSTEM_PROMPT_FILE = '<system prompt>'
 
+/** The same for a session in which files are read already. */
+const SESSION_FILE = '<files read>'
+
 /** Claude Code in print mode: it speaks JSON, one event a line. */
 export const claudeEngine: Engine<ClaudeAgent> = {
   prepare(agent, turn) {
-    const { prompt = '', systemPrompt = '' } = turn
-    const isLong = Buffer.byteLength(systemPrompt) > ARGUMENT_BYTES
-    const byStdin = Buffer.byteLength(prompt) > ARGUMENT_BYTES
-    const head = [agent.program, '--print', ...permissions(agent)]
-    const argv = [
-      ...head,
-      ...(isLong
-        ? ['--append-system-prompt-file', SYSTEM_PROMPT_FILE]
-        : ['--append-system-prompt', systemPrompt]),
-      '--max-turns',
-      String(agent.maxTurns),
-      ...budget(turn),
-      ...settings(agent),
-      '--output-format',
-      'stream-json',
-      '--verbose',
-      ...turn.args,
-      // Options that take several values would swallow a prompt, and so would a leading dash.
-      ...(byStdin ? [] : ['--', prompt]),
-    ]
+    const { reads = [] } = turn
+    if (reads.length === 0) return makeLaunch(agent, turn)
+    const asText = () =>
+      makeLaunch(agent, { ...turn, prompt: withContextBlock(turn.prompt, reads) })
+    if (hasOwnSession(turn.args)) return asText()
+    const id = crypto.randomUUID()
+    const text = makeTranscript(reads, { id, cwd: turn.cwd, model: agent.model, now: new Date() })
+    const launch = makeLaunch(agent, turn, { name: `${id}.jsonl`, text })
+    const watch = new RefusalWatch()
     return {
-      kind: 'process',
-      argv,
-      env: {},
-      ...(byStdin ? { stdin: prompt } : {}),
-      ...(isLong ? { files: [{ at: head.length + 1, text: systemPrompt }] } : {}),
-      isStructured: true,
-      decode: (stream) => makeDecoder(stream, turn),
+      ...launch,
+      decode: (stream) => watch.over(stream, launch.decode(stream)),
+      instead: (hasNoFiles = false) => (hasNoFiles || watch.isRefused ? asText() : undefined),
     }
   },
+}
+
+function makeLaunch(agent: ClaudeAgent, turn: Turn, session?: Omit<LaunchFile, 'at'>): Launch {
+  const { prompt = '', systemPrompt = '' } = turn
+  const isLong = Buffer.byteLength(systemPrompt) > ARGUMENT_BYTES
+  const byStdin = Buffer.byteLength(prompt) > ARGUMENT_BYTES
+  const head = [agent.program, '--print', ...permissions(agent)]
+  const resume = session === undefined ? [] : ['--resume', SESSION_FILE]
+  const argv = [
+    ...head,
+    ...resume,
+    ...(isLong
+      ? ['--append-system-prompt-file', SYSTEM_PROMPT_FILE]
+      : ['--append-system-prompt', systemPrompt]),
+    '--max-turns',
+    String(agent.maxTurns),
+    ...budget(turn),
+    ...settings(agent, turn.queue),
+    '--output-format',
+    'stream-json',
+    '--verbose',
+    ...turn.args,
+    // Options that take several values would swallow a prompt, and so would a leading dash.
+    ...(byStdin ? [] : ['--', prompt]),
+  ]
+  const files = [
+    ...(session === undefined ? [] : [{ at: head.length + 1, ...session }]),
+    ...(isLong ? [{ at: head.length + resume.length + 1, text: systemPrompt }] : []),
+  ]
+  return {
+    kind: 'process',
+    argv,
+    env: {},
+    ...(byStdin ? { stdin: prompt } : {}),
+    ...(files.length === 0 ? {} : { files }),
+    isStructured: true,
+    decode: (stream) => makeDecoder(stream, turn),
+  }
 }
 
 /** For a conversation: it asks before it acts, and nothing is read by us. */
@@ -76,39 +105,63 @@ function permissions({ permissionMode }: ClaudeAgent): string[] {
     : ['--permission-mode', permissionMode]
 }
 
-function settings(agent: ClaudeAgent): string[] {
-  const { model, mcpConfig, settings: file } = agent
+function settings(agent: ClaudeAgent, queue?: QueueServer): string[] {
+  const { model, settings: file } = agent
+  const servers = serversOf(agent, queue)
   return [
     '--model',
     model,
-    ...(mcpConfig === undefined ? [] : ['--mcp-config', mcpConfig]),
+    ...(servers.length === 0 ? [] : ['--mcp-config', ...servers]),
     ...(file === undefined ? [] : ['--settings', file]),
     ...(agent.userSettings === false ? ['--setting-sources', 'project,local'] : []),
-    ...tools(agent),
+    ...tools(agent, queue !== undefined),
   ]
 }
 
 const EVERY_MCP_TOOL = 'mcp__*'
 
+/** What the server of queue and inbox is called, and with it its tools. */
+const OWN_SERVER = 'forkhestra'
+const EVERY_TOOL_OF_OURS = `mcp__${OWN_SERVER}`
+
+/** Files and texts with servers: those of the agent, and our own. */
+function serversOf(agent: ClaudeAgent, queue: QueueServer | undefined): string[] {
+  const { mcpConfig } = agent
+  if (queue === undefined) return mcpConfig === undefined ? [] : [mcpConfig]
+  const { program: command, env } = queue
+  // They are few, and who has to search for them first does not think of them.
+  const server = { type: 'stdio', command, args: ['mcp'], env, alwaysLoad: true }
+  const own = JSON.stringify({ mcpServers: { [OWN_SERVER]: server } })
+  // Of servers none of whose tools is allowed nothing may be seen.
+  return mcpConfig === undefined || !allowsServers(agent) ? [own] : [mcpConfig, own]
+}
+
+function allowsServers({ allowedTools }: ClaudeAgent): boolean {
+  return allowedTools === undefined || allowedTools.some(isMcpTool)
+}
+
 /** The options by which nothing but the allowed tools is left. */
-function tools({ allowedTools, disallowedTools = [], mcpConfig }: ClaudeAgent): string[] {
-  const isOpen = allowedTools === undefined || allowedTools.some(isMcpTool)
-  const shut = isOpen ? disallowedTools : [...disallowedTools, EVERY_MCP_TOOL]
+function tools(agent: ClaudeAgent, hasQueue: boolean): string[] {
+  const { allowedTools, disallowedTools = [], permissionMode } = agent
+  const isOpen = allowsServers(agent)
+  const shut = isOpen || hasQueue ? disallowedTools : [...disallowedTools, EVERY_MCP_TOOL]
+  // Where somebody is asked, nobody is there to allow it.
+  const asks = allowedTools !== undefined || permissionMode !== undefined
+  const allowed = [...(allowedTools ?? []), ...(hasQueue && asks ? [EVERY_TOOL_OF_OURS] : [])]
   return [
-    ...(allowedTools === undefined
+    ...(allowed.length === 0 && allowedTools === undefined
       ? []
-      : [
-          '--allowedTools',
-          allowedTools.join(','),
-          '--tools',
-          builtInTools(allowedTools).join(','),
-        ]),
+      : ['--allowedTools', allowed.join(',')]),
+    ...(allowedTools === undefined ? [] : ['--tools', builtInTools(allowedTools).join(',')]),
     ...(shut.length === 0 ? [] : ['--disallowedTools', shut.join(',')]),
-    // Of servers that are allowed, those of the agent are meant, and not what the user has besides.
-    ...(allowedTools !== undefined && isOpen && mcpConfig !== undefined
-      ? ['--strict-mcp-config']
-      : []),
+    ...(needsStrictness(agent, hasQueue) ? ['--strict-mcp-config'] : []),
   ]
+}
+
+/** Of servers that are allowed, those of the agent are meant, and not what the user has besides. */
+function needsStrictness(agent: ClaudeAgent, hasQueue: boolean): boolean {
+  if (agent.allowedTools === undefined) return false
+  return allowsServers(agent) ? agent.mcpConfig !== undefined : hasQueue
 }
 
 export function isMcpTool(tool: string): boolean {

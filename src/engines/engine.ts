@@ -143,19 +143,43 @@ export interface ClaudeAgent {
   readonly isBundled?: boolean
   /** Whether the marker is believed only when no task is ready. */
   readonly finishesTasks?: boolean
+  /** Whether it gets the tools for queue and inbox. */
+  readonly queue?: boolean
+  /** Where a file of Claude Code defines it: its path, as people are told. */
+  readonly file?: string
+  /** Whether, as a sub-agent, it takes the model of whoever called it. */
+  readonly inheritsModel?: boolean
 }
 
 /** What changes from iteration to iteration. */
 export interface Turn {
+  /** Where the agent is started: an absolute path. */
+  readonly cwd: string
   readonly args: readonly string[]
   readonly prompt: string | undefined
+  /** What the agent has read before it sees the prompt, in order. */
+  readonly reads?: readonly FileRead[]
   /** For agents that have one. */
   readonly systemPrompt?: string
   /** Whether the marker is looked for. */
   readonly loop: boolean
   /** What the agent may spend at most, for engines that can see to it themselves. */
   readonly maxCostUsd?: number
+  /** Where the agent gets queue and inbox as tools. */
+  readonly queue?: QueueServer
 }
+
+/** Our own program as a server of tools, and what tells it for whom it acts. */
+export interface QueueServer {
+  readonly program: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A file that was read for the agent: its path as it was written, and what came of it. */
+export type FileRead = { readonly path: string } & (
+  | { readonly ok: true; readonly text: string; readonly mtimeMs: number }
+  | { readonly ok: false; readonly error: string }
+)
 
 /** A process to start. Agents without a process of their own will be a second kind. */
 export interface Launch {
@@ -165,11 +189,23 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>
   /** What the process reads; nothing where it is absent. */
   readonly stdin?: string
-  /** Texts too long for the command line; the path of its file takes a place in argv. */
-  readonly files?: readonly { readonly at: number; readonly text: string }[]
+  /** Texts that go to files of their own; the path of each takes a place in argv. */
+  readonly files?: readonly LaunchFile[]
   /** Whether people are shown the facts instead of the bytes of stdout. */
   readonly isStructured?: boolean
   decode(stream: 'out' | 'err'): Decoder | undefined
+  /**
+   * After a failure: what to start in its place, if the program does not know this way to be called,
+   * or if its files could not be written.
+   */
+  instead?(hasNoFiles?: boolean): Launch | undefined
+}
+
+export interface LaunchFile {
+  readonly at: number
+  readonly text: string
+  /** Where its name matters. */
+  readonly name?: string
 }
 
 /** How one kind of agent is called and how its output reads. Engines start nothing themselves. */

@@ -41,6 +41,8 @@ export interface OutputChunk {
   readonly step: number
   readonly iteration: number
   readonly attempt: number
+  /** The sub-agent that printed it; absent: the agent of the step itself. */
+  readonly task?: string
   readonly stream: 'out' | 'err'
   readonly bytes: Uint8Array
   /** Whether it is told by events, so that people are not shown it. */

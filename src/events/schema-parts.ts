@@ -74,6 +74,34 @@ export const inIteration = {
   attempt: z.int().min(1).describe('1, and more where the same iteration is repeated.'),
 }
 
+export const ofTask = z
+  .string()
+  .optional()
+  .describe('The sub-agent that it belongs to; absent: the agent of the step itself.')
+
+export const inTask = {
+  ...inIteration,
+  task: z.string().describe('Name of the task, and of the sub-agent at work on it.'),
+  id: z.string().describe('Id of the task; names are given again once a task is over.'),
+}
+
+export const failureClass = z
+  .enum(['transient', 'fatal', 'timeout', 'budget', 'cancelled', 'precondition', 'lost'])
+  .describe('Why a task failed.')
+
+export const worktree = z
+  .object({ path: z.string(), branch: z.string(), isKept: z.boolean().optional() })
+  .describe('The git worktree in which a task works by itself.')
+
+export const leftInQueue = z
+  .object({
+    queued: z.int().min(0),
+    names: z.array(z.string()).describe('Of tasks that were not begun, at most 20 of them.'),
+    unread: z.int().min(0),
+    senders: z.array(z.string()).describe('Of messages that nobody has read.'),
+  })
+  .describe('What is left in the queue and the inbox of the run.')
+
 export const promptSource = z.object({
   level: z.enum(['command line', 'step', 'chain', 'agent default', 'built-in']),
   file: z.string().optional().describe('Absent where it is an inline text.'),

@@ -2,10 +2,14 @@ import { z } from 'zod'
 import {
   changes,
   ends,
+  failureClass,
   inIteration,
   inRun,
   inStep,
+  inTask,
+  leftInQueue,
   leftover,
+  ofTask,
   outcome,
   parent,
   promptSource,
@@ -13,10 +17,15 @@ import {
   refusal,
   spent,
   usage,
+  worktree,
 } from './schema-parts.ts'
 
 // The one vocabulary of what happened, as it stands in `--json` and in the journal. Only tests and
 // the schema generator load this file at run time; the rest of the house uses the types.
+
+const promptCommand = z
+  .looseObject({ kind: z.enum(['read', 'push', 'run']), line: z.int() })
+  .describe('A command of a prompt, with what else it says.')
 
 export const eventSchema = z.discriminatedUnion('type', [
   z.object({
@@ -90,6 +99,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('waiting'),
     ...inIteration,
+    task: ofTask,
     why: z.enum(['quota', 'retry']),
     until: z.iso.datetime().describe('When it goes on.'),
     error: z.string().describe('What the agent said.'),
@@ -97,6 +107,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('waited'),
     ...inIteration,
+    task: ofTask,
     ms: z.int(),
     cause: z.enum(['over', 'retry_now', 'stopped']).describe('What ended it.'),
   }),
@@ -110,16 +121,24 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('output'),
     ...inIteration,
+    task: ofTask,
     stream: z.enum(['out', 'err']),
     text: z.string().optional().describe('What the agent printed (in --json).'),
     log: z.string().optional().describe('Log that holds the bytes (in the journal).'),
     offset: z.int().optional().describe('Where they begin in the output of the iteration.'),
     bytes: z.int().optional().describe('How many they are.'),
   }),
-  z.object({ type: z.literal('message'), ...inIteration, text: z.string(), parent }),
+  z.object({
+    type: z.literal('message'),
+    ...inIteration,
+    task: ofTask,
+    text: z.string(),
+    parent,
+  }),
   z.object({
     type: z.literal('tool'),
     ...inIteration,
+    task: ofTask,
     name: z.string(),
     brief: z.string().describe('What it is called for, in one line.'),
     parent,
@@ -127,6 +146,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('limit'),
     ...inIteration,
+    task: ofTask,
     status: z.string().describe('allowed, allowed_warning or rejected.'),
     resetsAt: z.number().optional().describe('Seconds since 1970.'),
     kind: z.string().optional().describe('Which quota.'),
@@ -159,6 +179,45 @@ export const eventSchema = z.discriminatedUnion('type', [
     passed: z.boolean().optional().describe('True where it was skipped on a condition.'),
     spent: spent.optional(),
   }),
+  z.object({
+    type: z.literal('phase_ended'),
+    ...inStep,
+    phase: z.enum(['setup', 'teardown']).describe('Before the agent, or after it.'),
+    pushed: z.array(z.string()).describe('Names of the tasks that were queued.'),
+    started: z.array(z.string()).describe('Names of the tasks that were started.'),
+    held: z.int().min(0).describe('How many stay queued because no more may run.'),
+  }),
+  z.object({
+    type: z.literal('task_started'),
+    ...inTask,
+    parent: z.string().describe('The agent that has queued it.'),
+    agent: z.string(),
+    isStructured: z.boolean().optional().describe('True where events tell what it prints.'),
+    pid: z.int().optional().describe('Absent where the agent could not be started.'),
+    argv: z.array(z.string()).optional().describe('The exact command.'),
+    promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
+    worktree: worktree.optional(),
+  }),
+  z.object({
+    type: z.literal('task_ended'),
+    ...inTask,
+    parent: z.string().optional().describe('As in task_started; absent as agent is.'),
+    agent: z.string().optional().describe('Absent where its worker was lost.'),
+    success: z.boolean(),
+    class: failureClass.optional(),
+    error: z.string().optional(),
+    again: z.boolean().optional().describe('True where it is tried again.'),
+    ms: z.int().describe('Duration.'),
+    outputBytes: z.int().describe('What the agent printed, on both streams.'),
+    usage: usage.optional(),
+    worktree: worktree.optional(),
+  }),
+  z.object({
+    type: z.literal('crew_started'),
+    ...inRun,
+    version: z.string().describe('Version of forkhestra.'),
+    pid: z.int().describe('Works off the queue of a run that is not carried out any more.'),
+  }),
   z.object({ type: z.literal('warning'), ...inRun, text: z.string() }),
   z.object({
     type: z.literal('record_lost'),
@@ -182,6 +241,7 @@ export const eventSchema = z.discriminatedUnion('type', [
       .describe('What stopped the run before its end.'),
     leftovers: z.array(leftover).describe('Processes that the agents left running, now ended.'),
     spent: spent.optional(),
+    queue: leftInQueue.optional(),
   }),
   z.object({
     type: z.literal('dry_run'),
@@ -193,10 +253,16 @@ export const eventSchema = z.discriminatedUnion('type', [
           agent: z.string(),
           name: z.string().optional().describe('What people call it.'),
           kind: z.string().describe('How the agent is called: binary or claude.'),
+          agentFile: z.string().optional().describe('The file of Claude Code that defines it.'),
           maxIterations: z.int().optional().describe('Absent where the agent runs once.'),
           args: z.array(z.string()),
           prompt: z.object({ text: z.string(), source: promptSource }).optional(),
           argv: z.array(z.string()),
+          queueTools: z.boolean().optional().describe('True: it gets queue and inbox as tools.'),
+          phases: z
+            .object({ setup: z.array(promptCommand), teardown: z.array(promptCommand) })
+            .optional()
+            .describe('What the prompt does before and after the agent; absent: nothing.'),
           policy: z
             .looseObject({})
             .optional()
@@ -227,5 +293,7 @@ export type Leftover = z.infer<typeof leftover>
 export type Spent = z.infer<typeof spent>
 export type Usage = z.infer<typeof usage>
 export type Changes = z.infer<typeof changes>
+export type Worktree = z.infer<typeof worktree>
+export type LeftInQueue = z.infer<typeof leftInQueue>
 /** Why a step ends. */
 export type End = z.infer<typeof ends>

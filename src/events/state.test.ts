@@ -243,3 +243,33 @@ test.each<[Reason | undefined, boolean]>([
 ])('a step that ended with %p is complete: %p', (reason, complete) => {
   expect(isComplete(reason)).toBe(complete)
 })
+
+test('what a sub-agent took is spent by its step and by the run, and is no iteration', () => {
+  const done = { success: true, ms: 5, outputBytes: 0, usage: { costUsd: 0.5 } }
+  const state = fold([STARTED, { type: 'task_ended', ...at(1, 1), task: 't', id: 'x', ...done }])
+  expect(state.spent).toMatchObject({ costUsd: 0.5, iterations: 0 })
+  expect(state.steps[0]?.spent).toMatchObject({ costUsd: 0.5, iterations: 0 })
+})
+
+test('a step that was set up stays so in every further round', () => {
+  const none = { pushed: [], started: [], held: 0 }
+  const begun: EventBody = { type: 'step_started', scope: ['s1'], step: 1, agent: 'a' }
+  const setUp: EventBody = { type: 'phase_ended', scope: ['s1'], step: 1, phase: 'setup', ...none }
+  expect(fold([STARTED, begun]).steps[0]?.isSetUp).toBe(false)
+  expect(fold([STARTED, begun, setUp]).steps[0]?.isSetUp).toBe(true)
+  expect(fold([STARTED, begun, setUp, { ...begun, round: 2 }]).steps[0]?.isSetUp).toBe(true)
+})
+
+test('the time before somebody works off the queue of a run that is over is not spent', () => {
+  const over = { ok: true, exitCode: 0, leftovers: [] }
+  const before = next(fold([STARTED]), {
+    type: 'run_ended',
+    ...over,
+    at: '2026-01-01T00:00:00Z',
+  } as never)
+  const crew = { type: 'crew_started', version: '1', pid: 1, at: '2026-01-02T00:00:00Z' }
+  const state = next(before, crew as never)
+  const warned = next(state, { type: 'warning', text: '', at: '2026-01-02T00:00:01Z' } as never)
+  expect(warned.spent.ms).toBe(1000)
+  expect(warned.ended).toMatchObject({ ok: true })
+})

@@ -1,5 +1,5 @@
 import type { EventBody, EventOf } from './event.ts'
-import type { Leftover, Spent, Usage } from './schema.ts'
+import type { Leftover, LeftInQueue, Spent, Usage } from './schema.ts'
 import { addTime, addUsage, NOTHING_SPENT } from './spent.ts'
 import { isComplete, isFailure, isSettled, NEW_STEP, type StepState } from './step-state.ts'
 
@@ -17,6 +17,8 @@ export interface RunState {
   readonly cwd?: string
   readonly chain?: string
   readonly waiting?: EventOf<'waiting'> | undefined
+  /** Whether its queue was worked off without its steps. */
+  readonly hasCrew?: boolean
   readonly ended?: {
     readonly at?: string | undefined
     readonly ok: boolean
@@ -24,6 +26,7 @@ export interface RunState {
     /** What stopped it before its end, in words. */
     readonly stopped: string | undefined
     readonly leftovers: readonly Leftover[]
+    readonly queue?: LeftInQueue | undefined
   }
 }
 
@@ -56,15 +59,23 @@ export function next(before: RunState, event: Told): RunState {
     case 'waiting':
       return { ...state, waiting: event as EventOf<'waiting'> }
     case 'waited':
-      return { ...state, waiting: undefined }
+      // Tasks wait beside the step, and beside each other.
+      return state.waiting?.task === event.task ? { ...state, waiting: undefined } : state
     case 'run_ended': {
-      const { ok, exitCode, stopped, leftovers, at } = event
-      return { ...state, ended: { at, ok, exitCode, stopped: stopped?.words, leftovers } }
+      const { ok, exitCode, stopped, leftovers, queue, at } = event
+      return { ...state, ended: { at, ok, exitCode, stopped: stopped?.words, leftovers, queue } }
     }
+    case 'phase_ended':
+      return change(state, event.step, event.phase === 'setup' ? { isSetUp: true } : {})
+    case 'task_ended':
+      return spend(state, event.step, event.usage, false)
     case 'record_lost': {
       const { record: _, ...rest } = state
       return rest
     }
+    case 'crew_started':
+      return { ...state, waiting: undefined, hasCrew: true }
+    case 'task_started':
     case 'command':
     case 'message':
     case 'tool':
@@ -135,7 +146,8 @@ function isOwn({ agent, isRecovery }: StepState): boolean {
 }
 
 function openStep(state: RunState, number: number, rounds: number): RunState {
-  const { fingerprint, jumps, closings, spent, isRecovery = false } = stepAt(state, number)
+  const known = stepAt(state, number)
+  const { fingerprint, jumps, closings, spent, isSetUp, isRecovery = false } = known
   const opened = change(state, number, {
     ...NEW_STEP,
     rounds,
@@ -149,6 +161,7 @@ function openStep(state: RunState, number: number, rounds: number): RunState {
     jumps,
     closings,
     spent,
+    isSetUp,
   })
   return isRecovery ? opened : { ...opened, at: number }
 }
@@ -214,7 +227,8 @@ function jumpTo(state: RunState, at: number): RunState {
 function passTime(state: RunState, { type, at }: Told): RunState {
   if (at === undefined || type === 'message' || type === 'tool' || type === 'output') return state
   const clock = Date.parse(at)
-  if (type === 'run_resumed' || state.clock === undefined) return { ...state, clock }
+  if (type === 'run_resumed' || type === 'crew_started' || state.clock === undefined)
+    return { ...state, clock }
   const ms = Math.max(0, clock - state.clock)
   const step = state.steps.find(({ isOpen }) => isOpen)
   const timed = { ...state, clock, spent: addTime(state.spent, ms) }

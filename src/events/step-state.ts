@@ -13,6 +13,8 @@ export interface StepState {
   readonly rounds: number
   /** Whether it has begun and not ended. */
   readonly isOpen: boolean
+  /** Whether what its prompt wants to happen before its agent has happened, in whatever round. */
+  readonly isSetUp: boolean
   /** Of this round, the running one included. */
   readonly iterations: number
   /** Of the last iteration. */
@@ -47,6 +49,7 @@ export interface StepState {
 export const NEW_STEP = {
   rounds: 0,
   isOpen: false,
+  isSetUp: false,
   iterations: 0,
   attempt: 0,
   isAgain: false,

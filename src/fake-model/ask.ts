@@ -5,8 +5,8 @@ export interface Ask {
   readonly model: string
   readonly isStream: boolean
   readonly system: string
-  /** The first words of the user's. */
-  readonly prompt: string
+  /** All that the user has said: what stands before a prompt may have been read to the agent. */
+  readonly prompts: readonly string[]
   /** The same for all requests of one session. */
   readonly session: string
 }
@@ -15,6 +15,8 @@ const blocksSchema = z.union([
   z.string(),
   z.array(z.looseObject({ type: z.string(), text: z.optional(z.string()) })),
 ])
+
+type Blocks = z.infer<typeof blocksSchema>
 
 const bodySchema = z.looseObject({
   model: z.string(),
@@ -33,13 +35,13 @@ const AGENT_HEADER = 'x-claude-code-agent-id'
 export function readAsk(body: unknown, headers: Readonly<Record<string, string>>): Ask | undefined {
   const { data } = bodySchema.safeParse(body)
   if (data === undefined) return undefined
-  const prompt = textOf(data.messages.find(({ role }) => role === 'user')?.content)
-  const session = headers[SESSION_HEADER] ?? data.metadata?.user_id ?? prompt
+  const said = data.messages.filter(({ role }) => role === 'user').map(({ content }) => content)
+  const session = headers[SESSION_HEADER] ?? data.metadata?.user_id ?? textOf(said[0])
   return {
     model: data.model,
     isStream: data.stream === true,
     system: textOf(data.system),
-    prompt,
+    prompts: said.flatMap((content) => [textOf(content), ...textsOf(content)]),
     session: [session, headers[AGENT_HEADER]].join(' '),
   }
 }
@@ -47,9 +49,13 @@ export function readAsk(body: unknown, headers: Readonly<Record<string, string>>
 /** The CLI adds reminders of its own to what the user said. */
 const REMINDER = '<system-reminder>'
 
-function textOf(blocks: z.infer<typeof blocksSchema> = []): string {
-  if (typeof blocks === 'string') return blocks
-  return blocks
-    .flatMap(({ text }) => (text === undefined || text.startsWith(REMINDER) ? [] : [text]))
-    .join('\n')
+function textOf(blocks: Blocks | undefined): string {
+  return textsOf(blocks).join('\n')
+}
+
+function textsOf(blocks: Blocks = []): string[] {
+  if (typeof blocks === 'string') return [blocks]
+  return blocks.flatMap(({ text }) =>
+    text === undefined || text.startsWith(REMINDER) ? [] : [text],
+  )
 }

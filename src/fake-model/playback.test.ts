@@ -7,7 +7,7 @@ import { makeScript } from './script.ts'
 const play = (source: ScriptSource) => new Playback(makeScript(source))
 
 function ask(fields: Partial<Ask> = {}): Ask {
-  return { model: 'm', isStream: true, system: '', prompt: '', session: 'one', ...fields }
+  return { model: 'm', isStream: true, system: '', prompts: [], session: 'one', ...fields }
 }
 
 /** The text of the turn that answers, or why none does. */
@@ -35,9 +35,9 @@ test('the first conversation whose patterns match is meant', () => {
       { when: { prompt: 'login' }, turns: turns('other') },
     ],
   })
-  expect(answer(playback, { system: 'You build', prompt: 'Go' })).toBe('builder')
-  expect(answer(playback, { system: 'You plan', prompt: 'the login' })).toBe('other')
-  expect(answer(playback, { system: 'You plan', prompt: 'Go' })).toBe('planner')
+  expect(answer(playback, { system: 'You build', prompts: ['Go'] })).toBe('builder')
+  expect(answer(playback, { system: 'You plan', prompts: ['the login'] })).toBe('other')
+  expect(answer(playback, { system: 'You plan', prompts: ['Go'] })).toBe('planner')
   expect(answer(playback, { system: 'You build' })).toBe('conversations[1] has only 1 turn')
   expect(answer(playback)).toBe('no conversation of the script matches it')
 })
@@ -57,4 +57,12 @@ test('what repeats begins again: a list for all, or a list for each session', ()
   const each = play({ conversations: [{ sessions: [turns('a', 'b')], repeat: true }] })
   const said = ['one', 'two', 'one', 'two'].map((session) => answer(each, { session }))
   expect(said).toEqual(['a', 'a', 'b', 'b'])
+})
+
+test('a prompt is found in any of the words of the user, each by itself', () => {
+  const playback = play({ conversations: [{ when: { prompt: '^Build' }, turns: turns('a', 'b') }] })
+  expect(answer(playback, { prompts: ['Read these files first.', 'Build it.'] })).toBe('a')
+  expect(answer(playback, { prompts: ['Read these files first.\nBuild'] })).toContain(
+    'no conversation',
+  )
 })

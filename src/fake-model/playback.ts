@@ -27,7 +27,10 @@ export class Playback {
 }
 
 function isMeant({ system, prompt }: Conversation, ask: Ask): boolean {
-  return (system?.test(ask.system) ?? true) && (prompt?.test(ask.prompt) ?? true)
+  return (
+    (system?.test(ask.system) ?? true) &&
+    (prompt === undefined || ask.prompts.some((words) => prompt.test(words)))
+  )
 }
 
 /** Where in a list of turns a session is. */

@@ -32,6 +32,8 @@ const SOON_DURABLE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'run_started',
   'run_resumed',
   'iteration_ended',
+  'phase_ended',
+  'task_ended',
 ])
 
 /**
@@ -65,6 +67,7 @@ export class Journal {
     this.#iterations.note(event)
     if (event.type === 'run_started' || event.type === 'run_resumed') this.#keepPlan(event)
     if (event.type === 'iteration_ended') this.#endIteration(event)
+    if (event.type === 'task_ended') this.#logs.end(event.scope)
     this.#events.keep(event)
     this.#events.write()
     if (DURABLE.has(event.type)) this.#sync()

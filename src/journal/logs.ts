@@ -3,7 +3,7 @@ import { errorCode } from '../base/errors.ts'
 import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
 import { keyOf } from './open-iterations.ts'
 import { OutputLog } from './output-log.ts'
-import { iterationPath } from './places.ts'
+import { iterationPath, taskPath } from './places.ts'
 import { makeFolder } from './record-folder.ts'
 import type { Syncer } from './syncer.ts'
 
@@ -51,9 +51,10 @@ export class Logs {
       return
     }
     this.#endSpan(log)
-    const { bytes, scope, step, iteration, attempt, stream } = chunk
+    const { bytes, scope, step, iteration, attempt, task, stream } = chunk
     const again = round === undefined ? {} : { round }
-    const place = { scope: [...scope], step, ...again, iteration, attempt, stream }
+    const of = task === undefined ? {} : { task }
+    const place = { scope: [...scope], step, ...again, iteration, attempt, ...of, stream }
     const at = { offset, bytes: bytes.length, log: log.name }
     log.span = this.#stamp({ type: 'output', ...place, ...at }) as EventOf<'output'>
   }
@@ -90,8 +91,11 @@ export class Logs {
     const key = keyOf(chunk.scope)
     const open = this.#open.get(key)
     if (open !== undefined) return open
-    const { step, iteration, attempt } = chunk
-    const path = iterationPath({ step, round, iteration, attempt })
+    const { step, iteration, attempt, task } = chunk
+    const path =
+      task === undefined
+        ? iterationPath({ step, round, iteration, attempt })
+        : taskPath(task, attempt)
     const changed = makeFolder(dirname(join(this.#folder, path)))
     this.#syncer?.later(...changed)
     const log = { ...this.#makeLog(path), span: undefined }

@@ -17,11 +17,14 @@ export function mendRecord(folder: string): void {
   } finally {
     closeSync(fd)
   }
-  const steps = join(folder, 'steps')
-  if (statOf(steps) === undefined) return
-  const names = readdirSync(steps, { recursive: true, encoding: 'utf8' })
+  for (const name of ['steps', 'tasks']) mendLogs(join(folder, name))
+}
+
+function mendLogs(folder: string): void {
+  if (statOf(folder) === undefined) return
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   const logs = new Set(names.flatMap((name) => TAIL.exec(name)?.[1] ?? []))
-  for (const log of logs) joinTails(join(steps, log))
+  for (const log of logs) joinTails(join(folder, log))
 }
 
 /** A power failure may take the end of the events and leave the checkpoint that speaks of it. */

@@ -85,6 +85,20 @@ const RACE = `
   await Bun.stdin.text()
 `
 
+test('a process that was killed just now and still gives back its memory is waited for', async () => {
+  const folder = makeProject()
+  const heavy = `globalThis.kept = Buffer.alloc(1024 ** 3, 1)\n${TAKE}`
+  const child = Bun.spawn([process.execPath, '-e', heavy, folder], {
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  expect(await firstLine(child.stdout)).toBe('mine')
+  child.kill('SIGKILL')
+  expect(RunLock.take(folder)).toBeInstanceOf(RunLock)
+  await child.exited
+})
+
 test('of many that want the place of a dead one at the same moment, one gets it', async () => {
   const lock = JSON.stringify({ pid: 1, identity: '', since: '' })
   const folders = Array.from({ length: 100 }, () => makeProject({ lock }))

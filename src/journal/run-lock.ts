@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { unfinishedPath } from '../base/atomic-write.ts'
 import { errorCode } from '../base/errors.ts'
 import { withLock } from '../base/lock.ts'
-import { lifeOf, ownIdentity } from '../base/process-identity.ts'
+import { isGoing, lifeOf, ownIdentity } from '../base/process-identity.ts'
 
 /** The process that drives a run. */
 export interface Holder {
@@ -11,6 +11,10 @@ export interface Holder {
   readonly identity: string
   readonly since: string
 }
+
+/** How long a large process may take to go. */
+const PATIENCE_MS = 3000
+const POLL_MS = 5
 
 type FoundHolder = Holder & { readonly life: 'alive' | 'dead' | 'unknown' }
 
@@ -53,7 +57,17 @@ export function holderOf(folder: string): FoundHolder | undefined {
   if (text === undefined) return undefined
   const { pid = 0, identity = '', since = '' } = parseHolder(text)
   // A power failure may have emptied the file.
-  return { pid, identity, since, life: identity === '' ? 'dead' : lifeOf(identity) }
+  return { pid, identity, since, life: identity === '' ? 'dead' : settledLife(pid, identity) }
+}
+
+/** A process that was killed a moment ago is waited for: it may still be writing. */
+function settledLife(pid: number, identity: string): FoundHolder['life'] {
+  const end = performance.now() + PATIENCE_MS
+  for (;;) {
+    const life = lifeOf(identity)
+    if (life !== 'alive' || !isGoing(pid) || performance.now() > end) return life
+    Bun.sleepSync(POLL_MS)
+  }
 }
 
 /** Makes a file that says who we are the lock; returns who has it where that is somebody else. */

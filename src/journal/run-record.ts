@@ -6,7 +6,7 @@ import { Journal } from './journal.ts'
 import { makeRecordFolder } from './record-folder.ts'
 import { mendRecord } from './reopen.ts'
 import { RunLock } from './run-lock.ts'
-import { pruneRuns } from './runs.ts'
+import { pruneRuns, type WhyWanted } from './runs.ts'
 
 /** So many of the newest runs are kept. */
 const KEPT_RUNS = 50
@@ -24,8 +24,13 @@ export class RunRecord {
     if (this.folder === undefined) this.#releaseLock()
   }
 
-  /** Begins the record of a new run. */
-  static begin(root: string | undefined, run: string, stamp: Stamp): RunRecord {
+  /** Begins the record of a new run; old ones are removed, but for those that are wanted. */
+  static begin(
+    root: string | undefined,
+    run: string,
+    stamp: Stamp,
+    whyWanted?: WhyWanted,
+  ): RunRecord {
     return new RunRecord((record) => {
       if (root === undefined) throw new Error('HOME is no absolute path')
       const folder = makeRecordFolder(root, run)
@@ -33,7 +38,7 @@ export class RunRecord {
       if (!(lock instanceof RunLock)) throw new Error(`${folder} belongs to process ${lock.pid}`)
       record.#lock = lock
       record.#journal = new Journal(folder, stamp)
-      pruneQuietly(root)
+      pruneQuietly(root, whyWanted)
       return folder
     })
   }
@@ -110,9 +115,9 @@ export class RunRecord {
 }
 
 /** Records that cannot be removed are no reason to go without one. */
-function pruneQuietly(root: string): void {
+function pruneQuietly(root: string, whyWanted?: WhyWanted): void {
   try {
-    pruneRuns(root, KEPT_RUNS)
+    pruneRuns(root, KEPT_RUNS, whyWanted)
   } catch {
     // They are tried again by the next run.
   }

@@ -41,31 +41,40 @@ export function readRuns(root: string): { runs: RunBrief[]; broken: string[] } {
 
 /** The run of that id, or of the only id that begins or ends so; the newest where none is said. */
 export function findRun(root: string, word: string | undefined): RunBrief {
-  const ids = idsOf(root)
   if (word === undefined) {
-    for (const id of ids) {
-      const run = readBrief(root, id)
-      if (run !== undefined) return run
-    }
+    const newest = newestRun(root)
+    if (newest !== undefined) return newest
     throw new UserError('There is no run yet.', `Its record would be in ${root}.`)
   }
-  const id = chooseId(ids, word)
+  const id = chooseId(idsOf(root), word)
   const run = readBrief(root, id)
   if (run !== undefined) return run
   throw new UserError(`The record of run ${id} cannot be read.`, `See ${join(root, id)}.`)
 }
 
+/** The newest run whose record can be read. */
+export function newestRun(root: string): RunBrief | undefined {
+  for (const id of idsOf(root)) {
+    const run = readBrief(root, id)
+    if (run !== undefined) return run
+  }
+  return undefined
+}
+
+/** Why a record is to be kept, by its folder; undefined where nothing speaks against its removal. */
+export type WhyWanted = (folder: string) => string | undefined
+
 /**
- * Removes all runs but the newest, and none that is driven. Where one cannot be removed, the others
- * are all the same.
+ * Removes all runs but the newest, and none that is driven or wanted. Where one cannot be removed,
+ * the others are all the same.
  */
-export function pruneRuns(root: string, keep: number): string[] {
+export function pruneRuns(root: string, keep: number, whyWanted?: WhyWanted): string[] {
   sweepRemoved(root)
   const removed: string[] = []
   let problem: unknown
   for (const id of idsOf(root).slice(keep)) {
     try {
-      if (remove(root, id)) removed.push(id)
+      if (remove(root, id, whyWanted)) removed.push(id)
     } catch (error) {
       problem ??= error
     }
@@ -99,15 +108,21 @@ function readBrief(root: string, id: string): RunBrief | undefined {
     const { state } = readState(folder)
     // Whoever drives it may not have come to its first event yet.
     if (state.startedAt === undefined && holder === undefined) return undefined
-    const status = statusOf(state, holder !== undefined)
+    const status = statusOf(state, found?.life)
     return { id, folder, status, state, ...(holder === undefined ? {} : { holder }) }
   } catch {
     return undefined
   }
 }
 
-function statusOf({ ended, waiting }: RunState, isDriven: boolean): RunBrief['status'] {
-  if (ended !== undefined) {
+/** `life` is that of the process which has the lock: one that ended in order has let go of it. */
+function statusOf(
+  { ended, waiting, hasCrew }: RunState,
+  life: NonNullable<ReturnType<typeof holderOf>>['life'] | undefined,
+): RunBrief['status'] {
+  const isDriven = life !== undefined && life !== 'dead'
+  const isQueueOpen = hasCrew === true && life !== undefined
+  if (ended !== undefined && !isQueueOpen) {
     if (ended.stopped !== undefined) return 'stopped'
     return ended.ok ? 'complete' : 'failed'
   }
@@ -136,9 +151,10 @@ function sweepRemoved(root: string): void {
   }
 }
 
-/** Moved away first, so that nobody ever sees half a record; false where it is driven. */
-function remove(root: string, id: string): boolean {
+/** Moved away first, so that nobody ever sees half a record; false where it is driven or wanted. */
+function remove(root: string, id: string, whyWanted?: WhyWanted): boolean {
   const folder = join(root, id)
+  if (whyWanted?.(folder) !== undefined) return false
   // Nobody can begin to drive it while we have it.
   const lock = RunLock.take(folder)
   if (!(lock instanceof RunLock)) return false

@@ -9,12 +9,13 @@ import { VERSION } from '../setup/version.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makeStamp, type EventBody, type OutputChunk } from '../events/event.ts'
 import type { Reason, RunEvent } from '../events/schema.ts'
-import { NO_EVENTS, next } from '../events/state.ts'
+import { NO_EVENTS, next, type RunState } from '../events/state.ts'
 import { isComplete, isSettled, type StepState } from '../events/step-state.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import type { ChainPolicyConfig } from '../parse/policy-schema.ts'
 import { MAX_ITERATIONS } from '../parse/dsl.ts'
 import { makePlan } from '../plan/make-plan.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { Grace } from '../plan/policy.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
 import { NO_CONTROL } from '../run/ports.ts'
@@ -35,6 +36,8 @@ interface ExecuteOptions {
   /** Says that nothing is to be waited for any more. */
   readonly force?: AbortSignal | undefined
   readonly grace?: Grace | undefined
+  /** Whether nothing in any prompt is a command: for text from elsewhere. */
+  readonly rawPrompt?: boolean | undefined
 }
 
 export interface ChainOptions extends ExecuteOptions {
@@ -83,11 +86,23 @@ export async function run(options: RunOptions): Promise<RunResult> {
 
 /** Runs a chain of steps, silently unless `verbose`; throws a `UserError` where it cannot start. */
 export async function executeChain(options: ChainOptions): Promise<ChainResult> {
-  const cwd = resolveCwd(options.cwd)
   checkSteps(options.steps)
-  const id = makeRunId(new Date())
-  const stamp = makeStamp(id, `w-${randomLetters(6)}`)
   const env = makeAgentEnvironment(process.env, ownFolder())
+  const plan = await planChain(options, env)
+  const { steps: all } = await carryOut(plan, options, env)
+  const steps = all.filter(({ isRecovery }) => isRecovery !== true)
+  const failedAt = steps.findIndex((step) => !isSettled(step))
+  return {
+    success: failedAt === -1,
+    steps: steps.map((step) => ({ agent: step.agent, result: resultOf(step) })),
+    ...(failedAt === -1 ? {} : { failedAt }),
+  }
+}
+
+type Environment = ReturnType<typeof makeAgentEnvironment>
+
+async function planChain(options: ChainOptions, env: Environment): Promise<Plan> {
+  const cwd = resolveCwd(options.cwd)
   const { chainPrompt: prompt, chainPromptFile: promptFile } = options
   const chain = {
     ...options.policy,
@@ -97,21 +112,24 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
   }
   // Loaded only here: most chains have none, and a validator takes time to load.
   if (hasPolicy(options)) (await import('../parse/check-chain.ts')).checkChain(chain)
-  const { plan } = makePlan(
-    {
-      run: id,
-      cwd,
-      base: cwd,
-      agentBase: cwd,
-      chain,
-      agents: options.agentDefaults ?? {},
-      variables: 'built-in only',
-      args: options.args ?? [],
-      cliPrompt: { prompt: options.cliPrompt, promptFile: options.cliPromptFile },
-      ...(options.grace === undefined ? {} : { grace: options.grace }),
-    },
-    lookAround(env),
-  )
+  const request = {
+    run: makeRunId(new Date()),
+    cwd,
+    base: cwd,
+    agentBase: cwd,
+    chain,
+    agents: options.agentDefaults ?? {},
+    variables: 'built-in only' as const,
+    args: options.args ?? [],
+    cliPrompt: { prompt: options.cliPrompt, promptFile: options.cliPromptFile },
+    ...(options.grace === undefined ? {} : { grace: options.grace }),
+    rawPrompt: options.rawPrompt === true,
+  }
+  return makePlan(request, lookAround(env)).plan
+}
+
+async function carryOut(plan: Plan, options: ExecuteOptions, env: Environment): Promise<RunState> {
+  const stamp = makeStamp(plan.run, `w-${randomLetters(6)}`)
   const terminal = options.verbose
     ? new Terminal({ uncut: true, onClosed: () => undefined, onLost: () => undefined })
     : undefined
@@ -134,7 +152,7 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
       await options.onOutput?.(chunk)
     },
     readPrompt: readPromptText,
-    tasks: makeTaskPort(cwd, id),
+    tasks: makeTaskPort(plan.cwd, plan.run),
     env,
     stop,
     force: options.force ?? new AbortController().signal,
@@ -142,13 +160,7 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
     version: VERSION,
   })
   await terminal?.close({ stop, force: stop })
-  const steps = state.steps.filter(({ isRecovery }) => isRecovery !== true)
-  const failedAt = steps.findIndex((step) => !isSettled(step))
-  return {
-    success: failedAt === -1,
-    steps: steps.map((step) => ({ agent: step.agent, result: resultOf(step) })),
-    ...(failedAt === -1 ? {} : { failedAt }),
-  }
+  return state
 }
 
 /** What the types cannot say. */

@@ -1,53 +1,53 @@
 import {
   CLIENT_INFO_META_KEY,
   McpServer,
-  type CallToolResult,
   type ServerContext,
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 import { printable } from '../base/printable.ts'
-import { findOwner, type Owner } from '../tasks/claims/owner.ts'
-import { findPlaces } from '../tasks/store/places.ts'
-import { callTool } from './call.ts'
-import type { Input, Tool } from './tool.ts'
-import { TOOLS } from './tools.ts'
+import type { Call, ServedTool } from './served-tool.ts'
+import type { Input } from './tool.ts'
 import { Wire } from './wire.ts'
 
 export interface ServeOptions {
-  readonly cwd: string
+  readonly name: string
   readonly version: string
-  /** On whose behalf; else the iteration of the environment, else the client by its name. */
-  readonly as: string | undefined
-  readonly env: Readonly<Record<string, string | undefined>>
+  readonly instructions: string
+  readonly tools: readonly ServedTool[]
+  /** Ends it, as the end of stdin does. */
+  readonly stop?: AbortSignal
   /** Called with what is our own fault; the agent only gets its message. */
-  onBug(error: unknown): void
+  readonly onBug: (error: unknown) => void
 }
 
-const INSTRUCTIONS =
-  'Tasks shared with other agents. Work: next with claim, do it, edit with checkAc and status done; ' +
-  'if stuck, status blocked and appendNotes. Ids may be written 7 or TASK-007.'
-
-/** Serves the tasks of a project on stdin and stdout, until stdin ends. */
-export async function serveTasks(options: ServeOptions): Promise<void> {
+/** Serves tools on stdin and stdout, until stdin ends. */
+export async function serve(options: ServeOptions): Promise<void> {
   const wire = new Wire()
-  serveStdio(() => makeServer(options), { transport: wire })
+  const { stop } = options
+  stop?.addEventListener('abort', () => void wire.close())
+  serveStdio(() => makeServer(options, wire), { transport: wire })
   await wire.closed
   await wire.flush()
 }
 
-function makeServer(options: ServeOptions): McpServer {
+function makeServer({ name, version, instructions, tools, onBug }: ServeOptions, wire: Wire) {
   const server = new McpServer(
-    { name: 'forge-tasks', version: options.version },
-    { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: false } } },
+    { name, version },
+    { instructions, capabilities: { tools: { listChanged: false } } },
   )
-  for (const tool of TOOLS) {
-    const { name, description, input, isReading } = tool
-    const inputSchema = withoutDialect(input)
-    const annotations = isReading === true ? { annotations: { readOnlyHint: true } } : {}
-    server.registerTool(name, { description, inputSchema, ...annotations }, (given, context) => {
-      return call(tool, given, options, () => clientName(server, context))
+  for (const tool of tools) {
+    const inputSchema = withoutDialect(tool.input)
+    const annotations = tool.isReading === true ? { annotations: { readOnlyHint: true } } : {}
+    const about = { description: tool.description, inputSchema, ...annotations }
+    server.registerTool(tool.name, about, async (given, context) => {
+      try {
+        return await tool.call(given, makeCall(server, context, wire))
+      } catch (error) {
+        onBug(error)
+        throw error
+      }
     })
   }
   return server
@@ -63,25 +63,23 @@ function withoutDialect(schema: z.ZodObject): StandardSchemaWithJSON<unknown, In
   return { '~standard': { validate, vendor, version, jsonSchema: { ...jsonSchema, input } } }
 }
 
-function call(
-  tool: Tool,
-  input: Input,
-  options: ServeOptions,
-  findClient: () => string | undefined,
-): CallToolResult {
-  try {
-    const owner = whoCalls(options, findClient)
-    // Anew for each call: the folder may have become a repository in the meantime.
-    return callTool(tool, input, { places: findPlaces(options.cwd), owner, now: new Date() })
-  } catch (error) {
-    options.onBug(error)
-    throw error
+function makeCall(server: McpServer, context: ServerContext, wire: Wire): Call {
+  const { id, signal, notify, _meta: meta } = context.mcpReq
+  const progressToken = meta?.progressToken
+  let progress = 0
+  return {
+    signal,
+    clientName: () => clientName(server, context),
+    isTaken: () => wire.isTaken(id, signal),
+    progress() {
+      if (progressToken === undefined) return
+      progress += 1
+      // A client that is gone is noticed by the wire.
+      notify({ method: 'notifications/progress', params: { progressToken, progress } }).catch(
+        () => undefined,
+      )
+    },
   }
-}
-
-function whoCalls({ as, env }: ServeOptions, findClient: () => string | undefined): Owner {
-  const isInRun = env['FORKHESTRA_RUN_ID'] !== undefined
-  return findOwner(env, as ?? (isInRun ? undefined : findClient()))
 }
 
 const envelopeSchema = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) })

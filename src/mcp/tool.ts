@@ -7,6 +7,8 @@ import type { Broken } from '../tasks/store/scan.ts'
 /** For whom, where and when a call acts. */
 export interface Desk extends Asking {
   readonly places: Places
+  /** What stands before the names of the tools, where others are beside them. */
+  readonly prefix: string
 }
 
 /** An operation as data; its answer is the text that the command line prints with `--plain`. */
@@ -30,9 +32,10 @@ export function makeTool<Schema extends z.ZodObject>(definition: Definition<Sche
 const MOST_BROKEN = 5
 
 /** Files that cannot be read are named behind an answer, a few of them. */
-export function withBroken(text: string, broken: readonly Broken[]): string {
+export function withBroken(text: string, broken: readonly Broken[], { prefix }: Desk): string {
   if (broken.length === 0) return text
-  const lines = atMost(MOST_BROKEN, broken.map(brokenLine), 'the tool doctor names them')
+  const advice = `the tool ${prefix}doctor names them`
+  const lines = atMost(MOST_BROKEN, broken.map(brokenLine), advice)
   return [text, '', 'Files that cannot be used:', ...lines].join('\n')
 }
 

@@ -1,6 +1,8 @@
 import { Writable } from 'node:stream'
 import { callbackify } from 'node:util'
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { readState } from './unread.ts'
 
 /** Several tasks of the greatest size in one message. */
 const LONGEST_MESSAGE_BYTES = 64 * 1024 * 1024
@@ -8,10 +10,17 @@ const LONGEST_MESSAGE_BYTES = 64 * 1024 * 1024
 /** How long a client that does not read may keep us. */
 const PATIENCE_MS = 700
 
+const LOOK_MS = 5
+const LONGEST_LOOK_MS = 100
+
+const STDOUT = 1
+
 /** Our standard streams, with an end that can be waited for. */
 export class Wire extends StdioServerTransport {
   readonly #closed = Promise.withResolvers<void>()
   readonly #output: Writable
+  readonly #awaited = new Map<RequestId, (isThere: boolean) => void>()
+  #isClosed = false
   readonly closed = this.#closed.promise
 
   constructor() {
@@ -23,8 +32,40 @@ export class Wire extends StdioServerTransport {
   }
 
   override async close(): Promise<void> {
+    this.#isClosed = true
     await super.close()
     this.#closed.resolve()
+  }
+
+  /**
+   * Settles once it is known whether the client has taken the answer to a request. To be called before
+   * the answer is sent; for a request that is cancelled there is none.
+   */
+  isTaken(id: RequestId, cancelled: AbortSignal): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    this.#awaited.set(id, resolve)
+    const drop = () => {
+      if (this.#awaited.get(id) === resolve) this.#awaited.delete(id)
+      // One that is on its way is looked after in `send`.
+      else return
+      resolve(false)
+    }
+    if (cancelled.aborted) drop()
+    cancelled.addEventListener('abort', drop)
+    void this.closed.then(drop)
+    return promise
+  }
+
+  override async send(message: JSONRPCMessage): Promise<void> {
+    const tell = this.#takeAwaited(message)
+    if (tell === undefined) return super.send(message)
+    try {
+      await super.send(message)
+      await this.#written()
+      tell(await this.#isRead())
+    } finally {
+      tell(false)
+    }
   }
 
   /** A long answer is not in the pipe yet when it has been sent. */
@@ -32,6 +73,29 @@ export class Wire extends StdioServerTransport {
     if (this.#output.destroyed) return
     const flushed = new Promise<void>((resolve) => this.#output.once('close', resolve).end())
     await Promise.race([flushed, Bun.sleep(PATIENCE_MS)])
+  }
+
+  #takeAwaited(message: JSONRPCMessage): ((isThere: boolean) => void) | undefined {
+    const isAnswer = 'result' in message || 'error' in message
+    if (!isAnswer || message.id === undefined) return undefined
+    const tell = this.#awaited.get(message.id)
+    this.#awaited.delete(message.id)
+    return tell
+  }
+
+  /** Settles when all that was sent so far is in the pipe. */
+  #written(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#output.write('', (error) => (error ? reject(error) : resolve()))
+    return promise
+  }
+
+  async #isRead(): Promise<boolean> {
+    for (let pause = LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_LOOK_MS)) {
+      const state = readState(STDOUT)
+      if (state !== 'unread' || this.#isClosed) return state === 'read'
+      await Promise.race([Bun.sleep(pause), this.closed])
+    }
   }
 }
 

@@ -117,13 +117,18 @@ test.each([
   ],
   [
     '"agent": "x", ¶"zzz": 3',
-    'steps[0].zzz is unknown; known: agent, name, iterations, args, prompt, promptFile, verify, until, timeout, idleTimeout, maxCostUsd, maxTokens, maxDuration, retry, maxWait, stall, onFail, when, hooks, env, grace',
+    'steps[0].zzz is unknown; known: agent, name, iterations, args, prompt, promptFile, verify, until, timeout, idleTimeout, maxCostUsd, maxTokens, maxDuration, retry, maxWait, stall, onFail, when, hooks, env, grace, rawPrompt, readLimit, readRoots',
   ],
 ])('a step with %s is refused', (fields, problem) => {
   expectProblem(inStep(fields), `chains.build.${problem}`)
 })
 
 test.each([
+  ['"queue": ¶"yes"', 'queue is "yes", expected true or false'],
+  ['"rawPrompt": ¶1', 'rawPrompt is 1, expected true or false'],
+  ['"readLimit": ¶"512KiB"', 'readLimit is "512KiB", expected a positive integer'],
+  ['"readRoots": ¶"lib"', 'readRoots is "lib", expected a list of folders'],
+  ['"readRoots": ["lib", ¶" "]', 'readRoots[1] is " ", expected a folder, e.g. "../shared"'],
   ['"maxTurns": ¶-1', 'maxTurns is -1, expected a positive integer'],
   ['¶"maxTurn": 5', "maxTurn is unknown, did you mean 'maxTurns'?"],
   ['"model": ¶5', 'model is 5, expected a model name'],

@@ -1,22 +1,25 @@
 // The small variant of the library: it loads in a third of the time, and the words are ours anyway.
 import * as z from 'zod/mini'
+import { MODEL, MODEL_WORDS, PERMISSION_MODES } from './agent-words.ts'
 import { MAX_ITERATIONS } from './dsl.ts'
 import { CHAIN_POLICY_FIELDS, POLICY_FIELDS, stepName, type OnFailConfig } from './policy-schema.ts'
-import { agentName, count, text, texts } from './schema-fields.ts'
+import { agentName, count, flag, text, texts } from './schema-fields.ts'
 import { findStep, targetWords } from './step-targets.ts'
 
-const model = z.string({ error: 'a model name' }).check(
-  z.regex(/^(sonnet|opus|haiku)$|\d/, {
-    error: '"sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5"',
-  }),
-  z.describe('sonnet, opus, haiku, or a full model id (it contains a digit). Default: sonnet.'),
-)
+const model = z
+  .string({ error: 'a model name' })
+  .check(
+    z.regex(MODEL, { error: MODEL_WORDS }),
+    z.describe('sonnet, opus, haiku, or a full model id (it contains a digit). Default: sonnet.'),
+  )
 
 const permissionMode = z
-  .enum(['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'plan'], {
+  .enum(PERMISSION_MODES, {
     error: '"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk" or "plan"',
   })
   .check(z.describe('What claude may do without asking. Absent: everything.'))
+
+const LIMITLESS = Number.MAX_SAFE_INTEGER
 
 const agentSchema = z.strictObject(
   {
@@ -32,10 +35,9 @@ const agentSchema = z.strictObject(
     disallowedTools: texts('Tools that the agent may not use.'),
     permissionMode: z.optional(permissionMode),
     args: texts('Further arguments for claude, before those of the command line.'),
-    userSettings: z.optional(
-      z
-        .boolean({ error: 'true or false' })
-        .check(z.describe("False: the user's own settings of claude do not apply. Default: true.")),
+    userSettings: flag("False: the user's own settings of claude do not apply. Default: true."),
+    queue: flag(
+      'Whether the agent gets the tools for queue and inbox. Absent: where its prompt has /push or /run.',
     ),
     ...POLICY_FIELDS,
   },
@@ -101,6 +103,29 @@ function findWrongNames({ steps, onFail }: Pick<ChainConfig, 'steps' | 'onFail'>
   ]
 }
 
+/** A result of the greatest length fits into so many. */
+const LEAST_MESSAGE_BYTES = 1024 * 1024
+const LEAST_ERROR = `a whole number from ${LEAST_MESSAGE_BYTES} on`
+
+const queueLimits = z
+  .strictObject(
+    {
+      depth: count(LIMITLESS, 'How far below the main agent a task may be. Default: 5.'),
+      running: count(LIMITLESS, 'Tasks of a run at work at once. Default: 16.'),
+      queued: count(LIMITLESS, 'Tasks of a run that wait. Default: 10000.'),
+      messageBytes: z.optional(
+        z
+          .int({ error: LEAST_ERROR })
+          .check(
+            z.minimum(LEAST_MESSAGE_BYTES, { error: LEAST_ERROR }),
+            z.describe('Bytes of a prompt of a task, or of a message. Default: 1048576.'),
+          ),
+      ),
+    },
+    { error: 'an object with "depth", "running", "queued" or "messageBytes"' },
+  )
+  .check(z.describe('What the queues and inboxes of a run may not exceed.'))
+
 export const chainsSchema = z
   .strictObject(
     {
@@ -112,6 +137,7 @@ export const chainsSchema = z
             z.describe('Agents by name: their defaults, or, with a system prompt, all of them.'),
           ),
       ),
+      queueLimits: z.optional(queueLimits),
       chains: z
         .record(z.string(), chainSchema, { error: 'an object of chains by name' })
         .check(z.describe('Chains by name; run one with forkhestra --chain NAME.')),
@@ -120,6 +146,7 @@ export const chainsSchema = z
   )
   .check(z.describe('Configuration of forkhestra: forge/orch/chains.json'))
 
+export type QueueLimits = z.infer<typeof queueLimits>
 export type AgentConfig = z.infer<typeof agentSchema>
 export type StepConfig = z.infer<typeof stepSchema>
 export type ChainConfig = z.infer<typeof chainSchema>

@@ -37,13 +37,16 @@ const EVERYTHING = {
   hooks: { beforeStep: 'a', afterIteration: 'b', afterStep: 'c', onWait: 'd' },
   env: { A_1: 'x', _b: '' },
   grace: { marker: '60s', term: '0s' },
+  rawPrompt: false,
+  readLimit: 1,
+  readRoots: ['lib', '../x'],
 }
 
 describe('what is accepted', () => {
   test('every field is taken over as it stands, on a step, a chain and an agent', () => {
     const hooks = { ...EVERYTHING.hooks, afterRun: 'e' }
     const config = {
-      agents: { a: { ...EVERYTHING, userSettings: false } },
+      agents: { a: { ...EVERYTHING, userSettings: false, queue: true } },
       chains: { c: { ...EVERYTHING, hooks, steps: [{ agent: 'a', name: 'x y', ...EVERYTHING }] } },
     }
     expect(parseChainsFile(JSON.stringify(config), 'f')).toEqual(config)

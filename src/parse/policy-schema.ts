@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { parseDuration } from '../base/durations.ts'
-import { agentName, count, isText } from './schema-fields.ts'
+import { agentName, count, flag, isText } from './schema-fields.ts'
 
 // What a step does beside its agent. The same fields are there on a step, a chain and an agent;
 // times stay texts here, and become milliseconds in plan/make-policy.ts.
@@ -137,6 +137,17 @@ const grace = z
   )
   .check(z.describe('How long an agent that is to end may go on.'))
 
+const folder = z.string({ error: 'a folder' }).check(
+  isText,
+  z.regex(/\S/, { error: 'a folder, e.g. "../shared"' }),
+  // Taken as the name of a folder it would allow nothing, without a sound.
+  z.regex(/^(?!~)/, { error: 'a folder with its whole path, ~ is not replaced' }),
+)
+
+const readRoots = z
+  .array(folder, { error: 'a list of folders' })
+  .check(z.describe('Folders outside of the project whose files /read may take.'))
+
 /** What a step and an agent may say. */
 export const POLICY_FIELDS = {
   verify: z.optional(verify),
@@ -154,6 +165,12 @@ export const POLICY_FIELDS = {
   hooks: z.optional(stepHooks),
   env: z.optional(env),
   grace: z.optional(grace),
+  rawPrompt: flag('True: nothing in the prompt is a command.'),
+  readLimit: count(
+    Number.MAX_SAFE_INTEGER,
+    'How many bytes a file may have that /read takes. Default: 262144.',
+  ),
+  readRoots: z.optional(readRoots),
 }
 
 /** What a chain may say. */

@@ -17,6 +17,9 @@ export const texts = (description: string) => {
   return z.optional(z.array(item, { error: 'a list of strings' }).check(z.describe(description)))
 }
 
+export const flag = (description: string) =>
+  z.optional(z.boolean({ error: 'true or false' }).check(z.describe(description)))
+
 export const count = (limit: number, description: string) => {
   const error =
     limit === MAX_ITERATIONS ? `a whole number from 1 to ${limit}` : 'a positive integer'

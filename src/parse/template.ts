@@ -1,5 +1,15 @@
-/** Text with holes: the plan fills what the command line gave, each iteration fills the rest. */
-export type Template = readonly (string | { readonly variable: string })[]
+/**
+ * Text with holes: the plan fills what the command line gave, each iteration fills the rest. What was
+ * filled in stays apart from what was written: a value is never read as a command.
+ */
+export type Template = readonly (string | Hole | Filled)[]
+
+interface Hole {
+  readonly variable: string
+}
+interface Filled {
+  readonly value: string
+}
 
 const HOLE = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
@@ -26,17 +36,27 @@ export function parseHoles(text: string, names: readonly string[]): Template {
 }
 
 export function variablesOf(template: Template): string[] {
-  return template.flatMap((part) => (typeof part === 'string' ? [] : [part.variable]))
+  return template.flatMap((part) => (isHole(part) ? [part.variable] : []))
 }
 
 /** Fills the holes whose value is known; values are never looked into again. */
 export function fillTemplate(template: Template, values: ReadonlyMap<string, string>): Template {
-  return template.map((part) =>
-    typeof part === 'string' ? part : (values.get(part.variable) ?? part),
-  )
+  return template.map((part) => {
+    const value = isHole(part) ? values.get(part.variable) : undefined
+    return value === undefined ? part : { value }
+  })
 }
 
 /** The text, with holes that are still open shown as they were written. */
 export function renderTemplate(template: Template): string {
-  return template.map((part) => (typeof part === 'string' ? part : `\${${part.variable}}`)).join('')
+  return template.map(renderPart).join('')
+}
+
+function renderPart(part: Template[number]): string {
+  if (typeof part === 'string') return part
+  return isHole(part) ? `\${${part.variable}}` : part.value
+}
+
+function isHole(part: Template[number]): part is Hole {
+  return typeof part !== 'string' && 'variable' in part
 }

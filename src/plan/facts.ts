@@ -1,3 +1,5 @@
+import type { Problem } from '../base/errors.ts'
+import type { AgentFile } from '../parse/agent-file.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
 
 /** What a name or path leads to when it is to be started. */
@@ -10,6 +12,20 @@ export type ProgramFact =
       readonly problem: string
       readonly hint?: string
     }
+
+/** The agents of Claude Code in one folder. */
+export interface AgentFiles {
+  readonly agents: ReadonlyMap<string, AgentFile>
+  readonly problems: readonly AgentFileProblem[]
+}
+
+/** Why a file is no agent. */
+export interface AgentFileProblem extends Problem {
+  /** The agent that it would be. */
+  readonly name: string
+  /** Whether it need not be one: notes may lie there, too. */
+  readonly isHarmless?: boolean
+}
 
 /** What planning may know of the machine. It asks; it never looks. */
 export interface Facts {
@@ -25,4 +41,8 @@ export interface Facts {
   /** Whether a folder is inside of a git repository. */
   isInRepository(folder: string): boolean
   readonly readPrompt: ReadPrompt
+  /** What is in `.claude/agents` of a project. */
+  agentFiles(cwd: string): AgentFiles
+  /** The same of the user's own folder. */
+  userAgentFiles(): AgentFiles
 }

@@ -1,22 +1,54 @@
-import type { Launch } from '../engines/engine.ts'
+import type { FileRead, Launch, QueueServer } from '../engines/engine.ts'
 import { prepareLaunch } from '../engines/engines.ts'
 import { fillTemplate, renderTemplate } from '../parse/template.ts'
-import { choosePrompt, type ChosenPrompt, type ReadPrompt, type Values } from '../prompt/choose.ts'
+import type { Phases } from '../parse/phases/phases.ts'
+import {
+  choosePrompt,
+  isBlank,
+  type ChosenPrompt,
+  type PromptLevel,
+  type ReadPrompt,
+  type Values,
+} from '../prompt/choose.ts'
+import { contentOnly, hasSetup, readPhases } from '../prompt/read-phases.ts'
 import { readSystemPrompt } from '../prompt/system-prompt.ts'
 import { readBundledArgs, taskPrompt } from './bundled-args.ts'
+import { getsQueue } from './claude-agent.ts'
 import type { StepNode } from './plan.ts'
 
 /** `claude` refuses to start without a prompt, and the system prompt has said everything already. */
-const NO_PROMPT: ChosenPrompt = {
+const NO_PROMPT: SpokenPrompt = {
   text: 'Carry out your instructions for this iteration.',
   source: { level: 'built-in' },
 }
+
+/** What an agent is told, without the commands that are for us. */
+type SpokenPrompt = Omit<ChosenPrompt, 'template'>
 
 interface LaunchOptions {
   readonly asWritten?: boolean
   /** What comes behind the prompt: data, in which nothing is filled in and nothing is a command. */
   readonly feedback?: string | undefined
-  readonly maxCostUsd?: number | undefined
+  /** What it may cost, once it is known whether it may queue tasks; is asked once. */
+  readonly promise?: (mayQueue: boolean) => number | undefined
+  /** Reads what the prompt lets the agent read beforehand; absent: nothing is read. */
+  readonly readFile?: (path: string) => FileRead
+  /** For agents that get queue and inbox as tools. */
+  readonly queue?: QueueServer | undefined
+  /** Whether it is the agent of a step, which may be started again, or does one task. */
+  readonly mode?: 'step' | 'task'
+}
+
+interface MadeLaunch {
+  readonly launch: Launch
+  readonly args: readonly string[]
+  readonly prompt: SpokenPrompt | undefined
+  /** What is to be done before and after the agent. */
+  readonly phases: Phases
+  /** What messages call the prompt. */
+  readonly where: string
+  /** Whether the agent gets queue and inbox as tools. */
+  readonly hasQueue?: boolean
 }
 
 /**
@@ -27,32 +59,58 @@ export function makeLaunch(
   step: StepNode,
   values: Values,
   readPrompt: ReadPrompt,
-  { asWritten = false, feedback, maxCostUsd }: LaunchOptions = {},
-): {
-  readonly launch: Launch
-  readonly args: readonly string[]
-  readonly prompt: ChosenPrompt | undefined
-} {
+  { asWritten = false, feedback, promise, readFile, queue, mode }: LaunchOptions = {},
+): MadeLaunch {
   const { agent } = step
-  const chosen = withFeedback(
-    choosePrompt(step.prompt, values, readPrompt, { asWritten }),
-    feedback,
-  )
+  const chosen = choosePrompt(step.prompt, values, readPrompt, { asWritten })
+  const where = chosen?.source.file ?? placeOf(chosen?.source.level, step)
+  const phases = phasesOf(chosen, step, where, values)
+  const spoken = withFeedback(contentOf(phases, chosen), feedback)
   const args = step.args.map((arg) => renderTemplate(asWritten ? arg : fillTemplate(arg, values)))
-  const loop = step.loop !== undefined
+  const paths = phases.setup.flatMap((command) => (command.kind === 'read' ? [command.path] : []))
+  const reads = readFile === undefined ? [] : [...new Set(paths)].map(readFile)
+  const common = { cwd: step.cwd, reads, loop: step.loop !== undefined }
   if (agent.engine === 'binary') {
-    return {
-      launch: prepareLaunch(agent, { args, prompt: chosen?.text, loop }),
-      args,
-      prompt: chosen,
-    }
+    promise?.(hasSetup(phases))
+    const launch = prepareLaunch(agent, { ...common, args, prompt: spoken?.text })
+    return { launch, args, prompt: spoken, phases, where }
   }
-  const systemPrompt = readSystemPrompt(agent.name, agent.systemPrompt, readPrompt)
+  const systemPrompt = readSystemPrompt(agent.name, agent.systemPrompt, readPrompt, mode)
   const { task, rest } = agent.isBundled === true ? readBundledArgs(args) : withoutTask(args)
-  const prompt = withTask(task, chosen) ?? NO_PROMPT
+  const prompt = withTask(task, spoken) ?? NO_PROMPT
+  const hasQueue = queue !== undefined && getsQueue(agent, phases)
+  const maxCostUsd = promise?.(hasQueue || hasSetup(phases))
   const limit = maxCostUsd === undefined ? {} : { maxCostUsd }
-  const turn = { args: rest, prompt: prompt.text, systemPrompt, loop, ...limit }
-  return { launch: prepareLaunch(agent, turn), args, prompt }
+  const server = hasQueue ? { queue } : {}
+  const turn = { ...common, args: rest, prompt: prompt.text, systemPrompt, ...limit, ...server }
+  return { launch: prepareLaunch(agent, turn), args, prompt, phases, where, hasQueue }
+}
+
+/** What messages call a prompt that is no file. */
+function placeOf(level: PromptLevel | undefined, { number, agent }: StepNode): string {
+  if (level === 'command line') return 'the prompt'
+  if (level === 'chain') return 'the prompt of the chain'
+  if (level === 'agent default') return `the default prompt of ${agent.name}`
+  return `the prompt of step ${number}`
+}
+
+function phasesOf(
+  chosen: ChosenPrompt | undefined,
+  { rawPrompt = false }: StepNode,
+  where: string,
+  values: Values,
+): Phases {
+  if (chosen === undefined) return contentOnly('')
+  return rawPrompt ? contentOnly(chosen.text) : readPhases(chosen.template, where, values)
+}
+
+/** Where there is nothing but commands, the agent gets no prompt. */
+function contentOf(
+  { content }: Phases,
+  chosen: ChosenPrompt | undefined,
+): SpokenPrompt | undefined {
+  if (chosen === undefined || isBlank(content)) return undefined
+  return { text: content, source: chosen.source }
 }
 
 function withoutTask(rest: readonly string[]): ReturnType<typeof readBundledArgs> {
@@ -62,17 +120,17 @@ function withoutTask(rest: readonly string[]): ReturnType<typeof readBundledArgs
 /** A task that is named by an argument is a part of the prompt. */
 function withTask(
   task: string | undefined,
-  chosen: ChosenPrompt | undefined,
-): ChosenPrompt | undefined {
+  chosen: SpokenPrompt | undefined,
+): SpokenPrompt | undefined {
   const text = taskPrompt(task, chosen?.text)
   const source = chosen?.source ?? { level: 'step' as const }
   return text === undefined ? undefined : { text, source }
 }
 
 function withFeedback(
-  chosen: ChosenPrompt | undefined,
+  chosen: SpokenPrompt | undefined,
   feedback: string | undefined,
-): ChosenPrompt | undefined {
+): SpokenPrompt | undefined {
   if (feedback === undefined) return chosen
   if (chosen === undefined) return { text: feedback, source: { level: 'built-in' } }
   return { ...chosen, text: `${chosen.text}\n\n${feedback}` }

@@ -22,6 +22,8 @@ const FACTS: Facts = {
     if (text === undefined) throw new UserError(`Prompt file not found: ${path}`, 'a hint')
     return text
   },
+  agentFiles: () => ({ agents: new Map(), problems: [] }),
+  userAgentFiles: () => ({ agents: new Map(), problems: [] }),
 }
 
 const REQUEST: Request = {

@@ -5,9 +5,10 @@ import { STARTER_SPECS } from '../builtins/starter-files.ts'
 import type { AgentConfig, ChainConfig, StepConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import { isBlank } from '../prompt/choose.ts'
-import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
+import { findTaskProblems } from './check-tasks.ts'
 import { agentWarnings } from './claude-agent.ts'
 import type { Facts } from './facts.ts'
+import { fileWarnings } from './file-agent.ts'
 import { makeLaunch } from './launch.ts'
 import {
   applyOverrides,
@@ -22,7 +23,8 @@ import type { Grace, Policy } from './policy.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { collect, PlanError } from './problems.ts'
 import { promptCandidates, type InlineOrFile } from './prompt-candidates.ts'
-import { configOf, findBuiltIn, resolveAgent, type Agents } from './resolve-agent.ts'
+import { makePromptRules } from './prompt-rules.ts'
+import { configOf, findBuiltIn, isBuiltIn, resolveAgent, type Agents } from './resolve-agent.ts'
 import { Variables } from './variables.ts'
 
 /** What a person asked for, read but not yet checked against the machine. */
@@ -43,14 +45,17 @@ export interface Request {
   readonly args: readonly string[]
   readonly cliPrompt: InlineOrFile
   readonly chainNames?: readonly string[]
+  readonly verbs?: readonly string[]
   /** Whether the chain is one of our own. */
   readonly isBuiltInChain?: boolean
   /** For every step, whatever the configuration says. */
   readonly grace?: Grace
+  readonly rawPrompt?: boolean
   /** What the command line says, above all. */
   readonly overrides?: Overrides
   /** The file that was read. */
   readonly configuration?: Plan['configuration']
+  readonly queueLimits?: Plan['queueLimits']
 }
 
 /** What the parts of the planning share. */
@@ -68,7 +73,7 @@ export function makePlan(
   request: Request,
   facts: Facts,
 ): { plan: Plan; warnings: readonly string[] } {
-  const { run, cwd, name, chain, configuration } = request
+  const { run, cwd, name, chain, configuration, queueLimits } = request
   const variables = new Variables(request.variables)
   const isInRepository = facts.isInRepository(cwd)
   const problems: Problem[] = []
@@ -85,13 +90,19 @@ export function makePlan(
     recoveries: planning.recoveries,
     ...whole,
     ...(configuration === undefined ? {} : { configuration }),
+    ...(queueLimits === undefined ? {} : { queueLimits }),
   }
   const plan = applyOverrides(made, request.overrides ?? {})
   const warnings = [
     ...variables.warnings,
     ...promptWarnings(request),
     ...[...steps, ...planning.recoveries].flatMap(({ agent }) =>
-      agent.engine === 'claude' ? agentWarnings(agent, isBuiltIn(agent.name, request), facts) : [],
+      agent.engine === 'claude'
+        ? [
+            ...agentWarnings(agent, isBuiltIn(agent.name, request, facts), facts),
+            ...fileWarnings(agent, facts),
+          ]
+        : [],
     ),
     ...policyWarnings(plan, isInRepository),
   ]
@@ -109,15 +120,9 @@ function goesOn(name: string, number: number, request: Request): boolean {
   return request.isBuiltInChain === true && !isLast && findBuiltIn(name)?.plans === true
 }
 
-/** By itself, and not because the configuration defines an agent of that name. */
-function isBuiltIn(name: string, { agents }: Request): boolean {
-  const config = Object.hasOwn(agents, name) ? agents[name] : undefined
-  return findBuiltIn(name) !== undefined && !(config !== undefined && isDirectSpawnAgent(config))
-}
-
 /** Whoever plans needs something to plan from. */
 function checkSpecs(name: string, request: Request, facts: Facts): void {
-  const builtIn = isBuiltIn(name, request) ? findBuiltIn(name) : undefined
+  const builtIn = isBuiltIn(name, request, facts) ? findBuiltIn(name) : undefined
   if (builtIn?.plans !== true) return
   const fileExists = (path: string) => facts.fileExists(join(request.cwd, path))
   const folder = findSpecs(builtIn.specs, fileExists)
@@ -169,9 +174,8 @@ function makeNode(
   const builtIn = builtInVariables(request.run, { number, ...loop }, 1)
   const prompt = collect(problems, () => promptCandidates(request, step, builtIn, variables, facts))
   if (agent === undefined || prompt === undefined) return undefined
-  const policy = collect(problems, () =>
-    policyOf(defaultPolicy(agent, isInRepository), configOf(agent, request.agents)),
-  )
+  const config = configOf(agent, request.agents)
+  const policy = collect(problems, () => policyOf(defaultPolicy(agent, isInRepository), config))
   if (policy === undefined) return undefined
   const node: StepNode = {
     kind: 'step',
@@ -183,9 +187,15 @@ function makeNode(
     ...loop,
     args: [...agentArgs(step.agent, request), ...request.args.map((arg) => [arg]), ...own],
     prompt,
+    ...makePromptRules({ ...request, step, agent: config, isRaw: request.rawPrompt === true }),
     ...(goesOn(step.agent, number, request) ? { goesOnWithTasks: true } : {}),
     policy: request.grace === undefined ? policy : { ...policy, grace: request.grace },
   }
-  collect(problems, () => makeLaunch(node, builtIn, facts.readPrompt))
+  collect(problems, () => {
+    const { phases, where } = makeLaunch(node, builtIn, facts.readPrompt)
+    problems.push(
+      ...findTaskProblems(phases, where, (name) => void resolveAgent(name, request, facts)),
+    )
+  })
   return node
 }

@@ -1,4 +1,5 @@
-import type { ResolvedAgent } from '../engines/engine.ts'
+import type { ClaudeAgent, ResolvedAgent } from '../engines/engine.ts'
+import type { QueueLimits } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import type { PromptCandidate } from '../prompt/choose.ts'
 import type { Budget, Hooks, Policy } from './policy.ts'
@@ -15,6 +16,8 @@ export interface Plan {
   readonly budget: Budget
   readonly when?: string
   readonly hooks: Hooks
+  /** Where the configuration says what queues and inboxes may not exceed. */
+  readonly queueLimits?: QueueLimits
   /** The configuration it was made from, to see whether it has changed since. */
   readonly configuration?: { readonly file: string; readonly hash: string }
 }
@@ -42,9 +45,30 @@ export interface StepNode {
   readonly loop?: number
   readonly args: readonly Template[]
   readonly prompt: readonly PromptCandidate[]
+  /** Whether nothing in the prompt is a command. */
+  readonly rawPrompt?: boolean
+  /** What its prompt may let it read, where the configuration says so. */
+  readonly reading?: Reading
   /** Whether its end without a marker does not stop the chain where there are tasks to do. */
   readonly goesOnWithTasks?: boolean
   readonly policy: Policy
+  /** Of a sub-agent: what one attempt at its task may take beside the budgets of the step. */
+  readonly taskBudget?: Budget
+  /** Of a sub-agent: what its parent may do, and so at most it and all below it. */
+  readonly rights?: Rights
+}
+
+/** What an agent that `claude` plays may do. */
+export type Rights = Pick<
+  ClaudeAgent,
+  'name' | 'allowedTools' | 'disallowedTools' | 'permissionMode' | 'queue'
+>
+
+interface Reading {
+  /** How long a file may be. */
+  readonly limitBytes?: number
+  /** Absolute paths of further folders beside the working directory. */
+  readonly roots?: readonly string[]
 }
 
 /** The steps of a plan in the order in which they are numbered. */

@@ -28,6 +28,8 @@ const FACTS: Facts = {
     if (text === undefined) throw new UserError(`Prompt file not found: ${path}`)
     return text
   },
+  agentFiles: () => ({ agents: new Map(), problems: [] }),
+  userAgentFiles: () => ({ agents: new Map(), problems: [] }),
 }
 
 interface Levels {

@@ -39,6 +39,8 @@ const FACTS: Facts = {
   isInRepository: () => false,
   fileExists: (path) => path === '/project/system.md',
   readPrompt: () => '{}',
+  agentFiles: () => ({ agents: new Map(), problems: [] }),
+  userAgentFiles: () => ({ agents: new Map(), problems: [] }),
 }
 
 const KNOWN: Known = {
@@ -83,7 +85,7 @@ describe('what is not found', () => {
     const { message, hint } = refusal(() => resolve('wroker', { worker: {} }))
     expect(message).toBe("Agent not found: wroker, did you mean 'worker'?")
     expect(hint).toBe(
-      `No program is called 'wroker' on PATH, and the configuration has no such agent.
+      `No program is called 'wroker' on PATH, and neither the configuration nor .claude/agents has such an agent.
 Install it, or write its path, e.g. ./wroker
 Looked in: /usr/bin, /bin`,
     )

@@ -7,6 +7,7 @@ import type { AgentConfig } from '../parse/chains-schema.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
 import { builtInAgent, configuredAgent } from './claude-agent.ts'
 import type { Facts, ProgramFact } from './facts.ts'
+import { fileAgent, findFile, projectFile } from './file-agent.ts'
 import { PlanError } from './problems.ts'
 
 export type Agents = Readonly<Record<string, AgentConfig>>
@@ -17,8 +18,12 @@ export interface Known {
   readonly cwd: string
   readonly base: string
   readonly agentBase: string
+  /** Whether the chain is one of our own. */
+  readonly isBuiltInChain?: boolean
   /** For a hint: somebody may have meant a chain. */
   readonly chainNames?: readonly string[]
+  /** The same for a command of the program. */
+  readonly verbs?: readonly string[]
 }
 
 /** Says which agent a name means, or throws with what was looked for and where. */
@@ -30,6 +35,8 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   if (config !== undefined && isDirectSpawnAgent(config)) {
     return configuredAgent(name, config, agentBase, facts)
   }
+  const file = projectFile(name, known, facts)
+  if (file !== undefined) return fileAgent(file, config ?? {}, agentBase, facts)
   const builtIn = findBuiltIn(name)
   if (builtIn !== undefined) return builtInAgent(name, builtIn, config ?? {}, known, facts)
   const fact = findProgram(name, base, facts)
@@ -49,7 +56,19 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   }
   if (fact.kind === 'unusable')
     throw new UserError(`Agent '${name}' (${fact.path}) ${fact.problem}.`, fact.hint)
-  throw name.includes('/') ? pathNotFound(name, base) : nameNotFound(name, known, facts)
+  if (name.includes('/')) throw pathNotFound(name, base)
+  const own = findFile(name, facts.userAgentFiles())
+  if (own !== undefined) return fileAgent(own, config ?? {}, agentBase, facts)
+  throw nameNotFound(name, known, facts)
+}
+
+/** Whether a name means one of our own agents, and nothing that project or user call so. */
+export function isBuiltIn(name: string, known: Known, facts: Facts): boolean {
+  const { agents } = known
+  const config = Object.hasOwn(agents, name) ? agents[name] : undefined
+  if (findBuiltIn(name) === undefined) return false
+  if (config !== undefined && isDirectSpawnAgent(config)) return false
+  return projectFile(name, known, facts) === undefined
 }
 
 /** What the configuration says of an agent; a bundled one has two names. */
@@ -65,12 +84,14 @@ function bundledConfig(name: string, agents: Agents): AgentConfig {
 }
 
 /** Whether a whole word such as `fk:builder` names an agent, so that `builder` is not a count. */
-export function isKnownAgent(name: string, { agents, base }: Known, facts: Facts): boolean {
+export function isKnownAgent(name: string, { agents, base, cwd }: Known, facts: Facts): boolean {
   return (
     Object.hasOwn(agents, name) ||
     findBuiltIn(name) !== undefined ||
     Object.hasOwn(BUNDLED_AGENTS, name) ||
-    findProgram(name, base, facts).kind === 'program'
+    findProgram(name, base, facts).kind === 'program' ||
+    facts.agentFiles(cwd).agents.has(name) ||
+    facts.userAgentFiles().agents.has(name)
   )
 }
 
@@ -117,12 +138,17 @@ function pathNotFound(name: string, base: string): UserError {
   return new UserError(`Agent not found: ${name}`, `There is no such file in ${base}.`)
 }
 
-function nameNotFound(name: string, { agents, chainNames = [] }: Known, facts: Facts): UserError {
+function nameNotFound(name: string, known: Known, facts: Facts): UserError {
+  const { agents, chainNames = [], verbs = [] } = known
   const places = facts.searchPath.length === 0 ? 'an empty PATH' : facts.searchPath.join(', ')
+  const files = facts.agentFiles(known.cwd)
+  const names = [...Object.keys(agents), ...files.agents.keys(), ...Object.keys(BUILT_IN_AGENTS)]
+  const almost = files.problems.find((problem) => problem.name === name)
   return new UserError(
-    `Agent not found: ${name}${didYouMean(name, [...Object.keys(agents), ...Object.keys(BUILT_IN_AGENTS)])}`,
+    `Agent not found: ${name}${didYouMean(name, names) || didYouMean(name, verbs, 'the command ')}`,
     [
-      `No program is called '${name}' on PATH, and the configuration has no such agent.`,
+      `No program is called '${name}' on PATH, and neither the configuration nor .claude/agents has such an agent.`,
+      ...(almost === undefined ? [] : [almost.message, almost.hint ?? '']),
       guess(name, chainNames),
       `Looked in: ${places}`,
     ].join('\n'),

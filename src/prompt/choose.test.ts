@@ -30,7 +30,7 @@ test.each([[''], [' '], ['\n\t\r\n'], ['\u00A0']])('%j counts as absent', (blank
   const candidates = [text('command line', blank), file('step', 'blank'), text('chain', 'used')]
   const readPrompt = holding({ '/base/blank': blank })
   expect(isBlank(blank)).toBe(true)
-  expect(choosePrompt(candidates, NONE, readPrompt)).toEqual({
+  expect(choosePrompt(candidates, NONE, readPrompt)).toMatchObject({
     text: 'used',
     source: { level: 'chain' },
   })
@@ -41,7 +41,7 @@ test('a file names its path as the source, and its text is not touched', () => {
   const readPrompt = holding({ '/base/p/2.md': ' ${STEP}\n' })
   expect(
     choosePrompt([file('step', 'p/${STEP}.md')], new Map([['STEP', '2']]), readPrompt),
-  ).toEqual({ text: ' ${STEP}\n', source: { level: 'step', file: 'p/2.md' } })
+  ).toMatchObject({ text: ' ${STEP}\n', source: { level: 'step', file: 'p/2.md' } })
 })
 
 test('a file that is blank at first counts once it is written', () => {

@@ -9,8 +9,11 @@ export type PromptCandidate =
   | { readonly level: PromptLevel; readonly file: Template; readonly base: string }
 
 export interface ChosenPrompt {
+  /** As it was written, with its commands. */
   readonly text: string
   readonly source: PromptSource
+  /** What it is to be read as; a value in it is text. */
+  readonly template: Template
 }
 
 /** Where a prompt came from: the level, and the file where it is one. */
@@ -36,12 +39,14 @@ export function choosePrompt(
 ): ChosenPrompt | undefined {
   for (const candidate of candidates) {
     if ('text' in candidate) {
-      const text = renderTemplate(asWritten ? candidate.text : fillTemplate(candidate.text, values))
-      if (!isBlank(text)) return { text, source: { level: candidate.level } }
+      const template = asWritten ? candidate.text : fillTemplate(candidate.text, values)
+      const text = renderTemplate(template)
+      if (!isBlank(text)) return { text, template, source: { level: candidate.level } }
     } else {
       const path = renderTemplate(fillTemplate(candidate.file, values))
       const text = readPrompt(path, candidate.base)
-      if (!isBlank(text)) return { text, source: { level: candidate.level, file: path } }
+      const source = { level: candidate.level, file: path }
+      if (!isBlank(text)) return { text, template: [text], source }
     }
   }
   return undefined

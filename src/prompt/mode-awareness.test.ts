@@ -58,3 +58,17 @@ test('a file that cannot be read is named', () => {
   expect(load('folder')).toThrow("System prompt 'folder' is a directory, expected a file.")
   expect(load('bad.md')).toThrow("System prompt 'bad.md' is not UTF-8 text.")
 })
+
+test('who does a task is told of its result, and nothing of loops, commits and the marker', () => {
+  const told = composeSystemPrompt('You test.', 'task')
+  expect(told).toEndWith('---\n\nYou test.')
+  for (const words of [
+    /nobody answers/i,
+    /empty context/,
+    /what you\s+say last/i,
+    /ORCHESTRA_BLOCKED/,
+  ])
+    expect(told).toMatch(words)
+  for (const words of [/started again/, /commit/, /ORCHESTRA_COMPLETE/])
+    expect(told).not.toMatch(words)
+})

@@ -27,13 +27,30 @@ How to end:
 
 `
 
+/** The same for an agent that does one task for another: it has no loop, and its parent decides what is kept. */
+const TASK_PREFIX = `# How you are run
+
+You do one task for another agent, unattended, started by forkhestra in print mode. Nobody reads along
+and nobody answers: do not ask, do not wait for a confirmation, do not use interactive features. Decide
+and act.
+
+You begin with an empty context and know only your prompt. You are started once for this task. What you
+say last is your result, and goes to whoever gave you the task: say there what was done, and where it is.
+
+If you cannot go on without a person, write \`ORCHESTRA_BLOCKED: <reason>\` on a line of its own, with what
+you need in place of <reason>.
+
+---
+
+`
+
 /** Whether the configuration alone defines the agent, so that no program of that name is needed. */
 export function isDirectSpawnAgent(config: AgentConfig): boolean {
   return Boolean(config.systemPromptText) || Boolean(config.systemPrompt)
 }
 
-export function composeSystemPrompt(text: string): string {
-  return MODE_AWARENESS_PREFIX + text
+export function composeSystemPrompt(text: string, mode: 'step' | 'task' = 'step'): string {
+  return (mode === 'task' ? TASK_PREFIX : MODE_AWARENESS_PREFIX) + text
 }
 
 /** The agent's own system prompt; its file is read anew at every call. */

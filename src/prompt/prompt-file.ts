@@ -2,14 +2,15 @@ import { resolve } from 'node:path'
 import { UserError } from '../base/errors.ts'
 import { readTextFile } from '../base/files.ts'
 
-const PROMPT_FILE_LIMIT_BYTES = 16 * 1024 * 1024
+/** How long a prompt may be. */
+export const PROMPT_LIMIT_BYTES = 16 * 1024 * 1024
 
 /** There is no such file; for one that need not be there, that is no mistake. */
 export class PromptFileMissing extends UserError {}
 
 /** Reads a prompt file relative to `cwd`, unchanged; throws a `UserError` that says what is wrong. */
 export function readPromptText(path: string, cwd: string): string {
-  const file = readTextFile(resolve(cwd, path), PROMPT_FILE_LIMIT_BYTES)
+  const file = readTextFile(resolve(cwd, path), PROMPT_LIMIT_BYTES)
   if (file.kind === 'missing') {
     throw new PromptFileMissing(
       `Prompt file not found: ${path}`,
@@ -20,4 +21,13 @@ export function readPromptText(path: string, cwd: string): string {
   if (file.text.includes('\0'))
     throw new UserError(`Prompt file ${path} is not text: it has NUL bytes.`)
   return file.text
+}
+
+/** The text of a prompt that did not come from a file; `what` is its name in messages. */
+export function decodePrompt(bytes: Uint8Array, what: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new UserError(`${what} is not UTF-8 text.`)
+  }
 }

@@ -12,9 +12,10 @@ export function readSystemPrompt(
   agent: string,
   prompts: readonly SystemPrompt[],
   readPrompt: ReadPrompt,
+  mode: 'step' | 'task' = 'step',
 ): string {
   const text = chooseSystemPrompt(prompts, readPrompt)
-  if (text !== '') return composeSystemPrompt(text)
+  if (text !== '') return composeSystemPrompt(text, mode)
   throw new UserError(
     `The system prompt of '${agent}' is empty.`,
     'An agent without instructions does anything. Write them, or remove the agent.',

@@ -43,6 +43,13 @@ export function spentRunBudget(plan: Plan, state: RunState, now = Date.now()): E
   return firstSpent([runAccount(plan, state, now)])
 }
 
+/** The same where more was used than there was. */
+export function overspentBudget(step: StepNode, plan: Plan, state: RunState): End | undefined {
+  const isOver = ({ budget, spent }: Account) =>
+    spent.costUsd > (budget.costUsd ?? Infinity) || countTokens(spent) > (budget.tokens ?? Infinity)
+  return firstSpent(accounts(step, plan, state, Date.now()).filter(isOver))
+}
+
 function firstSpent(all: readonly Account[]): End | undefined {
   for (const { of, budget, spent } of all) {
     const words = overspent(budget, spent)

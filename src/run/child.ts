@@ -21,6 +21,9 @@ export interface Child {
 /** The process could not be started; the message says why in words. */
 export class SpawnError extends Error {}
 
+/** What it was to be given in files could not be written. */
+export class FilesError extends SpawnError {}
+
 export function startChild(launch: Launch, cwd: string, env: Record<string, string>): Child {
   const files = prepareFiles(launch)
   const out = makePlug()
@@ -62,7 +65,7 @@ function prepareFiles(launch: Launch): TempFiles {
   try {
     return makeTempFiles(launch)
   } catch (error) {
-    throw new SpawnError(`its prompt could not be written to a file: ${errorText(error)}`)
+    throw new FilesError(`its prompt could not be written to a file: ${errorText(error)}`)
   }
 }
 

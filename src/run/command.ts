@@ -6,7 +6,7 @@ import { stepAt } from '../events/state.ts'
 import type { StepNode } from '../plan/plan.ts'
 import { leftOver } from './budget.ts'
 import { SpawnError, type Exit } from './child.ts'
-import type { Context } from './context.ts'
+import type { Context as WholeContext } from './context.ts'
 import { runEnvironment, stepEnvironment } from './environment.ts'
 import { placeOf } from './place.ts'
 import { startProcess, type Cut } from './process.ts'
@@ -28,6 +28,9 @@ export interface CommandEnd {
   readonly detail: string
   readonly tail: string
 }
+
+/** What a command needs. */
+type Context = Pick<WholeContext, 'plan' | 'ports' | 'family'>
 
 /** What the shell says where it could not run a command at all. */
 const NOT_RUN: readonly number[] = [126, 127]
@@ -86,7 +89,7 @@ async function supervise(
       cwd: step?.cwd ?? plan.cwd,
       env:
         step === undefined
-          ? { ...runEnvironment(plan.run, ports.env), PWD: plan.cwd }
+          ? { ...runEnvironment(plan.run, ports), PWD: plan.cwd }
           : stepEnvironment(step, iteration, context),
       grace: step?.policy.grace ?? DEFAULT_GRACE,
       limits: { timeoutMs: timeLimit(errand, context) },

@@ -1,15 +1,18 @@
 import { ownIdentity } from '../base/process-identity.ts'
+import type { QueueServer } from '../engines/engine.ts'
 import type { StepNode } from '../plan/plan.ts'
+import { MAIN, type Acting } from '../queue/task.ts'
 import type { Context } from './context.ts'
+import type { Ports } from './ports.ts'
 
 /** What every process of a step gets: the run's environment, the step's own, and where it is. */
 export function stepEnvironment(
   step: StepNode,
   iteration: number,
-  { plan, ports }: Context,
+  { plan, ports }: Pick<Context, 'plan' | 'ports'>,
 ): Record<string, string> {
   return {
-    ...runEnvironment(plan.run, ports.env),
+    ...runEnvironment(plan.run, ports),
     ...step.policy.env,
     PWD: step.cwd,
     FORKHESTRA_STEP: String(step.number),
@@ -22,14 +25,50 @@ export function stepEnvironment(
 /** What every process of a run gets. */
 export function runEnvironment(
   run: string,
-  env: Readonly<Record<string, string>>,
+  { env, record }: Pick<Ports, 'env' | 'record'>,
 ): Record<string, string> {
-  const { FORKHESTRA_RUN_PATH: outer, FORKHESTRA_RUN_PROCESS: _, ...inherited } = env
+  const {
+    FORKHESTRA_RUN_PATH: outer,
+    FORKHESTRA_RUN_PROCESS: _process,
+    FORKHESTRA_RECORD: _record,
+    FORKHESTRA_PARENT_NAME: _parent,
+    FORKHESTRA_TASK_ID: _task,
+    FORKHESTRA_TASK_ATTEMPT: _attempt,
+    ...inherited
+  } = env
   const identity = ownIdentity()
   return {
     ...inherited,
     FORKHESTRA_RUN_ID: run,
+    // Its name in the run, by which others send to it.
+    FORKHESTRA_AGENT_NAME: MAIN,
+    ...(record === undefined ? {} : { FORKHESTRA_RECORD: record }),
     ...(identity === undefined ? {} : { FORKHESTRA_RUN_PROCESS: identity }),
     FORKHESTRA_RUN_PATH: outer ? `${outer}:${run}` : run,
+  }
+}
+
+/** The tools for queue and inbox of one agent of a run; undefined where there are none. */
+export function queueServer(
+  run: string,
+  { queue, record }: Pick<Ports, 'queue' | 'record'>,
+  acting?: Acting,
+): QueueServer | undefined {
+  if (queue?.program === undefined || record === undefined) return undefined
+  const env = {
+    FORKHESTRA_RUN_ID: run,
+    FORKHESTRA_AGENT_NAME: MAIN,
+    FORKHESTRA_RECORD: record,
+    ...(acting === undefined ? {} : actingEnvironment(acting)),
+  }
+  return { program: queue.program, env }
+}
+
+/** By this the verbs know for whom they act, and that nobody else has taken the place. */
+export function actingEnvironment({ name, task, attempt }: Acting): Record<string, string> {
+  return {
+    FORKHESTRA_AGENT_NAME: name,
+    FORKHESTRA_TASK_ID: task,
+    FORKHESTRA_TASK_ATTEMPT: String(attempt),
   }
 }

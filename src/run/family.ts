@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Leftover } from '../events/schema.ts'
 import { sendSignal } from './child.ts'
 import { firstOf } from '../base/first-of.ts'
 import { hasDeadChild, reap } from './libc.ts'
+import { isOwnChild } from './own-children.ts'
+import { readProc, readProcesses, type Row } from './process-table.ts'
 
 /** From SIGTERM to SIGKILL. */
 const TERM_MS = 2000
@@ -12,12 +13,8 @@ const KILL_MS = 3000
 const POLL_MS = 15
 /** How often the ends of adopted orphans are looked for while an agent runs. */
 const REAP_MS = 2000
-
-interface Row {
-  readonly pid: number
-  readonly parent: number
-  readonly isDead: boolean
-}
+/** And after the end of one among many. */
+const PAUSE_MS = 50
 
 /** The processes of one run: what its agents started, wherever it has gone since. */
 export class Family {
@@ -26,6 +23,7 @@ export class Family {
   /** Children that were there before the run, as behind a shell's `exec`: they are not ours. */
   readonly #strangers: ReadonlySet<number>
   readonly #agents = new Set<number>()
+  #reapedAt = -PAUSE_MS
 
   /** `ownsDescendants`: whether everything that descends from this process belongs to the run. */
   constructor(run: string, ownsDescendants: boolean) {
@@ -44,8 +42,16 @@ export class Family {
     } finally {
       clearInterval(timer)
       this.#agents.delete(agent)
-      if (this.#owns) this.#reapAdopted()
+      if (this.#owns) this.#reapSoon()
     }
+  }
+
+  /** Of many side by side one ends every moment: then not each time. */
+  #reapSoon(): void {
+    const now = performance.now()
+    if (this.#agents.size > 0 && now - this.#reapedAt < PAUSE_MS) return
+    this.#reapedAt = now
+    this.#reapAdopted()
   }
 
   /** Whatever runs of it, by name. */
@@ -61,6 +67,26 @@ export class Family {
     return found.map((each) => (survivors.includes(each.pid) ? { ...each, survived: true } : each))
   }
 
+  /** Ends what an attempt at a task has left running once its agent has gone, and names it. */
+  async endTask(key: string, force: AbortSignal): Promise<Leftover[]> {
+    const orphans = this.#orphansOf(key)
+    if (orphans.length === 0) return []
+    const trees = new Map(orphans.map((pid) => [pid, treeOf(pid)]))
+    const find = () => {
+      for (const pid of this.#orphansOf(key)) if (!trees.has(pid)) trees.set(pid, treeOf(pid))
+      return [...new Set([...trees.values()].flatMap((tree) => tree()))]
+    }
+    const found = find().map((pid) => ({ pid, command: nameOf(pid) }))
+    const survivors = await endProcesses(find, force)
+    return found.map((each) => (survivors.includes(each.pid) ? { ...each, survived: true } : each))
+  }
+
+  /** Whose parent has ended becomes a child of ours: all others need not be looked at. */
+  #orphansOf(key: string): number[] {
+    if (!this.#owns) return []
+    return this.#adopted().filter((pid) => pathIn(pid, TASK_PATH).includes(key))
+  }
+
   #find(): number[] {
     const rows = readProcesses()
     const below = this.#owns ? descendantsOf([process.pid], rows, this.#strangers) : []
@@ -70,10 +96,15 @@ export class Family {
   /** Adopted orphans that ended would pile up; those that the runtime itself waits for stay. */
   #reapAdopted(): void {
     if (!hasDeadChild()) return
+    for (const pid of this.#adopted()) reap(pid)
+  }
+
+  #adopted(): number[] {
     const children = readProc(process.pid, `task/${process.pid}/children`)?.split(' ') ?? []
-    for (const pid of children.map(Number)) {
-      if (pid > 0 && !this.#agents.has(pid) && !this.#strangers.has(pid)) reap(pid)
-    }
+    return children.map(Number).filter((pid) => {
+      const isOurs = this.#agents.has(pid) || this.#strangers.has(pid) || isOwnChild(pid)
+      return pid > 0 && !isOurs
+    })
   }
 }
 
@@ -136,10 +167,26 @@ export function findBearers(runs: readonly string[]): Map<string, Leftover[]> {
 
 /** The runs, one inside of the other, that a process was started in. */
 function runsOf(pid: number): string[] {
-  const name = 'FORKHESTRA_RUN_PATH='
+  return pathIn(pid, 'FORKHESTRA_RUN_PATH')
+}
+
+/** The same for attempts at tasks. */
+export const TASK_PATH = 'FORKHESTRA_TASK_PATH'
+
+function pathIn(pid: number, variable: string): string[] {
   const entries = readProc(pid, 'environ')?.split('\0') ?? []
-  const path = entries.find((entry) => entry.startsWith(name))
-  return path === undefined ? [] : path.slice(name.length).split(':')
+  const path = entries.find((entry) => entry.startsWith(`${variable}=`))
+  return path === undefined ? [] : path.slice(variable.length + 1).split(':')
+}
+
+/** `sleep 60 (pid 7), make (pid 8, it cannot be ended)`. */
+export function leftoverWords(leftovers: readonly Leftover[]): string {
+  return leftovers
+    .map(({ pid, command, survived }) => {
+      const still = survived === true ? ', it cannot be ended' : ''
+      return `${command} (pid ${pid}${still})`
+    })
+    .join(', ')
 }
 
 /** For a message: program and first word, because the rest may hold secrets. */
@@ -173,41 +220,4 @@ async function until(isOver: () => boolean, ms: number, cut?: AbortSignal): Prom
   while (!isOver() && performance.now() < end && !cut?.aborted) {
     await firstOf({ tick: POLL_MS, cut })
   }
-}
-
-function readProcesses(): Row[] {
-  return process.platform === 'linux' ? readProcFolder() : readProcessTable()
-}
-
-function readProcFolder(): Row[] {
-  return readdirSync('/proc').flatMap((name) => {
-    const pid = Number(name)
-    const stat = Number.isInteger(pid) ? readProc(pid, 'stat') : undefined
-    if (stat === undefined) return []
-    // The name in parentheses may itself hold spaces and parentheses.
-    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return [{ pid, parent: Number(parent), isDead: state === 'Z' || state === 'X' }]
-  })
-}
-
-function readProc(pid: number, file: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
-  } catch {
-    return undefined // It has ended, or it is another user's.
-  }
-}
-
-function readProcessTable(): Row[] {
-  const { stdout } = Bun.spawnSync(['ps', '-axo', 'pid=,ppid=,stat='])
-  return stdout
-    .toString()
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/))
-    .filter((fields) => fields.length === 3)
-    .map(([pid, parent, state = '']) => ({
-      pid: Number(pid),
-      parent: Number(parent),
-      isDead: state.startsWith('Z'),
-    }))
 }

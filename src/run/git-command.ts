@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { sendSignal } from './child.ts'
+import { waitForOwn } from './own-children.ts'
 
 export interface GitOptions {
   readonly cwd: string
@@ -52,10 +53,12 @@ export async function askGit(
   }
   const timer = setTimeout(() => sendSignal(-child.pid, 'SIGKILL'), rest)
   try {
-    const said = await child.stdout.bytes()
-    return (await child.exited) === 0
-      ? Buffer.from(said.buffer, said.byteOffset, said.byteLength)
-      : undefined
+    // Meanwhile sub-agents may be at work, and with them the ends of orphans are looked for.
+    const [said, code] = await waitForOwn(
+      child.pid,
+      Promise.all([child.stdout.bytes(), child.exited]),
+    )
+    return code === 0 ? Buffer.from(said.buffer, said.byteOffset, said.byteLength) : undefined
   } finally {
     clearTimeout(timer)
   }

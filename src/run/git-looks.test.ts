@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { environment } from '../../tests/support/forkhestra.ts'
@@ -6,6 +6,13 @@ import { makeProject, type Files } from '../../tests/support/project.ts'
 import { commitAll, git } from '../../tests/support/tasks-stress.ts'
 import { GitLooks } from './git-looks.ts'
 import { lookAtGit } from './progress.ts'
+
+/** Those of other tests in this process, whose runtime watches files, too. */
+const strangers = new Set<string>()
+beforeEach(() => {
+  strangers.clear()
+  for (const fd of inotifyDescriptors()) strangers.add(fd)
+})
 
 const FOLDERS = ['.', 'a', 'a/b', 'a/b/c', 'd', 'd/e', 'd/e f']
 const NAMES = ['one', 'two', 'three.txt', '-four', 'ü*', 'x.log']
@@ -321,11 +328,15 @@ describe('nobody watches', () => {
 
 /** Of this process. */
 function queues(): number {
+  return inotifyDescriptors().filter((fd) => !strangers.has(fd)).length
+}
+
+function inotifyDescriptors(): string[] {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`) === 'anon_inode:inotify'
     } catch {
       return false
     }
-  }).length
+  })
 }

@@ -12,7 +12,7 @@ export async function runHooks(
   name: HookName,
   event: RunEvent,
   step: StepNode | undefined,
-  context: Context,
+  context: Pick<Context, 'plan' | 'ports' | 'family'>,
   stop?: AbortSignal,
 ): Promise<string | undefined> {
   let problem: string | undefined

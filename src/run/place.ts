@@ -12,10 +12,12 @@ export interface StepPlace {
 export interface Place extends StepPlace {
   readonly iteration: number
   readonly attempt: number
+  /** The sub-agent at work; absent: the agent of the step itself. */
+  readonly task?: string
 }
 
 /** The place of a step in a round of it. */
-export function placeOf({ id, number }: StepNode, round: number): StepPlace {
+export function placeOf({ id, number }: Pick<StepNode, 'id' | 'number'>, round: number): StepPlace {
   const again = round > 1 ? { round } : {}
   return { scope: round > 1 ? [id, `r${round}`] : [id], step: number, ...again }
 }

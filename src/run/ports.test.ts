@@ -5,7 +5,7 @@ const TERM: StopReason = { signal: 'SIGTERM', words: 'interrupted by SIGTERM' }
 
 test.each<[unknown, StopReason]>([
   [stopReason('SIGINT'), { signal: 'SIGINT', words: 'interrupted by SIGINT' }],
-  [stopReason('SIGTERM', 'stdout was closed'), { signal: 'SIGTERM', words: 'stdout was closed' }],
+  [stopReason('SIGTERM', 'left alone'), { signal: 'SIGTERM', words: 'left alone' }],
   ['SIGHUP', { signal: 'SIGHUP', words: 'interrupted by SIGHUP' }],
   ['SIGKILL', TERM],
   ['time is up', TERM],

@@ -1,8 +1,11 @@
 import type { EventBody, OutputChunk } from '../events/event.ts'
-import type { RunEvent } from '../events/schema.ts'
+import type { RunEvent, Worktree } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
+import type { StepNode } from '../plan/plan.ts'
 import type { Tasks } from '../plan/tasks.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
+import type { QueueStore } from '../queue/store.ts'
+import type { TaskHead } from '../queue/task.ts'
 
 /** The signals that end a run. */
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT'
@@ -31,9 +34,37 @@ export interface Ports {
   readonly force: AbortSignal
   /** Whether every descendant of this process belongs to the run, orphans included. */
   readonly ownsDescendants: boolean
+  /** Queues and inboxes; absent where there is no record to keep them in. */
+  readonly queue?: QueuePort | undefined
   /** For `run_started`: what the record of the run is. */
   readonly record?: string | undefined
   readonly version: string
+}
+
+/** Where the queues and inboxes of a run are, and who works them off. */
+export interface QueuePort {
+  /** Our own program, through which agents get queue and inbox as tools; absent: none gets them. */
+  readonly program?: string | undefined
+  /** Whether somebody has made them already. */
+  isThere(): boolean
+  /** Calls back once somebody has; what is returned ends the watch. */
+  onceThere(callback: () => void): () => void
+  /** Makes them where they are not there yet. */
+  open(): Promise<QueueStore>
+  /** The attempts at tasks whose end the events tell, as the id of the task and the number. */
+  endsTold(): ReadonlySet<string>
+  /** The worktrees in which a task has been worked at, as the events tell, oldest first. */
+  worktrees(id: string): readonly AttemptWorktree[]
+  /**
+   * Who is to work at a task that an agent has queued; `pusher` is how that agent itself runs, where
+   * it is one. Throws a `UserError` where there is nobody.
+   */
+  subAgent(task: TaskHead, parent: string, pusher: StepNode | undefined): Promise<StepNode>
+}
+
+/** Where one attempt at a task has worked by itself. */
+export interface AttemptWorktree extends Worktree {
+  readonly attempt: number
 }
 
 /** What another process may ask of a run. */

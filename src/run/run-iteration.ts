@@ -19,7 +19,7 @@ export async function runIteration(
   patience: Patience,
   context: Context,
 ): Promise<Pause | undefined> {
-  const { ports, progress } = context
+  const { ports, progress, spending } = context
   const before = await progress.begin(step)
   const began = performance.now()
   const turned = await takeTurn(step, place, context)
@@ -47,6 +47,7 @@ export async function runIteration(
     ...(tasks.length === 0 ? {} : { tasks: [...tasks] }),
     ...(feedback === undefined ? {} : { feedback }),
   })
+  spending.told(place.scope)
   if (!ports.stop.aborted) await runHooks('afterIteration', event, step, context)
   return pause
 }

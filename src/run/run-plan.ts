@@ -1,4 +1,4 @@
-import type { Leftover, RunEvent } from '../events/schema.ts'
+import type { Leftover, LeftInQueue, RunEvent } from '../events/schema.ts'
 import { firstOpen, next, stepAt, type RunState } from '../events/state.ts'
 import { isSettled, type StepState } from '../events/step-state.ts'
 import { stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
@@ -10,8 +10,10 @@ import { STOP_ASKED } from './judge.ts'
 import { EXIT_CODES, stopReasonOf, type Ports } from './ports.ts'
 import { ProgressWatch } from './progress-watch.ts'
 import { placeOf } from './place.ts'
+import { Queues } from './queues.ts'
 import { runStep } from './run-step.ts'
 import { spentRunBudget } from './budget.ts'
+import { Spending } from './spending.ts'
 
 /**
  * Carries a plan out, from where its state says that it is. What happens is told by events alone;
@@ -20,17 +22,30 @@ import { spentRunBudget } from './budget.ts'
 export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
   announce(plan, ports)
   const family = new Family(plan.run, ports.ownsDescendants)
-  const context = { plan, ports, family, progress: new ProgressWatch(plan, ports) }
+  const spending = new Spending(plan, ports.state)
+  const queues = new Queues(plan, ports, family, spending)
+  const context = {
+    plan,
+    ports,
+    family,
+    spending,
+    queues,
+    progress: new ProgressWatch(plan, ports),
+  }
   let leftovers: Leftover[]
   try {
+    await queues.begin()
     if (await mayBegin(context)) await runSteps(context)
     skipRest(context)
+    await queues.endWork()
   } finally {
     // Even a mistake of our own must not leave an agent behind that nobody watches.
     leftovers = await family.end(ports.force)
     context.progress.close()
   }
-  await finish(leftovers, context)
+  const left = await queues.left()
+  await queues.close()
+  await finish(leftovers, left, context)
 }
 
 function announce(plan: Plan, { emit, record, state, version }: Ports): void {
@@ -174,7 +189,11 @@ function end(
   })
 }
 
-async function finish(leftovers: Leftover[], context: Context): Promise<void> {
+async function finish(
+  leftovers: Leftover[],
+  queue: LeftInQueue | undefined,
+  context: Context,
+): Promise<void> {
   const { plan, ports, family } = context
   const { emit, stop, force, state } = ports
   const steps = state().steps.filter(({ isRecovery }) => isRecovery !== true)
@@ -189,6 +208,7 @@ async function finish(leftovers: Leftover[], context: Context): Promise<void> {
     ...(stopped === undefined ? {} : { stopped }),
     leftovers,
     spent: state().spent,
+    ...(queue === undefined ? {} : { queue }),
   }
   if (plan.hooks.afterRun !== undefined && !force.aborted) {
     const told = ports.mask?.(body) ?? body

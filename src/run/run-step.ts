@@ -1,6 +1,6 @@
 import type { End } from '../events/schema.ts'
 import { stepAt } from '../events/state.ts'
-import type { StepState } from '../events/step-state.ts'
+import { isComplete, type StepState } from '../events/step-state.ts'
 import type { StepNode } from '../plan/plan.ts'
 import { spentBudget } from './budget.ts'
 import { runCommand } from './command.ts'
@@ -19,7 +19,9 @@ type StepEnd = End & { readonly passed?: true }
 export async function runStep(step: StepNode, context: Context): Promise<void> {
   const { ports } = context
   const known = () => stepAt(ports.state(), step.number)
-  const end = (await begin(step, context)) ?? (await loop(step, context))
+  const end = (await begin(step, context)) ?? (await work(step, context))
+  const overspent = isComplete(end.reason) ? context.spending.overspent(step) : undefined
+  if (overspent !== undefined) ports.emit({ type: 'warning', text: overspent })
   const { rounds, failures, iterations, spent } = known()
   const event = ports.emit({
     type: 'step_ended',
@@ -57,8 +59,15 @@ async function begin(step: StepNode, context: Context): Promise<StepEnd | undefi
   return problem === undefined ? undefined : { reason: 'error', detail: problem }
 }
 
+/** The iterations, and what follows from them. */
+async function work(step: StepNode, context: Context): Promise<End> {
+  const end = await loop(step, context)
+  await context.queues.endStep(step, end)
+  return end
+}
+
 async function loop(step: StepNode, context: Context): Promise<End> {
-  const { plan, ports } = context
+  const { ports, spending } = context
   const patience = new Patience(step.policy)
   let pause: Pause | undefined
   for (;;) {
@@ -66,7 +75,7 @@ async function loop(step: StepNode, context: Context): Promise<End> {
     const known = stepAt(state, step.number)
     if (known.ends !== undefined) return known.ends
     if (ports.stop.aborted || ports.control.isStopAsked) return interrupted(ports.stop)
-    const broke = spentBudget(step, plan, state)
+    const broke = spending.spentBudget(step)
     if (broke !== undefined) return broke
     const place = nextPlace(step, known, context)
     // An earlier process may have been in the middle of a wait.
@@ -74,7 +83,8 @@ async function loop(step: StepNode, context: Context): Promise<End> {
     if (pause !== undefined) {
       const late = tooLong(pause, step, context)
       if (late !== undefined) return late
-      if (!(await waitFor(pause, step, place, context))) return interrupted(ports.stop)
+      const cause = await waitFor(pause, step, place, context)
+      if (cause === 'stopped') return interrupted(ports.stop)
     }
     pause = await runIteration(step, place, patience, context)
   }

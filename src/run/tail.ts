@@ -11,8 +11,8 @@ export class Tail {
 
   add(bytes: Uint8Array): void {
     this.#size += bytes.length
-    const kept = bytes.length >= KEPT_BYTES ? Buffer.alloc(0) : this.#bytes
-    this.#bytes = Buffer.concat([kept, bytes.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES)
+    const before = bytes.length >= KEPT_BYTES ? Buffer.alloc(0) : this.#bytes
+    this.#bytes = Buffer.concat([before, bytes.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES)
   }
 
   /** Whole lines or words, where something had to be left out; no program is started with a NUL in its arguments. */

@@ -10,13 +10,16 @@ const LOOK_MS = 500
 /** How long a hook may go on after the wait. */
 const LAST_WORDS_MS = 10_000
 
-/** Waits until it makes sense to go on; false where the run is to stop. */
+/** What every wait needs. */
+type Waiting = Pick<Context, 'plan' | 'ports' | 'family'>
+
+/** Waits until it makes sense to go on, and says what ended it. */
 export async function waitFor(
   { why, until, error }: Pause,
-  step: StepNode,
+  step: StepNode | undefined,
   place: Place,
-  context: Context,
-): Promise<boolean> {
+  context: Waiting,
+): Promise<'over' | 'retry_now' | 'stopped'> {
   const { ports } = context
   const began = Date.now()
   // A wish that came when an earlier wait was just over is not meant for this one.
@@ -36,12 +39,12 @@ export async function waitFor(
   over.abort()
   await hook
   ports.emit({ type: 'waited', ...place, ms: Date.now() - began, cause })
-  return cause !== 'stopped'
+  return cause
 }
 
 async function linger(
   until: number,
-  { ports: { stop, control } }: Context,
+  { ports: { stop, control } }: Waiting,
 ): Promise<'over' | 'retry_now' | 'stopped'> {
   for (;;) {
     if (stop.aborted || control.isStopAsked) return 'stopped'

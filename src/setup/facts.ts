@@ -4,6 +4,7 @@ import { statOf } from '../base/files.ts'
 import { isInRepository } from '../base/repository.ts'
 import type { Facts, ProgramFact } from '../plan/facts.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
+import { PROJECT_AGENTS, readAgentFiles, readUserAgents } from './agent-files.ts'
 import { ownFolder } from './own-folder.ts'
 
 /** What planning may ask about this machine; the environment is the one that agents will get. */
@@ -16,20 +17,21 @@ export function lookAround(env: Readonly<Record<string, string | undefined>>): F
     searchPath,
     programAt,
     programOnPath(name) {
-      const candidates = searchPath.map((folder) => join(folder, name))
-      const facts = name === '' ? [] : candidates.map(programAt)
-      return (
-        facts.find((fact) => fact.kind === 'program') ??
-        facts.find((fact) => fact.kind === 'unusable' && !isFolder(fact.path)) ?? {
-          kind: 'missing',
-        }
-      )
+      let unusable: ProgramFact | undefined
+      for (const folder of name === '' ? [] : searchPath) {
+        const fact = programAt(join(folder, name))
+        if (fact.kind === 'program') return fact
+        if (fact.kind === 'unusable' && !isFolder(fact.path)) unusable ??= fact
+      }
+      return unusable ?? { kind: 'missing' }
     },
     fileExists: (file) => statOf(file)?.isFile() ?? false,
     mustAsk: process.getuid?.() === 0 && sandbox !== '1' && bubblewrap !== '1',
     isOwnProgram: (program) => own !== undefined && dirname(program) === own,
     isInRepository,
     readPrompt: readPromptText,
+    agentFiles: (cwd) => readAgentFiles(join(cwd, PROJECT_AGENTS), PROJECT_AGENTS),
+    userAgentFiles: () => readUserAgents(env),
   }
 }
 

@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /**
  * Where our own programs are: appended to the PATH of agents, so that they can call them. Undefined
@@ -6,4 +6,10 @@ import { dirname } from 'node:path'
  */
 export function ownFolder(): string | undefined {
   return import.meta.path.startsWith('/$bunfs/') ? dirname(process.execPath) : undefined
+}
+
+/** The program itself, under the name by which its verbs are called. */
+export function ownProgram(): string | undefined {
+  const folder = ownFolder()
+  return folder === undefined ? undefined : join(folder, 'forkhestra')
 }

@@ -7,7 +7,9 @@ import { renderTable } from './table.ts'
 export interface CostRow {
   readonly key: string
   readonly iterations: number
-  /** How many of them did not tell what they cost. */
+  /** Those that sub-agents have done. */
+  readonly tasks: number
+  /** How many of both did not tell what they cost. */
   readonly untold: number
   readonly tokens: {
     readonly input: number
@@ -18,23 +20,27 @@ export interface CostRow {
   readonly costUsd: number
   /** The part that a subscription pays. */
   readonly subscriptionUsd: number
+  /** Of all agents together, also of those that worked side by side. */
   readonly ms: number
 }
 
-const HEAD = ['iterations', 'input', 'output', 'cache read', 'cache write', 'time', 'cost']
-const NUMBERS = new Set(HEAD.map((_, index) => index + 1))
+const HEAD = ['input', 'output', 'cache read', 'cache write', 'time', 'cost']
 
 export function renderCost(by: string, rows: readonly CostRow[], total: CostRow): string[] {
   const shown = rows.length > 1 ? [...rows, total] : rows
-  const lines = renderTable([[by, ...HEAD], ...shown.map(cells)], NUMBERS)
+  const hasTasks = total.tasks > 0
+  const head = ['iterations', ...(hasTasks ? ['tasks'] : []), ...HEAD]
+  const numbers = new Set(head.map((_, index) => index + 1))
+  const lines = renderTable([[by, ...head], ...shown.map((row) => cells(row, hasTasks))], numbers)
   return [...lines, ...notes(total)]
 }
 
-function cells(row: CostRow): string[] {
+function cells(row: CostRow, hasTasks: boolean): string[] {
   const { input, output, cacheRead, cacheWrite } = row.tokens
   return [
     printable(row.key),
     String(Number(row.iterations.toFixed(2))),
+    ...(hasTasks ? [String(row.tasks)] : []),
     ...[input, output, cacheRead, cacheWrite].map(tokenWords),
     durationWords(row.ms),
     row.costUsd === 0 ? '-' : moneyWords(row.costUsd),
@@ -49,9 +55,10 @@ function payer({ costUsd, subscriptionUsd }: CostRow): string {
     : `${moneyWords(subscriptionUsd)} of it API-equivalent`
 }
 
-function notes({ untold, subscriptionUsd }: CostRow): string[] {
+function notes({ untold, tasks, subscriptionUsd }: CostRow): string[] {
+  const what = tasks === 0 ? 'iteration' : untold === 1 ? 'iteration or task' : 'iterations or task'
   const texts = [
-    ...(untold > 0 ? [`Of ${counted(untold, 'iteration')} the agent did not tell the cost.`] : []),
+    ...(untold > 0 ? [`Of ${counted(untold, what)} the agent did not tell the cost.`] : []),
     ...(subscriptionUsd > 0
       ? ['API-equivalent: what the API would have taken for what a subscription pays.']
       : []),

@@ -17,7 +17,7 @@ export class JsonView implements View {
   }
 
   show(event: RunEvent): void {
-    if (event.type === 'iteration_ended') this.#endOutput(event)
+    if (event.type === 'iteration_ended' || event.type === 'task_ended') this.#endOutput(event)
     this.#pending = this.#write(event)
   }
 
@@ -28,10 +28,12 @@ export class JsonView implements View {
   }
 
   /** What was half a character at the end of the output will not become a whole one. */
-  #endOutput({ scope, step, iteration, attempt }: EventOf<'iteration_ended'>): void {
+  #endOutput(event: EventOf<'iteration_ended'> | EventOf<'task_ended'>): void {
+    const { scope, step, iteration, attempt } = event
+    const of = event.type === 'task_ended' ? { task: event.task } : {}
     const decoders = this.#decodersOf(scope)
     for (const stream of ['out', 'err'] as const) {
-      void this.#tell({ scope, step, iteration, attempt, stream }, decoders[stream].decode())
+      void this.#tell({ scope, step, iteration, attempt, ...of, stream }, decoders[stream].decode())
     }
     this.#decoders.delete(scope.join('/'))
   }

@@ -13,6 +13,7 @@ const ADVICE: Partial<Record<Reason, readonly [string, string]>> = {
 export function nextSteps(run: RecordedRun, here?: string): (readonly [string, string])[] {
   const { status, state } = run
   const id = `${run.id}${cwdOption(state.cwd, here)}`
+  if (state.steps.length === 0) return nextForQueue(run, here)
   const step = currentStep(state)
   const place = step === undefined ? '' : ` --step ${step.number}`
   const iteration =
@@ -31,6 +32,7 @@ export function nextSteps(run: RecordedRun, here?: string): (readonly [string, s
   const stop = [`forkhestra stop ${id}`, 'finish the iteration, then stop'] as const
   switch (status) {
     case 'complete':
+    case 'open':
       return [[`forkhestra logs ${id}`, 'what was printed']]
     case 'running':
       return [[`forkhestra logs ${id} --follow`, 'what it prints'], stop]
@@ -48,4 +50,18 @@ export function nextSteps(run: RecordedRun, here?: string): (readonly [string, s
         ...look,
       ]
   }
+}
+
+/** Of a run without steps; what is queued or unread comes with its tasks. */
+function nextForQueue(
+  { id: run, status, state }: RecordedRun,
+  here?: string,
+): (readonly [string, string])[] {
+  const id = `${run}${cwdOption(state.cwd, here)}`
+  const isDriven = status === 'running' || status === 'waiting'
+  if (!isDriven) return [[`forkhestra logs ${id}`, 'what was printed']]
+  return [
+    [`forkhestra logs ${id} --follow`, 'what it prints'],
+    [`forkhestra stop ${id}`, 'finish what is at work, then stop'],
+  ]
 }

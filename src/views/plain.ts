@@ -8,6 +8,7 @@ import { NO_EVENTS, next, stepAt, type RunState } from '../events/state.ts'
 import { isSettled, type StepState } from '../events/step-state.ts'
 import { spentWords } from './amounts.ts'
 import type { Screen, View } from './screen.ts'
+import { leftWords, ofTask, TaskLines, taskEndedWords, taskStartedWords } from './task-words.ts'
 import {
   adviceFor,
   cwdOption,
@@ -31,6 +32,7 @@ export class PlainView implements View {
   readonly #verbose: boolean
   #state: RunState
   readonly #here: string | undefined
+  readonly #tasks: TaskLines
   /** What an agent has said and nobody has been shown yet. */
   #told = ''
 
@@ -40,6 +42,7 @@ export class PlainView implements View {
     this.#verbose = verbose
     this.#state = state
     this.#here = here
+    this.#tasks = new TaskLines(screen)
   }
 
   show(event: RunEvent): void {
@@ -60,11 +63,13 @@ export class PlainView implements View {
       case 'command':
         return this.#tellCommand(event)
       case 'waiting':
-        this.#warn(waitWords(event, Date.parse(event.at)))
+        this.#warn(ofTask(event.task, waitWords(event, Date.parse(event.at))))
         return this.#warn(`To try at once: ${this.#command(`retry-now ${event.run}`)}`)
       case 'waited':
         if (event.cause === 'stopped') return
-        return this.#say(event.cause === 'over' ? 'The wait is over' : 'Trying again at once')
+        return this.#say(
+          ofTask(event.task, event.cause === 'over' ? 'The wait is over' : 'Trying again at once'),
+        )
       case 'jump':
         return this.#warn(
           `Step ${event.step} failed: going on at step ${event.to} (${event.count}/${event.times})`,
@@ -78,7 +83,7 @@ export class PlainView implements View {
       case 'tool':
         return this.#tellAgent(event, `[${event.name}] ${event.brief}`.trimEnd())
       case 'limit':
-        if (event.status !== 'allowed') this.#warn(limitWords(event))
+        if (event.status !== 'allowed') this.#warn(ofTask(event.task, limitWords(event)))
         return
       case 'marker_refused':
         return this.#say(`Marker ignored: ${REFUSALS[event.why]}`)
@@ -92,6 +97,17 @@ export class PlainView implements View {
           this.#say(`Not complete after ${iterations(event.iterations)}`)
         if (event.passed === true) this.#say(`Skipped: ${event.agent} (${event.detail})`)
         return
+      case 'phase_ended':
+        return this.#tellPhase(event)
+      case 'task_started':
+        this.#say(taskStartedWords(event))
+        if (event.argv !== undefined) this.#detail(`  command: ${JSON.stringify(event.argv)}`)
+        return
+      case 'task_ended':
+        this.#tasks.end(event.task)
+        return event.success ? this.#say(taskEndedWords(event)) : this.#warn(taskEndedWords(event))
+      case 'crew_started':
+        return this.#detail(`Working off the queue of run ${event.run}`)
       case 'warning':
         return this.#warn(`Warning: ${event.text}`)
       case 'record_lost':
@@ -113,8 +129,13 @@ export class PlainView implements View {
     if (waiting !== undefined) this.#screen.status?.(`[forkhestra] ${waitWords(waiting, now)}`)
   }
 
-  output({ stream, bytes, isTold }: OutputChunk): void | Promise<void> {
+  output(chunk: OutputChunk): void | Promise<void> {
+    const { stream, bytes, isTold, task } = chunk
     const told = this.#tell()
+    if (task !== undefined) {
+      if (isTold !== true && this.#verbose) this.#tasks.print(task, bytes)
+      return told
+    }
     return isTold === true ? told : this.#screen.bytes(stream, bytes)
   }
 
@@ -126,9 +147,13 @@ export class PlainView implements View {
   }
 
   /** What an agent says and does; of its sub-agents only with --verbose. */
-  #tellAgent({ parent }: { readonly parent?: string | undefined }, text: string): void {
-    if (parent !== undefined && !this.#verbose) return
-    this.#told += `${text}\n`
+  #tellAgent(
+    { parent, task }: { readonly parent?: string | undefined; readonly task?: string | undefined },
+    text: string,
+  ): void {
+    if ((parent !== undefined || task !== undefined) && !this.#verbose) return
+    if (task === undefined) this.#told += `${text}\n`
+    else this.#tasks.say(task, text)
   }
 
   #endIteration(event: EventOf<'iteration_ended'>): void {
@@ -157,6 +182,12 @@ export class PlainView implements View {
     if (tail !== '') for (const line of lines) this.#screen.warn(`  | ${line}`)
   }
 
+  #tellPhase({ phase, pushed, started, held }: EventOf<'phase_ended'>): void {
+    if (pushed.length > 0) this.#detail(`  ${phase}: queued ${pushed.join(', ')}`)
+    if (started.length > 0) this.#detail(`  ${phase}: started ${started.join(', ')}`)
+    if (held > 0) this.#warn(`${held} tasks stay queued: no more may run at once`)
+  }
+
   #summarize(): void {
     const { ended, record, spent } = this.#state
     const steps = this.#state.steps.filter((step) => !step.isRecovery || step.rounds > 0)
@@ -164,6 +195,8 @@ export class PlainView implements View {
       if (survived) this.#warn(`Could not end a process left running: ${command} (pid ${pid})`)
       else this.#say(`Ended a process left running: ${command} (pid ${pid})`)
     }
+    // What a person has queued without a run: its tasks are told, and nothing was carried out.
+    if (this.#state.steps.length === 0) return
     this.#screen.line('')
     if (steps.length > 1 || !ended?.ok) {
       for (const step of steps)
@@ -171,6 +204,8 @@ export class PlainView implements View {
     }
     this.#say(this.#result())
     if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${spentWords(spent)}`)
+    const command = (words: string) => this.#command(words)
+    for (const line of leftWords(ended?.queue, command)) this.#say(line)
     const failed = steps.find((step) => !isSettled(step) && !step.isRecovery)
     if (failed !== undefined) this.#tellFailure(failed, record)
     else if (ended?.stopped !== undefined)

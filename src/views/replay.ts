@@ -1,4 +1,4 @@
-import type { EventOf } from '../events/event.ts'
+import type { EventOf, OutputChunk } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import type { Screen, View } from './screen.ts'
 
@@ -6,6 +6,9 @@ import type { Screen, View } from './screen.ts'
 export interface Part {
   readonly step?: number | undefined
   readonly iteration?: number | undefined
+  /** One sub-agent, of all its attempts or of one. */
+  readonly task?: string | undefined
+  readonly attempt?: number | undefined
 }
 
 interface Source {
@@ -46,11 +49,12 @@ export class Replay {
   }
 
   async #output(event: EventOf<'output'>): Promise<void> {
-    const { scope, step, iteration, attempt, stream } = event
+    const { scope, step, iteration, attempt, task, stream } = event
     const isTold = this.#source.isTold(event)
     const bytes = isTold ? NOTHING : this.#find(event)
     if (bytes === undefined) return
-    await this.#view.output({ scope, step, iteration, attempt, stream, bytes, isTold })
+    const of = task === undefined ? {} : { task }
+    await this.#view.output({ scope, step, iteration, attempt, ...of, stream, bytes, isTold })
   }
 
   /** Of a long output the middle may be missing, so that one event has its beginning or its end. */
@@ -76,27 +80,41 @@ export class Replay {
   }
 }
 
+/** Whether it is less than the whole run. */
+export function isPart({ step, iteration, task }: Part): boolean {
+  return step !== undefined || iteration !== undefined || task !== undefined
+}
+
 /** The beginning of a run belongs to every part: it says what the steps are. */
-function isOfPart(event: RunEvent, { step, iteration }: Part): boolean {
-  if (step === undefined && iteration === undefined) return true
+function isOfPart(event: RunEvent, part: Part): boolean {
+  const { step, iteration, task, attempt } = part
+  if (!isPart(part)) return true
   if (event.type === 'run_started') return true
+  if (task !== undefined) {
+    const isOwn = 'task' in event && event.task === task
+    return isOwn && (attempt === undefined || event.attempt === attempt)
+  }
   const isStep = step === undefined || ('step' in event && event.step === step)
   const isIteration =
     iteration === undefined || ('iteration' in event && event.iteration === iteration)
   return isStep && isIteration && event.type !== 'run_resumed'
 }
 
-/** Shows nothing but the bytes that the agents printed, whatever was made of them. */
+/** Shows nothing but the bytes that the agents of the steps, or one task, printed. */
 export class RawView implements View {
   readonly #screen: Screen
+  readonly #task: string | undefined
 
-  constructor(screen: Screen) {
+  constructor(screen: Screen, task?: string) {
     this.#screen = screen
+    this.#task = task
   }
 
   show(): void {}
 
-  output({ bytes }: { readonly bytes: Uint8Array }): void | Promise<void> {
+  output({ bytes, task }: OutputChunk): void | Promise<void> {
+    // Several speak at once: in one stream nobody could tell them apart.
+    if (task !== this.#task) return
     return this.#screen.bytes('out', bytes)
   }
 }

@@ -94,8 +94,11 @@ test('a wait that should be over goes on now', () => {
 })
 
 test('a chain is known by its name, or by what it is made of', () => {
-  expect(chainWords(fold(STARTED))).toBe('planner -> builder:20')
-  expect(chainWords(fold({ ...STARTED, chain: 'build' }))).toBe('build')
+  expect(chainWords({ state: fold(STARTED) })).toBe('planner -> builder:20')
+  expect(chainWords({ state: fold({ ...STARTED, chain: 'build' }) })).toBe('build')
+  const counts = { queued: 3, ready: 0, running: 0, failed: 1, done: 7 }
+  const state = fold({ ...STARTED, steps: [] })
+  expect(chainWords({ state, counts })).toBe('queue: 3 queued, 1 failed, 7 done')
 })
 
 test('only for a run that is driven time goes on', () => {

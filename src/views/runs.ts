@@ -8,8 +8,20 @@ import { renderTable } from './table.ts'
 /** A run of the past or the present, as far as its record tells. */
 export interface RecordedRun {
   readonly id: string
-  readonly status: 'running' | 'waiting' | 'complete' | 'failed' | 'stopped' | 'dead'
+  /** `open`: it has no steps, and tasks that have not ended. */
+  readonly status: 'running' | 'waiting' | 'complete' | 'failed' | 'stopped' | 'dead' | 'open'
   readonly state: RunState
+  /** Absent where it never had any tasks. */
+  readonly counts?: TaskCounts | undefined
+}
+
+/** How many tasks are how far. */
+export interface TaskCounts {
+  readonly queued: number
+  readonly ready: number
+  readonly running: number
+  readonly failed: number
+  readonly done: number
 }
 
 const WIDEST = 50
@@ -20,7 +32,7 @@ export function renderRuns(runs: readonly RecordedRun[], now: number): string[] 
     runs.map((run) => [
       run.id,
       run.status,
-      shorten(chainWords(run.state)),
+      shorten(chainWords(run)),
       placeWords(run, now),
       durationWords(durationOf(run, now)),
       run.state.spent.costUsd > 0 ? costWords(run.state.spent) : '-',
@@ -30,10 +42,20 @@ export function renderRuns(runs: readonly RecordedRun[], now: number): string[] 
   )
 }
 
-/** The name of the chain, or its steps: `planner:3 -> builder:20`. */
-export function chainWords(state: RunState): string {
+/** The name of the chain, or its steps: `planner:3 -> builder:20`; without any its tasks. */
+export function chainWords({ state, counts }: Pick<RecordedRun, 'state' | 'counts'>): string {
   if (state.chain !== undefined) return printable(state.chain)
+  if (state.steps.length === 0 && counts !== undefined) return `queue: ${countWords(counts)}`
   return stepsWords(state)
+}
+
+/** `3 queued, 6 failed, 7 done`. */
+export function countWords(counts: TaskCounts): string {
+  const states = ['queued', 'ready', 'running', 'failed', 'done'] as const
+  const words = states.flatMap((state) =>
+    counts[state] === 0 ? [] : [`${counts[state]} ${state}`],
+  )
+  return words.length === 0 ? 'empty' : words.join(', ')
 }
 
 export function stepsWords(state: RunState): string {
@@ -46,6 +68,7 @@ export function stepsWords(state: RunState): string {
 /** `step 2/3, iteration 5/20, stalled`. */
 export function placeWords({ status, state }: RecordedRun, now: number): string {
   const steps = ownSteps(state)
+  if (steps.length === 0) return ''
   const step = currentStep(state)
   if (status === 'complete' || step === undefined) {
     return `${steps.filter(isSettled).length}/${steps.length} steps`

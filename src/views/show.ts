@@ -7,7 +7,16 @@ import { counted } from '../base/amounts.ts'
 import { durationWords } from '../base/durations.ts'
 import { costWords, spentWords } from './amounts.ts'
 import { nextSteps } from './next-steps.ts'
-import { agoWords, durationOf, shorten, stepsWords, leftWords, type RecordedRun } from './runs.ts'
+import {
+  agoWords,
+  chainWords,
+  durationOf,
+  leftWords,
+  shorten,
+  stepsWords,
+  type RecordedRun,
+} from './runs.ts'
+import { nextForTasks, renderTasks, type ShownTasks } from './show-tasks.ts'
 import { renderTable } from './table.ts'
 
 /** One iteration in a line. */
@@ -38,6 +47,8 @@ export interface ShownRun extends RecordedRun {
   readonly folder: string
   /** Gates and limits of the chain as a whole, in words. */
   readonly policy: readonly string[]
+  /** Absent where it had none. */
+  readonly tasks?: ShownTasks | undefined
 }
 
 type Details = (step: StepState) => StepDetails
@@ -52,22 +63,25 @@ export function renderRun(
   const { state } = run
   const chain = state.chain === undefined ? '' : `${printable(state.chain)}: `
   const spent = { ...state.spent, ms: durationOf(run, now) }
+  const forTasks = run.tasks === undefined ? [] : nextForTasks(run, run.tasks, here)
+  const nexts = [...nextSteps(run, here), ...forTasks]
   return [
     `Run ${run.id}: ${run.status}${endWords(run)}`,
-    `  ${chain}${stepsWords(state)}`,
+    `  ${state.steps.length === 0 ? chainWords(run) : chain + stepsWords(state)}`,
     `  in ${printable(state.cwd ?? '?')}, begun ${agoWords(state.startedAt, now)}`,
     `  ${spentWords(spent)}`,
     ...run.policy.map((words) => `  ${printable(words)}`),
     `  record: ${printable(run.folder)}`,
     ...steps.flatMap((step) => ['', ...renderStep(run, step, of(step), now)]),
+    ...(run.tasks === undefined ? [] : renderTasks(run, run.tasks)),
     '',
     'Next:',
-    ...renderTable(nextSteps(run, here).map(([command, why]) => [`  ${command}`, why])),
+    ...renderTable(nexts.map(([command, why]) => [`  ${command}`, why])),
   ]
 }
 
-function endWords({ state: { ended } }: ShownRun): string {
-  if (ended === undefined) return ''
+function endWords({ state: { ended, steps } }: ShownRun): string {
+  if (ended === undefined || steps.length === 0) return ''
   const stopped = ended.stopped === undefined ? '' : `, ${printable(ended.stopped)}`
   return ` (exit code ${ended.exitCode}${stopped})`
 }

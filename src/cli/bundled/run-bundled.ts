@@ -20,7 +20,9 @@ export async function runBundled(name: string, input: Input): Promise<number> {
   const env = makeAgentEnvironment(process.env, ownFolder())
   const facts = withoutProgram(name, lookAround(env))
   const { content, base } = await loadConfiguration(cwd, undefined, process.env)
-  const known = { cwd, agents: content.agents ?? {}, base, agentBase: base }
+  // The one that was called is meant, and no file of its name.
+  const own = { isBuiltInChain: true }
+  const known = { cwd, agents: content.agents ?? {}, base, agentBase: base, ...own }
   const task = input.text('task')
   // An unknown task is told before anything is spent.
   if (task !== undefined) new TaskDatabase({ cwd }).view(task)

@@ -17,7 +17,7 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
   const terminal = new Terminal({
     uncut: true,
     onLost: () => undefined,
-    onClosed: () => stopSwitch.outputClosed('stdout was closed'),
+    onClosed: () => stopSwitch.outputClosed('interrupted by a closed stdout'),
   })
   const stamp = makeStamp(plan.run, '')
   let state = NO_EVENTS

@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts'
 
 export const initCommand: Command = {
-  summary: 'Prepare a project: a configuration to begin with and templates for the specs.',
+  summary: 'Prepare a project: a configuration to begin with, templates for the specs, personas.',
   usage: ['forkhestra init [--eject-prompts] [--json]'],
   examples: [
     ['forkhestra init', 'what is there already is left alone'],

@@ -3,7 +3,10 @@ import { RECORD_OPTIONS } from './runs.ts'
 
 export const logsCommand: Command = {
   summary: 'Print what a run printed, and go on while it runs.',
-  usage: ['forkhestra logs [RUN] [--follow] [--step N] [--iteration N] [--raw | --json]'],
+  usage: [
+    'forkhestra logs [RUN] [--follow] [--step N] [--iteration N] [--raw | --json]',
+    'forkhestra logs [RUN] [--follow] --task NAME [--attempt N] [--raw | --json]',
+  ],
   examples: [
     ['forkhestra logs', 'the newest run, as it was on the screen'],
     ['forkhestra logs --follow', 'and what comes until it ends'],
@@ -13,6 +16,8 @@ export const logsCommand: Command = {
     follow: { short: 'f', help: 'go on until the run ends' },
     step: { value: '<n>', help: 'only this step' },
     iteration: { value: '<n>', help: 'only the iterations of this number' },
+    task: { value: '<name>', help: 'only this task, with what its agent printed' },
+    attempt: { value: '<n>', help: 'of a task that was tried again, only this try' },
     raw: { help: 'only what the agents printed, unchanged, both streams on stdout' },
     verbose: { short: 'v', help: 'everything, untruncated, and where each prompt came from' },
     ...RECORD_OPTIONS,

@@ -44,6 +44,7 @@ export const runCommand: Command = {
     chain: { value: '<name>', help: 'run a named chain of the configuration' },
     prompt: { short: 'p', value: '<text>', help: 'the prompt for all steps' },
     'prompt-file': { value: '<path>', help: 'the same from a file, read again at every iteration' },
+    'raw-prompt': { help: 'nothing in any prompt is a command' },
     ...CONFIG_OPTIONS,
     ...LIMIT_OPTIONS,
     'kill-orphans': { help: 'end what a run that died has left running' },

@@ -16,7 +16,7 @@ import { checkGit } from './git.ts'
 import type { GitFolders } from './git-folder.ts'
 import { checkLogin } from './login.ts'
 import { checkNetwork } from './network.ts'
-import { checkChains, checkSpecs, checkTasks, needsClaude } from './project.ts'
+import { checkAgentFiles, checkChains, checkSpecs, checkTasks, needsClaude } from './project.ts'
 import { endAsked } from './program.ts'
 import { checkRuns } from './runs.ts'
 import { checkNesting, checkSandbox } from './sandbox.ts'
@@ -48,7 +48,7 @@ async function makeChecks(cwd: string, given: string | undefined): Promise<Check
     cwd,
     env,
     facts,
-    needsClaude: configuration === undefined || needsClaude(configuration.content),
+    needsClaude: configuration === undefined || needsClaude(configuration.content, cwd, facts),
   }
   const [clis, git] = await Promise.all([checkClis(place), checkGit(place)])
   const records = recordRoot(cwd, process.env)
@@ -61,6 +61,7 @@ async function makeChecks(cwd: string, given: string | undefined): Promise<Check
     ...checkNesting(place, process.env),
     ...git.checks,
     chains,
+    ...checkAgentFiles(configuration?.content ?? { chains: {} }, cwd, facts),
     checkSpecs(cwd),
     checkTasks(cwd),
     checkRuns(cwd, records),

@@ -10,6 +10,7 @@ import { isDirectSpawnAgent } from '../../prompt/mode-awareness.ts'
 import type { Configuration } from '../../setup/configuration.ts'
 import { examine } from '../../tasks/doctor/examine.ts'
 import { findPlaces } from '../../tasks/store/places.ts'
+import { fileProblems, fileWords, reachableFiles } from '../agent-files.ts'
 import { checkConfiguration } from '../validate-configuration.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 
@@ -50,12 +51,26 @@ function leniently(facts: Facts): Facts {
 }
 
 /** A project whose own chains call programs alone does without `claude`. */
-export function needsClaude({ chains, agents = {} }: ChainsConfig): boolean {
+export function needsClaude(content: ChainsConfig, cwd: string, facts: Facts): boolean {
+  const { chains, agents = {} } = content
+  const files = reachableFiles(content, cwd, facts)
   const used = Object.values(chains).flatMap(({ steps }) => steps.map(({ agent }) => agent))
   const isDirect = (name: string) =>
+    files.has(name) ||
     Object.hasOwn(BUILT_IN_AGENTS, name) ||
     (Object.hasOwn(agents, name) && isDirectSpawnAgent(agents[name]!))
   return used.length === 0 || used.some(isDirect)
+}
+
+/** The agents of Claude Code, where there are any. */
+export function checkAgentFiles(content: ChainsConfig, cwd: string, facts: Facts): Check[] {
+  const [first, ...more] = fileProblems(cwd, facts)
+  if (first !== undefined) {
+    const rest = more.length === 0 ? '' : ` (and ${more.length} more)`
+    return [problem('agents', `${first.message}${rest}`, first.hint ?? 'Run: forkhestra validate')]
+  }
+  const files = reachableFiles(content, cwd, facts)
+  return files.size === 0 ? [] : [ok('agents', fileWords(files))]
 }
 
 export function checkSpecs(cwd: string): Check {

@@ -1,8 +1,9 @@
 import { errorText } from '../../base/errors.ts'
 import { printable } from '../../base/printable.ts'
 import type { Leftover } from '../../events/schema.ts'
-import { listRuns, type RunBrief } from '../../journal/runs.ts'
+import { listRuns } from '../../journal/runs.ts'
 import { Family } from '../../run/family.ts'
+import { withQueue, type QueuedBrief } from '../records/with-queue.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 
 /** So many processes are named. */
@@ -11,14 +12,14 @@ const NAMED = 3
 /** Runs of this project that are not over: driven by somebody, or dead. */
 export function checkRuns(cwd: string, root: string | undefined): Check {
   try {
-    const runs = root === undefined ? [] : listRuns(root)
+    const runs = root === undefined ? [] : listRuns(root).map(withQueue)
     return describeRuns(runs.filter(({ state }) => state.cwd === undefined || state.cwd === cwd))
   } catch (error) {
     return warning('runs', `cannot be read: ${printable(errorText(error))}`, `See ${root}`)
   }
 }
 
-function describeRuns(runs: readonly RunBrief[]): Check {
+function describeRuns(runs: readonly QueuedBrief[]): Check {
   for (const { id } of runs.filter(({ status }) => status === 'dead')) {
     const processes = new Family(id, false).list()
     if (processes.length === 0) continue

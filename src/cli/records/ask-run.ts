@@ -17,6 +17,9 @@ export async function stopRun(input: Input): Promise<number> {
     return answer(input, run, 'stop-now', `Run ${run.id} is being stopped at ${placeOf(run)}.`)
   }
   ask(run.folder, 'stop')
+  if (run.state.ended !== undefined) {
+    return answer(input, run, 'stop', `Run ${run.id} begins no more tasks; those at work finish.`)
+  }
   const when = run.status === 'waiting' ? 'stops waiting and ends, at' : 'stops at the end of'
   return answer(input, run, 'stop', `Run ${run.id} ${when} ${placeOf(run)}.`)
 }
@@ -61,7 +64,7 @@ function interrupt({ id, holder }: RunBrief): void {
 
 function placeOf({ state }: RunBrief): string {
   const step = currentStep(state)
-  if (step === undefined) return 'its end'
+  if (step === undefined) return state.ended === undefined ? 'its end' : 'its queue'
   const { number, agent, iterations, maxIterations } = step
   const of = maxIterations === undefined ? '' : `/${maxIterations}`
   return printable(`iteration ${Math.max(1, iterations)}${of} of step ${number}, ${agent}`)

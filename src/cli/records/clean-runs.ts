@@ -1,9 +1,11 @@
+import { join } from 'node:path'
 import { errorText } from '../../base/errors.ts'
 import { printable } from '../../base/printable.ts'
-import { pruneRuns, readRuns } from '../../journal/runs.ts'
+import { pruneRuns, readRuns, type WhyWanted } from '../../journal/runs.ts'
 import { counted } from '../../base/amounts.ts'
 import { UsageError, type Input } from '../command.ts'
 import { NotNow, readNumber, recordsOf } from './place.ts'
+import { whyWanted } from './with-queue.ts'
 
 /** The verb `clean`. */
 export async function cleanRuns(input: Input): Promise<number> {
@@ -13,11 +15,19 @@ export async function cleanRuns(input: Input): Promise<number> {
   }
   const root = recordsOf(input)
   const isDry = input.flag('dry-run')
-  const removed = isDry ? findOld(root, keep) : removeOld(root, keep)
+  const isWanted = input.flag('with-queues') ? () => undefined : whyWanted
+  const old = findOld(root, keep)
+  const kept = old.flatMap((id) => {
+    const why = isWanted(join(root, id))
+    return why === undefined ? [] : [{ id, why }]
+  })
+  const removable = () => old.filter((id) => !kept.some((each) => each.id === id))
+  const removed = isDry ? removable() : removeOld(root, keep, isWanted)
   if (input.flag('json')) {
-    console.log(JSON.stringify({ root, removed, isDryRun: isDry }))
+    console.log(JSON.stringify({ root, removed, kept, isDryRun: isDry }))
     return 0
   }
+  for (const { id, why } of kept) console.log(`kept: ${printable(id)}: ${printable(why)}`)
   const verb = isDry ? 'would be removed' : 'removed'
   for (const id of removed) console.log(`${verb}: ${printable(id)}`)
   console.log(
@@ -25,6 +35,7 @@ export async function cleanRuns(input: Input): Promise<number> {
       ? `There is nothing to remove in ${root}`
       : `${counted(removed.length, 'run')} ${verb}`,
   )
+  if (kept.length > 0) console.log('To remove those, too: --with-queues')
   return 0
 }
 
@@ -39,9 +50,9 @@ function findOld(root: string, keep: number): string[] {
     .filter((id) => !driven.has(id))
 }
 
-function removeOld(root: string, keep: number): string[] {
+function removeOld(root: string, keep: number, isWanted: WhyWanted): string[] {
   try {
-    return pruneRuns(root, keep)
+    return pruneRuns(root, keep, isWanted)
   } catch (error) {
     throw new NotNow(`Not all records could be removed: ${errorText(error)}`)
   }

@@ -126,3 +126,22 @@ test('a name that would colour a terminal is printed without its power', () => {
   const made = table('task', ended({ tasks: ['\u001b[31mred'] }))
   expect(renderCost('task', made.rows, made.total).join('')).not.toContain('\u001b')
 })
+
+test('of tasks time and number are counted, beside the iterations', () => {
+  const made = new CostTable('agent')
+  const { outcome: _, iteration: __, ...rest } = ended({ ms: 1000 })
+  const task = { task: 'one', id: 't-1', parent: 'main', agent: 'critic', iteration: 1 }
+  const over = { ...rest, ...task, type: 'task_ended' as const, success: true }
+  const { usage, ...untold } = over
+  made.add('r1', STATE, ended())
+  made.add('r1', STATE, over)
+  made.add('r1', STATE, { ...untold, again: true })
+  made.add('r1', STATE, untold)
+  expect(usage?.costUsd).toBe(0.5)
+  const critic = { key: 'critic', iterations: 0, tasks: 2, untold: 1, ms: 3000, costUsd: 0.5 }
+  expect(made.rows).toMatchObject([{ key: 'builder', iterations: 1, tasks: 0 }, critic])
+  const lines = renderCost('agent', made.rows, made.total)
+  expect(lines[0]).toMatch(/^agent +iterations +tasks +input /)
+  expect(lines[2]).toMatch(/^critic +0 +2 .* 3 s +\$0\.50/)
+  expect(lines.at(-1)).toBe('Of 1 iteration or task the agent did not tell the cost.')
+})

@@ -1,11 +1,9 @@
-import type { EventOf } from '../../events/event.ts'
 import type { RunState } from '../../events/state.ts'
 import type { CostRow } from '../../views/cost.ts'
 import type { COST_KEYS } from '../commands/cost.ts'
+import type { Ended } from './ended-iterations.ts'
 
 export type CostKey = (typeof COST_KEYS)[number]
-
-type Ended = EventOf<'iteration_ended'>
 
 type Writable<Row> = { -readonly [Name in keyof Row]: Row[Name] }
 type Sum = Writable<Omit<CostRow, 'tokens'>> & { readonly tokens: Writable<CostRow['tokens']> }
@@ -45,7 +43,7 @@ function keysOf(by: CostKey, run: string, state: RunState, event: Ended): readon
     case 'run':
       return [run]
     case 'agent':
-      return [step?.agent ?? '(unknown)']
+      return [(event.type === 'task_ended' ? event.agent : step?.agent) ?? '(unknown)']
     case 'step': {
       const name = step?.name ?? step?.agent ?? '(unknown)'
       const chain = state.chain === undefined ? '' : `${state.chain} `
@@ -54,19 +52,20 @@ function keysOf(by: CostKey, run: string, state: RunState, event: Ended): readon
     case 'day':
       return [event.at.slice(0, 10)]
     case 'task':
+      if (event.type === 'task_ended') return ['(sub-agents)']
       return event.tasks === undefined || event.tasks.length === 0 ? ['(no task)'] : event.tasks
   }
 }
 
 function makeSum(key: string): Sum {
   const tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
-  return { key, iterations: 0, untold: 0, tokens, costUsd: 0, subscriptionUsd: 0, ms: 0 }
+  return { key, iterations: 0, tasks: 0, untold: 0, tokens, costUsd: 0, subscriptionUsd: 0, ms: 0 }
 }
 
-/** An iteration that comes again is paid for and not counted. */
-function addShare(sum: Sum, { usage, again, ms }: Ended, share: number): void {
+/** What comes again is paid for and not counted. */
+function addShare(sum: Sum, { type, usage, again, ms }: Ended, share: number): void {
   const count = again === true ? 0 : share
-  sum.iterations += count
+  sum[type === 'task_ended' ? 'tasks' : 'iterations'] += count
   sum.ms += ms * share
   if (usage?.costUsd === undefined) sum.untold += count
   const cost = (usage?.costUsd ?? 0) * share

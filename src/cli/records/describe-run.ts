@@ -1,8 +1,11 @@
-import type { RunBrief } from '../../journal/runs.ts'
 import { durationOf } from '../../views/runs.ts'
+import type { QueuedBrief } from './with-queue.ts'
 
 /** A run as a script gets it. */
-export function describeRun({ id, folder, status, state, holder }: RunBrief, now: number) {
+export function describeRun(
+  { id, folder, status, state, holder, counts }: QueuedBrief,
+  now: number,
+) {
   const { chain, cwd, startedAt, ended, waiting, at } = state
   return {
     id,
@@ -12,12 +15,14 @@ export function describeRun({ id, folder, status, state, holder }: RunBrief, now
     cwd,
     startedAt,
     endedAt: ended?.at,
-    exitCode: ended?.exitCode,
+    // Without steps nothing was carried out that could have had one.
+    exitCode: state.steps.length === 0 ? undefined : ended?.exitCode,
     stopped: ended?.stopped,
     pid: holder?.pid,
     at,
     waiting: waiting && { why: waiting.why, until: waiting.until, error: waiting.error },
     spent: { ...state.spent, ms: durationOf({ id, status, state }, now) },
+    counts,
     steps: state.steps.map((step) => ({
       step: step.number,
       agent: step.agent,

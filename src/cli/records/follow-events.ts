@@ -10,28 +10,31 @@ const POLL_MS = 1000
 export type FollowEnd = 'read' | 'ended' | 'dead'
 
 /**
- * All events of a journal, and, where it is followed, those that come while somebody drives the run.
- * `isDriven` is asked before each reading, so that nothing of what a driver wrote last is missed.
+ * All events of a journal, and, where it is followed, those that come while somebody drives the run
+ * or works off its queue. `lifeOfDriver` is asked before each reading, so that nothing of what he
+ * wrote last is missed; undefined where he has let go of it in order.
  */
 export async function* followEvents(
   folder: string,
   isFollowed: boolean,
-  isDriven: () => boolean,
+  lifeOfDriver: () => 'alive' | 'dead' | 'unknown' | undefined,
 ): AsyncGenerator<RunEvent, FollowEnd> {
   const changes = isFollowed ? watchFolder(folder) : undefined
-  let [from, hasEnded] = [0, false]
+  let [from, hasEnded, hasCrew] = [0, false, false]
   try {
     for (;;) {
-      const wasDriven = isDriven()
+      const life = lifeOfDriver()
       for (const { event, offset } of readEvents(folder, from)) {
         from = offset
         if (event.type === 'run_ended') hasEnded = true
         if (event.type === 'run_resumed') hasEnded = false
+        if (event.type === 'crew_started') hasCrew = true
         yield event
       }
       if (changes === undefined) return 'read'
-      if (hasEnded) return 'ended'
-      if (!wasDriven) return 'dead'
+      const isDead = life === 'dead' && (hasCrew || !hasEnded)
+      if (isDead || (life === undefined && !hasEnded)) return 'dead'
+      if (life === undefined || life === 'dead') return 'ended'
       await changes.next()
     }
   } finally {

@@ -4,11 +4,13 @@ import { renderRuns } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
 import { describeRun } from './describe-run.ts'
 import { recordsOf } from './place.ts'
+import { withQueue } from './with-queue.ts'
 
 /** The verb `runs`. */
 export async function listRecordedRuns(input: Input): Promise<number> {
   const root = recordsOf(input)
-  const { runs, broken } = readRuns(root)
+  const { runs: all, broken } = readRuns(root)
+  const runs = all.map(withQueue)
   const now = Date.now()
   if (input.flag('json')) {
     console.log(JSON.stringify({ root, runs: runs.map((run) => describeRun(run, now)), broken }))

@@ -33,7 +33,7 @@ export function chooseRun(input: Input, root: string): RunBrief {
 }
 
 /** The step of that number, which a run may not have. */
-export function stepOf({ id, state }: RunBrief, number: number): StepState {
+export function stepOf({ id, state }: Pick<RunBrief, 'id' | 'state'>, number: number): StepState {
   const step = state.steps.find((each) => each.number === number)
   if (step !== undefined) return step
   throw new UserError(`Run ${id} has no step ${number}.`, `See: forkhestra show ${id}`)

@@ -1,22 +1,27 @@
 import { constants } from 'node:os'
 import type { EventBody, Stamp } from '../../events/event.ts'
 import type { RunEvent } from '../../events/schema.ts'
+import type { RunBrief } from '../../journal/runs.ts'
 import { JsonView } from '../../views/json.ts'
 import { PlainView } from '../../views/plain.ts'
-import { RawView } from '../../views/replay.ts'
+import { countWords } from '../../views/runs.ts'
+import { RawView, type Part } from '../../views/replay.ts'
 import { Terminal } from '../../views/terminal.ts'
+import { cwdOption } from '../../views/words.ts'
 import { UsageError, type Input } from '../command.ts'
-import { chooseRun, readNumber, recordsOf, stepOf } from './place.ts'
+import { checkPart } from './check-part.ts'
+import { chooseRun, readNumber, recordsOf } from './place.ts'
 import { replayRun, type Audience } from './replay-run.ts'
+import { withQueue } from './with-queue.ts'
 
 /** The verb `logs`: exit code 1 where a run that is followed dies without an end. */
 export async function printLogs(input: Input): Promise<number> {
   if (input.flag('raw') && input.flag('json')) {
     throw new UsageError('--raw and --json exclude each other.')
   }
-  const part = { step: readNumber(input, 'step'), iteration: readNumber(input, 'iteration') }
+  const part = readPart(input)
   const run = chooseRun(input, recordsOf(input))
-  if (part.step !== undefined) stepOf(run, part.step)
+  checkPart(run, part)
   leaveOnSignals()
   const closed = new AbortController()
   const terminal = new Terminal({
@@ -29,6 +34,7 @@ export async function printLogs(input: Input): Promise<number> {
     isFollowed: input.flag('follow'),
     closed: closed.signal,
   })
+  if (!input.flag('json') && !input.flag('raw') && end !== 'closed') tellQueue(run, terminal)
   if (end === 'dead') {
     terminal.warn('[forkhestra] The forkhestra of this run is gone, and the run has not ended.')
     terminal.warn(`[forkhestra] Go on with: forkhestra resume ${run.id}`)
@@ -37,11 +43,36 @@ export async function printLogs(input: Input): Promise<number> {
   return end === 'dead' ? 1 : 0
 }
 
+/** How a run that is nothing but a queue stands. */
+function tellQueue(run: RunBrief, terminal: Terminal): void {
+  const { counts, state } = withQueue(run)
+  if (counts === undefined || state.steps.length > 0) return
+  const isOpen = counts.queued + counts.ready + counts.running > 0 && run.holder === undefined
+  const where = cwdOption(state.cwd, process.cwd())
+  const next = isOpen ? `; to start: forkhestra run-queue --run ${run.id}${where}` : ''
+  terminal.line(`[forkhestra] Queue: ${countWords(counts)}${next}`)
+}
+
+function readPart(input: Input): Part {
+  const [step, iteration] = [readNumber(input, 'step'), readNumber(input, 'iteration')]
+  const [task, attempt] = [input.text('task'), readNumber(input, 'attempt')]
+  if (task === undefined && attempt !== undefined) {
+    throw new UsageError('--attempt needs the --task of which it is one.')
+  }
+  if (task !== undefined && (step !== undefined || iteration !== undefined)) {
+    throw new UsageError('--task stands alone: --step and --iteration do not belong to it.')
+  }
+  return { step, iteration, task, attempt }
+}
+
 function makeAudience(input: Input, terminal: Terminal): Audience {
   const warn = (text: string) => terminal.warn(`[forkhestra] ${text}`)
-  if (input.flag('raw')) return { view: new RawView(terminal), kind: 'raw', warn }
+  if (input.flag('raw'))
+    return { view: new RawView(terminal, input.text('task')), kind: 'raw', warn }
   if (!input.flag('json')) {
-    return { view: new PlainView(terminal, input.flag('verbose')), kind: 'plain', warn }
+    // Whoever names a task wants to see what it says.
+    const isVerbose = input.flag('verbose') || input.text('task') !== undefined
+    return { view: new PlainView(terminal, isVerbose), kind: 'plain', warn }
   }
   let current: RunEvent | undefined
   // What was said then is not said now.

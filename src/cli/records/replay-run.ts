@@ -3,7 +3,7 @@ import { formatBytes } from '../../base/files.ts'
 import type { RunEvent } from '../../events/schema.ts'
 import { readOutput } from '../../journal/read-run.ts'
 import { holderOf } from '../../journal/run-lock.ts'
-import { Replay, type Part } from '../../views/replay.ts'
+import { isPart, Replay, type Part } from '../../views/replay.ts'
 import type { View } from '../../views/screen.ts'
 import { followEvents, type FollowEnd } from './follow-events.ts'
 import { NotNow } from './place.ts'
@@ -38,7 +38,7 @@ export async function replayRun(
     if (rest !== undefined) await teller.show(rest)
   }
   const untold = new UntoldOutput(folder)
-  const events = followEvents(folder, isFollowed, () => isDriven(folder))
+  const events = followEvents(folder, isFollowed, () => holderOf(folder)?.life)
   try {
     for (;;) {
       const { done, value } = await events.next()
@@ -61,25 +61,24 @@ export async function replayRun(
 }
 
 function makeTeller(folder: string, { view, kind, warn, onEvent }: Audience, part: Part) {
-  const isPart = part.step !== undefined || part.iteration !== undefined
   const told = kind === 'raw' ? new Set() : structuredSteps(folder)
+  const toldTasks = new Set<string>()
   const replay = new Replay(view, part, {
     read: (event) => readOutput(folder, event),
     onMissing: (bytes) => warn(`${formatBytes(bytes)} are not in the record`),
-    isTold: ({ step, stream }) => stream === 'out' && told.has(step),
+    isTold: ({ step, stream, task, scope }) =>
+      stream === 'out' && (task === undefined ? told.has(step) : toldTasks.has(scope.join('/'))),
   })
   return {
     async show(event: RunEvent): Promise<void> {
       // It says what the steps are to a view for people, and is no part of a part itself.
-      if (isPart && kind !== 'plain' && event.type === 'run_started') return
+      if (isPart(part) && kind !== 'plain' && event.type === 'run_started') return
+      if (event.type === 'task_started' && event.isStructured === true && kind !== 'raw') {
+        toldTasks.add(event.scope.join('/'))
+      }
       onEvent?.(event)
       await replay.show(event)
     },
     end: () => replay.end(),
   }
-}
-
-function isDriven(folder: string): boolean {
-  const holder = holderOf(folder)
-  return holder !== undefined && holder.life !== 'dead'
 }

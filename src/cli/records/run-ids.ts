@@ -4,6 +4,7 @@ import { resolveCwd } from '../../setup/configuration.ts'
 import { chainWords } from '../../views/runs.ts'
 import { untilde } from '../completions/paths.ts'
 import type { Source } from '../completions/program.ts'
+import { withQueue } from './with-queue.ts'
 
 /** The recorded runs, for completion; only those of a status where one is given. */
 export function runIds(wanted?: readonly RunBrief['status'][]): Source {
@@ -13,7 +14,8 @@ export function runIds(wanted?: readonly RunBrief['status'][]): Source {
     const runs = root === undefined ? [] : listRuns(root)
     const candidates = runs
       .filter(({ status }) => wanted?.includes(status) ?? true)
-      .map(({ id, status, state }) => ({ value: id, text: `${status}, ${chainWords(state)}` }))
+      .map(withQueue)
+      .map((run) => ({ value: run.id, text: `${run.status}, ${chainWords(run)}` }))
     return { candidates }
   }
 }

@@ -2,15 +2,17 @@ import { UserError } from '../../base/errors.ts'
 import type { StepState } from '../../events/step-state.ts'
 import { readReceipt } from '../../journal/read-receipt.ts'
 import type { Receipt } from '../../journal/receipt.ts'
-import type { RunBrief } from '../../journal/runs.ts'
 import { renderRun, type IterationBrief, type StepDetails } from '../../views/show.ts'
+import type { ShownTasks } from '../../views/show-tasks.ts'
 import { UsageError, type Input } from '../command.ts'
 import { describeRun } from './describe-run.ts'
 import { chooseRun, readNumber, recordsOf, stepOf } from './place.ts'
 import { policyWords } from './policy-words.ts'
+import { readTasks } from './read-tasks.ts'
 import { listAttempts, readNewest } from './receipts.ts'
 import { allSteps, readRecordedPlan } from './recorded-plan.ts'
 import { renderReceipt } from './render-receipt.ts'
+import { withQueue, type QueuedBrief } from './with-queue.ts'
 
 /** So many iterations of a step are listed. */
 const LISTED = 20
@@ -23,18 +25,21 @@ export async function showRun(input: Input): Promise<number> {
     throw new UsageError('--attempt needs the --iteration of which it is one.')
   if (step === undefined && (iteration !== undefined || round !== undefined))
     throw new UsageError('--iteration and --round need the --step to which they belong.')
-  const run = chooseRun(input, recordsOf(input))
+  const run = withQueue(chooseRun(input, recordsOf(input)))
   const steps = step === undefined ? run.state.steps : [stepOf(run, step)]
   if (steps[0] !== undefined && iteration !== undefined)
     return showIteration(input, run, steps[0], { iteration, attempt, round })
-  if (input.flag('json')) console.log(JSON.stringify(describeWithReceipts(run, steps, round)))
-  else console.log(renderWithReceipts(run, steps, round).join('\n'))
+  // They belong to the run as a whole.
+  const tasks = step === undefined ? await readTasks(run) : undefined
+  if (input.flag('json')) {
+    console.log(JSON.stringify({ ...describeWithReceipts(run, steps, round), ...tasks }))
+  } else console.log(renderWithReceipts(run, steps, round, tasks).join('\n'))
   return 0
 }
 
 type Round = number | undefined
 
-function describeWithReceipts(run: RunBrief, steps: readonly StepState[], round: Round) {
+function describeWithReceipts(run: QueuedBrief, steps: readonly StepState[], round: Round) {
   const { steps: all, ...described } = describeRun(run, Date.now())
   const shown = all.flatMap((each) => {
     const step = steps.find(({ number }) => number === each.step)
@@ -43,7 +48,12 @@ function describeWithReceipts(run: RunBrief, steps: readonly StepState[], round:
   return { ...described, steps: shown, plan: readRecordedPlan(run.folder) }
 }
 
-function renderWithReceipts(run: RunBrief, steps: readonly StepState[], round: Round): string[] {
+function renderWithReceipts(
+  run: QueuedBrief,
+  steps: readonly StepState[],
+  round: Round,
+  tasks: ShownTasks | undefined,
+): string[] {
   const plan = readRecordedPlan(run.folder)
   const planned = plan === undefined ? [] : allSteps(plan)
   const { when, budget } = plan ?? {}
@@ -55,7 +65,7 @@ function renderWithReceipts(run: RunBrief, steps: readonly StepState[], round: R
     return { policy: policyWords(policy), iterations: [...receipts.map(brief), ...open], older }
   }
   const policy = policyWords({ ...(when === undefined ? {} : { when }), budget: budget ?? {} })
-  return renderRun({ ...run, policy }, steps, detailsOf, {
+  return renderRun({ ...run, policy, tasks }, steps, detailsOf, {
     now: Date.now(),
     here: process.cwd(),
   })
@@ -67,7 +77,7 @@ interface Which {
   readonly round: number | undefined
 }
 
-function showIteration(input: Input, run: RunBrief, step: StepState, which: Which): number {
+function showIteration(input: Input, run: QueuedBrief, step: StepState, which: Which): number {
   const receipt = findReceipt(run, step, which)
   if (input.flag('json')) console.log(JSON.stringify(receipt))
   else console.log(renderReceipt(receipt, step.agent, run.folder).join('\n'))
@@ -75,7 +85,7 @@ function showIteration(input: Input, run: RunBrief, step: StepState, which: Whic
 }
 
 /** The last round and the last attempt count where nobody says which. */
-function findReceipt({ id, folder }: RunBrief, step: StepState, which: Which): Receipt {
+function findReceipt({ id, folder }: QueuedBrief, step: StepState, which: Which): Receipt {
   const round = which.round ?? Math.max(1, step.rounds)
   const { number } = step
   const attempts = listAttempts(folder, number, round)

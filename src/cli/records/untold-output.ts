@@ -22,6 +22,7 @@ export class UntoldOutput {
       case 'iteration_started':
         return this.#begin(event)
       case 'output':
+        if (event.task !== undefined) return
         this.#next = { ...event, offset: (event.offset ?? 0) + (event.bytes ?? 0) }
         return
       case 'iteration_ended':

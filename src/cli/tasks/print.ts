@@ -23,6 +23,7 @@ export function print(text: string): void {
   }
 }
 
+/** All of it, however slowly it is read. */
 function writeWhole(fd: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) {
     try {

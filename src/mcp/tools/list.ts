@@ -35,7 +35,7 @@ export const list = makeTool({
     const { lines, broken } = readLines(asked, desk)
     const { limit = DEFAULT_LIMIT } = asked
     const shown = atMost(Math.floor(limit), lines, 'filter, or give a higher limit')
-    return withBroken(shown.length === 0 ? 'No tasks.' : shown.join('\n'), broken)
+    return withBroken(shown.length === 0 ? 'No tasks.' : shown.join('\n'), broken, desk)
   },
 })
 

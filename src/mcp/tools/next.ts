@@ -17,10 +17,14 @@ export const next = makeTool({
     const leaseMs = time === undefined ? undefined : parseDuration(time, 'lease')
     const { task, advice, ...rest } = nextTask(desk.places, { ...desk, leaseMs }, claim)
     if (task !== undefined) {
-      return withBroken(renderBrief(makeBrief(desk.places, task.id)), rest.broken)
+      return withBroken(renderBrief(makeBrief(desk.places, task.id)), rest.broken, desk)
     }
-    const lines = atMost(MOST_WAITING + 1, renderWaiting(rest), 'see list with explain')
+    const lines = atMost(
+      MOST_WAITING + 1,
+      renderWaiting(rest),
+      `see ${desk.prefix}list with explain`,
+    )
     const all = advice === undefined ? lines : [...lines, advice]
-    return withBroken(inToolWords(all.join('\n')), rest.broken)
+    return withBroken(inToolWords(all.join('\n'), desk.prefix), rest.broken, desk)
   },
 })

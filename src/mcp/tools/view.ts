@@ -11,10 +11,11 @@ export const view = makeTool({
   description: 'Everything about one task.',
   isReading: true,
   input: z.strictObject({ id: z.string(), history: flag.describe('also its commits') }),
-  run({ id, history = false }, { places }) {
+  run({ id, history = false }, desk) {
+    const { places } = desk
     const scan = scanTasks(places)
     const brief = makeBrief(places, id, scan)
     const commits = history ? readHistory(places, brief.path) : []
-    return withBroken(renderBrief({ ...brief, commits }), scan.broken)
+    return withBroken(renderBrief({ ...brief, commits }), scan.broken, desk)
   },
 })

@@ -3,6 +3,10 @@ import { VERSION } from '../../../setup/version.ts'
 import type { Command } from '../../command.ts'
 import { TASK_OPTIONS } from '../database.ts'
 
+const INSTRUCTIONS =
+  'Tasks shared with other agents. Work: next with claim, do it, edit with checkAc and status done; ' +
+  'if stuck, status blocked and appendNotes. Ids may be written 7 or TASK-007.'
+
 export const mcpCommand: Command = {
   summary: 'Serve the tasks as MCP tools on stdin and stdout, until stdin ends.',
   usage: ['forge-tasks mcp [--as NAME] [--cwd PATH]'],
@@ -11,12 +15,13 @@ export const mcpCommand: Command = {
   words: [],
   async run(input) {
     const cwd = resolveCwd(input.text('cwd'))
-    const { serveTasks } = await import('../../../mcp/serve.ts')
-    await serveTasks({
-      cwd,
+    const { serve } = await import('../../../mcp/serve.ts')
+    const { taskTools } = await import('../../../mcp/task-tools.ts')
+    await serve({
+      name: 'forge-tasks',
       version: VERSION,
-      as: input.text('as'),
-      env: process.env,
+      instructions: INSTRUCTIONS,
+      tools: taskTools({ cwd, as: input.text('as'), env: process.env }),
       onBug: (error) => console.error(error),
     })
     return 0

@@ -1,0 +1,123 @@
+import { UserError } from '../base/errors.ts'
+import { formatBytes } from '../base/files.ts'
+import { Mask } from '../base/mask.ts'
+import { makeAgentEnvironment } from '../engines/environment.ts'
+import { findNearMisses } from '../parse/phases/near-misses.ts'
+import type { Phases } from '../parse/phases/phases.ts'
+import { findTaskProblems } from '../plan/check-tasks.ts'
+import type { Facts } from '../plan/facts.ts'
+import { makeLaunch } from '../plan/launch.ts'
+import { makePlan } from '../plan/make-plan.ts'
+import { builtInVariables, stepsOf } from '../plan/plan.ts'
+import { PlanError } from '../plan/problems.ts'
+import { resolveAgent } from '../plan/resolve-agent.ts'
+import { decodePrompt, PROMPT_LIMIT_BYTES, readPromptText } from '../prompt/prompt-file.ts'
+import { contentOnly, readPhases } from '../prompt/read-phases.ts'
+import { loadConfiguration, resolveCwd, type Configuration } from '../setup/configuration.ts'
+import { lookAround } from '../setup/facts.ts'
+import { ownFolder } from '../setup/own-folder.ts'
+import { promptCheckJson, renderPromptCheck } from '../views/prompt-check.ts'
+import { UsageError, type Input } from './command.ts'
+import { makeIdentity } from './identity.ts'
+import { previewPrompt } from './preview-prompt.ts'
+import { makeRequest } from './request.ts'
+import { secretsOf } from './secrets.ts'
+
+/** The verb `prompt`: what a prompt would do, and all that is wrong with it. */
+export async function checkPrompt(input: Input): Promise<number> {
+  const [verb, file, ...more] = input.positionals
+  if (verb !== 'check') {
+    const hint = 'Write: forkhestra prompt check FILE'
+    throw new UsageError(verb === undefined ? 'What is to be done?' : `Unknown: ${verb}`, hint)
+  }
+  const cwd = resolveCwd(input.text('cwd'))
+  const env = makeAgentEnvironment(process.env, ownFolder())
+  const facts = lookAround(env)
+  const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
+  if (input.text('chain') !== undefined) return checkChain(input, cwd, configuration, facts, env)
+  if (file === undefined || file === '') {
+    throw new UsageError('Which prompt?', 'Write a file, - for standard input, or --chain NAME.')
+  }
+  const surplus = [...more, ...input.rest][0]
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`)
+  return checkFile(file, input, cwd, configuration, facts)
+}
+
+async function checkFile(
+  file: string,
+  input: Input,
+  cwd: string,
+  { content, base }: Configuration,
+  facts: Facts,
+): Promise<number> {
+  const where = file === '-' ? 'standard input' : file
+  const text = file === '-' ? await readStandardInput() : readPromptText(file, cwd)
+  const phases = input.flag('raw-prompt') ? contentOnly(text) : readPhases([text], where)
+  const known = { agents: content.agents ?? {}, cwd, base, agentBase: base }
+  const problems = findTaskProblems(phases, where, (name) => void resolveAgent(name, known, facts))
+  if (problems.length > 0) throw new PlanError(problems)
+  const warnings = input.flag('raw-prompt') ? [] : warningsOf(phases)
+  const preview = { ...previewPrompt(phases, { cwd }), warnings }
+  if (input.flag('json'))
+    console.log(JSON.stringify({ ok: true, ...promptCheckJson(where, preview) }))
+  else console.log(renderPromptCheck(where, preview).join('\n'))
+  return 0
+}
+
+function warningsOf({ content }: Phases): string[] {
+  return findNearMisses(content).map(
+    ({ word, meant }) =>
+      `'${word}' is no command, and is told to the agent as text; did you mean ${meant}?`,
+  )
+}
+
+/** The prompts of all steps, as the first iteration would get them. */
+function checkChain(
+  input: Input,
+  cwd: string,
+  configuration: Configuration,
+  facts: Facts,
+  env: Readonly<Record<string, string>>,
+): number {
+  const { run } = makeIdentity()
+  const typed = { ...input, positionals: input.positionals.slice(1) }
+  const { plan } = makePlan(makeRequest(typed, run, cwd, configuration, facts), facts)
+  const mask = new Mask(secretsOf(plan, env))
+  const prompts = [...stepsOf(plan.root), ...plan.recoveries].map((step) => {
+    const values = builtInVariables(plan.run, step, 1)
+    const { phases, where } = makeLaunch(step, values, facts.readPrompt)
+    const { number, agent, reading } = step
+    const warnings = step.rawPrompt === true ? [] : warningsOf(phases)
+    const looked = previewPrompt(phases, { cwd: step.cwd, ...reading })
+    const preview = mask.data({ ...looked, warnings })
+    return { step: number, agent: agent.name, where, preview }
+  })
+  if (input.flag('json')) {
+    const steps = prompts.map(({ step, agent, where, preview }) => ({
+      step,
+      agent,
+      ...promptCheckJson(where, preview),
+    }))
+    console.log(JSON.stringify({ ok: true, steps }))
+    return 0
+  }
+  const lines = prompts.map(({ step, agent, where, preview }) =>
+    renderPromptCheck(`${step}. ${agent}, ${where}`, preview).join('\n'),
+  )
+  console.log(lines.join('\n\n'))
+  return 0
+}
+
+async function readStandardInput(): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of Bun.stdin.stream()) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > PROMPT_LIMIT_BYTES) {
+      const limit = formatBytes(PROMPT_LIMIT_BYTES)
+      throw new UserError(`The prompt on standard input is too long, the limit is ${limit}.`)
+    }
+  }
+  return decodePrompt(Buffer.concat(chunks), 'The prompt on standard input')
+}

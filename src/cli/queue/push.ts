@@ -1,0 +1,41 @@
+import { readPushOptions } from '../../parse/phases/push-options.ts'
+import type { Push } from '../../queue/desk.ts'
+import { UsageError, type Input } from '../command.ts'
+import { print } from '../tasks/print.ts'
+import { withDesk } from './caller.ts'
+import { Words } from './words.ts'
+
+const NAMES = ['name', 'agent', 'model', 'timeout', 'retry', 'isolation', 'on_parent_end']
+
+/** The verb `push`. */
+export async function pushTask(input: Input): Promise<number> {
+  const push = await readPush(new Words(input, NAMES))
+  const none = () => 1
+  return withDesk(
+    input,
+    'makes',
+    async ({ desk, run, agent }) => {
+      const [name] = await desk.push([push])
+      print(input.flag('json') ? JSON.stringify({ ok: true, run, agent, name }) : name!)
+      return 0
+    },
+    none,
+  )
+}
+
+/** Read as the same command in a prompt is, so that it means the same. */
+async function readPush(words: Words): Promise<Push> {
+  const text = words.rest.join(' ')
+  const prompt = text === '-' ? await Bun.stdin.text() : text
+  if (prompt.trim() === '') {
+    throw new UsageError(
+      'The prompt of the task is missing.',
+      'For one from stdin write: push -. One that looks like an option stands behind --.',
+    )
+  }
+  const values = NAMES.flatMap((name) => {
+    const value = words.text(name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return { ...readPushOptions(values), prompt }
+}

@@ -1,0 +1,72 @@
+import { UserError } from '../../base/errors.ts'
+import type { ClaudeAgent, ResolvedAgent } from '../../engines/engine.ts'
+import { onlyReads } from '../../plan/claude-agent.ts'
+import type { Rights, StepNode } from '../../plan/plan.ts'
+
+/** What those may at most do that an agent queues; undefined: everything. */
+export function rightsOf(pusher: StepNode | undefined): Rights | undefined {
+  return pusher?.agent.engine === 'claude' ? pusher.agent : pusher?.rights
+}
+
+/** From the one that lets an agent do least to the one that asks nobody. */
+const MODES = ['plan', 'dontAsk', 'default', 'acceptEdits', 'auto', 'bypassPermissions']
+const UNASKED = MODES.at(-1)!
+
+/**
+ * A program can do everything: where whoever queues it may not, the configuration has to name it as
+ * an agent.
+ */
+export function checkProgram({ engine, name }: ResolvedAgent, rights: Rights | undefined): void {
+  if (engine !== 'binary' || rights === undefined || mayRunPrograms(rights)) return
+  throw new UserError(
+    `The program '${name}' cannot be an agent here: ${rights.name} may not run programs. Only agents that the configuration names can work for it.`,
+  )
+}
+
+function mayRunPrograms({ allowedTools, disallowedTools, permissionMode }: Rights): boolean {
+  const isShell = (tool: string) => withoutPattern(tool) === 'Bash'
+  const isAllowed = allowedTools?.some(isShell) !== false
+  const isForbidden = disallowedTools?.some(isShell) === true
+  return isAllowed && !isForbidden && (permissionMode ?? UNASKED) === UNASKED
+}
+
+/** A child has at most the tools of its parent, and asks where its parent has to ask. */
+export function withinRights(agent: ResolvedAgent, rights: Rights | undefined): ResolvedAgent {
+  if (agent.engine !== 'claude' || rights === undefined) return agent
+  const { allowedTools: all } = rights
+  const own = agent.allowedTools
+  const allowedTools = all === undefined ? own : (own?.filter((tool) => isIn(tool, all)) ?? all)
+  const shut = [...new Set([...(agent.disallowedTools ?? []), ...(rights.disallowedTools ?? [])])]
+  const permissionMode = stricter(agent.permissionMode, rights.permissionMode)
+  return {
+    ...agent,
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...(shut.length === 0 ? {} : { disallowedTools: shut }),
+    ...(permissionMode === undefined ? {} : { permissionMode }),
+  }
+}
+
+/** Of a mode that is not known here that of the parent is kept. */
+function stricter(own: string | undefined, parent: string | undefined): string | undefined {
+  if (own === undefined || parent === undefined) return parent ?? own
+  const isStricter = MODES.includes(own) && MODES.indexOf(own) < MODES.indexOf(parent)
+  return isStricter ? own : parent
+}
+
+/** Sub-agents may queue and start tasks themselves, unless their parent may not. */
+export function withQueue(agent: ResolvedAgent, rights: Rights | undefined): ResolvedAgent {
+  if (agent.engine !== 'claude') return agent
+  return { ...agent, queue: rights?.queue !== false && mayQueue(agent) }
+}
+
+function mayQueue(agent: ClaudeAgent): boolean {
+  return agent.queue ?? !onlyReads(agent)
+}
+
+function isIn(tool: string, tools: readonly string[]): boolean {
+  return tools.includes(tool) || tools.includes(withoutPattern(tool))
+}
+
+function withoutPattern(tool: string): string {
+  return tool.replace(/\(.*$/s, '').trim()
+}

@@ -1,0 +1,77 @@
+import { join } from 'node:path'
+import { counted } from '../../base/amounts.ts'
+import { statOf } from '../../base/files.ts'
+import { holderOf } from '../../journal/run-lock.ts'
+import { listRuns, type RunBrief } from '../../journal/runs.ts'
+import type { Glance } from '../../queue/glance.ts'
+import { glanceAt } from '../../queue/sqlite/glance.ts'
+import { storePath } from '../queue/store.ts'
+import { readEventsOf } from './ended-iterations.ts'
+
+/** A run with what is in its queue. */
+export interface QueuedBrief extends Omit<RunBrief, 'status'> {
+  /** `open`: it has no steps, and tasks that have not ended. */
+  readonly status: RunBrief['status'] | 'open'
+  /** Absent where it never had any, or where they cannot be read. */
+  readonly counts?: Glance
+}
+
+export function withQueue(run: RunBrief): QueuedBrief {
+  const path = storePath(run.folder)
+  const counts = statOf(path) === undefined ? undefined : glanceAt(path)
+  return counts === undefined ? run : { ...run, counts, status: statusOf(run, counts) }
+}
+
+/** A run without steps is what its queue is. */
+function statusOf({ status, state, holder }: RunBrief, counts: Glance): QueuedBrief['status'] {
+  if (state.steps.length > 0 || holder !== undefined) return status
+  if (openIn(counts) > 0) return status === 'dead' ? 'dead' : 'open'
+  return counts.failed > 0 ? 'failed' : 'complete'
+}
+
+function openIn({ queued, ready, running }: Glance): number {
+  return queued + ready + running
+}
+
+/** Why the record of a run is not to be removed by the way; undefined where nothing speaks against it. */
+export function whyWanted(folder: string): string | undefined {
+  const path = storePath(folder)
+  if (statOf(path) === undefined) return undefined
+  const counts = glanceAt(path)
+  if (counts === undefined) return 'its queue cannot be read'
+  const open = openIn(counts)
+  if (open > 0) return `${tasksAre(open)} queued in it`
+  if (counts.unread > 0) {
+    return `${counted(counts.unread, 'result')} ${counts.unread === 1 ? 'is' : 'are'} unread in it`
+  }
+  const [left] = worktreesOf(folder)
+  return left === undefined ? undefined : `the work of a task is in ${left}`
+}
+
+function worktreesOf(folder: string): string[] {
+  return [...readEventsOf(folder, ['task_ended'])].flatMap(({ worktree }) =>
+    worktree?.isKept === true && statOf(worktree.path) !== undefined ? [worktree.path] : [],
+  )
+}
+
+/** A line for each other run in whose queue something waits for a person. */
+export function otherQueues(root: string | undefined, run: string, option = ''): string[] {
+  if (root === undefined) return []
+  return listRuns(root).flatMap(({ id, folder }) => {
+    const path = storePath(join(root, id))
+    if (id === run || statOf(path) === undefined || isDriven(folder)) return []
+    const counts = glanceAt(path)
+    const open = counts === undefined ? 0 : openIn(counts)
+    const command = `forkhestra queue --run ${id}${option}`
+    return open === 0 ? [] : [`${tasksAre(open)} queued in run ${id}: ${command}`]
+  })
+}
+
+function tasksAre(count: number): string {
+  return `${counted(count, 'task')} ${count === 1 ? 'is' : 'are'}`
+}
+
+function isDriven(folder: string): boolean {
+  const life = holderOf(folder)?.life
+  return life !== undefined && life !== 'dead'
+}

@@ -1,0 +1,73 @@
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { z } from 'zod'
+import type { Delivery } from '../../queue/desk.ts'
+import { answer, refuse, type Call, type ServedTool } from '../served-tool.ts'
+import type { QueueDoor, Seat } from './door.ts'
+
+/** What a verb answers; with messages that are gone from the inbox once the client has the answer. */
+interface Said {
+  readonly json: object
+  readonly delivery?: Delivery
+}
+
+/** A verb as data. */
+interface Definition<Schema extends z.ZodObject> {
+  readonly name: string
+  readonly description: string
+  readonly input: Schema
+  readonly isReading?: boolean
+  /** Whether there will be a queue if there was none. */
+  readonly makes?: boolean
+  /** What is answered where there is none; may throw. */
+  nothing(): object
+  run(input: z.output<Schema>, seat: Seat, call: Call): Promise<Said>
+}
+
+export type Verb = Definition<z.ZodObject>
+
+/** Forgets the type of the input, which is checked against the schema before `run`. */
+export function makeVerb<Schema extends z.ZodObject>(definition: Definition<Schema>): Verb {
+  return definition
+}
+
+export function asTool(verb: Verb, door: QueueDoor): ServedTool {
+  const { name, description, input, isReading } = verb
+  return {
+    name,
+    description,
+    input,
+    isReading,
+    async call(given, call) {
+      try {
+        return await callVerb(verb, given, call, door)
+      } catch (error) {
+        return refuse(error)
+      }
+    },
+  }
+}
+
+/** Answers first: the desk is left only when it is known whether the messages have arrived. */
+function callVerb(
+  verb: Verb,
+  input: Parameters<ServedTool['call']>[0],
+  call: Call,
+  door: QueueDoor,
+): Promise<CallToolResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<CallToolResult>()
+  const say = (json: object) => resolve(answer(JSON.stringify(json)))
+  const work = async (seat: Seat) => {
+    const { json, delivery } = await verb.run(input, seat, call)
+    if (delivery === undefined || delivery.messages.length === 0) return say(json)
+    const taken = call.isTaken()
+    say(json)
+    if (!(await taken)) return
+    const lost = await delivery.acknowledge()
+    if (lost.length === 0) return
+    const names = lost.map(({ from, id }) => `${from} (${id})`).join(', ')
+    door.warn(`messages were no longer the reader's when it took them: ${names}`)
+  }
+  const makes = verb.makes === true ? 'makes' : 'looks'
+  door.use(makes, work, () => say(verb.nothing())).catch(reject)
+  return promise
+}

@@ -1,0 +1,19 @@
+import { expect, test } from 'bun:test'
+import { findNearMisses } from './near-misses.ts'
+
+test.each([
+  ['/raed notes.md\nGo.', [['/raed', '/read']]],
+  ['Go.\n/PUSH "x"\n', [['/PUSH', '/push']]],
+  [
+    '/RUN\n/Run 3\nGo.',
+    [
+      ['/RUN', '/run'],
+      ['/Run', '/run'],
+    ],
+  ],
+  ['Go.\n\n/psuh name=a x', [['/psuh', '/push']]],
+  ['/review the code\n/usr/bin is a folder\n/ \n /raed x\nsee /raed\n/read\n/i', []],
+  ['Go.', []],
+])('%j', (content, found) => {
+  expect(findNearMisses(content).map(({ word, meant }) => [word, meant])).toEqual(found)
+})

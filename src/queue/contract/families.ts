@@ -1,0 +1,82 @@
+import { expect, test } from 'bun:test'
+import type { Home } from './home.ts'
+import { DONE, failed, RUN, Stage } from './stage.ts'
+
+export function testFamilies(home: Home): void {
+  test('a result whose parent is gone goes to the nearest that lives', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    const a = await stage.begin('main', 'a')
+    const b = await stage.begin('a', 'b')
+    const c = await stage.begin('b', 'c')
+    await store.settle(b, DONE)
+    await store.settle(c, DONE)
+    expect(await stage.read('a')).toEqual(['b: done', 'c: done'])
+    await store.settle(a, DONE)
+    expect((await stage.read('main')).toSorted()).toEqual(['a: done', 'b: done', 'c: done'])
+    await stage.strike()
+  })
+
+  test('what an agent did not read before it ended goes up', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    const a = await stage.begin('main', 'a')
+    await store.settle(await stage.begin('a', 'b'), DONE)
+    await store.send({ id: 'm', run: RUN, from: 'main', to: 'a', body: 'hello' })
+    await store.settle(a, DONE)
+    const unread = ['a: done', 'b: done', 'main: hello']
+    expect((await stage.read('main')).toSorted()).toEqual(unread)
+    expect(await stage.read('a')).toEqual([])
+    await stage.strike()
+  })
+
+  test('a result in the hand of a reader goes up only when the reader gives it back', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    const a = await stage.begin('main', 'a')
+    await store.settle(await stage.begin('a', 'b'), DONE)
+    await store.lease(RUN, 'a', {}, 'reader of a')
+    await store.settle(a, DONE)
+    expect(await stage.read('main')).toEqual(['a: done'])
+    await store.releaseReader('reader of a')
+    expect((await stage.read('main')).toSorted()).toEqual(['a: done', 'b: done'])
+    await stage.strike()
+  })
+
+  test('a queue dies with its agent, and says so; what was started goes on', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    const a = await stage.begin('main', 'a')
+    const b = await stage.begin('a', 'b')
+    const c = await stage.begin('a', 'c', { onParentEnd: 'cancel' })
+    await stage.push('a', ['d'])
+    await store.settle(a, DONE)
+    expect(await stage.states()).toEqual({ a: 'ended', b: 'running', c: 'running', d: 'ended' })
+    expect(await store.beat(b)).toEqual({ isOurs: true })
+    expect(await store.beat(c)).toMatchObject({ reason: 'cancelled', why: 'its parent a ended' })
+    expect(await stage.read('main')).toEqual(['a: done', 'd: cancelled'])
+    await stage.strike()
+  })
+
+  test('a drain keeps its width when its agent ends', async () => {
+    const stage = await Stage.set(home)
+    const a = await stage.begin('main', 'a')
+    await stage.push('a', ['b', 'c'])
+    await stage.store.drain(RUN, 'a', 1)
+    const b = await stage.claim('b')
+    await stage.store.settle(a, DONE)
+    expect(await stage.store.claim(RUN, 'w')).toBeNull()
+    await stage.store.settle(b, DONE)
+    await stage.claim('c')
+    await stage.strike()
+  })
+
+  test('a parent that is tried again finds its queue as it was', async () => {
+    const stage = await Stage.set(home)
+    const a = await stage.begin('main', 'a', { retry: 1 })
+    await stage.push('a', ['b'])
+    await stage.store.settle(a, failed('transient'))
+    expect(await stage.states()).toEqual({ a: 'ready', b: 'queued' })
+    await stage.strike()
+  })
+}

@@ -1,0 +1,262 @@
+import { expect, test } from 'bun:test'
+import type { Home } from './home.ts'
+import { DONE, newMessage, RUN, Stage } from './stage.ts'
+
+/** The names in the circle of which an agent is told. */
+async function toldTo(stage: Stage, agent: string): Promise<readonly string[] | null> {
+  return (await stage.store.receiveStatus(RUN, agent)).deadlock
+}
+
+/** Whether an agent is told that there is nothing to wait for. */
+async function isAlone(stage: Stage, agent: string): Promise<boolean> {
+  return (await stage.store.receiveStatus(RUN, agent)).nothingToWaitFor
+}
+
+function wait(stage: Stage, agent: string, ...from: string[]): Promise<void> {
+  return stage.store.waitFor(RUN, agent, from, `reader of ${agent}`)
+}
+
+export function testStatus(home: Home): void {
+  test('each sender has a status', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    await store.settle(await stage.begin('main', 'over'), DONE)
+    const gone = await stage.begin('main', 'gone')
+    await store.settle(gone, DONE)
+    await store.ack(await store.lease(RUN, 'main', { from: ['gone'] }, 'r'))
+    await stage.begin('main', 'busy')
+    await stage.push('main', ['next', 'later'])
+    await store.start(RUN, 'main', 1)
+    const names = ['over', 'gone', 'busy', 'next', 'later', 'nobody']
+    const { senders, nothingToWaitFor } = await store.receiveStatus(RUN, 'main', names)
+    expect(Object.fromEntries(senders.map(({ name, status }) => [name, status]))).toEqual({
+      over: 'received',
+      gone: 'dead',
+      busy: 'running',
+      next: 'running',
+      later: 'idle',
+      nobody: 'dead',
+    })
+    expect(nothingToWaitFor).toBe(false)
+    await stage.strike()
+  })
+
+  test('with no message and nobody who could send, there is nothing to wait for', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    const isOver = async (...from: string[]) =>
+      (await store.receiveStatus(RUN, 'main', from)).nothingToWaitFor
+    expect(await isOver()).toBe(true)
+    await stage.push('main', ['a'])
+    expect(await isOver()).toBe(true)
+    expect(await isOver('a')).toBe(true)
+    await store.start(RUN, 'main')
+    expect(await isOver()).toBe(false)
+    const claim = await stage.claim('a')
+    expect(await isOver('a')).toBe(false)
+    expect(await isOver('b')).toBe(true)
+    await store.settle(claim, DONE)
+    expect(await isOver()).toBe(false)
+    await store.ack(await store.lease(RUN, 'main', {}, 'r'))
+    expect(await isOver()).toBe(true)
+    await stage.strike()
+  })
+
+  test('what a reader has in hand may come back, so there is something to wait for', async () => {
+    const stage = await Stage.set(home, { times: { readerLeaseMs: 1000 } })
+    await stage.store.send(newMessage('main', 'main', 'hello'))
+    await stage.store.lease(RUN, 'main', {}, 'killed')
+    const status = await stage.store.receiveStatus(RUN, 'main', ['main'])
+    expect(status).toMatchObject({ senders: [{ status: 'running' }], nothingToWaitFor: false })
+    expect((await stage.store.receiveStatus(RUN, 'main')).nothingToWaitFor).toBe(false)
+    stage.clock.pass(1000)
+    expect((await stage.store.receiveStatus(RUN, 'main', ['main'])).senders[0]!.status).toBe(
+      'received',
+    )
+    await stage.strike()
+  })
+
+  test('main can be waited for while somebody acts for it', async () => {
+    const stage = await Stage.set(home)
+    await stage.begin('main', 'a')
+    const isOver = async () => (await stage.store.receiveStatus(RUN, 'a')).nothingToWaitFor
+    expect(await isOver()).toBe(false)
+    await stage.store.setMain(RUN, 'idle')
+    expect(await isOver()).toBe(true)
+    const { senders } = await stage.store.receiveStatus(RUN, 'a', ['main'])
+    expect(senders).toEqual([{ name: 'main', status: 'idle' }])
+    await stage.store.setMain(RUN, 'running')
+    expect(await isOver()).toBe(false)
+    await stage.strike()
+  })
+}
+
+export function testDeadlocks(home: Home): void {
+  test('two that wait for each other are both told, also after the first has left', async () => {
+    const stage = await Stage.set(home)
+    await stage.begin('main', 'a')
+    await wait(stage, 'main', 'a')
+    expect(await toldTo(stage, 'main')).toBeNull()
+    await wait(stage, 'a', 'main')
+    expect(await toldTo(stage, 'main')).toEqual(['a', 'main'])
+    await stage.store.stopWaiting(RUN, 'main', 'reader of main')
+    expect(await toldTo(stage, 'main')).toBeNull()
+    expect(await toldTo(stage, 'a')).toEqual(['a', 'main'])
+    await stage.strike()
+  })
+
+  test('a circle wakes those who are in it, a wait alone wakes nobody', async () => {
+    const stage = await Stage.set(home)
+    await stage.begin('main', 'a')
+    const before = await stage.store.mark()
+    await wait(stage, 'main', 'a')
+    await wait(stage, 'main', 'a')
+    expect(await stage.store.mark()).toBe(before)
+    const woken = stage.store.wait(RUN, before)
+    await wait(stage, 'a', 'main')
+    expect(await woken).not.toBe(before)
+    await stage.strike()
+  })
+
+  test('three in a circle are all told, and who waits for them is not', async () => {
+    const stage = await Stage.set(home)
+    for (const name of ['a', 'b', 'c', 'd']) await stage.begin('main', name)
+    await wait(stage, 'd', 'a')
+    await wait(stage, 'a', 'b')
+    await wait(stage, 'b', 'c')
+    expect(await toldTo(stage, 'a')).toBeNull()
+    await wait(stage, 'c', 'a')
+    for (const name of ['a', 'b', 'c']) expect(await toldTo(stage, name)).toEqual(['a', 'b', 'c'])
+    expect(await toldTo(stage, 'd')).toBeNull()
+    const mark = await stage.store.mark()
+    await wait(stage, 'main', 'd')
+    expect(await stage.store.mark()).toBe(mark)
+    await stage.strike()
+  })
+
+  test('who waits for itself is told', async () => {
+    const stage = await Stage.set(home)
+    await wait(stage, 'main', 'main')
+    expect(await toldTo(stage, 'main')).toEqual(['main'])
+    await stage.strike()
+  })
+
+  test('with a message under way nobody is told', async () => {
+    const stage = await Stage.set(home)
+    await stage.begin('main', 'a')
+    await stage.store.send(newMessage('a', 'main', 'hello'))
+    await wait(stage, 'main', 'a')
+    await wait(stage, 'a', 'main')
+    expect(await toldTo(stage, 'main')).toBeNull()
+    expect(await toldTo(stage, 'a')).toBeNull()
+    await stage.strike()
+  })
+
+  test('who waits for anybody has nothing to wait for once the last that could send is gone', async () => {
+    const stage = await Stage.set(home)
+    await stage.begin('main', 'a')
+    await wait(stage, 'a')
+    const b = await stage.begin('a', 'b')
+    await wait(stage, 'main')
+    expect(await toldTo(stage, 'main')).toBeNull()
+    await stage.store.settle(b, DONE)
+    // The result of b is for a, which goes on with it.
+    expect(await toldTo(stage, 'main')).toBeNull()
+    await stage.store.ack(await stage.store.lease(RUN, 'a', {}, 'reader of a'))
+    await stage.store.stopWaiting(RUN, 'a', 'reader of a')
+    await wait(stage, 'a')
+    expect(await isAlone(stage, 'a')).toBe(true)
+    for (const name of ['main', 'a']) expect(await toldTo(stage, name)).toBeNull()
+    await stage.strike()
+  })
+
+  test('of a chain that waits for anybody only the deepest is told, and the others get results', async () => {
+    const stage = await Stage.set(home)
+    const a = await stage.begin('main', 'a')
+    const b = await stage.begin('a', 'b')
+    for (const name of ['main', 'a']) await wait(stage, name)
+    const mark = await stage.store.mark()
+    await wait(stage, 'b')
+    expect(await stage.store.mark()).not.toBe(mark)
+    const told = async () => Promise.all(['main', 'a', 'b'].map((name) => isAlone(stage, name)))
+    expect(await told()).toEqual([false, false, true])
+    for (const name of ['main', 'a', 'b']) expect(await toldTo(stage, name)).toBeNull()
+    await stage.store.stopWaiting(RUN, 'b', 'reader of b')
+    await stage.store.settle(b, DONE)
+    await stage.store.ack(await stage.store.lease(RUN, 'a', {}, 'reader of a'))
+    await stage.store.stopWaiting(RUN, 'a', 'reader of a')
+    await wait(stage, 'a')
+    expect(await isAlone(stage, 'main')).toBe(false)
+    await stage.store.settle(a, DONE)
+    const [result] = await stage.store.lease(RUN, 'main', {}, 'reader of main')
+    expect(result?.message.from).toBe('a')
+    await stage.strike()
+  })
+
+  test('whoever waits for anybody with a task that gets no slot is told, and nobody above', async () => {
+    const stage = await Stage.set(home, { limits: { running: 1 } })
+    await stage.begin('main', 'a')
+    await stage.push('a', ['child'])
+    await stage.store.drain(RUN, 'a', 1)
+    await wait(stage, 'main')
+    await wait(stage, 'a')
+    expect(await isAlone(stage, 'a')).toBe(true)
+    expect([await isAlone(stage, 'main'), await toldTo(stage, 'main')]).toEqual([false, null])
+    await stage.strike()
+  })
+
+  test('an end may leave others without hope, and the one who can go on is told', async () => {
+    const stage = await Stage.set(home)
+    await stage.begin('main', 'a')
+    const b = await stage.begin('main', 'b')
+    await wait(stage, 'a')
+    await wait(stage, 'main', 'a')
+    expect(await isAlone(stage, 'a')).toBe(false)
+    await stage.store.settle(b, DONE)
+    expect(await isAlone(stage, 'a')).toBe(true)
+    const { deadlock } = await stage.store.receiveStatus(RUN, 'main', ['a'])
+    expect(deadlock).toBeNull()
+    await stage.strike()
+  })
+
+  test('an end may leave others in a circle, and they are told', async () => {
+    const stage = await Stage.set(home)
+    await stage.begin('main', 'a')
+    const b = await stage.begin('main', 'b')
+    await wait(stage, 'main')
+    await wait(stage, 'a', 'main')
+    expect(await toldTo(stage, 'a')).toBeNull()
+    await stage.store.settle(b, DONE)
+    await stage.store.ack(await stage.store.lease(RUN, 'main', {}, 'reader of main'))
+    await stage.store.stopWaiting(RUN, 'main', 'reader of main')
+    await wait(stage, 'main')
+    for (const name of ['main', 'a']) expect(await toldTo(stage, name)).toEqual(['a', 'main'])
+    await stage.strike()
+  })
+
+  test('who waits for a task that gets no slot, since those who wait have all, is told', async () => {
+    const stage = await Stage.set(home, { limits: { running: 2 } })
+    await stage.begin('main', 'a')
+    await stage.begin('main', 'b')
+    await stage.push('a', ['child'])
+    await stage.store.drain(RUN, 'a', 1)
+    await wait(stage, 'a', 'child')
+    expect(await toldTo(stage, 'a')).toBeNull()
+    await wait(stage, 'b', 'a')
+    expect(await toldTo(stage, 'a')).toEqual(['a', 'b'])
+    await stage.strike()
+  })
+
+  test('a reader that is gone does not wait any more', async () => {
+    const stage = await Stage.set(home, { times: { readerLeaseMs: 1000 } })
+    await stage.begin('main', 'a')
+    await wait(stage, 'main', 'a')
+    stage.clock.pass(1000)
+    await wait(stage, 'a', 'main')
+    expect(await toldTo(stage, 'a')).toBeNull()
+    await stage.store.releaseReader('reader of a')
+    await wait(stage, 'main', 'a')
+    expect(await toldTo(stage, 'main')).toBeNull()
+    await stage.strike()
+  })
+}

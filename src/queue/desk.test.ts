@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { makeProject } from '../../tests/support/project.ts'
+import { Desk, nameFor } from './desk.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+import type { QueueStore } from './store.ts'
+
+const RUN = 'r'
+
+async function openStore(readerLeaseMs?: number): Promise<QueueStore> {
+  const times = readerLeaseMs === undefined ? {} : { readerLeaseMs }
+  const store = await openSqliteStore(join(makeProject(), 'queue.db'), { times })
+  await store.openRun(RUN)
+  return store
+}
+
+test('a reader that is slow, but there, keeps what it reads', async () => {
+  const store = await openStore(1500)
+  const [slow, other] = [new Desk(store, RUN, 'main'), new Desk(store, RUN, 'main')]
+  await other.send('main', 'hello')
+  const delivery = await slow.check()
+  const since = performance.now()
+  while (performance.now() - since < 3500) {
+    expect((await other.check()).messages).toEqual([])
+    await Bun.sleep(10)
+  }
+  expect(await delivery.acknowledge()).toEqual([])
+  for (const desk of [slow, other]) await desk.close()
+  expect(await store.verify(RUN)).toEqual([])
+  await store.close()
+})
+
+test('whoever acknowledges too late is told what was no longer his', async () => {
+  const store = await openStore()
+  const [late, next] = [new Desk(store, RUN, 'main'), new Desk(store, RUN, 'main')]
+  for (const body of ['one', 'two']) await next.send('main', body)
+  const delivery = await late.check({ max: 2 })
+  await late.close()
+  const [first] = (await next.check()).messages
+  expect(first).toMatchObject({ body: 'one' })
+  expect(await delivery.acknowledge()).toMatchObject([{ body: 'one' }, { body: 'two' }])
+  await next.close()
+  await store.close()
+})
+
+test('what was handed out and never acknowledged is there again once the desk is closed', async () => {
+  const store = await openStore(60)
+  const [leaver, next] = [new Desk(store, RUN, 'main'), new Desk(store, RUN, 'main')]
+  await next.send('main', 'hello')
+  await leaver.check()
+  await leaver.close()
+  expect((await next.check()).messages).toHaveLength(1)
+  await next.close()
+  await store.close()
+})
+
+test('ten thousand tasks without a name get as many names, the same for the same id', () => {
+  for (let queue = 0; queue < 100; queue += 1) {
+    const ids = Array.from({ length: 10_000 }, (_, place) => `t-${queue}-${place}`)
+    expect(new Set(ids.map(nameFor)).size).toBe(ids.length)
+  }
+  expect(nameFor('t-1')).toBe(nameFor('t-1'))
+})

@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test'
+import type { Entry, What } from './history.ts'
+import type { Tables } from './ledger.ts'
+import { Ledger } from './ledger.ts'
+
+function entry(what: What, subject: string, attempt = 0, detail = ''): Entry {
+  return { what, subject, attempt, detail }
+}
+
+const GOOD: readonly Entry[] = [
+  entry('pushed', 't', 0, 'queued'),
+  entry('started', 't'),
+  entry('claimed', 't', 1, 'w'),
+  entry('over', 't', 1, 'again lost'),
+  entry('claimed', 't', 2, 'w'),
+  entry('over', 't', 2, 'success'),
+  entry('ended', 't', 0, 'success'),
+  entry('sent', 't.result', 0, 'main'),
+  entry('leased', 't.result', 1, 'r1'),
+  entry('returned', 't.result', 1, 'r1'),
+  entry('leased', 't.result', 2, 'r2'),
+  entry('acked', 't.result', 0, 'r2 2'),
+]
+
+const ENDED: Tables['tasks'][number] = {
+  id: 't',
+  state: 'ended',
+  attempt: 2,
+  worker: null,
+  hasLease: false,
+}
+
+function violationsOf(
+  entries: readonly Entry[],
+  tables: Tables = { tasks: [ENDED], messages: [] },
+): readonly string[] {
+  const ledger = new Ledger()
+  for (const line of entries) ledger.add(line)
+  return ledger.close(tables)
+}
+
+test('a whole life has nothing wrong in it', () => {
+  expect(violationsOf(GOOD)).toEqual([])
+})
+
+test.each(GOOD.map((line, place) => [`${line.what} ${line.detail}`, place] as const))(
+  'a history without its line "%s" is wrong',
+  (_, place) => {
+    expect(violationsOf(GOOD.toSpliced(place, 1))).not.toEqual([])
+  },
+)
+
+test.each(GOOD.map((line, place) => [`${line.what} ${line.detail}`, place] as const))(
+  'a history that has its line "%s" twice is wrong',
+  (_, place) => {
+    expect(violationsOf(GOOD.toSpliced(place, 0, GOOD[place]!))).not.toEqual([])
+  },
+)
+
+test.each<[string, Tables]>([
+  ['no task', { tasks: [], messages: [] }],
+  ['another attempt', { tasks: [{ ...ENDED, attempt: 1 }], messages: [] }],
+  ['another state', { tasks: [{ ...ENDED, state: 'ready' }], messages: [] }],
+  ['a worker of an ended task', { tasks: [{ ...ENDED, worker: 'w' }], messages: [] }],
+  ['a lease of nobody', { tasks: [{ ...ENDED, hasLease: true }], messages: [] }],
+  ['a task too many', { tasks: [ENDED, { ...ENDED, id: 'x' }], messages: [] }],
+  [
+    'a message that was acknowledged',
+    {
+      tasks: [ENDED],
+      messages: [{ id: 't.result', reader: null, hasLease: false, delivery: 2 }],
+    },
+  ],
+])('a table with %s is wrong', (_, tables) => {
+  expect(violationsOf(GOOD, tables)).not.toEqual([])
+})
+
+test('a message that nobody has acknowledged must be there', () => {
+  const entries = GOOD.slice(0, 8)
+  expect(violationsOf(entries)).toEqual(['message t.result is gone unread'])
+  const messages = [{ id: 't.result', reader: null, hasLease: false, delivery: 0 }]
+  expect(violationsOf(entries, { tasks: [ENDED], messages })).toEqual([])
+})

@@ -1,0 +1,170 @@
+import { unreachable } from '../base/errors.ts'
+import type { Entry } from './history.ts'
+import { resultId } from './history.ts'
+import type { TaskState } from './task.ts'
+
+const BEFORE = { started: 'queued', claimed: 'ready', over: 'running' } as const
+
+interface TaskAccount {
+  state: TaskState
+  attempt: number
+}
+
+interface MessageAccount {
+  state: 'waiting' | 'leased' | 'acked'
+  reader: string
+  delivery: number
+}
+
+/** What a store's tables say, to be held against its history. */
+export interface Tables {
+  readonly tasks: readonly {
+    readonly id: string
+    readonly state: TaskState
+    readonly attempt: number
+    readonly worker: string | null
+    readonly hasLease: boolean
+  }[]
+  readonly messages: readonly {
+    readonly id: string
+    readonly reader: string | null
+    readonly hasLease: boolean
+    readonly delivery: number
+  }[]
+}
+
+/** Goes through the history of a run, line by line, and writes down what cannot have happened. */
+export class Ledger {
+  readonly #tasks = new Map<string, TaskAccount>()
+  readonly #messages = new Map<string, MessageAccount>()
+  readonly violations: string[] = []
+
+  add({ what, subject, attempt, detail }: Entry): void {
+    switch (what) {
+      case 'pushed':
+      case 'started':
+      case 'claimed':
+      case 'over':
+      case 'ended':
+        return this.#addTask(what, subject, attempt, detail)
+      case 'sent':
+        if (this.#messages.has(subject)) this.#blame(`message ${subject} was sent twice`)
+        this.#messages.set(subject, { state: 'waiting', reader: '', delivery: 0 })
+        return
+      case 'leased':
+      case 'returned':
+      case 'forwarded':
+      case 'acked':
+        return this.#addMessage(what, subject, attempt, detail)
+      case 'told':
+      case 'deadlock':
+      case 'main':
+        return
+      default:
+        return unreachable(what)
+    }
+  }
+
+  #addTask(
+    what: 'pushed' | 'started' | 'claimed' | 'over' | 'ended',
+    id: string,
+    attempt: number,
+    detail: string,
+  ): void {
+    if (what === 'pushed') {
+      if (this.#tasks.has(id)) this.#blame(`task ${id} was pushed twice`)
+      this.#tasks.set(id, { state: detail === 'ready' ? 'ready' : 'queued', attempt: 0 })
+      return
+    }
+    const task = this.#tasks.get(id)
+    if (task === undefined) return this.#blame(`task ${id} was ${what} but never pushed`)
+    if (what === 'ended') {
+      if (task.state === 'ended') this.#blame(`task ${id} ended twice`)
+      if (task.state === 'running') this.#blame(`task ${id} ended, its attempt did not`)
+      task.state = 'ended'
+      return
+    }
+    if (task.state !== BEFORE[what]) this.#blame(`task ${id} was ${what} while ${task.state}`)
+    if (what === 'claimed') task.attempt += 1
+    if (what !== 'started' && task.attempt !== attempt) {
+      this.#blame(`attempt ${attempt} of task ${id} was ${what}, ${task.attempt} was due`)
+    }
+    task.state = what === 'claimed' ? 'running' : 'ready'
+  }
+
+  #addMessage(
+    what: 'leased' | 'returned' | 'forwarded' | 'acked',
+    id: string,
+    delivery: number,
+    detail: string,
+  ): void {
+    const message = this.#messages.get(id)
+    if (message === undefined) return this.#blame(`message ${id} was ${what} but never sent`)
+    const wanted = what === 'leased' || what === 'forwarded' ? 'waiting' : 'leased'
+    if (message.state !== wanted) this.#blame(`message ${id} was ${what} while ${message.state}`)
+    if (what === 'leased') {
+      Object.assign(message, { state: 'leased', reader: detail, delivery })
+    } else if (what === 'returned') {
+      message.state = 'waiting'
+    } else if (what === 'acked') {
+      message.state = 'acked'
+      if (detail !== `${message.reader} ${message.delivery}`) {
+        this.#blame(`message ${id} was acked by ${detail}, ${message.reader} had it`)
+      }
+    }
+  }
+
+  /** Once the history is at its end: whether what is there is what it leads to. */
+  close({ tasks, messages }: Tables): readonly string[] {
+    this.#compareTasks(tasks)
+    this.#compareMessages(messages)
+    for (const [id, { state }] of this.#tasks) {
+      const hasResult = this.#messages.has(resultId(id))
+      if (state === 'ended' && !hasResult) this.#blame(`task ${id} ended without a message`)
+      if (state !== 'ended' && hasResult) this.#blame(`task ${id} has a result and did not end`)
+    }
+    return this.violations
+  }
+
+  #compareTasks(tasks: Tables['tasks']): void {
+    const missing = new Set(this.#tasks.keys())
+    for (const { id, state, attempt, worker, hasLease } of tasks) {
+      missing.delete(id)
+      const account = this.#tasks.get(id)
+      if (account === undefined) this.#blame(`task ${id} is there without a history`)
+      else if (account.state !== state || account.attempt !== attempt) {
+        const told = `${account.state} at attempt ${account.attempt}`
+        this.#blame(`task ${id} is ${state} at attempt ${attempt}, its history says ${told}`)
+      }
+      const isHeld = state === 'running'
+      if ((worker !== null) !== isHeld || hasLease !== isHeld) {
+        this.#blame(`task ${id} is ${state} ${worker === null ? 'without' : 'with'} a worker`)
+      }
+    }
+    for (const id of missing) this.#blame(`task ${id} is gone`)
+  }
+
+  #compareMessages(messages: Tables['messages']): void {
+    const missing = new Set(this.#messages.keys())
+    for (const { id, reader, hasLease, delivery } of messages) {
+      missing.delete(id)
+      const account = this.#messages.get(id)
+      if (account === undefined) this.#blame(`message ${id} is there without a history`)
+      else if (account.state === 'acked') this.#blame(`message ${id} is there though acked`)
+      else if (
+        (account.state === 'leased') !== (reader !== null) ||
+        account.delivery !== delivery
+      ) {
+        this.#blame(`message ${id} is not in the hand that its history names`)
+      }
+      if ((reader !== null) !== hasLease) this.#blame(`message ${id} has a lease without a reader`)
+    }
+    for (const id of missing) {
+      if (this.#messages.get(id)?.state !== 'acked') this.#blame(`message ${id} is gone unread`)
+    }
+  }
+
+  #blame(violation: string): void {
+    this.violations.push(violation)
+  }
+}

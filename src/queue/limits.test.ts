@@ -1,0 +1,26 @@
+import { expect, test } from 'bun:test'
+import { DEFAULT_TIMES, isRetried, pauseAfter } from './limits.ts'
+
+test.each([
+  ['transient', true],
+  ['lost', true],
+  ['fatal', false],
+  ['timeout', false],
+  ['budget', false],
+  ['cancelled', false],
+  ['precondition', false],
+] as const)('after a failure of class %s it is tried again: %p', (failure, isAgain) => {
+  expect(isRetried(failure, 1, 3)).toBe(isAgain)
+})
+
+test('retry=2 allows three attempts', () => {
+  expect([1, 2, 3].map((attempt) => isRetried('lost', attempt, 2))).toEqual([true, true, false])
+})
+
+test('the pause doubles, has a random half and an upper end', () => {
+  expect([1, 2, 3].map((attempt) => pauseAfter(attempt, DEFAULT_TIMES, 1))).toEqual([
+    1000, 2000, 4000,
+  ])
+  expect(pauseAfter(1, DEFAULT_TIMES, 0)).toBe(500)
+  expect(pauseAfter(60, DEFAULT_TIMES, 1)).toBe(300_000)
+})

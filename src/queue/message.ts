@@ -1,0 +1,70 @@
+import type { Agent, End } from './task.ts'
+
+export interface NewMessage {
+  /** Made by who sends, so that sending twice is sending once. */
+  readonly id: string
+  readonly run: string
+  readonly from: Agent
+  readonly to: string
+  readonly body: string
+}
+
+interface Envelope {
+  readonly id: string
+  /** The name of the agent that sent it, or of the task that ended. */
+  readonly from: string
+  readonly at: number
+}
+
+export type Message =
+  | (Envelope & {
+      readonly kind: 'text'
+      readonly body: string
+      /** For whom it was, where that agent has ended before it read it. */
+      readonly to?: string
+    })
+  | (Envelope & {
+      readonly kind: 'result'
+      readonly task: string
+      readonly attempt: number
+      readonly end: End
+    })
+
+/** A message in the hands of one reader: gone once acknowledged, delivered again otherwise. */
+export interface Lease {
+  readonly message: Message
+  readonly reader: string
+  /** The how-manieth delivery this is. */
+  readonly delivery: number
+}
+
+export interface LeaseQuery {
+  /** Names of senders; all where absent. */
+  readonly from?: readonly string[] | undefined
+  /** The newest first. */
+  readonly lifo?: boolean | undefined
+  readonly max?: number | undefined
+}
+
+/** A message as `/inbox` shows it. */
+export interface InboxLine {
+  readonly id: string
+  readonly from: string
+  /** For whom it was, where that agent has ended before it read it. */
+  readonly to?: string
+  readonly kind: Message['kind']
+  readonly ageMs: number
+  /** Whether a reader has it in hand. */
+  readonly isLeased: boolean
+}
+
+export type SenderStatus = 'received' | 'running' | 'idle' | 'dead'
+
+/** Whether waiting in `/receive` can end. */
+export interface ReceiveStatus {
+  readonly senders: readonly { readonly name: string; readonly status: SenderStatus }[]
+  /** No message is there or under way, and nobody who was asked about could send one. */
+  readonly nothingToWaitFor: boolean
+  /** The names of agents that wait for each other, this one among them. */
+  readonly deadlock: readonly string[] | null
+}

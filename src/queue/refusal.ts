@@ -1,0 +1,117 @@
+import { unreachable, UserError } from '../base/errors.ts'
+import { printable } from '../base/printable.ts'
+
+/** Everything for which a store says no. */
+export type Refusal =
+  | { readonly kind: 'unknown_run'; readonly run: string }
+  | { readonly kind: 'unknown_agent'; readonly name: string }
+  | { readonly kind: 'agent_ended'; readonly name: string }
+  | { readonly kind: 'name_taken'; readonly name: string }
+  | { readonly kind: 'main_stays' }
+  | { readonly kind: 'too_deep'; readonly depth: number; readonly limit: number }
+  | { readonly kind: 'queue_full'; readonly waiting: number; readonly limit: number }
+  | {
+      readonly kind: 'too_big'
+      readonly what: 'prompt' | 'message' | 'result'
+      readonly bytes: number
+      readonly limit: number
+    }
+  | { readonly kind: 'newer_version'; readonly place: string; readonly version: number }
+  | { readonly kind: 'not_a_store'; readonly place: string }
+  | { readonly kind: 'gone'; readonly place: string }
+  | { readonly kind: 'read_only'; readonly place: string }
+  | { readonly kind: 'disk_full'; readonly place: string }
+  | { readonly kind: 'broken'; readonly place: string; readonly detail: string }
+  | { readonly kind: 'busy'; readonly place: string; readonly seconds: number }
+
+export class QueueError extends UserError {
+  /** 2 for a mistake of who asked, 1 where the same may work another time. */
+  override readonly exitCode: number
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    const [message, hint] = wordsFor(refusal)
+    super(message, hint)
+    this.refusal = refusal
+    this.exitCode = 'place' in refusal ? 1 : 2
+  }
+}
+
+function wordsFor(refusal: Refusal): readonly [message: string, hint?: string] {
+  switch (refusal.kind) {
+    case 'unknown_run':
+      return [`There is no run ${refusal.run} with queues.`, 'See: forkhestra runs']
+    case 'unknown_agent':
+      return [`This run has no agent named '${shown(refusal.name)}'.`, 'See: forkhestra queue']
+    case 'agent_ended':
+      return [`The agent '${refusal.name}' has ended.`, 'See: forkhestra queue']
+    case 'name_taken':
+      return [`A task named '${refusal.name}' is not over yet.`, 'Give the new one another name.']
+    case 'main_stays':
+      return [`'main' is no task and cannot be cancelled.`, 'Stop the run itself.']
+    case 'too_deep':
+      return [`A task at depth ${refusal.depth} is refused: the limit is ${refusal.limit}.`]
+    case 'queue_full':
+      return [
+        `The run's queue is full: ${refusal.waiting} tasks would wait, the limit is ${refusal.limit}.`,
+        'Start some of them first: run-queue, or /run in a prompt.',
+      ]
+    case 'too_big':
+      return [
+        `A ${refusal.what} of ${refusal.bytes} bytes is refused: the limit is ${refusal.limit}.`,
+        'Write it to a file and send its path.',
+      ]
+    default:
+      return wordsForPlace(refusal)
+  }
+}
+
+/** Whatever somebody has typed as a name. */
+function shown(name: string): string {
+  const text = printable(name)
+  return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME)}…` : text
+}
+
+const LONGEST_NAME = 100
+
+type PlaceRefusal = Extract<Refusal, { readonly place: string }>
+
+function wordsForPlace(refusal: PlaceRefusal): readonly [message: string, hint: string] {
+  const { place } = refusal
+  switch (refusal.kind) {
+    case 'newer_version':
+      return [
+        `The queue store ${place} was made by a newer forkhestra (its version is ${refusal.version}).`,
+        'Update forkhestra. Nothing was changed.',
+      ]
+    case 'not_a_store':
+      return [`${place} is no queue store of forkhestra.`, 'Move it away, then try again.']
+    case 'gone':
+      return [
+        `The queue store ${place} is gone: somebody deleted or replaced it while it was in use.`,
+        'What was queued or unread in it is lost. What is queued from now on is in a new one.',
+      ]
+    case 'read_only':
+      return [
+        `The queue store ${place} cannot be written.`,
+        'Looking needs that right, too. Mend the rights of file and folder, or look in a copy of them.',
+      ]
+    case 'disk_full':
+      return [
+        `The disk that holds the queue store ${place} is full.`,
+        'Make room, then: forkhestra resume',
+      ]
+    case 'broken':
+      return [
+        `The queue store ${place} fails: ${refusal.detail}.`,
+        'Look at the disk. A file that is damaged for good can be moved away: what was in it is lost.',
+      ]
+    case 'busy':
+      return [
+        `Other processes have kept the queue store ${place} busy for ${refusal.seconds} seconds.`,
+        'See whether one of them hangs, then try again.',
+      ]
+    default:
+      return unreachable(refusal)
+  }
+}

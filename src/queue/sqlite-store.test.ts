@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'bun:test'
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+import { makeProject } from '../../tests/support/project.ts'
+import type { Home } from './contract/home.ts'
+import { openOldStore } from './contract/old-sqlite.ts'
+import { testMessages } from './contract/messages.ts'
+import { testProcesses } from './contract/processes.ts'
+import { DONE, newMessage, RUN, Stage } from './contract/stage.ts'
+import { testTasks } from './contract/tasks.ts'
+import { testTogether } from './contract/together.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+import { testStore } from './store-contract.ts'
+
+const SQLITE: Home = {
+  module: join(import.meta.dir, 'sqlite-store.ts'),
+  opener: openSqliteStore.name,
+  open: openSqliteStore,
+  makePlace: () => join(makeProject(), 'queue.db'),
+}
+
+testStore('SQLite', SQLITE)
+
+describe('SQLite without a write-ahead log', () => {
+  const old: Home = {
+    ...SQLITE,
+    module: join(import.meta.dir, 'contract/old-sqlite.ts'),
+    opener: 'openOldStore',
+    open: openOldStore,
+  }
+  testTasks(old)
+  testTogether(old)
+  testMessages(old)
+  testProcesses(old)
+})
+
+/** Behind the back of the store: no bell rings. */
+function tamper(place: string, sql: string): void {
+  const db = new DatabaseSync(place)
+  db.exec(`drop trigger history_is_not_changed; drop trigger history_is_not_cut; ${sql}`)
+  db.close()
+}
+
+/** Tasks and messages in every state. */
+async function lived(): Promise<Stage> {
+  const stage = await Stage.set(SQLITE)
+  const { store } = stage
+  await store.settle(await stage.begin('main', 'read'), DONE)
+  await store.ack(await store.lease(RUN, 'main', {}, 'r1'))
+  await store.settle(await stage.begin('main', 'unread'), DONE)
+  await stage.begin('main', 'busy')
+  await stage.push('main', ['later'])
+  await store.send(newMessage('busy', 'main', 'hello'))
+  await store.lease(RUN, 'main', { from: ['busy'] }, 'r1')
+  expect(await store.verify(RUN)).toEqual([])
+  return stage
+}
+
+test.each([
+  ['a task that is gone', `delete from task where name = 'later'`],
+  ['a message that is gone', `delete from message where sender = 'unread'`],
+  [
+    'an end without a message',
+    `delete from history where what = 'sent' and subject like '%unread%'`,
+  ],
+  ['a task that was set back', `update task set state = 'ready' where name = 'read'`],
+  ['an attempt too many', `update task set attempt = 2 where name = 'busy'`],
+  ['a lease without a worker', `update task set worker = null where name = 'busy'`],
+  ['a message in no hand', `update message set reader = null where sender = 'busy'`],
+  ['a history that was cut', `delete from history where what = 'main'`],
+  [
+    'a message that is there again',
+    `insert into message (id, run, recipient, sender, body, at)
+     select subject, run, 'run-1.main', 'read', '', 0 from history where what = 'acked'`,
+  ],
+  [
+    'a second acknowledgement',
+    `drop index history_once; insert into history (at, run, what, subject, attempt, detail)
+     select at, run, what, subject, attempt, detail from history where what = 'acked'`,
+  ],
+])('verify finds %s', async (_, sql) => {
+  const stage = await lived()
+  tamper(stage.place, sql)
+  expect(await stage.store.verify(RUN)).not.toEqual([])
+  await stage.store.close()
+})
+
+test('the history of a store can neither be changed nor cut', async () => {
+  const stage = await lived()
+  const db = new DatabaseSync(stage.place)
+  expect(() => db.exec(`update history set what = 'main'`)).toThrow('only appended')
+  expect(() => db.exec('delete from history')).toThrow('only appended')
+  db.close()
+  await stage.strike()
+})

@@ -1,0 +1,179 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { errorText } from '../../base/errors.ts'
+import { statOf } from '../../base/files.ts'
+import { QueueError } from '../refusal.ts'
+import type { Refusal } from '../refusal.ts'
+import { Group } from './group.ts'
+
+const PATIENCE_MS = 30_000
+/** Tasks end by the hundred, and a file that is there is there a moment later. */
+const LOOK_MS = 20
+
+/** Result codes of SQLite, without what it adds in higher bits. */
+const BUSY = 5
+const LOCKED = 6
+
+/** One open database: statements that are prepared once, and transactions that wait their turn. */
+export class Connection {
+  readonly #database: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+  readonly #group = new Group((work) => this.#retry(() => this.#transact('begin immediate', work)))
+  readonly place: string
+  readonly #file: string | undefined
+  /** When it was there last. */
+  #seenAt = -LOOK_MS
+
+  constructor(database: DatabaseSync, place: string) {
+    this.#database = database
+    this.place = place
+    this.#file = fileAt(place)
+  }
+
+  /** Whether the file was taken away: SQLite would go on in one that nobody else can see. */
+  get isGone(): boolean {
+    const now = performance.now()
+    if (now - this.#seenAt < LOOK_MS) return false
+    if (fileAt(this.place) !== this.#file) return true
+    this.#seenAt = now
+    return false
+  }
+
+  /** How many rows it changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#prepare(sql).run(...values).changes)
+  }
+
+  // Only who wrote the statement knows its rows.
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+  get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#prepare(sql).get(...values) as Row | undefined
+  }
+
+  all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[]
+  }
+
+  /** Several statements, or one that cannot be prepared beforehand. */
+  execute(sql: string): void {
+    this.#database.exec(sql)
+  }
+
+  /**
+   * Everything or nothing, alone among all writers; what is done may be done again from the start. It
+   * is on the disk once it answers, together with what others of this process wrote at that time.
+   */
+  write<Result>(work: () => Result): Promise<Result> {
+    return this.#group.add(work)
+  }
+
+  /** All of it as of one moment. */
+  read<Result>(work: () => Result): Promise<Result> {
+    return this.#retry(() => this.#transact('begin', work))
+  }
+
+  /** Outside of a transaction. */
+  alone<Result>(work: () => Result): Promise<Result> {
+    return this.#retry(work)
+  }
+
+  /** Settles when all that was asked for is written. */
+  written(): Promise<void> {
+    return this.#group.done()
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  #transact<Result>(begin: string, work: () => Result): Result {
+    this.run(begin)
+    try {
+      const result = work()
+      this.run('commit')
+      return result
+    } catch (error) {
+      this.#rollBack()
+      throw error
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      this.run('rollback')
+    } catch {
+      // After some errors, as of a full disk, SQLite has done so itself.
+    }
+  }
+
+  /**
+   * SQLite's own waiting lets some processes starve; pauses of random length are fair. In between,
+   * other work of this process goes on.
+   */
+  async #retry<Result>(work: () => Result): Promise<Result> {
+    const end = performance.now() + PATIENCE_MS
+    for (;;) {
+      if (this.isGone) throw new QueueError({ kind: 'gone', place: this.place })
+      try {
+        return work()
+      } catch (error) {
+        if (!isBusy(error)) throw asRefusal(error, this.place)
+        if (performance.now() > end) throw busy(this.place)
+      }
+      await Bun.sleep(0.3 + Math.random() * 2.5)
+    }
+  }
+}
+
+/** What tells a file from others, also from one that came to its place later. */
+function fileAt(place: string): string | undefined {
+  const stats = statOf(place)
+  return stats === undefined ? undefined : `${stats.dev} ${stats.ino}`
+}
+
+function busy(place: string): QueueError {
+  return new QueueError({ kind: 'busy', place, seconds: PATIENCE_MS / 1000 })
+}
+
+function isBusy(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === BUSY || code === LOCKED
+}
+
+function resultCode(error: unknown): number | undefined {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined
+  return typeof code === 'number' ? code & 0xff : undefined
+}
+
+/** Where the place is to blame, one clear error; a mistake in our own SQL stays what it is. */
+export function asRefusal(error: unknown, place: string): unknown {
+  const refusal = refusalFor(resultCode(error), place, error)
+  return refusal === undefined ? error : new QueueError(refusal)
+}
+
+function refusalFor(code: number | undefined, place: string, error: unknown): Refusal | undefined {
+  switch (code) {
+    case 8: // SQLITE_READONLY
+    case 14: // SQLITE_CANTOPEN
+    case 23: // SQLITE_AUTH
+      return { kind: 'read_only', place }
+    case 13: // SQLITE_FULL
+      return { kind: 'disk_full', place }
+    case 26: // SQLITE_NOTADB
+      return { kind: 'not_a_store', place }
+    case 10: // SQLITE_IOERR
+    case 11: // SQLITE_CORRUPT
+      return { kind: 'broken', place, detail: errorText(error) }
+    default:
+      return undefined
+  }
+}

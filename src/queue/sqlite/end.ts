@@ -1,0 +1,134 @@
+import { resultId } from '../history.ts'
+import type { Cancelled } from '../store.ts'
+import type { End, EndBrief, TaskOptions } from '../task.ts'
+import { note } from './note.ts'
+import type { Books, TaskRow } from './rows.ts'
+import { beginningOf, COLUMNS, taskById } from './rows.ts'
+
+/** Ends a task for good: its message, its queue and its inbox go with it, in the same transaction. */
+export function endTask(books: Books, row: TaskRow, end: End): void {
+  books.db.run(
+    `update task set state = 'ended', since = ?, outcome = ?, end = ?, worker = null,
+     lease_until = null where seq = ?`,
+    books.clock.now(),
+    JSON.stringify(outcomeOf(end)),
+    JSON.stringify(end),
+    row.seq,
+  )
+  note(books, row.run, 'ended', row.id, 0, end.success ? 'success' : end.class)
+  books.db.run('delete from waiting where agent = ?', row.id)
+  tellParent(books, row)
+  forwardUnread(books, row)
+  endQueue(books, row)
+  if (row.is_drained === 1) endDrain(books, row.parent!)
+}
+
+function outcomeOf(end: End): EndBrief {
+  return end.success
+    ? { success: true }
+    : { success: false, class: end.class, error: beginningOf(end.error) }
+}
+
+function tellParent(books: Books, row: TaskRow): void {
+  const recipient = nearestLiving(books, row.parent!)
+  const id = resultId(row.id)
+  books.db.run(
+    `insert into message (id, run, recipient, sender, task, body, at) values (?, ?, ?, ?, ?, '', ?)`,
+    id,
+    row.run,
+    recipient,
+    row.name,
+    row.id,
+    books.clock.now(),
+  )
+  note(books, row.run, 'sent', id, 0, recipient)
+}
+
+/** Whoever is nearest above and will read; `main` never ends. */
+function nearestLiving(books: Books, id: string): string {
+  let agent = taskById(books, id)!
+  while (agent.parent !== null && (agent.state === 'ended' || agent.cancelled !== null)) {
+    agent = taskById(books, agent.parent)!
+  }
+  return agent.id
+}
+
+interface Unread {
+  readonly id: string
+  readonly delivery: number
+  readonly reader: string | null
+}
+
+/** What an agent has not read when it ends goes up; what a reader has in hand stays there. */
+export function forwardUnread(books: Books, ended: TaskRow): void {
+  const unread = books.db.all<Unread>(
+    `select id, delivery, reader from message where recipient = ?
+     and (reader is null or lease_until <= ?) order by seq`,
+    ended.id,
+    books.clock.now(),
+  )
+  if (unread.length === 0) return
+  const recipient = nearestLiving(books, ended.id)
+  for (const { id, delivery, reader } of unread) {
+    if (reader !== null) note(books, ended.run, 'returned', id, delivery, reader)
+    books.db.run(
+      `update message set recipient = ?, reader = null, lease_until = null,
+       addressee = iif(task is null, coalesce(addressee, ?), null) where id = ?`,
+      recipient,
+      ended.name,
+      id,
+    )
+    note(books, ended.run, 'forwarded', id, 0, recipient)
+  }
+}
+
+/** What was not started dies with its queue, and says so; what was started is waited for. */
+function endQueue(books: Books, parent: TaskRow): void {
+  const children = books.db.all<TaskRow>(
+    `select ${COLUMNS} from task where parent = ? and state in ('queued', 'ready', 'running')
+     order by seq`,
+    parent.id,
+  )
+  const why = `its parent ${parent.name} ended`
+  for (const child of children) {
+    const { onParentEnd } = JSON.parse(child.options) as TaskOptions
+    if (child.state === 'queued' || onParentEnd === 'cancel') cancelTree(books, child, why)
+  }
+}
+
+/** From the top down, so that each result goes to someone who is not about to end as well. */
+export function cancelTree(books: Books, root: TaskRow, why: string): Cancelled {
+  const row = taskById(books, root.id)!
+  if (row.state === 'ended') return { ended: [], told: [] }
+  const isAtWork = row.state === 'running'
+  if (isAtWork) tell(books, row, why)
+  // Before the task itself, whose end would give them another reason.
+  else books.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
+  const below = books.db
+    .all<TaskRow>(
+      `select ${COLUMNS} from task where parent = ? and state <> 'ended' order by seq`,
+      row.id,
+    )
+    .map((child) => cancelTree(books, child, why))
+  if (!isAtWork) endTask(books, row, { success: false, class: 'cancelled', error: why })
+  return {
+    ended: [...(isAtWork ? [] : [row.name]), ...below.flatMap(({ ended }) => ended)],
+    told: [...(isAtWork ? [row.name] : []), ...below.flatMap(({ told }) => told)],
+  }
+}
+
+function tell(books: Books, row: TaskRow, why: string): void {
+  if (row.cancelled !== null) return
+  books.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
+  note(books, row.run, 'told', row.id, row.attempt, why)
+}
+
+/** A queue that ran empty is an ordinary one again: what is pushed later waits to be started. */
+function endDrain(books: Books, parent: string): void {
+  books.db.run(
+    `update task set drain_width = null where id = ? and drain_width is not null and not exists
+     (select 1 from task where parent = ? and is_drained = 1 and state in ('ready', 'running'))`,
+    parent,
+    parent,
+  )
+}

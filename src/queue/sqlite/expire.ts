@@ -1,0 +1,88 @@
+import { QueueError } from '../refusal.ts'
+import type { Cancelled, Expired } from '../store.ts'
+import { MAIN, type Agent } from '../task.ts'
+import { cancelTree } from './end.ts'
+import { releaseStale } from './messages.ts'
+import { note } from './note.ts'
+import type { Books, TaskRow } from './rows.ts'
+import { agentNamed, briefOf, COLUMNS, livingAgent, taskById } from './rows.ts'
+import { settleAttempt } from './settle.ts'
+import { markDeadlocks } from './waiting.ts'
+
+export function expire(
+  books: Books,
+  run: string,
+  dead: readonly string[],
+  left: ReadonlyMap<string, string>,
+): Expired[] {
+  const gone = new Set(dead)
+  const now = books.clock.now()
+  const lost = books.db
+    .all<TaskRow>(
+      `select ${COLUMNS} from task where run = ? and state = 'running' and depth > 0 order by seq`,
+      run,
+    )
+    .filter((row) => row.lease_until! <= now || gone.has(row.worker!))
+  dropWaits(books, run, dead)
+  const expired = lost.map(({ id }) => {
+    // Anew: an end before this one in the list may have told it to stop.
+    const row = taskById(books, id)!
+    const error = 'its worker is gone'
+    const partialOutput = left.get(id)
+    const end = {
+      success: false,
+      class: 'lost',
+      error,
+      ...(partialOutput && { partialOutput }),
+    } as const
+    const settled = settleAttempt(books, row, end)
+    return { task: briefOf(taskById(books, id)!, now), settled }
+  })
+  releaseStale(books, run, dead)
+  markDeadlocks(books, run)
+  return expired
+}
+
+function dropWaits({ db, clock }: Books, run: string, dead: readonly string[]): void {
+  db.run('delete from waiting where run = ? and until <= ?', run, clock.now())
+  for (const reader of dead) db.run('delete from waiting where run = ? and reader = ?', run, reader)
+}
+
+/** Whoever has something of a run in hand, or waits in it. */
+export function hands({ db }: Books, run: string): string[] {
+  return db
+    .all<{ hand: string }>(
+      `select worker as hand from task where run = ?1 and state = 'running' and worker is not null
+       union select reader from message where reader is not null and run = ?1
+       union select reader from waiting where run = ?1`,
+      run,
+    )
+    .map(({ hand }) => hand)
+}
+
+export function cancel(
+  books: Books,
+  run: string,
+  name: string,
+  why: string,
+  by?: Agent,
+): Cancelled {
+  if (by !== undefined) livingAgent(books, run, by)
+  if (name === MAIN) throw new QueueError({ kind: 'main_stays' })
+  const cancelled = cancelTree(books, livingAgent(books, run, name), why)
+  markDeadlocks(books, run)
+  return cancelled
+}
+
+export function setMain(books: Books, run: string, state: 'running' | 'idle'): void {
+  const main = agentNamed(books, run, MAIN)
+  if (main.state === state) return
+  books.db.run(
+    'update task set state = ?, since = ? where seq = ?',
+    state,
+    books.clock.now(),
+    main.seq,
+  )
+  note(books, run, 'main', main.id, 0, state)
+  markDeadlocks(books, run)
+}

@@ -1,0 +1,29 @@
+import type { Glance } from '../glance.ts'
+
+/**
+ * What there is in a store, of all its runs: without a word to it, so that it is as it was. Undefined
+ * where it cannot be read, or is none of ours.
+ */
+export function glanceAt(path: string): Glance | undefined {
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  try {
+    const database = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
+    try {
+      return database.prepare(COUNTS).get() as unknown as Glance
+    } finally {
+      database.close()
+    }
+  } catch {
+    return undefined
+  }
+}
+
+const COUNTS = `
+select
+  count(*) filter (where state = 'queued') as queued,
+  count(*) filter (where state = 'ready') as ready,
+  count(*) filter (where state = 'running') as running,
+  count(*) filter (where state = 'ended' and not json_extract(outcome, '$.success')) as failed,
+  count(*) filter (where state = 'ended' and json_extract(outcome, '$.success')) as done,
+  (select count(*) from message where recipient in (select id from task where depth = 0)) as unread
+from task where depth > 0`

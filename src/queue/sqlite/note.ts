@@ -1,0 +1,35 @@
+import type { What } from '../history.ts'
+import type { Books } from './rows.ts'
+
+/** Appends to the history, in the transaction of what it tells of. */
+export function note(
+  { db, clock, pulse }: Books,
+  run: string,
+  what: What,
+  subject: string,
+  attempt = 0,
+  detail = '',
+): void {
+  pulse.count += 1
+  db.run(
+    'insert into history (at, run, what, subject, attempt, detail) values (?, ?, ?, ?, ?, ?)',
+    clock.now(),
+    run,
+    what,
+    subject,
+    attempt,
+    detail,
+  )
+}
+
+/** Whether it happened once already. */
+export function isNoted({ db }: Books, what: What, subject: string): boolean {
+  return (
+    db.get(
+      `select 1 from history where subject = ? and what = ? and attempt = 0
+       and what in ('pushed', 'claimed', 'over', 'ended', 'sent', 'acked')`,
+      subject,
+      what,
+    ) !== undefined
+  )
+}

@@ -1,0 +1,101 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { errorCode } from '../../base/errors.ts'
+import { QueueError } from '../refusal.ts'
+import { asRefusal, Connection } from './connection.ts'
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts'
+
+/** Before it, one connection that tidied up the write-ahead log could lose what another wrote. */
+const SAFE_LOG = [3, 51, 3]
+
+export type JournalMode = 'wal' | 'delete'
+
+/** How this version of SQLite may keep its journal. */
+export function journalModeOf(version: string): JournalMode {
+  const parts = version.split('.').map(Number)
+  for (const [place, least] of SAFE_LOG.entries()) {
+    const part = parts[place] ?? 0
+    if (part !== least) return part > least ? 'wal' : 'delete'
+  }
+  return 'wal'
+}
+
+/** Opens the store at this path, and makes it where it is not there; safe for many processes at once. */
+export async function openConnection(path: string, mode?: JournalMode): Promise<Connection> {
+  makeFile(path)
+  const { DatabaseSync } = await import('node:sqlite')
+  const connection = new Connection(
+    openDatabase(() => new DatabaseSync(path), path),
+    path,
+  )
+  try {
+    // Waiting is the connection's own business.
+    connection.execute('pragma busy_timeout = 0')
+    await connection.read(() => refuseForeign(connection))
+    const journal = mode ?? journalModeOf(sqliteVersion(connection))
+    await connection.alone(() => connection.execute(`pragma journal_mode = ${journal}`))
+    connection.execute('pragma synchronous = full; pragma foreign_keys = off')
+    await connection.write(() => migrate(connection))
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+/** For its owner alone: prompts and results are nobody else's business. */
+function makeFile(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    closeSync(openSync(path, 'a', 0o600))
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === 'ENOSPC') throw new QueueError({ kind: 'disk_full', place: path })
+    if (code === 'EISDIR') throw new QueueError({ kind: 'not_a_store', place: path })
+    if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
+      throw new QueueError({ kind: 'read_only', place: path })
+    }
+    throw error
+  }
+}
+
+function openDatabase<Database>(open: () => Database, path: string): Database {
+  try {
+    return open()
+  } catch (error) {
+    throw asRefusal(error, path)
+  }
+}
+
+function sqliteVersion(connection: Connection): string {
+  return connection.get<{ version: string }>('select sqlite_version() as version')!.version
+}
+
+function numberOf(connection: Connection, pragma: string): number {
+  return Number(Object.values(connection.get<Record<string, number>>(`pragma ${pragma}`)!)[0])
+}
+
+/** Only looks, so that what is not ours or newer than us stays as it is. */
+function refuseForeign(connection: Connection): void {
+  const version = numberOf(connection, 'user_version')
+  const application = numberOf(connection, 'application_id')
+  const isEmpty = numberOf(connection, 'page_count') === 0
+  const place = connection.place
+  if (application !== APPLICATION_ID && !isEmpty) {
+    // An empty database that another process is just making has pages, but no tables yet.
+    const { tables } = connection.get<{ tables: number }>(
+      'select count(*) as tables from sqlite_schema',
+    )!
+    if (tables > 0 || application !== 0) throw new QueueError({ kind: 'not_a_store', place })
+  }
+  if (version > SCHEMA_VERSION) throw new QueueError({ kind: 'newer_version', place, version })
+}
+
+function migrate(connection: Connection): void {
+  refuseForeign(connection)
+  if (numberOf(connection, 'user_version') === SCHEMA_VERSION) return
+  connection.execute(SCHEMA)
+  connection.execute(
+    `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`,
+  )
+}

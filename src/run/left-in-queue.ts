@@ -1,0 +1,24 @@
+import type { LeftInQueue } from '../events/schema.ts'
+import type { QueueStore } from '../queue/store.ts'
+import { MAIN } from '../queue/task.ts'
+
+/** So many names fit into a summary. */
+const NAMED = 20
+
+/** What nobody has started or read in a run; undefined where that is nothing. */
+export async function leftInQueue(
+  store: QueueStore,
+  run: string,
+): Promise<LeftInQueue | undefined> {
+  const tasks = await store.list(run, { states: ['queued', 'ready', 'running'] })
+  const messages = await store.inbox(run, MAIN)
+  if (tasks.length + messages.length === 0) return undefined
+  return {
+    queued: tasks.length,
+    names: tasks.slice(0, NAMED).map(({ name }) => name),
+    unread: messages.length,
+    senders: [
+      ...new Set(messages.map(({ from, to }) => (to === undefined ? from : `${from} to ${to}`))),
+    ].slice(0, NAMED),
+  }
+}

@@ -1,0 +1,92 @@
+import type { Fact, Launch } from '../engines/engine.ts'
+import type { Usage } from '../events/schema.ts'
+import { LastWords, type Words } from './last-words.ts'
+import type { Place } from './place.ts'
+import type { Ports } from './ports.ts'
+import type { Verdict } from './verdict.ts'
+
+/** How long a marker waits for the end of its line: some agents end without one. */
+const SILENCE_MS = 5000
+
+type Stream = 'out' | 'err'
+
+/** Hears what an agent prints: facts for the verdict, its last words, and all of it for the outside. */
+export class Listener {
+  readonly #place: Place
+  readonly #verdict: Verdict
+  readonly #ports: Ports
+  readonly #onUsage: (usage: Usage | undefined) => void
+  readonly #isStructured: boolean
+  readonly #lastWords: LastWords
+  readonly #decoders
+  #isOver = false
+  #silence: Timer | undefined
+  outputBytes = 0
+
+  constructor(
+    launch: Launch,
+    place: Place,
+    verdict: Verdict,
+    ports: Ports,
+    onUsage: (usage: Usage | undefined) => void,
+  ) {
+    this.#place = place
+    this.#verdict = verdict
+    this.#ports = ports
+    this.#onUsage = onUsage
+    this.#isStructured = launch.isStructured === true
+    this.#lastWords = new LastWords(this.#isStructured)
+    this.#decoders = { out: launch.decode('out'), err: launch.decode('err') }
+  }
+
+  get lastWords(): Words {
+    return this.#lastWords.words
+  }
+
+  hear(stream: Stream, bytes: Uint8Array): void | Promise<void> {
+    // After a stop a stream may be left behind in the middle of a chunk.
+    if (this.#isOver) return undefined
+    this.outputBytes += bytes.length
+    this.#take(this.#decoders[stream]?.push(bytes) ?? [])
+    if (stream === 'out') this.#hearOut(bytes)
+    const isTold = this.#isStructured && stream === 'out' ? { isTold: true } : {}
+    return this.#ports.output({ ...this.#place, stream, bytes, ...isTold })
+  }
+
+  /** Nothing more is heard. */
+  close(): void {
+    this.#isOver = true
+    clearTimeout(this.#silence)
+  }
+
+  /** Takes what was left of the last lines. */
+  end(): void {
+    for (const decoder of [this.#decoders.out, this.#decoders.err]) this.#take(decoder?.end() ?? [])
+  }
+
+  #hearOut(bytes: Uint8Array): void {
+    if (this.#place.task !== undefined) this.#lastWords.hear(bytes)
+    clearTimeout(this.#silence)
+    const takeMarker = () => this.#verdict.take([{ type: 'marker' }])
+    const isDone = this.#decoders.out?.isDoneIfSilent === true
+    this.#silence = isDone ? setTimeout(takeMarker, SILENCE_MS) : undefined
+  }
+
+  #take(facts: readonly Fact[]): void {
+    this.#verdict.take(facts)
+    for (const fact of facts) {
+      this.#lastWords.take(fact)
+      this.#tell(fact)
+    }
+    if (facts.length > 0) this.#onUsage(this.#verdict.usage)
+  }
+
+  /** What an agent says and does is an event; the rest is for the verdict. */
+  #tell(fact: Fact): void {
+    const { emit } = this.#ports
+    if (fact.type === 'notice') emit({ type: 'warning', text: fact.text })
+    if (fact.type === 'message' || fact.type === 'tool' || fact.type === 'limit') {
+      emit({ ...this.#place, ...fact })
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import type { makeLaunch } from '../plan/launch.ts'
+import { Desk, type Push, type RunOptions } from '../queue/desk.ts'
+import type { QueueStore } from '../queue/store.ts'
+import type { Agent } from '../queue/task.ts'
+
+/** A prompt as a small program. */
+export type Phases = ReturnType<typeof makeLaunch>['phases']
+
+/** Whose queue it is. */
+interface Owner {
+  readonly store: QueueStore
+  readonly run: string
+  readonly agent: Agent
+}
+
+/** What the commands of one phase have done. */
+export interface PhaseDone {
+  readonly pushed: string[]
+  readonly started: string[]
+  readonly held: number
+}
+
+type PushCommand = Phases['teardown'][number]
+
+/**
+ * Queues and starts what a prompt wants to happen before its agent, in order. `id` is the same for
+ * the same prompt of the same agent, so that what an earlier process has done is not done again.
+ */
+export async function setUp(
+  { setup }: Phases,
+  id: string,
+  { store, run, agent }: Owner,
+): Promise<PhaseDone> {
+  const desk = new Desk(store, run, agent)
+  const done: PhaseDone & { held: number } = { pushed: [], started: [], held: 0 }
+  for (const { pushes, start } of partsOf(setup, id)) {
+    if (pushes.length > 0) done.pushed.push(...(await desk.push(pushes)))
+    if (start === undefined) continue
+    const { started, held } = await desk.run(start)
+    done.started.push(...started)
+    done.held += held
+  }
+  return done
+}
+
+/** Tasks that are queued together, and what is started then. */
+interface Part {
+  readonly pushes: (Push & { readonly id: string })[]
+  start?: RunOptions
+}
+
+function partsOf(setup: Phases['setup'], id: string): Part[] {
+  const parts: Part[] = [{ pushes: [] }]
+  for (const [index, command] of setup.entries()) {
+    if (command.kind === 'push') parts.at(-1)!.pushes.push(asPush(command, `${id}.${index}`))
+    if (command.kind !== 'run') continue
+    parts.at(-1)!.start = { id: `${id}.${index}`, count: command.count, parallel: command.parallel }
+    parts.push({ pushes: [] })
+  }
+  return parts
+}
+
+/**
+ * Queues what a prompt wants to be done after its agent, into the queue of `agent`; each command
+ * once for an `id`, however often its agent ends. The names of those that are new are returned.
+ */
+export async function tearDown(
+  { teardown }: Phases,
+  isSuccess: boolean,
+  id: string,
+  { store, run, agent }: Owner,
+): Promise<string[]> {
+  const pushes: Push[] = []
+  for (const [index, command] of teardown.entries()) {
+    const push = asPush(command, `${id}.${command.on ?? 'success'}.${index}`)
+    if (!isWanted(command, isSuccess)) continue
+    if ((await store.task(run, push.id)) === undefined) pushes.push(push)
+  }
+  return pushes.length === 0 ? [] : new Desk(store, run, agent).push(pushes)
+}
+
+export function hasTeardown({ teardown }: Phases, isSuccess: boolean): boolean {
+  return teardown.some((command) => isWanted(command, isSuccess))
+}
+
+function isWanted({ on = 'success' }: PushCommand, isSuccess: boolean): boolean {
+  return on === 'always' || (on === 'success') === isSuccess
+}
+
+function asPush({ kind: _kind, line: _line, on: _on, ...push }: PushCommand, id: string) {
+  return { ...push, id }
+}

@@ -1,0 +1,200 @@
+import { moneyWords, tokenWords } from '../base/amounts.ts'
+import { durationWords } from '../base/durations.ts'
+import { UserError } from '../base/errors.ts'
+import type { End, Spent, Usage } from '../events/schema.ts'
+import { countTokens, NOTHING_SPENT } from '../events/spent.ts'
+import { spend, stepAt, type RunState } from '../events/state.ts'
+import type { Plan, StepNode } from '../plan/plan.ts'
+import type { Budget } from '../plan/policy.ts'
+import { leftOver, overspentBudget, spentBudget } from './budget.ts'
+import type { Place } from './place.ts'
+
+const LONGEST_MS = 2 ** 31 - 1
+
+/** What one agent takes from the budgets, from the moment when it is promised something. */
+interface Turn {
+  readonly step: StepNode
+  readonly isTask: boolean
+  /** What it may cost, where that was said to it. */
+  readonly promisedUsd?: number | undefined
+  readonly spent: AbortController
+  usage?: Usage | undefined
+}
+
+/** Nothing is left for one that would begin now. */
+export class BudgetError extends UserError {}
+
+/** Who shares what is left of the money. */
+interface Sharing {
+  /** How many begin now, this one included. */
+  readonly sharers?: number
+  /** Whether it may queue tasks, for which a further share is left. */
+  readonly mayQueue?: boolean
+}
+
+/** What one turn of an agent may spend. */
+export interface Purse {
+  /** Aborts, with the words for it, when there is nothing left. */
+  readonly spent: AbortSignal
+  look(usage: Usage | undefined): void
+  close(): void
+}
+
+/** What is used of the budgets while agents work side by side: what no event has told yet counts, too. */
+export class Spending {
+  readonly #plan: Plan
+  readonly #state: () => RunState
+  readonly #turns = new Map<string, Turn>()
+
+  constructor(plan: Plan, state: () => RunState) {
+    this.#plan = plan
+    this.#state = state
+  }
+
+  /** Why nothing more may be started, where a budget is spent. */
+  spentBudget(step: StepNode): End | undefined {
+    return spentBudget(step, this.#plan, this.#withUntold())
+  }
+
+  /** In words, where more of a budget was used than there was. */
+  overspent(step: StepNode): string | undefined {
+    return overspentBudget(step, this.#plan, this.#withUntold())?.detail
+  }
+
+  /**
+   * What is left for one of those that begin now; absent: as much as it likes. Only the agent itself
+   * knows in time what it costs, so that the money is shared out; of all else each may take the rest.
+   */
+  promise(step: StepNode, place: Place, sharing: Sharing = {}): Budget {
+    const { agent, taskBudget: own = {} } = step
+    const { costUsd, ms, ...left } = leftOver(step, this.#plan, this.#withUntold())
+    const key = keyOf(place.scope)
+    const isTask = place.task !== undefined
+    // Others neither know what they may cost nor tell what they did.
+    const isTold = agent.engine === 'claude'
+    const rest = costUsd === undefined ? undefined : this.#unpromised(costUsd, key)
+    const share = least(rest === undefined ? undefined : shareOf(rest, sharing), own.costUsd)
+    if (isTask && isTold && share !== undefined && share < LEAST_USD) throw nothingLeft(costUsd!)
+    const time = least(ms, own.ms)
+    const promisedUsd = isTold ? share : undefined
+    this.#turns.set(key, { step, isTask, promisedUsd, spent: new AbortController() })
+    return {
+      ...left,
+      ...(time === undefined ? {} : { ms: time }),
+      ...(share === undefined ? {} : { costUsd: share }),
+    }
+  }
+
+  /** The purse of an agent that starts with what it was promised. */
+  open({ scope }: Place, { ms }: Budget): Purse {
+    const turn = this.#turns.get(keyOf(scope))!
+    const words = () => turn.spent.abort(`time is over after another ${durationWords(ms!)}`)
+    const timer = ms === undefined ? undefined : setTimeout(words, Math.min(ms, LONGEST_MS))
+    return {
+      spent: turn.spent.signal,
+      look: (usage) => {
+        turn.usage = usage
+        this.#look(turn)
+      },
+      close: () => clearTimeout(timer),
+    }
+  }
+
+  /** From now on the events tell what it took. */
+  told(scope: readonly string[]): void {
+    this.#turns.delete(keyOf(scope))
+  }
+
+  #withUntold(): RunState {
+    let state = this.#state()
+    for (const { step, usage } of this.#turns.values()) {
+      if (usage !== undefined) state = spend(state, step.number, usage, false)
+    }
+    return state
+  }
+
+  /** The rest without what those at work may still cost. */
+  #unpromised(costUsd: number, key: string): number {
+    const others = [...this.#turns].filter(([other, turn]) => other !== key && !isDone(turn))
+    const promised = others.reduce((sum, [, { promisedUsd = 0 }]) => sum + promisedUsd, 0)
+    return Math.max(0, costUsd - promised)
+  }
+
+  /** Ends all that spend from a budget that is used up. */
+  #look(turn: Turn): void {
+    const { step } = turn
+    const state = this.#state()
+    const all = [...this.#turns.values()]
+    const own = all.filter((each) => each.step.number === step.number)
+    const stepSpent = stepAt(state, step.number).spent
+    for (const [turns, budget, spent] of [
+      [[turn], step.taskBudget ?? {}, NOTHING_SPENT],
+      [own, step.policy.budget, stepSpent],
+      [all, this.#plan.budget, state.spent],
+    ] as const) {
+      const tooMany = tooManyTokens(turns, budget, spent)
+      const tooDear = tooMuchMoney(turns, budget, spent)
+      for (const each of turns) {
+        if (tooMany !== undefined && !(each.isTask && isDone(each))) each.spent.abort(tooMany)
+        if (tooDear !== undefined && !isDone(each)) each.spent.abort(tooDear)
+      }
+    }
+  }
+}
+
+/** `claude` counts in cents: with less it would begin in vain. */
+const LEAST_USD = 0.01
+
+/** In whole cents, so that all shares together are not more than there is. */
+function shareOf(rest: number, { sharers = 1, mayQueue = false }: Sharing): number {
+  const inCents = (share: number) => Math.floor(Number((share * 100).toPrecision(12))) / 100
+  const leaving = mayQueue ? inCents(rest / (sharers + 1)) : 0
+  const share = leaving >= LEAST_USD ? leaving : inCents(rest / sharers)
+  return share >= LEAST_USD ? share : rest / sharers
+}
+
+function nothingLeft(rest: number): BudgetError {
+  return new BudgetError(
+    `budget: what is left is promised to others at work, or less than a cent (${moneyWords(rest)})`,
+  )
+}
+
+function least(...amounts: readonly (number | undefined)[]): number | undefined {
+  const known = amounts.filter((amount) => amount !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+function tooManyTokens(
+  turns: readonly Turn[],
+  { tokens: limit }: Budget,
+  spent: Spent,
+): string | undefined {
+  if (limit === undefined) return undefined
+  const used = turns.reduce(
+    (sum, { usage: { tokens } = {} }) => sum + (tokens === undefined ? 0 : countTokens({ tokens })),
+    0,
+  )
+  const left = Math.max(0, limit - countTokens(spent))
+  return used > left ? `${tokenWords(used)} tokens, ${tokenWords(left)} were left` : undefined
+}
+
+function tooMuchMoney(
+  turns: readonly Turn[],
+  { costUsd: limit }: Budget,
+  spent: Spent,
+): string | undefined {
+  if (limit === undefined) return undefined
+  const used = turns.reduce((sum, { usage }) => sum + (usage?.costUsd ?? 0), 0)
+  const left = Math.max(0, limit - spent.costUsd)
+  const isOver = used > 0 && used >= left
+  return isOver ? `${moneyWords(used)}, ${moneyWords(left)} were left` : undefined
+}
+
+/** What it cost is told at the end: then its work is paid for, and need not be thrown away. */
+function isDone({ usage }: Turn): boolean {
+  return usage?.costUsd !== undefined
+}
+
+function keyOf(scope: readonly string[]): string {
+  return scope.join('/')
+}

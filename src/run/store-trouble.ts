@@ -1,0 +1,36 @@
+import { firstOf } from '../base/first-of.ts'
+import { QueueError } from '../queue/refusal.ts'
+
+const PAUSE_MS = 1000
+/** For so long a full disk is waited for before a result is given up. */
+const PATIENCE_MS = 10 * 60_000
+
+const PASSING = ['disk_full', 'read_only', 'broken', 'busy']
+
+/** Whether the same may work a little later. */
+export function isPassing(error: unknown): error is QueueError {
+  return error instanceof QueueError && PASSING.includes(error.refusal.kind)
+}
+
+/** Whether the store is not there any more. */
+export function isStoreGone(error: unknown): error is QueueError {
+  return error instanceof QueueError && error.refusal.kind === 'gone'
+}
+
+/** Does again what the store could not do: nothing that was worked for is thrown away at once. */
+export async function despiteTrouble<Result>(
+  work: () => Promise<Result>,
+  stop: AbortSignal,
+  tell: (error: QueueError) => void,
+): Promise<Result> {
+  const end = performance.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isPassing(error) || stop.aborted || performance.now() > end) throw error
+      tell(error)
+    }
+    await firstOf({ pause: PAUSE_MS, stop })
+  }
+}

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs'
+import type { EventBody } from '../events/event.ts'
+import type { Worktree } from '../events/schema.ts'
+import type { StepNode } from '../plan/plan.ts'
+import type { Expired, Over } from '../queue/store.ts'
+import type { EndBrief, Task } from '../queue/task.ts'
+import type { Ports } from './ports.ts'
+import type { CrewContext } from './work-task.ts'
+
+/** Tells of attempts whose worker is gone; `main` is the step in which they are told. */
+export function tellLost(
+  expired: readonly Expired[],
+  { ports }: CrewContext,
+  main: StepNode | undefined,
+): void {
+  for (const { task, settled } of expired) {
+    const { attempt, end } = task
+    const how = end?.success === false ? end.class : 'lost'
+    const over = { attempt, how, isAgain: settled === 'retrying' } as const
+    ports.emit(endedEvent(over, task, main, worktreeOf(task, attempt, ports)))
+  }
+}
+
+/**
+ * Tells of attempts that are over in the store and not in the events: the process that saw them end
+ * was killed in between.
+ */
+export async function tellUntoldEnds(
+  { store, plan, ports }: CrewContext,
+  main: StepNode | undefined,
+): Promise<void> {
+  const over = await store.over(plan.run)
+  if (over.length === 0) return
+  const told = ports.queue?.endsTold() ?? new Set()
+  const untold = over.filter(({ task, attempt }) => !told.has(`${task} ${attempt}`))
+  if (untold.length === 0) return
+  for (const end of untold) {
+    const task = await store.task(plan.run, end.task)
+    if (task === undefined) continue
+    ports.emit(endedEvent(end, task, main, worktreeOf(task, end.attempt, ports)))
+  }
+}
+
+/** For the results of those whose worker is gone: where their work is, by the ids of the tasks. */
+export async function wordsForLost({
+  store,
+  plan,
+  ports,
+}: CrewContext): Promise<Map<string, string>> {
+  const running = await store.list(plan.run, { states: ['running'] })
+  const isolated = running.filter(({ options }) => options.isolation === 'worktree')
+  return new Map(
+    isolated.map(({ id }) => {
+      const there = ports.queue!.worktrees(id).filter(({ path }) => existsSync(path))
+      return [id, there.map(placeWords).join('\n')]
+    }),
+  )
+}
+
+export function placeWords(place: Pick<Worktree, 'path' | 'branch'> | undefined): string {
+  if (place === undefined) return ''
+  return `[forkhestra] The work is on the branch ${place.branch}, in ${place.path}`
+}
+
+interface Ended {
+  readonly end: (EndBrief & { readonly cost?: number | undefined }) | null
+}
+
+/** What is known of it: the store keeps the words of the last attempt alone. */
+function endedEvent(
+  { attempt, how, isAgain }: Omit<Over, 'task'>,
+  { id, name, attempt: last, end }: Pick<Task, 'id' | 'name' | 'attempt'> & Ended,
+  main: StepNode | undefined,
+  worktree: Worktree | undefined,
+): EventBody {
+  const { id: step = 's1', number = 1 } = main ?? {}
+  const known = attempt === last ? end : null
+  const words = how === 'lost' ? 'its worker is gone' : 'it failed before its process ended'
+  const error = known?.success === false ? known.error : words
+  const cost = known?.cost
+  return {
+    type: 'task_ended',
+    scope: [step, `task:${name}`, `a${attempt}`],
+    step: number,
+    iteration: 1,
+    attempt,
+    task: name,
+    id,
+    ...(how === 'success' ? { success: true } : { success: false, class: how, error }),
+    ...(isAgain ? { again: true } : {}),
+    ms: 0,
+    outputBytes: 0,
+    ...(worktree === undefined ? {} : { worktree }),
+    ...(cost === undefined ? {} : { usage: { costUsd: cost } }),
+  }
+}
+
+/** Where such an attempt has worked, and whether that is still there. */
+function worktreeOf(
+  { id, options }: Pick<Task, 'id' | 'options'>,
+  attempt: number,
+  { queue }: Ports,
+): Worktree | undefined {
+  if (options.isolation !== 'worktree') return undefined
+  const found = queue?.worktrees(id).findLast((each) => each.attempt === attempt)
+  if (found === undefined) return undefined
+  return { path: found.path, branch: found.branch, isKept: existsSync(found.path) }
+}

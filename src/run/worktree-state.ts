@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What git keeps in the middle of something, in the folder that it has for a worktree. */
+const UNDER_WAY = [
+  'MERGE_HEAD',
+  'CHERRY_PICK_HEAD',
+  'REVERT_HEAD',
+  'BISECT_LOG',
+  'BISECT_START',
+  'rebase-merge',
+  'rebase-apply',
+  'sequencer',
+  // Of submodules that were filled in there.
+  'modules',
+]
+
+/** Asks git about one worktree. */
+export type AskGit = (...args: string[]) => Promise<string>
+
+export interface Place {
+  readonly path: string
+  readonly branch: string
+  readonly base: string
+  /** Where git keeps what belongs to it alone. */
+  readonly gitDir: string
+}
+
+/** More names of commits than fit into a command line are not judged. */
+const MOST_COMMITS = 10_000
+
+/** Whether there is anything in its folder that no commit has. */
+export async function hasUncommitted(
+  { path, branch, gitDir }: Place,
+  ask: AskGit,
+): Promise<boolean> {
+  if (UNDER_WAY.some((name) => existsSync(join(gitDir, name)))) return true
+  const looks = ['--untracked-files=all', '--ignored=matching', '--ignore-submodules=none']
+  if ((await ask('status', '--porcelain', ...looks)) !== '') return true
+  if (await hasOverlooked(path, ask)) return true
+  const stashes = (await ask('stash', 'list', '--format=%gs')).split('\n')
+  return stashes.some(
+    (stash) => stash.startsWith(`WIP on ${branch}:`) || stash.startsWith(`On ${branch}:`),
+  )
+}
+
+/** Files about whose changes git was told to say nothing. */
+async function hasOverlooked(path: string, ask: AskGit): Promise<boolean> {
+  const files = (await ask('ls-files', '-v', '-z')).split('\0')
+  return files.some((line) => {
+    const [mark = ''] = line
+    if (mark === 'S') return existsSync(join(path, line.slice(2)))
+    return mark >= 'a' && mark <= 'z'
+  })
+}
+
+/** Commits that were made in it: the newest that only it has, or else a branch that has them. */
+export async function commitsOf(
+  { branch, base, gitDir }: Place,
+  ask: AskGit,
+): Promise<{ readonly onlyHere: boolean; readonly elsewhere?: string }> {
+  const own = await ask('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`)
+  // Where nothing is left of it, another one's would be asked for.
+  const passed = existsSync(gitDir) ? await passedIn(ask) : ''
+  const tips = [...new Set(`${own}\n${passed}`.split('\n'))]
+  const commits = tips.filter((tip) => tip !== '' && tip !== base)
+  if (commits.length === 0) return { onlyHere: false }
+  if (commits.length > MOST_COMMITS) return { onlyHere: true }
+  const others = ['--not', base, `--exclude=${branch}`, '--branches', '--tags']
+  if ((await ask('rev-list', '-n1', ...commits, ...others)) !== '') return { onlyHere: true }
+  const made = (await ask('rev-list', '-n1', ...commits, '--not', base)).trim()
+  if (made === '') return { onlyHere: false }
+  const holders = await ask(
+    'for-each-ref',
+    '--format=%(refname:short)',
+    `--contains=${made}`,
+    'refs/heads',
+  )
+  const elsewhere = holders.split('\n').find((name) => name !== '' && name !== branch)
+  return { onlyHere: false, ...(elsewhere === undefined ? {} : { elsewhere }) }
+}
+
+/** The commits that were ever checked out in it. */
+async function passedIn(ask: AskGit): Promise<string> {
+  const head = await ask('rev-parse', '--verify', 'HEAD')
+  return `${head}\n${await ask('reflog', 'show', '--format=%H', 'HEAD')}`
+}
