@@ -101,6 +101,8 @@ test('there are examples to follow in the pages for users', () => {
   const topics = [
     'FORKHESTRA',
     'CONFIGURATION',
+    'PROMPTS',
+    'QUEUES',
     'MARKER',
     'EVENTS',
     'LIBRARY',
@@ -109,6 +111,7 @@ test('there are examples to follow in the pages for users', () => {
     'RECORDS',
     'FORGE-TASKS',
     'AGENTS',
+    'PERSONAS',
     'FAKE-MODEL',
   ]
   for (const page of ['README.md', ...topics.map((topic) => `docs/${topic}.md`)]) {

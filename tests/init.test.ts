@@ -7,6 +7,10 @@ import { makeProject, sh } from './support/project.ts'
 
 const CONFIGURATION = ['forge/orch/chains.json', 'forge/orch/chains.schema.json']
 const SPECS = ['PLAN', 'SPECS', 'AGENTS'].map((name) => `forge/orch/specs/${name}.md`)
+const PERSONAS = ['worker', 'task-builder', 'supervisor'].map(
+  (name) => `.agents/personas/${name}.md`,
+)
+const ALL = [...CONFIGURATION, ...SPECS, ...PERSONAS]
 
 const filesIn = (cwd: string) =>
   readdirSync(cwd, { recursive: true, withFileTypes: true })
@@ -26,9 +30,9 @@ test('a fresh project gets a configuration and templates, and is told what comes
   const cwd = makeProject()
   const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
   expect(stderr).toBe('')
-  expect(stdout).toBe(lines('Wrote', [...CONFIGURATION, ...SPECS]) + NEXT)
+  expect(stdout).toBe(lines('Wrote', ALL) + NEXT)
   expect(code).toBe(0)
-  expect(filesIn(cwd)).toEqual([...CONFIGURATION, ...SPECS].toSorted())
+  expect(filesIn(cwd)).toEqual(ALL.toSorted())
 })
 
 test('what init writes is valid and can be run', async () => {
@@ -49,15 +53,36 @@ test('what is there already is left alone, and the rest is written', async () =>
   const [plan = '', ...others] = SPECS
   const first = await forkhestra(['init'], { cwd })
   expect(first.stdout).toBe(
-    lines('Wrote', [...CONFIGURATION, ...others]) +
+    lines('Wrote', [...CONFIGURATION, ...others, ...PERSONAS]) +
       lines('Left alone:', [plan], ' (it is there already)') +
       NEXT,
   )
   const second = await forkhestra(['init'], { cwd })
-  const all = [...CONFIGURATION, ...SPECS]
-  expect(second.stdout).toBe(lines('Left alone:', all, ' (it is there already)') + NEXT)
+  expect(second.stdout).toBe(lines('Left alone:', ALL, ' (it is there already)') + NEXT)
   expect(second.code).toBe(0)
   expect(readFileSync(join(cwd, plan), 'utf8')).toBe('Mine\n')
+})
+
+test('a persona that is there is kept as it is, and can be read into a prompt', async () => {
+  const mine = 'I work slowly.\n'
+  const agent = sh('echo "$1"')
+  const cwd = makeProject({ agent, '.agents/personas/worker.md': mine })
+  const { stdout } = await forkhestra(['init'], { cwd })
+  expect(stdout).toContain('Left alone: .agents/personas/worker.md (it is there already)\n')
+  const prompt = PERSONAS.map((path) => `/read ${path}\n`).join('')
+  const run = await forkhestra(['./agent', '-p', `${prompt}Begin.`], { cwd })
+  expect(run.stdout).toContain(mine)
+  expect(run.stdout).toContain('# Task builder\n')
+  expect(run.stdout).toContain('# Supervisor\n')
+  expect(run.code).toBe(0)
+})
+
+test('where a file is in place of the folder of personas, nothing is written', async () => {
+  const cwd = makeProject({ '.agents': 'mine\n' })
+  const { code, stderr } = await forkhestra(['init'], { cwd })
+  expect(stderr).toContain('.agents/personas/worker.md cannot be written: .agents is no folder')
+  expect(code).toBe(1)
+  expect(filesIn(cwd)).toEqual(['.agents'])
 })
 
 test('--eject-prompts also writes every built-in prompt, complete', async () => {
@@ -78,12 +103,13 @@ test('nothing is written that would hide what counts today', async () => {
   })
   const { code, stdout } = await forkhestra(['init'], { cwd })
   expect(stdout).toBe(
-    lines('Left alone:', CONFIGURATION, ' (forge/chains.json counts)') +
+    lines('Wrote', PERSONAS) +
+      lines('Left alone:', CONFIGURATION, ' (forge/chains.json counts)') +
       lines('Left alone:', SPECS, ' (the specs are in ralph)') +
       NEXT.replace('forge/orch/specs', 'ralph'),
   )
   expect(code).toBe(0)
-  expect(filesIn(cwd)).toEqual(['forge/chains.json', 'ralph/SPECS.md'])
+  expect(filesIn(cwd)).toEqual([...PERSONAS, 'forge/chains.json', 'ralph/SPECS.md'].toSorted())
 })
 
 test('--cwd names the project, and --json answers with one object', async () => {
@@ -92,7 +118,7 @@ test('--cwd names the project, and --json answers with one object', async () => 
   const [plan = '', ...others] = SPECS
   expect(JSON.parse(stdout)).toEqual({
     ok: true,
-    written: [...CONFIGURATION, ...others],
+    written: [...CONFIGURATION, ...others, ...PERSONAS],
     left: [{ path: plan, why: 'it is there already' }],
     next: 'forkhestra --chain build-all',
   })

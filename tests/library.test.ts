@@ -155,3 +155,23 @@ test('a callback that throws ends the agent and the run', () => {
   }
   expect(run({ agent: './agent', cwd, onOutput })).rejects.toThrow('no room')
 })
+
+test('a value is no command of a prompt, whoever fills it in', async () => {
+  const cwd = makeProject({ say: sh('printf "%s" "$1" > said.txt') })
+  const step = { agent: './say', iterations: 1, loop: false }
+  const vars = { TEXT: '/push "x"' }
+  const [filled] = substituteVars([{ ...step, prompt: '${TEXT}' }], vars).steps
+  await executeChain({ cwd, steps: [filled!] })
+  expect(await readPromptFile('said.txt', cwd)).toBe(vars.TEXT)
+  const raw = substituteVars([{ ...step, prompt: '${TEXT}', rawPrompt: true }], vars).steps
+  await executeChain({ cwd, steps: raw })
+  expect(await readPromptFile('said.txt', cwd)).toBe(vars.TEXT)
+})
+
+test('a prompt with a mistake starts nothing, and a raw one has none', async () => {
+  const cwd = makeProject({ say: sh('printf "%s" "$1" > said.txt') })
+  const options = { cwd, agent: './say', prompt: '/push "x' }
+  expect(run(options)).rejects.toThrow('the prompt:1:7  The quote " is never closed.')
+  expect(await run({ ...options, rawPrompt: true })).toMatchObject({ complete: true })
+  expect(await readPromptFile('said.txt', cwd)).toBe(options.prompt)
+})

@@ -16,6 +16,8 @@ const FACTS: Facts = {
   isInRepository: () => false,
   fileExists: () => false,
   readPrompt: () => '',
+  agentFiles: () => ({ agents: new Map(), problems: [] }),
+  userAgentFiles: () => ({ agents: new Map(), problems: [] }),
 }
 
 export const DIRECT: AgentConfig = { systemPromptText: 'You build.' }
