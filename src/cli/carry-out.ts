@@ -21,6 +21,7 @@ import type { View } from '../views/screen.ts'
 import { Terminal } from '../views/terminal.ts'
 import { cwdOption } from '../views/words.ts'
 import { MaskedOutput } from './masked-output.ts'
+import { conversationIn } from './conversation-place.ts'
 import { makeQueuePort } from './queue/port.ts'
 import { otherQueues, whyWanted } from './records/with-queue.ts'
 import { secretsOf, secretWarnings } from './secrets.ts'
@@ -89,6 +90,7 @@ export async function carryOut(
     ownsDescendants: true,
     queue: makeQueuePort(record.folder, plan, env),
     record: record.folder,
+    conversation: (place) => conversationIn(record.folder, place),
     version: VERSION,
   })
   clearInterval(ticking)

@@ -52,6 +52,7 @@ export function makeRequest(
     overrides: readOverrides(input),
     rawPrompt: input.flag('raw-prompt'),
     ...(file === undefined || hash === undefined ? {} : { configuration: { file, hash } }),
+    ...(content.prices === undefined ? {} : { prices: content.prices }),
     ...(content.queueLimits === undefined ? {} : { queueLimits: content.queueLimits }),
   }
 }

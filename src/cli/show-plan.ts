@@ -70,7 +70,7 @@ function previewOfPrompt(step: StepNode, plan: Plan, facts: Facts) {
 }
 
 function preview(step: StepNode, plan: Plan, facts: Facts) {
-  const agentFile = step.agent.engine === 'claude' ? step.agent.file : undefined
+  const agentFile = step.agent.engine !== 'binary' ? step.agent.file : undefined
   const values = builtInVariables(plan.run, step, 1)
   const program = ownProgram()
   const env = { FORKHESTRA_RUN_ID: plan.run, FORKHESTRA_AGENT_NAME: MAIN }

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import { UserError } from '../base/errors.ts'
 import { binaryEngine } from './binary.ts'
 import type { BinaryAgent, Turn } from './engine.ts'
-import { prepareLaunch } from './engines.ts'
 
 const AGENT: BinaryAgent = { engine: 'binary', name: 'worker', program: '/bin/worker' }
 const LIMIT = 100 * 1024
@@ -27,7 +26,7 @@ test('a program that names no interpreter itself is called through one', () => {
 
 test('the marker is looked for in a loop only, and last words always', () => {
   const facts = (loop: boolean, stream: 'out' | 'err') => {
-    const launch = prepareLaunch(AGENT, { cwd: '/p', args: [], prompt: undefined, loop })
+    const launch = binaryEngine.prepare(AGENT, { cwd: '/p', args: [], prompt: undefined, loop })
     const decoder = launch.decode(stream)!
     const text = 'ORCHESTRA_COMPLETE\nCredit balance is too low\n'
     return [...decoder.push(Buffer.from(text)), ...decoder.end()].map(({ type }) => type)

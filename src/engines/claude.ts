@@ -2,7 +2,7 @@ import { ClaudeDecoder } from './claude-decoder.ts'
 import { hasOwnSession, RefusalWatch } from './claude-session.ts'
 import { makeTranscript } from './claude-transcript.ts'
 import { withContextBlock } from './context-block.ts'
-import type { ClaudeAgent, Engine, Launch, LaunchFile, QueueServer, Turn } from './engine.ts'
+import type { ClaudeAgent, Engine, LaunchFile, ProcessLaunch, QueueServer, Turn } from './engine.ts'
 import { plainDecoder } from './plain-decoder.ts'
 
 /** Longer texts do not go onto the command line: Linux refuses a single argument of 128 KiB. */
@@ -34,7 +34,11 @@ export const claudeEngine: Engine<ClaudeAgent> = {
   },
 }
 
-function makeLaunch(agent: ClaudeAgent, turn: Turn, session?: Omit<LaunchFile, 'at'>): Launch {
+function makeLaunch(
+  agent: ClaudeAgent,
+  turn: Turn,
+  session?: Omit<LaunchFile, 'at'>,
+): ProcessLaunch {
   const { prompt = '', systemPrompt = '' } = turn
   const isLong = Buffer.byteLength(systemPrompt) > ARGUMENT_BYTES
   const byStdin = Buffer.byteLength(prompt) > ARGUMENT_BYTES

@@ -6,7 +6,9 @@ export type Fact =
   | BlockedFact
   | LastWordsFact
   | MessageFact
+  | DeltaFact
   | ToolFact
+  | ToolEndFact
   | SessionFact
   | LimitFact
   | UsageFact
@@ -35,12 +37,29 @@ interface MessageFact {
   readonly parent?: string
 }
 
+/** A piece of what is being said; the message repeats all of it. An empty one is a sign of life. */
+interface DeltaFact {
+  readonly type: 'delta'
+  readonly text: string
+}
+
 /** A tool that is called, with what it is called for in a few words. */
 interface ToolFact {
   readonly type: 'tool'
   readonly name: string
   readonly brief: string
   readonly parent?: string
+}
+
+/** What a call of a tool has come to, where the agent tells it. */
+export interface ToolEndFact {
+  readonly type: 'tool_ended'
+  readonly name: string
+  readonly ms: number
+  /** Why it did not do what it was called for. */
+  readonly error?: string
+  /** What it has changed, as a unified diff. */
+  readonly diff?: string
 }
 
 interface SessionFact {
@@ -107,7 +126,10 @@ export interface Decoder {
 }
 
 /** An agent after its name was resolved: everything an engine needs to call it, as plain data. */
-export type ResolvedAgent = BinaryAgent | ClaudeAgent
+export type ResolvedAgent = BinaryAgent | DirectAgent
+
+/** An agent that is nothing but a system prompt and settings. */
+export type DirectAgent = ClaudeAgent | NativeAgent
 
 export interface BinaryAgent {
   readonly engine: 'binary'
@@ -118,27 +140,19 @@ export interface BinaryAgent {
   readonly interpreter?: string
 }
 
-/** An agent that is nothing but a system prompt and settings for `claude`. */
-export interface ClaudeAgent {
-  readonly engine: 'claude'
+/** What agents without a program of their own have in common, whoever plays them. */
+interface DirectSettings {
   readonly name: string
-  /** Absolute path of `claude`. */
-  readonly program: string
   /** Of several the first that there is counts, anew at every iteration. */
   readonly systemPrompt: readonly (
     { readonly text: string } | { readonly file: string; readonly isOptional?: boolean }
   )[]
   readonly model: string
   readonly maxTurns: number
-  /** Absolute paths. */
-  readonly mcpConfig?: string
-  readonly settings?: string
   readonly allowedTools?: readonly string[]
   readonly disallowedTools?: readonly string[]
   /** Where it is absent nobody is asked for permission. */
   readonly permissionMode?: string
-  /** False where the user's own settings of the coding CLI do not apply. */
-  readonly userSettings?: boolean
   /** Whether it is also a program of ours, with arguments of its own. */
   readonly isBundled?: boolean
   /** Whether the marker is believed only when no task is ready. */
@@ -149,6 +163,44 @@ export interface ClaudeAgent {
   readonly file?: string
   /** Whether, as a sub-agent, it takes the model of whoever called it. */
   readonly inheritsModel?: boolean
+}
+
+/** One that `claude` plays. */
+export interface ClaudeAgent extends DirectSettings {
+  readonly engine: 'claude'
+  /** Absolute path of `claude`. */
+  readonly program: string
+  /** Absolute paths. */
+  readonly mcpConfig?: string
+  readonly settings?: string
+  /** False where the user's own settings of the coding CLI do not apply. */
+  readonly userSettings?: boolean
+}
+
+/** One that this process plays itself; its model is written as `provider/id`. */
+export interface NativeAgent extends DirectSettings {
+  readonly engine: 'native'
+  readonly provider: Provider
+  /** Where the model is asked, if not where its provider is. */
+  readonly baseUrl?: string
+  /** The variable that holds the key, if not the usual one. */
+  readonly apiKeyEnv?: string
+  /** False where the model knows no tools. */
+  readonly tools?: boolean
+  /** Tokens of one answer. */
+  readonly maxOutputTokens?: number
+  /** What it costs, by model, where the configuration says so. */
+  readonly prices?: Readonly<Record<string, Price>>
+}
+
+export type Provider = 'anthropic' | 'openai' | 'google' | 'compatible'
+
+/** US dollars for a million tokens. */
+export interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number | undefined
+  readonly cacheWrite?: number | undefined
 }
 
 /** What changes from iteration to iteration. */
@@ -181,8 +233,11 @@ export type FileRead = { readonly path: string } & (
   | { readonly ok: false; readonly error: string }
 )
 
-/** A process to start. Agents without a process of their own will be a second kind. */
-export interface Launch {
+/** How an agent is started. */
+export type Launch = ProcessLaunch | LoopLaunch
+
+/** A process to start. */
+export interface ProcessLaunch {
   readonly kind: 'process'
   readonly argv: readonly string[]
   /** Added to the environment that every agent gets. */
@@ -198,7 +253,17 @@ export interface Launch {
    * After a failure: what to start in its place, if the program does not know this way to be called,
    * or if its files could not be written.
    */
-  instead?(hasNoFiles?: boolean): Launch | undefined
+  instead?(hasNoFiles?: boolean): ProcessLaunch | undefined
+}
+
+/** A conversation that this process has with a model: no process, and facts instead of bytes. */
+export interface LoopLaunch {
+  readonly kind: 'loop'
+  readonly agent: NativeAgent
+  readonly turn: Turn
+  /** What people are shown in place of a command. */
+  readonly argv: readonly string[]
+  readonly isStructured: true
 }
 
 export interface LaunchFile {
@@ -209,6 +274,6 @@ export interface LaunchFile {
 }
 
 /** How one kind of agent is called and how its output reads. Engines start nothing themselves. */
-export interface Engine<Agent extends ResolvedAgent> {
-  prepare(agent: Agent, turn: Turn): Launch
+export interface Engine<Agent extends ResolvedAgent, Made extends Launch = ProcessLaunch> {
+  prepare(agent: Agent, turn: Turn): Made
 }

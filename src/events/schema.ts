@@ -68,7 +68,10 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('iteration_started'),
     ...inIteration,
-    pid: z.int().optional().describe('Absent where the agent could not be started.'),
+    pid: z
+      .int()
+      .optional()
+      .describe('Absent where the agent has no process, or could not be started.'),
     argv: z.array(z.string()).optional().describe('The exact command.'),
     prompt: promptSource.optional().describe('Where the prompt came from; absent: no prompt.'),
     promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
@@ -144,6 +147,15 @@ export const eventSchema = z.discriminatedUnion('type', [
     parent,
   }),
   z.object({
+    type: z.literal('tool_ended'),
+    ...inIteration,
+    task: ofTask,
+    name: z.string(),
+    ms: z.int().describe('Duration.'),
+    error: z.string().optional().describe('Why it did not do what it was called for.'),
+    diff: z.string().optional().describe('What it has changed, as a unified diff.'),
+  }),
+  z.object({
     type: z.literal('limit'),
     ...inIteration,
     task: ofTask,
@@ -193,7 +205,10 @@ export const eventSchema = z.discriminatedUnion('type', [
     parent: z.string().describe('The agent that has queued it.'),
     agent: z.string(),
     isStructured: z.boolean().optional().describe('True where events tell what it prints.'),
-    pid: z.int().optional().describe('Absent where the agent could not be started.'),
+    pid: z
+      .int()
+      .optional()
+      .describe('Absent where the agent has no process, or could not be started.'),
     argv: z.array(z.string()).optional().describe('The exact command.'),
     promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
     worktree: worktree.optional(),
@@ -252,7 +267,7 @@ export const eventSchema = z.discriminatedUnion('type', [
           step: z.int().min(1),
           agent: z.string(),
           name: z.string().optional().describe('What people call it.'),
-          kind: z.string().describe('How the agent is called: binary or claude.'),
+          kind: z.string().describe('How the agent is called: binary, claude or native.'),
           agentFile: z.string().optional().describe('The file of Claude Code that defines it.'),
           maxIterations: z.int().optional().describe('Absent where the agent runs once.'),
           args: z.array(z.string()),

@@ -79,6 +79,7 @@ export function next(before: RunState, event: Told): RunState {
     case 'command':
     case 'message':
     case 'tool':
+    case 'tool_ended':
     case 'limit':
     case 'dry_run':
     case 'run_refused':

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
 import { UserError } from '../base/errors.ts'
-import { inToolWords } from './tool-words.ts'
+import { inToolWords } from '../verbs/tool-words.ts'
 
 /** One request, while it is answered. */
 export interface Call {

@@ -1,6 +1,11 @@
 /** Short names, and full ids, which have a number in them. */
 export const MODEL = /^(sonnet|opus|haiku)$|\d/
 
+/** The same for an agent that asks the model itself: it may say whose it is. */
+export const NATIVE_MODEL = /^(sonnet|opus|haiku)$|\d|^[a-z-]+\/./
+
+export const ENGINES = ['claude', 'native'] as const
+
 export const MODEL_WORDS =
   '"sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5"'
 

@@ -1,6 +1,6 @@
 // The small variant of the library: it loads in a third of the time, and the words are ours anyway.
 import * as z from 'zod/mini'
-import { MODEL, MODEL_WORDS, PERMISSION_MODES } from './agent-words.ts'
+import { ENGINES, MODEL, MODEL_WORDS, NATIVE_MODEL, PERMISSION_MODES } from './agent-words.ts'
 import { MAX_ITERATIONS } from './dsl.ts'
 import { CHAIN_POLICY_FIELDS, POLICY_FIELDS, stepName, type OnFailConfig } from './policy-schema.ts'
 import { agentName, count, flag, text, texts } from './schema-fields.ts'
@@ -9,8 +9,10 @@ import { findStep, targetWords } from './step-targets.ts'
 const model = z
   .string({ error: 'a model name' })
   .check(
-    z.regex(MODEL, { error: MODEL_WORDS }),
-    z.describe('sonnet, opus, haiku, or a full model id (it contains a digit). Default: sonnet.'),
+    z.regex(NATIVE_MODEL, { error: MODEL_WORDS }),
+    z.describe(
+      'sonnet, opus, haiku, or a full model id (it contains a digit); of the engine native also provider/id. Default: sonnet.',
+    ),
   )
 
 const permissionMode = z
@@ -21,28 +23,105 @@ const permissionMode = z
 
 const LIMITLESS = Number.MAX_SAFE_INTEGER
 
-const agentSchema = z.strictObject(
-  {
-    defaultPrompt: text('Prompt where neither command line, step nor chain gives one.'),
-    defaultPromptFile: text('The same, from a file, read again at every iteration.'),
-    systemPrompt: text('File with the system prompt; makes this a direct-spawn agent.'),
-    systemPromptText: text('System prompt as text; wins over systemPrompt.'),
-    mcpConfig: text('MCP configuration file of the agent.'),
-    settings: text('Settings file of the agent.'),
-    model: z.optional(model),
-    maxTurns: count(Number.MAX_SAFE_INTEGER, 'Turns per iteration. Default: 100.'),
-    allowedTools: texts('The only tools that the agent may use.'),
-    disallowedTools: texts('Tools that the agent may not use.'),
-    permissionMode: z.optional(permissionMode),
-    args: texts('Further arguments for claude, before those of the command line.'),
-    userSettings: flag("False: the user's own settings of claude do not apply. Default: true."),
-    queue: flag(
-      'Whether the agent gets the tools for queue and inbox. Absent: where its prompt has /push or /run.',
+const engine = z
+  .enum(ENGINES, { error: '"claude" or "native"' })
+  .check(
+    z.describe(
+      'Who plays the agent: claude, or native: forkhestra itself, without a coding CLI. Default: claude.',
     ),
-    ...POLICY_FIELDS,
-  },
-  { error: 'an object with the fields of an agent' },
-)
+  )
+
+const ADDRESS_ERROR = 'an address such as "http://127.0.0.1:11434/v1"'
+
+const baseUrl = z
+  .string({ error: ADDRESS_ERROR })
+  .check(
+    z.regex(/^https?:\/\/[^\s/]/, { error: ADDRESS_ERROR }),
+    z.describe('Where a native agent asks its model, if not where the provider is.'),
+  )
+
+const apiKeyEnv = z
+  .string({ error: 'the name of a variable' })
+  .check(
+    z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'the name of a variable, never the key itself' }),
+    z.describe('Variable with the key of a native agent, if not the usual one of its provider.'),
+  )
+
+const amount = (description: string) => {
+  const error = 'an amount in US dollars, 0 or more'
+  return z.number({ error }).check(z.minimum(0, { error }), z.describe(description))
+}
+
+const prices = z
+  .record(
+    z.string(),
+    z.strictObject(
+      {
+        input: amount('For a million tokens that the model reads.'),
+        output: amount('For a million tokens that it writes.'),
+        cacheRead: z.optional(amount('For what comes from its cache. Default: as input.')),
+        cacheWrite: z.optional(amount('For what goes into its cache. Default: as input.')),
+      },
+      { error: 'an object such as { "input": 2, "output": 10 }' },
+    ),
+    { error: 'an object of prices by model' },
+  )
+  .check(z.describe('What models of native agents cost, in US dollars for a million tokens.'))
+
+const agentSchema = z
+  .strictObject(
+    {
+      defaultPrompt: text('Prompt where neither command line, step nor chain gives one.'),
+      defaultPromptFile: text('The same, from a file, read again at every iteration.'),
+      engine: z.optional(engine),
+      systemPrompt: text('File with the system prompt; makes this a direct-spawn agent.'),
+      systemPromptText: text('System prompt as text; wins over systemPrompt.'),
+      mcpConfig: text('MCP configuration file of the agent.'),
+      settings: text('Settings file of the agent.'),
+      model: z.optional(model),
+      baseUrl: z.optional(baseUrl),
+      apiKeyEnv: z.optional(apiKeyEnv),
+      tools: flag('False: the model of a native agent knows no tools. Default: true.'),
+      maxOutputTokens: count(LIMITLESS, 'Tokens of one answer of a native agent, at most.'),
+      maxTurns: count(Number.MAX_SAFE_INTEGER, 'Turns per iteration. Default: 100.'),
+      allowedTools: texts('The only tools that the agent may use.'),
+      disallowedTools: texts('Tools that the agent may not use.'),
+      permissionMode: z.optional(permissionMode),
+      args: texts('Further arguments for claude, before those of the command line.'),
+      userSettings: flag("False: the user's own settings of claude do not apply. Default: true."),
+      queue: flag(
+        'Whether the agent gets the tools for queue and inbox. Absent: where its prompt has /push or /run.',
+      ),
+      ...POLICY_FIELDS,
+    },
+    { error: 'an object with the fields of an agent' },
+  )
+  .check(
+    z.check(({ value, issues }) => {
+      for (const { path, message } of findMisplaced(value)) {
+        issues.push({ code: 'custom', input: value, path, message })
+      }
+    }),
+  )
+
+const OF_NATIVE = ['baseUrl', 'apiKeyEnv', 'tools', 'maxOutputTokens'] as const
+const OF_CLAUDE = ['mcpConfig', 'settings', 'permissionMode', 'args', 'userSettings'] as const
+
+/** What only the engine as a whole can tell: a field that does nothing promises something. */
+function findMisplaced(agent: Readonly<Record<string, unknown>>): WrongName[] {
+  const isNative = agent['engine'] === 'native'
+  const { model: name } = agent
+  const others = isNative ? OF_CLAUDE : OF_NATIVE
+  const words = isNative ? 'nothing: the engine is native' : 'nothing: only with "engine": "native"'
+  return [
+    ...others.flatMap((field) =>
+      agent[field] === undefined ? [] : [{ path: [field], message: words }],
+    ),
+    ...(!isNative && typeof name === 'string' && !MODEL.test(name)
+      ? [{ path: ['model'], message: MODEL_WORDS }]
+      : []),
+  ]
+}
 
 const stepSchema = z.strictObject(
   {
@@ -138,6 +217,7 @@ export const chainsSchema = z
           ),
       ),
       queueLimits: z.optional(queueLimits),
+      prices: z.optional(prices),
       chains: z
         .record(z.string(), chainSchema, { error: 'an object of chains by name' })
         .check(z.describe('Chains by name; run one with forkhestra --chain NAME.')),

@@ -1,51 +1,15 @@
 import { resolve } from 'node:path'
 import { UserError } from '../base/errors.ts'
-import type { BuiltInAgent } from '../builtins/agents.ts'
 import { isMcpTool } from '../engines/claude.ts'
 import type { ClaudeAgent } from '../engines/engine.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
-import type { Phases } from '../parse/phases/phases.ts'
-import { hasSetup } from '../prompt/read-phases.ts'
 import type { Facts } from './facts.ts'
 
 const DEFAULT_MODEL = 'sonnet'
 const DEFAULT_MAX_TURNS = 100
 
-/** An agent that the configuration alone defines. */
-export function configuredAgent(
-  name: string,
-  config: AgentConfig,
-  base: string,
-  facts: Facts,
-): ClaudeAgent {
-  const systemPrompt = config.systemPromptText
-    ? { text: config.systemPromptText }
-    : { file: resolve(base, config.systemPrompt!) }
-  return makeAgent(name, [systemPrompt], config, base, facts)
-}
-
-/** An agent that is there by itself; what the configuration says of it is laid over. */
-export function builtInAgent(
-  name: string,
-  builtIn: BuiltInAgent,
-  config: AgentConfig,
-  { cwd, agentBase }: { readonly cwd: string; readonly agentBase: string },
-  facts: Facts,
-): ClaudeAgent {
-  const { override, prompt, model, maxTurns, allowedTools, finishesTasks, plans } = builtIn
-  const prompts = [{ file: resolve(cwd, override), isOptional: true }, { text: prompt }]
-  const defaults = {
-    model,
-    maxTurns,
-    ...(allowedTools === undefined ? {} : { allowedTools: [...allowedTools] }),
-    // It only reads, whatever it runs for that.
-    ...(plans === true ? { queue: false } : {}),
-  }
-  const agent = makeAgent(name, prompts, { ...defaults, ...config }, agentBase, facts)
-  return finishesTasks === true ? { ...agent, finishesTasks } : agent
-}
-
-function makeAgent(
+/** An agent that `claude` plays. */
+export function makeClaudeAgent(
   name: string,
   systemPrompt: ClaudeAgent['systemPrompt'],
   config: AgentConfig,
@@ -70,23 +34,6 @@ function makeAgent(
     ...(userSettings === undefined ? {} : { userSettings }),
     ...(queue === undefined ? {} : { queue }),
   }
-}
-
-/** Whether an agent gets the tools for queue and inbox, where nobody has said so: by its prompt. */
-export function getsQueue(agent: ClaudeAgent, phases: Phases): boolean {
-  if (agent.queue !== undefined) return agent.queue
-  const usesVerbs = phases.teardown.length > 0 || hasSetup(phases)
-  return usesVerbs && !onlyReads(agent)
-}
-
-/** With one of these an agent changes something, or lets others do it. */
-const CHANGING = /^(?:Bash|Edit|MultiEdit|NotebookEdit|Write|Task|Agent|mcp__.*)$/
-
-/** Whether it is meant to change nothing: the power to start other agents is not for it. */
-export function onlyReads({ allowedTools, permissionMode }: ClaudeAgent): boolean {
-  if (permissionMode === 'plan') return true
-  const names = allowedTools?.map((tool) => tool.replace(/\(.*$/s, '').trim())
-  return names !== undefined && !names.some((name) => CHANGING.test(name))
 }
 
 function findClaude(name: string, facts: Facts): string {

@@ -40,6 +40,8 @@ export interface Facts {
   isOwnProgram(path: string): boolean
   /** Whether a folder is inside of a git repository. */
   isInRepository(folder: string): boolean
+  /** Whether a variable of the environment has a value. */
+  hasVariable(name: string): boolean
   readonly readPrompt: ReadPrompt
   /** What is in `.claude/agents` of a project. */
   agentFiles(cwd: string): AgentFiles

@@ -1,9 +1,9 @@
 import { UserError } from '../base/errors.ts'
 import { BUILT_IN_AGENTS } from '../builtins/agents.ts'
-import type { ClaudeAgent } from '../engines/engine.ts'
+import type { DirectAgent } from '../engines/engine.ts'
 import type { AgentFile } from '../parse/agent-file.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
-import { configuredAgent } from './claude-agent.ts'
+import { configuredAgent, type Prices } from './direct-agent.ts'
 import type { AgentFiles, Facts } from './facts.ts'
 
 interface Place {
@@ -37,16 +37,17 @@ export function fileAgent(
   config: AgentConfig,
   base: string,
   facts: Facts,
-): ClaudeAgent {
+  prices?: Prices,
+): DirectAgent {
   const { systemPromptText } = own
   const merged = { ...own, ...config, systemPromptText }
-  const agent = configuredAgent(name, merged, base, facts)
+  const agent = configuredAgent(name, merged, base, facts, prices)
   const inherits = merged.model === undefined ? { inheritsModel: true } : {}
   return { ...agent, ...inherits, file: path }
 }
 
 /** What else a name could have meant. */
-export function fileWarnings({ name, file }: ClaudeAgent, facts: Facts): string[] {
+export function fileWarnings({ name, file }: DirectAgent, facts: Facts): string[] {
   if (file === undefined) return []
   if (Object.hasOwn(BUILT_IN_AGENTS, name)) {
     return [`'${name}' is ${file} here, not the built-in agent.`]

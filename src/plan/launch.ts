@@ -13,10 +13,10 @@ import {
 import { contentOnly, hasSetup, readPhases } from '../prompt/read-phases.ts'
 import { readSystemPrompt } from '../prompt/system-prompt.ts'
 import { readBundledArgs, taskPrompt } from './bundled-args.ts'
-import { getsQueue } from './claude-agent.ts'
+import { getsQueue } from './direct-agent.ts'
 import type { StepNode } from './plan.ts'
 
-/** `claude` refuses to start without a prompt, and the system prompt has said everything already. */
+/** No model starts without a prompt, and the system prompt has said everything already. */
 const NO_PROMPT: SpokenPrompt = {
   text: 'Carry out your instructions for this iteration.',
   source: { level: 'built-in' },

@@ -16,6 +16,7 @@ const FACTS: Facts = {
   mustAsk: false,
   isOwnProgram: () => false,
   isInRepository: () => false,
+  hasVariable: () => false,
   fileExists: () => false,
   readPrompt(path, base) {
     const text = FILES[`${base}/${path}`]

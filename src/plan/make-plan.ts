@@ -2,11 +2,13 @@ import { join } from 'node:path'
 import type { Problem } from '../base/errors.ts'
 import { findSpecs, REQUIREMENTS, specsMissing, specsUnfilled } from '../builtins/specs.ts'
 import { STARTER_SPECS } from '../builtins/starter-files.ts'
+import type { ResolvedAgent } from '../engines/engine.ts'
 import type { AgentConfig, ChainConfig, StepConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import { isBlank } from '../prompt/choose.ts'
 import { findTaskProblems } from './check-tasks.ts'
 import { agentWarnings } from './claude-agent.ts'
+import type { Prices } from './direct-agent.ts'
 import type { Facts } from './facts.ts'
 import { fileWarnings } from './file-agent.ts'
 import { makeLaunch } from './launch.ts'
@@ -17,6 +19,7 @@ import {
   makePolicy,
   type Overrides,
 } from './make-policy.ts'
+import { checkKey, nativeWarnings, priceWarnings } from './native-agent.ts'
 import { makeOnFail } from './on-fail.ts'
 import { builtInVariables, type Plan, type StepNode } from './plan.ts'
 import type { Grace, Policy } from './policy.ts'
@@ -56,6 +59,7 @@ export interface Request {
   /** The file that was read. */
   readonly configuration?: Plan['configuration']
   readonly queueLimits?: Plan['queueLimits']
+  readonly prices?: Prices
 }
 
 /** What the parts of the planning share. */
@@ -96,17 +100,20 @@ export function makePlan(
   const warnings = [
     ...variables.warnings,
     ...promptWarnings(request),
-    ...[...steps, ...planning.recoveries].flatMap(({ agent }) =>
-      agent.engine === 'claude'
-        ? [
-            ...agentWarnings(agent, isBuiltIn(agent.name, request, facts), facts),
-            ...fileWarnings(agent, facts),
-          ]
-        : [],
-    ),
+    ...[...steps, ...planning.recoveries].flatMap(({ agent }) => warningsOf(agent, request, facts)),
+    ...priceWarnings([...steps, ...planning.recoveries], plan),
     ...policyWarnings(plan, isInRepository),
   ]
   return { plan, warnings: [...new Set(warnings)] }
+}
+
+function warningsOf(agent: ResolvedAgent, request: Request, facts: Facts): string[] {
+  if (agent.engine === 'binary') return []
+  const own =
+    agent.engine === 'native'
+      ? nativeWarnings(agent)
+      : agentWarnings(agent, isBuiltIn(agent.name, request, facts), facts)
+  return [...own, ...fileWarnings(agent, facts)]
 }
 
 function agentArgs(name: string, { agents }: Request): Template[] {
@@ -191,6 +198,7 @@ function makeNode(
     ...(goesOn(step.agent, number, request) ? { goesOnWithTasks: true } : {}),
     policy: request.grace === undefined ? policy : { ...policy, grace: request.grace },
   }
+  collect(problems, () => checkKey(node, facts))
   collect(problems, () => {
     const { phases, where } = makeLaunch(node, builtIn, facts.readPrompt)
     problems.push(

@@ -22,7 +22,7 @@ export interface PolicyLevels {
 
 /** What holds for an agent where nobody says anything else. */
 export function defaultPolicy({ engine }: ResolvedAgent, isInRepository: boolean): Policy {
-  if (engine !== 'claude') return DEFAULT_POLICY
+  if (engine === 'binary') return DEFAULT_POLICY
   const stall = isInRepository ? DEFAULT_STALL : 0
   return { ...DEFAULT_POLICY, idleMs: STRUCTURED_IDLE_MS, stall }
 }

@@ -1,4 +1,4 @@
-import type { ClaudeAgent, ResolvedAgent } from '../engines/engine.ts'
+import type { DirectAgent, ResolvedAgent } from '../engines/engine.ts'
 import type { QueueLimits } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import type { PromptCandidate } from '../prompt/choose.ts'
@@ -58,9 +58,9 @@ export interface StepNode {
   readonly rights?: Rights
 }
 
-/** What an agent that `claude` plays may do. */
+/** What an agent without a program of its own may do. */
 export type Rights = Pick<
-  ClaudeAgent,
+  DirectAgent,
   'name' | 'allowedTools' | 'disallowedTools' | 'permissionMode' | 'queue'
 >
 

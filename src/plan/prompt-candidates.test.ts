@@ -22,6 +22,7 @@ const FACTS: Facts = {
   mustAsk: false,
   isOwnProgram: () => false,
   isInRepository: () => false,
+  hasVariable: () => false,
   fileExists: () => true,
   readPrompt(path, base) {
     const text = FILES[`${base}/${path}`]

@@ -37,6 +37,7 @@ const FACTS: Facts = {
   mustAsk: false,
   isOwnProgram: () => false,
   isInRepository: () => false,
+  hasVariable: () => false,
   fileExists: (path) => path === '/project/system.md',
   readPrompt: () => '{}',
   agentFiles: () => ({ agents: new Map(), problems: [] }),
@@ -77,7 +78,7 @@ test.each([
 
 test('an entry of the configuration without a system prompt only gives defaults', () => {
   const agents = { worker: { defaultPrompt: 'Work', systemPrompt: '' } }
-  expect(resolve('worker', agents).program).toBe('/usr/bin/worker')
+  expect(resolve('worker', agents)).toMatchObject({ program: '/usr/bin/worker' })
 })
 
 describe('what is not found', () => {
@@ -201,7 +202,7 @@ test.each([
 test('the files of an agent are looked for where agents are configured', () => {
   const known = { ...KNOWN, agents: { worker: { settings: 's.json' } }, agentBase: '/user' }
   const facts = { ...FACTS, fileExists: (path: string) => path === '/user/s.json' }
-  expect(resolveAgent('worker', known, facts).program).toBe('/usr/bin/worker')
+  expect(resolveAgent('worker', known, facts)).toMatchObject({ program: '/usr/bin/worker' })
   expect(refusal(() => resolveAgent('worker', known, FACTS)).hint).toBe(
     'It was looked for in /user.',
   )

@@ -5,7 +5,7 @@ import { BUILT_IN_AGENTS, BUNDLED_AGENTS, type BuiltInAgent } from '../builtins/
 import type { ResolvedAgent } from '../engines/engine.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
-import { builtInAgent, configuredAgent } from './claude-agent.ts'
+import { builtInAgent, configuredAgent, type Prices } from './direct-agent.ts'
 import type { Facts, ProgramFact } from './facts.ts'
 import { fileAgent, findFile, projectFile } from './file-agent.ts'
 import { PlanError } from './problems.ts'
@@ -20,6 +20,8 @@ export interface Known {
   readonly agentBase: string
   /** Whether the chain is one of our own. */
   readonly isBuiltInChain?: boolean
+  /** What models cost, where the configuration says so. */
+  readonly prices?: Prices
   /** For a hint: somebody may have meant a chain. */
   readonly chainNames?: readonly string[]
   /** The same for a command of the program. */
@@ -28,15 +30,15 @@ export interface Known {
 
 /** Says which agent a name means, or throws with what was looked for and where. */
 export function resolveAgent(name: string, known: Known, facts: Facts): ResolvedAgent {
-  const { agents, base, agentBase } = known
+  const { agents, base, agentBase, prices } = known
   const config = Object.hasOwn(agents, name) ? agents[name] : undefined
   const missing = config === undefined ? [] : missingAgentFiles(name, config, agentBase, facts)
   if (missing.length > 0) throw new PlanError(missing)
   if (config !== undefined && isDirectSpawnAgent(config)) {
-    return configuredAgent(name, config, agentBase, facts)
+    return configuredAgent(name, config, agentBase, facts, prices)
   }
   const file = projectFile(name, known, facts)
-  if (file !== undefined) return fileAgent(file, config ?? {}, agentBase, facts)
+  if (file !== undefined) return fileAgent(file, config ?? {}, agentBase, facts, prices)
   const builtIn = findBuiltIn(name)
   if (builtIn !== undefined) return builtInAgent(name, builtIn, config ?? {}, known, facts)
   const fact = findProgram(name, base, facts)
@@ -44,6 +46,9 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   if (bundled !== undefined && (fact.kind === 'missing' || facts.isOwnProgram(fact.path))) {
     const laidOver = bundledConfig(name, agents)
     return { ...builtInAgent(name, bundled, laidOver, known, facts), isBundled: true }
+  }
+  if (config?.engine === 'native') {
+    return configuredAgent(name, config, agentBase, facts, prices)
   }
   if (fact.kind === 'program') {
     const { path: program, interpreter } = fact
@@ -58,7 +63,7 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
     throw new UserError(`Agent '${name}' (${fact.path}) ${fact.problem}.`, fact.hint)
   if (name.includes('/')) throw pathNotFound(name, base)
   const own = findFile(name, facts.userAgentFiles())
-  if (own !== undefined) return fileAgent(own, config ?? {}, agentBase, facts)
+  if (own !== undefined) return fileAgent(own, config ?? {}, agentBase, facts, prices)
   throw nameNotFound(name, known, facts)
 }
 
@@ -74,7 +79,7 @@ export function isBuiltIn(name: string, known: Known, facts: Facts): boolean {
 /** What the configuration says of an agent; a bundled one has two names. */
 export function configOf(agent: ResolvedAgent, agents: Agents): AgentConfig {
   const { name } = agent
-  if (agent.engine === 'claude' && agent.isBundled === true) return bundledConfig(name, agents)
+  if (agent.engine !== 'binary' && agent.isBundled === true) return bundledConfig(name, agents)
   return (Object.hasOwn(agents, name) ? agents[name] : undefined) ?? {}
 }
 

@@ -34,11 +34,12 @@ export async function takeTurn(step: StepNode, place: Place, context: Context): 
     const source =
       prompt === undefined ? {} : { prompt: prompt.source, ...keepPrompt(prompt.text, ports) }
     const env = stepEnvironment(step, place.iteration, context)
-    const following = { place, env, left, stop: ports.stop }
+    const following = { place, env, left, stop: ports.stop, queue: queues.door() }
     return await followAnyWay(launch, ports, (way, isFirst) => {
       const { pid, end } = followAgent(way, step, following, context)
       const argv = [...way.argv]
-      if (isFirst) ports.emit({ type: 'iteration_started', ...place, pid, argv, ...source })
+      const process = pid === undefined ? {} : { pid }
+      if (isFirst) ports.emit({ type: 'iteration_started', ...place, ...process, argv, ...source })
       return end
     })
   } catch (error) {
@@ -57,6 +58,7 @@ export async function followAnyWay(
 ): Promise<Turned> {
   const warn = (why: string) =>
     emit({ type: 'warning', text: `${why}; the files of /read stand in the prompt instead` })
+  if (launch.kind === 'loop') return follow(launch, true)
   let turned: Turned
   try {
     turned = await follow(launch, true)

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Launch } from '../engines/engine.ts'
+import type { ProcessLaunch } from '../engines/engine.ts'
 import { errorCode, errorText } from '../base/errors.ts'
 import { makePlug, type Pipe } from './pipe.ts'
 import { makeTempFiles, type TempFiles } from './temp-files.ts'
@@ -24,7 +24,7 @@ export class SpawnError extends Error {}
 /** What it was to be given in files could not be written. */
 export class FilesError extends SpawnError {}
 
-export function startChild(launch: Launch, cwd: string, env: Record<string, string>): Child {
+export function startChild(launch: ProcessLaunch, cwd: string, env: Record<string, string>): Child {
   const files = prepareFiles(launch)
   const out = makePlug()
   const err = makePlug()
@@ -61,7 +61,7 @@ export function startChild(launch: Launch, cwd: string, env: Record<string, stri
   }
 }
 
-function prepareFiles(launch: Launch): TempFiles {
+function prepareFiles(launch: ProcessLaunch): TempFiles {
   try {
     return makeTempFiles(launch)
   } catch (error) {
@@ -80,7 +80,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 }
 
 // The system blames the program for a missing working directory or interpreter too.
-function explain(error: unknown, launch: Launch, cwd: string): string {
+function explain(error: unknown, launch: ProcessLaunch, cwd: string): string {
   const program = launch.argv[0] ?? ''
   const code = errorCode(error)
   if (!existsSync(cwd)) return `the working directory ${cwd} is gone`

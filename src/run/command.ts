@@ -1,6 +1,6 @@
 import { durationWords } from '../base/durations.ts'
 import type { EventBody } from '../events/event.ts'
-import type { Launch } from '../engines/engine.ts'
+import type { ProcessLaunch } from '../engines/engine.ts'
 import { DEFAULT_GRACE, DEFAULT_POLICY } from '../plan/policy.ts'
 import { stepAt } from '../events/state.ts'
 import type { StepNode } from '../plan/plan.ts'
@@ -77,7 +77,7 @@ async function supervise(
 ): Promise<Exit | Cut | SpawnError | undefined> {
   const { plan, ports, family } = context
   const { command, step, iteration = 1, stdin } = errand
-  const launch: Launch = {
+  const launch: ProcessLaunch = {
     kind: 'process',
     argv: ['/bin/sh', '-c', command],
     env: {},

@@ -1,13 +1,17 @@
-import type { Launch } from '../engines/engine.ts'
+import type { Fact, Launch, LoopLaunch, ProcessLaunch } from '../engines/engine.ts'
 import type { Outcome, Refusal, Usage } from '../events/schema.ts'
 import type { StepNode } from '../plan/plan.ts'
 import type { Budget } from '../plan/policy.ts'
+import type { QueueDoor } from '../verbs/door.ts'
+import type { Exit } from './child.ts'
 import type { Family } from './family.ts'
 import type { Words } from './last-words.ts'
 import { Listener } from './listener.ts'
+import { followLoop, type LoopHands, type LoopSupervision } from './loop.ts'
 import type { Place } from './place.ts'
 import type { Ports } from './ports.ts'
-import { startProcess } from './process.ts'
+import { beginNative } from './native-turn.ts'
+import { startProcess, type Cut, type Supervision } from './process.ts'
 import type { Spending } from './spending.ts'
 import { hasReadyTasks } from './task-check.ts'
 import { Verdict } from './verdict.ts'
@@ -31,6 +35,8 @@ interface Following {
   /** What it may spend. */
   readonly left: Budget
   readonly stop: AbortSignal
+  /** Queue and inbox of an agent of this process. */
+  readonly queue?: QueueDoor | undefined
 }
 
 interface Surroundings {
@@ -39,28 +45,37 @@ interface Surroundings {
   readonly spending: Spending
 }
 
-/** Starts the process of an agent; what it says goes to the decoders and to the outside. */
+/** Starts an agent; what it says goes to the decoders and to the outside. */
 export function followAgent(
   launch: Launch,
   step: StepNode,
-  { place, env, left, stop }: Following,
-  { ports, family, spending }: Surroundings,
-): { readonly pid: number; readonly end: Promise<Turned> } {
+  following: Following,
+  surroundings: Surroundings,
+): { readonly pid?: number; readonly end: Promise<Turned> } {
+  const { place, left } = following
+  const { ports, spending } = surroundings
   const verdict = new Verdict()
   const purse = spending.open(place, left)
   const listener = new Listener(launch, place, verdict, ports, (usage) => purse.look(usage))
   const { timeoutMs, idleMs, grace } = step.policy
-  const { pid, finished } = startProcess(launch, {
-    cwd: step.cwd,
-    env: { ...env, ...launch.env },
+  const watch = {
     grace,
     limits: { timeoutMs, idleMs, budget: purse.spent },
-    stop,
+    stop: following.stop,
     force: ports.force,
     enough: Promise.race([markerToBelieve(verdict.marker, step, ports), verdict.blocked]),
-    take: (stream, bytes) => listener.hear(stream, bytes),
-  })
-  const over = family.whileAlive(pid, finished).finally(() => {
+  }
+  const started =
+    launch.kind === 'loop'
+      ? startLoop(launch, step, following, surroundings, {
+          ...watch,
+          take: (fact) => listener.hearFact(fact),
+        })
+      : start(launch, step, following, surroundings, {
+          ...watch,
+          take: (stream, bytes) => listener.hear(stream, bytes),
+        })
+  const over = started.over.finally(() => {
     listener.close()
     purse.close()
   })
@@ -71,7 +86,40 @@ export function followAgent(
     const unmarked = verdict.unmarked(exit)
     return { outcome: verdict.outcome(exit), outputBytes, refusal, usage, unmarked, said }
   })
-  return { pid, end }
+  return { ...(started.pid === undefined ? {} : { pid: started.pid }), end }
+}
+
+interface Started {
+  readonly pid?: number
+  readonly over: Promise<Exit | Cut | undefined>
+}
+
+function start(
+  launch: ProcessLaunch,
+  { cwd }: StepNode,
+  { env }: Following,
+  { family }: Surroundings,
+  watch: Omit<Supervision, 'cwd' | 'env'>,
+): Started {
+  const { pid, finished } = startProcess(launch, { ...watch, cwd, env: { ...env, ...launch.env } })
+  return { pid, over: family.whileAlive(pid, finished) }
+}
+
+function startLoop(
+  launch: LoopLaunch,
+  step: StepNode,
+  { place, env, left, queue }: Following,
+  { ports, family }: Surroundings,
+  watch: LoopSupervision,
+): Started {
+  const { costUsd, tokens } = left
+  const limits = {
+    ...(costUsd === undefined ? {} : { costUsd }),
+    ...(tokens === undefined ? {} : { tokens }),
+  }
+  const turn = { step, place, env, left: limits, queue, ports, family }
+  const begin = (hands: LoopHands): AsyncIterable<Fact> => beginNative(launch, turn, hands)
+  return { over: followLoop(begin, watch) }
 }
 
 /** Settles when an agent has said all: a marker that will not be believed does not end its work. */

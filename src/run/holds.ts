@@ -180,12 +180,17 @@ function laterAt(until: number): Later {
 
 /** Who shares a limit: the same program with the same settings. */
 function kindOf({ agent, policy }: StepNode): string {
-  const program = agent.engine === 'claude' ? 'claude' : agent.name
+  const program = programOf(agent)
   return `${program} ${JSON.stringify(policy.env)}`
+}
+
+function programOf(agent: StepNode['agent']): string {
+  if (agent.engine === 'binary') return agent.name
+  return agent.engine === 'claude' ? 'claude' : `${agent.provider} ${agent.baseUrl ?? ''}`
 }
 
 /** Who is refused together: what one model may not, another one may. */
 function modelOf(node: StepNode): string {
   const { agent } = node
-  return `${kindOf(node)} ${agent.engine === 'claude' ? (agent.model ?? '') : ''}`
+  return `${kindOf(node)} ${agent.engine === 'binary' ? '' : (agent.model ?? '')}`
 }

@@ -1,4 +1,4 @@
-import type { Fact, Launch } from '../engines/engine.ts'
+import type { Decoder, Fact, Launch } from '../engines/engine.ts'
 import type { Usage } from '../events/schema.ts'
 import { LastWords, type Words } from './last-words.ts'
 import type { Place } from './place.ts'
@@ -18,7 +18,7 @@ export class Listener {
   readonly #onUsage: (usage: Usage | undefined) => void
   readonly #isStructured: boolean
   readonly #lastWords: LastWords
-  readonly #decoders
+  readonly #decoders: { readonly out?: Decoder | undefined; readonly err?: Decoder | undefined }
   #isOver = false
   #silence: Timer | undefined
   outputBytes = 0
@@ -36,7 +36,8 @@ export class Listener {
     this.#onUsage = onUsage
     this.#isStructured = launch.isStructured === true
     this.#lastWords = new LastWords(this.#isStructured)
-    this.#decoders = { out: launch.decode('out'), err: launch.decode('err') }
+    this.#decoders =
+      launch.kind === 'loop' ? {} : { out: launch.decode('out'), err: launch.decode('err') }
   }
 
   get lastWords(): Words {
@@ -51,6 +52,17 @@ export class Listener {
     if (stream === 'out') this.#hearOut(bytes)
     const isTold = this.#isStructured && stream === 'out' ? { isTold: true } : {}
     return this.#ports.output({ ...this.#place, stream, bytes, ...isTold })
+  }
+
+  /** The same for an agent that tells facts: they are what it prints. */
+  hearFact(fact: Fact): void | Promise<void> {
+    if (this.#isOver) return undefined
+    this.#take([fact])
+    // It is repeated by the message.
+    if (fact.type === 'delta') return undefined
+    const bytes = Buffer.from(`${JSON.stringify(fact)}\n`)
+    this.outputBytes += bytes.length
+    return this.#ports.output({ ...this.#place, stream: 'out', bytes, isTold: true })
   }
 
   /** Nothing more is heard. */
@@ -85,8 +97,12 @@ export class Listener {
   #tell(fact: Fact): void {
     const { emit } = this.#ports
     if (fact.type === 'notice') emit({ type: 'warning', text: fact.text })
-    if (fact.type === 'message' || fact.type === 'tool' || fact.type === 'limit') {
-      emit({ ...this.#place, ...fact })
+    switch (fact.type) {
+      case 'message':
+      case 'tool':
+      case 'tool_ended':
+      case 'limit':
+        emit({ ...this.#place, ...fact })
     }
   }
 }

@@ -2,6 +2,7 @@ import type { EventBody, OutputChunk } from '../events/event.ts'
 import type { RunEvent, Worktree } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
 import type { StepNode } from '../plan/plan.ts'
+import type { Place } from './place.ts'
 import type { Tasks } from '../plan/tasks.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
 import type { QueueStore } from '../queue/store.ts'
@@ -36,6 +37,8 @@ export interface Ports {
   readonly ownsDescendants: boolean
   /** Queues and inboxes; absent where there is no record to keep them in. */
   readonly queue?: QueuePort | undefined
+  /** Where the conversation of an agent of this process is kept; absent: nowhere. */
+  readonly conversation?: ((place: Place) => string | undefined) | undefined
   /** For `run_started`: what the record of the run is. */
   readonly record?: string | undefined
   readonly version: string

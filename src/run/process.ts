@@ -1,4 +1,4 @@
-import type { Launch } from '../engines/engine.ts'
+import type { ProcessLaunch } from '../engines/engine.ts'
 import type { Grace } from '../plan/policy.ts'
 import { startChild, type Child, type Exit } from './child.ts'
 import { endProcesses, treeOf } from './family.ts'
@@ -30,7 +30,7 @@ export interface Supervision {
 }
 
 /** What a process may take; absent: no limit. */
-interface Limits {
+export interface Limits {
   readonly timeoutMs?: number | undefined
   readonly idleMs?: number | undefined
   /** Aborts, with a text as its reason, when a budget is spent. */
@@ -49,7 +49,7 @@ export interface Supervised {
 }
 
 /** Starts a process and watches over it until it is gone and all that it said was taken. */
-export function startProcess(launch: Launch, supervision: Supervision): Supervised {
+export function startProcess(launch: ProcessLaunch, supervision: Supervision): Supervised {
   const child = startChild(launch, supervision.cwd, supervision.env)
   const silence = new Silence(supervision.limits.idleMs)
   const hand = (stream: 'out' | 'err') => (bytes: Uint8Array) =>
@@ -131,7 +131,7 @@ async function interrupt(child: Child, tree: () => number[], stop: AbortSignal):
   await firstOf({ exit: child.exited, stop, late: FAREWELL_MS })
 }
 
-function cutBy(cause: string, { timeoutMs, idleMs, budget }: Limits): Cut | undefined {
+export function cutBy(cause: string, { timeoutMs, idleMs, budget }: Limits): Cut | undefined {
   if (cause === 'timeout') return { kind: 'timed_out', ms: timeoutMs! }
   if (cause === 'idle') return { kind: 'idle', ms: idleMs! }
   if (cause === 'budget') return { kind: 'budget', error: String(budget!.reason) }

@@ -6,12 +6,14 @@ import { stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
 import { hasSetup } from '../prompt/read-phases.ts'
 import type { QueueStore } from '../queue/store.ts'
 import { MAIN } from '../queue/task.ts'
+import type { QueueDoor } from '../verbs/door.ts'
 import { cancelChildren } from './cancel-children.ts'
 import { Crew } from './crew.ts'
 import { runEnvironment } from './environment.ts'
 import type { Family } from './family.ts'
 import { leftInQueue } from './left-in-queue.ts'
 import { placeOf } from './place.ts'
+import { makeDoor } from './queue-door.ts'
 import type { Ports } from './ports.ts'
 import { isStoreGone } from './store-trouble.ts'
 import { hasTeardown, setUp, type Phases } from './prompt-tasks.ts'
@@ -78,6 +80,23 @@ export class Queues {
     if (!isDue) return
     const done = await setUp(phases, `${run}.${step.id}.setup`, { store, run, agent: MAIN })
     this.#ports.emit({ type: 'phase_ended', ...placeOf(step, rounds), phase: 'setup', ...done })
+  }
+
+  /** For an agent of this process that is `main`; undefined where there can be no queues. */
+  door(): QueueDoor | undefined {
+    const { queue, emit } = this.#ports
+    if (queue === undefined) return undefined
+    return makeDoor({
+      run: this.#plan.run,
+      agent: MAIN,
+      isThere: () => queue.isThere(),
+      open: async () => {
+        const store = await this.#open()
+        await this.#setMain('running')
+        return store
+      },
+      warn: (text) => emit({ type: 'warning', text }),
+    })
   }
 
   /**

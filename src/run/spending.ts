@@ -19,6 +19,7 @@ interface Turn {
   readonly promisedUsd?: number | undefined
   readonly spent: AbortController
   usage?: Usage | undefined
+  isOver?: boolean
 }
 
 /** Nothing is left for one that would begin now. */
@@ -71,7 +72,7 @@ export class Spending {
     const key = keyOf(place.scope)
     const isTask = place.task !== undefined
     // Others neither know what they may cost nor tell what they did.
-    const isTold = agent.engine === 'claude'
+    const isTold = agent.engine !== 'binary'
     const rest = costUsd === undefined ? undefined : this.#unpromised(costUsd, key)
     const share = least(rest === undefined ? undefined : shareOf(rest, sharing), own.costUsd)
     if (isTask && isTold && share !== undefined && share < LEAST_USD) throw nothingLeft(costUsd!)
@@ -96,7 +97,10 @@ export class Spending {
         turn.usage = usage
         this.#look(turn)
       },
-      close: () => clearTimeout(timer),
+      close: () => {
+        turn.isOver = true
+        clearTimeout(timer)
+      },
     }
   }
 
@@ -116,7 +120,7 @@ export class Spending {
   /** The rest without what those at work may still cost. */
   #unpromised(costUsd: number, key: string): number {
     const others = [...this.#turns].filter(([other, turn]) => other !== key && !isDone(turn))
-    const promised = others.reduce((sum, [, { promisedUsd = 0 }]) => sum + promisedUsd, 0)
+    const promised = others.reduce((sum, [, turn]) => sum + stillPromised(turn), 0)
     return Math.max(0, costUsd - promised)
   }
 
@@ -190,9 +194,17 @@ function tooMuchMoney(
   return isOver ? `${moneyWords(used)}, ${moneyWords(left)} were left` : undefined
 }
 
-/** What it cost is told at the end: then its work is paid for, and need not be thrown away. */
-function isDone({ usage }: Turn): boolean {
-  return usage?.costUsd !== undefined
+/** Whoever tells what he costs while he works has used a part of it already. */
+function stillPromised({ promisedUsd = 0, usage }: Turn): number {
+  return Math.max(0, promisedUsd - (usage?.costUsd ?? 0))
+}
+
+/**
+ * A coding CLI tells at the end what it cost: then its work is paid for, and need not be thrown away.
+ * The built-in agent tells it with every answer.
+ */
+function isDone({ step, usage, isOver = false }: Turn): boolean {
+  return step.agent.engine === 'native' ? isOver : usage?.costUsd !== undefined
 }
 
 function keyOf(scope: readonly string[]): string {

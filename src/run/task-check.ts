@@ -3,7 +3,7 @@ import type { Tasks } from '../plan/tasks.ts'
 
 /** Whether a step is done when the tasks are, and not when its agent says so. */
 export function finishesTasks({ agent }: StepNode): boolean {
-  return agent.engine === 'claude' && agent.finishesTasks === true
+  return agent.engine !== 'binary' && agent.finishesTasks === true
 }
 
 /** Whether an agent that finishes tasks still has something to do. */

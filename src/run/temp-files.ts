@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { processIdentity } from '../base/process-identity.ts'
-import type { Launch } from '../engines/engine.ts'
+import type { ProcessLaunch } from '../engines/engine.ts'
 
 /** What a process needs in files: readable by this user alone, gone with the process. */
 export interface TempFiles {
@@ -23,7 +23,10 @@ export interface TempFiles {
 }
 
 /** Writes what is too long for the command line. */
-export function makeTempFiles({ argv, stdin, files = [] }: Launch, place = tmpdir()): TempFiles {
+export function makeTempFiles(
+  { argv, stdin, files = [] }: ProcessLaunch,
+  place = tmpdir(),
+): TempFiles {
   if (stdin === undefined && files.length === 0) {
     return { argv, stdin: 'ignore', closeStdin: () => undefined, remove: () => undefined }
   }

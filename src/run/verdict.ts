@@ -64,7 +64,9 @@ export class Verdict {
         return this.#note(usage)
       }
       case 'message':
+      case 'delta':
       case 'tool':
+      case 'tool_ended':
       case 'notice':
         return
       default:

@@ -5,7 +5,15 @@ import type { Budget } from '../plan/policy.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
 import { hasSetup } from '../prompt/read-phases.ts'
 import type { Later, QueueStore } from '../queue/store.ts'
-import { actingFor, type Claim, type End, type FailureClass, type Task } from '../queue/task.ts'
+import {
+  actingFor,
+  type Acting,
+  type Claim,
+  type End,
+  type FailureClass,
+  type Task,
+} from '../queue/task.ts'
+import type { QueueDoor } from '../verbs/door.ts'
 import { followAnyWay, keepPrompt, readerFor } from './agent-turn.ts'
 import { SpawnError } from './child.ts'
 import type { Context } from './context.ts'
@@ -13,6 +21,7 @@ import { actingEnvironment, queueServer, stepEnvironment } from './environment.t
 import { endProcesses, TASK_PATH, treeOf } from './family.ts'
 import { followAgent, type Turned } from './follow-agent.ts'
 import type { Place } from './place.ts'
+import { makeDoor } from './queue-door.ts'
 import { setUp, type Phases } from './prompt-tasks.ts'
 import { classOfError, endOfTurn, type Stopped } from './task-end.ts'
 import type { Sites } from './sites.ts'
@@ -148,14 +157,27 @@ async function takeTurn(
   const kept = prompt === undefined ? {} : keepPrompt(prompt.text, ports)
   const where = site === undefined ? {} : { worktree: { path: site.path, branch: site.branch } }
   const turned = await followAnyWay(launch, ports, async (way, isFirst) => {
-    const { pid, end } = followAgent(way, step, { place, env, left, stop }, context)
+    const door = taskDoor(acting, context, warn)
+    const following = { place, env, left, stop, queue: door }
+    const { pid, end } = followAgent(way, step, following, context)
+    const process = pid === undefined ? {} : { pid }
     const argv = [...way.argv]
     if (isFirst)
-      ports.emit({ type: 'task_started', ...place, ...about, pid, argv, ...kept, ...where })
-    return ended(pid, end, stop, context)
+      ports.emit({ type: 'task_started', ...place, ...about, ...process, argv, ...kept, ...where })
+    return pid === undefined ? end : ended(pid, end, stop, context)
   })
   const whole = `forkhestra logs ${plan.run} --task ${task.name}`
   return { end: endOfTurn(turned, whyStopped(), whole), agent: step.agent.name, turned, phases }
+}
+
+/** An agent of this process needs no other one to get to its queue. */
+function taskDoor(
+  agent: Acting,
+  { plan, store }: CrewContext,
+  warn: (text: string) => void,
+): QueueDoor {
+  const open = () => Promise.resolve(store)
+  return makeDoor({ run: plan.run, agent, isThere: () => true, open, warn })
 }
 
 /** Whoever is told to end is not left behind, and neither is what it has started. */

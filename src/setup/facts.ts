@@ -29,6 +29,7 @@ export function lookAround(env: Readonly<Record<string, string | undefined>>): F
     mustAsk: process.getuid?.() === 0 && sandbox !== '1' && bubblewrap !== '1',
     isOwnProgram: (program) => own !== undefined && dirname(program) === own,
     isInRepository,
+    hasVariable: (name) => (env[name]?.trim() ?? '') !== '',
     readPrompt: readPromptText,
     agentFiles: (cwd) => readAgentFiles(join(cwd, PROJECT_AGENTS), PROJECT_AGENTS),
     userAgentFiles: () => readUserAgents(env),

@@ -82,6 +82,8 @@ export class PlainView implements View {
         return this.#tellAgent(event, event.text)
       case 'tool':
         return this.#tellAgent(event, `[${event.name}] ${event.brief}`.trimEnd())
+      case 'tool_ended':
+        return this.#tellToolEnd(event)
       case 'limit':
         if (event.status !== 'allowed') this.#warn(ofTask(event.task, limitWords(event)))
         return
@@ -154,6 +156,13 @@ export class PlainView implements View {
     if ((parent !== undefined || task !== undefined) && !this.#verbose) return
     if (task === undefined) this.#told += `${text}\n`
     else this.#tasks.say(task, text)
+  }
+
+  /** That a tool did its work is no news; what it changed is, for who wants to see all. */
+  #tellToolEnd(event: EventOf<'tool_ended'>): void {
+    const { name, error, diff } = event
+    if (error !== undefined) this.#tellAgent(event, `[${name}] failed: ${error}`)
+    if (diff !== undefined && this.#verbose) this.#tellAgent(event, diff.trimEnd())
   }
 
   #endIteration(event: EventOf<'iteration_ended'>): void {

@@ -14,6 +14,7 @@ const FACTS: Facts = {
   mustAsk: false,
   isOwnProgram: () => false,
   isInRepository: () => false,
+  hasVariable: () => false,
   fileExists: () => false,
   readPrompt: () => '',
   agentFiles: () => ({ agents: new Map(), problems: [] }),

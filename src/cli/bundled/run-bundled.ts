@@ -31,7 +31,7 @@ export async function runBundled(name: string, input: Input): Promise<number> {
   if (!input.flag('print') && !isInRun && isatty(0) && isatty(1)) {
     // In a conversation the person is asked, also root.
     const agent = resolveAgent(name, known, { ...facts, mustAsk: false })
-    return converse(agent as ClaudeAgent, prompt, cwd, env)
+    if (agent.engine === 'claude') return converse(agent, prompt, cwd, env)
   }
   const { run } = makeIdentity()
   const chain = { steps: [{ agent: name }] }

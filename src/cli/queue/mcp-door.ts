@@ -1,5 +1,5 @@
 import { statOf } from '../../base/files.ts'
-import type { QueueDoor, Seat } from '../../mcp/queue/door.ts'
+import type { QueueDoor, Seat } from '../../verbs/door.ts'
 import type { Input } from '../command.ts'
 import type { StopSwitch } from '../signals.ts'
 import { isDriven, withDesk, type Caller, type Opened } from './caller.ts'

@@ -1,11 +1,12 @@
 import { UserError } from '../../base/errors.ts'
-import type { ClaudeAgent, ResolvedAgent } from '../../engines/engine.ts'
-import { onlyReads } from '../../plan/claude-agent.ts'
+import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
+import { ownName } from '../../engines/native-tools.ts'
+import { onlyReads } from '../../plan/direct-agent.ts'
 import type { Rights, StepNode } from '../../plan/plan.ts'
 
 /** What those may at most do that an agent queues; undefined: everything. */
 export function rightsOf(pusher: StepNode | undefined): Rights | undefined {
-  return pusher?.agent.engine === 'claude' ? pusher.agent : pusher?.rights
+  return pusher === undefined || pusher.agent.engine === 'binary' ? pusher?.rights : pusher.agent
 }
 
 /** From the one that lets an agent do least to the one that asks nobody. */
@@ -24,7 +25,7 @@ export function checkProgram({ engine, name }: ResolvedAgent, rights: Rights | u
 }
 
 function mayRunPrograms({ allowedTools, disallowedTools, permissionMode }: Rights): boolean {
-  const isShell = (tool: string) => withoutPattern(tool) === 'Bash'
+  const isShell = (tool: string) => sameTool(tool, 'Bash')
   const isAllowed = allowedTools?.some(isShell) !== false
   const isForbidden = disallowedTools?.some(isShell) === true
   return isAllowed && !isForbidden && (permissionMode ?? UNASKED) === UNASKED
@@ -32,7 +33,7 @@ function mayRunPrograms({ allowedTools, disallowedTools, permissionMode }: Right
 
 /** A child has at most the tools of its parent, and asks where its parent has to ask. */
 export function withinRights(agent: ResolvedAgent, rights: Rights | undefined): ResolvedAgent {
-  if (agent.engine !== 'claude' || rights === undefined) return agent
+  if (agent.engine === 'binary' || rights === undefined) return agent
   const { allowedTools: all } = rights
   const own = agent.allowedTools
   const allowedTools = all === undefined ? own : (own?.filter((tool) => isIn(tool, all)) ?? all)
@@ -55,18 +56,19 @@ function stricter(own: string | undefined, parent: string | undefined): string |
 
 /** Sub-agents may queue and start tasks themselves, unless their parent may not. */
 export function withQueue(agent: ResolvedAgent, rights: Rights | undefined): ResolvedAgent {
-  if (agent.engine !== 'claude') return agent
+  if (agent.engine === 'binary') return agent
   return { ...agent, queue: rights?.queue !== false && mayQueue(agent) }
 }
 
-function mayQueue(agent: ClaudeAgent): boolean {
+function mayQueue(agent: DirectAgent): boolean {
   return agent.queue ?? !onlyReads(agent)
 }
 
 function isIn(tool: string, tools: readonly string[]): boolean {
-  return tools.includes(tool) || tools.includes(withoutPattern(tool))
+  return tools.includes(tool) || tools.some((each) => !each.includes('(') && sameTool(tool, each))
 }
 
-function withoutPattern(tool: string): string {
-  return tool.replace(/\(.*$/s, '').trim()
+/** The engines write the names of tools in capitals or not. */
+function sameTool(one: string, other: string): boolean {
+  return ownName(one) === ownName(other)
 }

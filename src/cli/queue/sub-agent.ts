@@ -1,7 +1,8 @@
 import { isInRepository } from '../../base/repository.ts'
 import { UserError } from '../../base/errors.ts'
-import type { ClaudeAgent, ResolvedAgent } from '../../engines/engine.ts'
-import { configuredAgent } from '../../plan/claude-agent.ts'
+import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
+import { findModel, parseModel } from '../../engines/native-models.ts'
+import { configuredAgent } from '../../plan/direct-agent.ts'
 import type { Facts } from '../../plan/facts.ts'
 import { defaultPolicy, makePolicy } from '../../plan/make-policy.ts'
 import type { Plan, StepNode } from '../../plan/plan.ts'
@@ -66,7 +67,14 @@ export class SubAgents {
     this.#configuration ??= configurationOf(this.#plan)
     const { content, base } = await this.#configuration
     const agents = content.agents ?? {}
-    const known = { agents, cwd, base: cwd, agentBase: base }
+    const { prices } = content
+    const known = {
+      agents,
+      cwd,
+      base: cwd,
+      agentBase: base,
+      ...(prices === undefined ? {} : { prices }),
+    }
     const { agent, isInGit } = this.#lookUp(name, known)
     if (!Object.hasOwn(agents, name)) checkProgram(agent, rightsOf(pusher))
     const config = configOf(agent, agents)
@@ -120,7 +128,7 @@ function ownKind(
   return { ...place, agent: plain, args: isBundled === true ? [] : args, policy, ...rules }
 }
 
-function forPerson(text: string, cwd: string, facts: Facts): ClaudeAgent {
+function forPerson(text: string, cwd: string, facts: Facts): DirectAgent {
   try {
     return configuredAgent('claude', { systemPromptText: text }, cwd, facts)
   } catch (error) {
@@ -146,10 +154,14 @@ function withModel(
   { options }: TaskHead,
   parent: ResolvedAgent | undefined,
 ): ResolvedAgent {
-  if (agent.engine !== 'claude') return agent
-  const model =
-    agent.inheritsModel === true && parent?.engine === 'claude' ? parent.model : agent.model
-  return { ...agent, model: options.model ?? model }
+  if (agent.engine === 'binary') return agent
+  const inherited =
+    agent.inheritsModel === true && parent?.engine === agent.engine ? parent.model : agent.model
+  const model = options.model ?? inherited
+  if (agent.engine === 'claude') return { ...agent, model }
+  // A bare id is one of the provider that the agent has.
+  const named = findModel(model) ?? parseModel(`${agent.provider}/${model}`)
+  return { ...agent, ...named }
 }
 
 /** Of each amount the smaller one. */

@@ -17,6 +17,8 @@ export function structuredSteps(folder: string): Set<number> {
   const plan = readRecordedPlan(folder)
   const steps = plan === undefined ? [] : allSteps(plan)
   return new Set(
-    steps.filter(({ agent }) => agent?.engine === 'claude').map(({ number }) => number),
+    steps
+      .filter(({ agent }) => agent !== undefined && agent.engine !== 'binary')
+      .map(({ number }) => number),
   )
 }

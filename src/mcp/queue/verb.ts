@@ -1,34 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { z } from 'zod'
-import type { Delivery } from '../../queue/desk.ts'
+import type { QueueDoor, Seat } from '../../verbs/door.ts'
+import type { Verb } from '../../verbs/verb.ts'
 import { answer, refuse, type Call, type ServedTool } from '../served-tool.ts'
-import type { QueueDoor, Seat } from './door.ts'
-
-/** What a verb answers; with messages that are gone from the inbox once the client has the answer. */
-interface Said {
-  readonly json: object
-  readonly delivery?: Delivery
-}
-
-/** A verb as data. */
-interface Definition<Schema extends z.ZodObject> {
-  readonly name: string
-  readonly description: string
-  readonly input: Schema
-  readonly isReading?: boolean
-  /** Whether there will be a queue if there was none. */
-  readonly makes?: boolean
-  /** What is answered where there is none; may throw. */
-  nothing(): object
-  run(input: z.output<Schema>, seat: Seat, call: Call): Promise<Said>
-}
-
-export type Verb = Definition<z.ZodObject>
-
-/** Forgets the type of the input, which is checked against the schema before `run`. */
-export function makeVerb<Schema extends z.ZodObject>(definition: Definition<Schema>): Verb {
-  return definition
-}
 
 export function asTool(verb: Verb, door: QueueDoor): ServedTool {
   const { name, description, input, isReading } = verb

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { UserError } from '../../base/errors.ts'
 import { archiveTasks, deleteTask } from '../../tasks/shelve.ts'
 import { makeTool } from '../tool.ts'
-import { flag, texts } from './fields.ts'
+import { flag, texts } from '../../verbs/fields.ts'
 
 export const archive = makeTool({
   name: 'archive',

@@ -4,7 +4,7 @@ import { claimTask, releaseTask } from '../../tasks/claims/claims.ts'
 import { renderBrief } from '../../tasks/render.ts'
 import { makeBrief } from '../../tasks/view.ts'
 import { makeTool } from '../tool.ts'
-import { flag, lease } from './fields.ts'
+import { flag, lease } from '../../verbs/fields.ts'
 
 export const claim = makeTool({
   name: 'claim',

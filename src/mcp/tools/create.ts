@@ -3,7 +3,7 @@ import { createTasks } from '../../tasks/create.ts'
 import type { NewTask } from '../../tasks/text/new-task.ts'
 import { parseStatus, readPriority } from '../../tasks/words.ts'
 import { makeTool } from '../tool.ts'
-import { priority, text, texts } from './fields.ts'
+import { priority, text, texts } from '../../verbs/fields.ts'
 
 const newTask = z.strictObject({
   title: z.string(),

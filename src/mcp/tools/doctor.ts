@@ -3,7 +3,7 @@ import { examine } from '../../tasks/doctor/examine.ts'
 import { findingLine, renderStats } from '../../tasks/render.ts'
 import { countTasks } from '../../tasks/stats.ts'
 import { atMost, makeTool } from '../tool.ts'
-import { flag } from './fields.ts'
+import { flag } from '../../verbs/fields.ts'
 
 const MOST_FINDINGS = 100
 

@@ -4,7 +4,7 @@ import { editTasks } from '../../tasks/edit.ts'
 import { plainLine } from '../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../tasks/words.ts'
 import { makeTool } from '../tool.ts'
-import { flag, numbers, priority, status, text, texts } from './fields.ts'
+import { flag, numbers, priority, status, text, texts } from '../../verbs/fields.ts'
 
 const changes = z.strictObject({
   title: text,

@@ -5,7 +5,7 @@ import { searchTasks } from '../../tasks/search.ts'
 import type { Task } from '../../tasks/task.ts'
 import { parseStatus, readPriority } from '../../tasks/words.ts'
 import { atMost, makeTool, withBroken, type Desk } from '../tool.ts'
-import { flag, text, texts } from './fields.ts'
+import { flag, text, texts } from '../../verbs/fields.ts'
 
 const DEFAULT_LIMIT = 100
 

@@ -3,9 +3,9 @@ import { parseDuration } from '../../base/durations.ts'
 import { nextTask } from '../../tasks/claims/claims.ts'
 import { renderBrief, renderWaiting } from '../../tasks/render.ts'
 import { makeBrief } from '../../tasks/view.ts'
-import { inToolWords } from '../tool-words.ts'
+import { inToolWords } from '../../verbs/tool-words.ts'
 import { atMost, makeTool, withBroken } from '../tool.ts'
-import { flag, lease } from './fields.ts'
+import { flag, lease } from '../../verbs/fields.ts'
 
 const MOST_WAITING = 20
 

@@ -4,7 +4,7 @@ import { renderBrief } from '../../tasks/render.ts'
 import { scanTasks } from '../../tasks/store/scan.ts'
 import { makeBrief } from '../../tasks/view.ts'
 import { makeTool, withBroken } from '../tool.ts'
-import { flag } from './fields.ts'
+import { flag } from '../../verbs/fields.ts'
 
 export const view = makeTool({
   name: 'view',

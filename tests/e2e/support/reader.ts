@@ -2,7 +2,13 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForPrompt } from '../../../src/prompt/read-files.ts'
 import { claudeEngine } from '../../../src/engines/claude.ts'
-import type { ClaudeAgent, Fact, FileRead, Launch, Turn } from '../../../src/engines/engine.ts'
+import type {
+  ClaudeAgent,
+  Fact,
+  FileRead,
+  ProcessLaunch,
+  Turn,
+} from '../../../src/engines/engine.ts'
 import { startProcess } from '../../../src/run/process.ts'
 import { environment } from '../../support/forkhestra.ts'
 import { CLAUDE, type Stage } from './stage.ts'
@@ -11,7 +17,7 @@ interface Acted {
   readonly code: number | undefined
   readonly facts: readonly Fact[]
   readonly stderr: string
-  readonly launch: Launch
+  readonly launch: ProcessLaunch
 }
 
 /** What is read for the agent before it is started. */
@@ -42,7 +48,7 @@ export function prepare(stage: Stage, turn: Partial<Turn>, agent: Partial<Claude
 }
 
 /** Starts an agent of the stage as a run does it. */
-export async function act(stage: Stage, launch: Launch): Promise<Acted> {
+export async function act(stage: Stage, launch: ProcessLaunch): Promise<Acted> {
   const decoders = { out: launch.decode('out'), err: launch.decode('err') }
   const facts: Fact[] = []
   let stderr = ''

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { UserError } from '../../base/errors.ts'
-import { messageJson } from '../../queue/message-json.ts'
-import type { TaskBrief } from '../../queue/task.ts'
-import { texts } from '../tools/fields.ts'
+import { UserError } from '../base/errors.ts'
+import { messageJson } from '../queue/message-json.ts'
+import type { TaskBrief } from '../queue/task.ts'
+import { texts } from './fields.ts'
 import { count, lifo, seconds } from './change.ts'
 import { makeVerb } from './verb.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { UserError } from '../../base/errors.ts'
-import { readPushOptions } from '../../parse/phases/push-options.ts'
-import { flag, text } from '../tools/fields.ts'
+import { UserError } from '../base/errors.ts'
+import { readPushOptions } from '../parse/phases/push-options.ts'
+import { flag, text } from './fields.ts'
 import { makeVerb } from './verb.ts'
 
 // No more words than an agent needs: every schema is read anew in every conversation.

@@ -1,5 +1,5 @@
-import type { Delivery, Desk } from '../../queue/desk.ts'
-import type { Received, ReceiveQuery } from '../../queue/receive.ts'
+import type { Delivery, Desk } from '../queue/desk.ts'
+import type { Received, ReceiveQuery } from '../queue/receive.ts'
 
 /** The queue and the inbox of the agent for whom a call acts. */
 export interface Seat {

@@ -1,0 +1,221 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { Fact, FileRead } from '../engines/engine.ts'
+import { costOf, type Tiered } from '../engines/prices.ts'
+import { toolBrief } from '../engines/tool-brief.ts'
+import type { CallPart, ResultEntry } from './conversation/entry.ts'
+import type { History } from './conversation/history.ts'
+import { readMessages } from './conversation/reads.ts'
+import type { AgentIo } from './io.ts'
+import type { Answer } from './models/answer.ts'
+import { askModel } from './models/ask-model.ts'
+import { toPrompt, toTools } from './models/to-prompt.ts'
+import { mustEnd } from './must-end.ts'
+import { seenInPrompt, type Seen } from './tools/seen.ts'
+import type { AgentTool, ToolAnswer } from './tools/tool.ts'
+
+/** What somebody says to the agent, and what it has read before. */
+export interface Said {
+  readonly text: string
+  readonly reads?: readonly FileRead[]
+}
+
+/** What a conversation is made of. */
+export interface Parts {
+  readonly history: History
+  readonly model: LanguageModelV4
+  readonly tools: readonly AgentTool[]
+  readonly seen: Seen
+  readonly maxTurns: number
+  readonly maxOutputTokens?: number | undefined
+  readonly price?: Tiered | undefined
+  readonly io: Pick<AgentIo, 'workplace' | 'left' | 'spent'>
+  /** What else follows from an answer as a whole. */
+  readonly scan?: ((text: string) => readonly Fact[]) | undefined
+}
+
+const HAND_BACK =
+  'You get no further tools and no further turn. Say now, in a few words, what is done, what is not, and where it is.'
+const GO_ON = 'Your answer was cut off at its greatest length. Go on where it ended.'
+const NO_TURN_LEFT = 'The call was not made: no turn was left.'
+
+/** A conversation with a model that has tools: what is said to it, and what it says and does. */
+export class Conversation {
+  readonly history: History
+  readonly #parts: Parts
+  readonly #tools: ReadonlyMap<string, AgentTool>
+
+  constructor(parts: Parts) {
+    this.history = parts.history
+    this.#parts = parts
+    this.#tools = new Map(parts.tools.map((tool) => [tool.name, tool]))
+  }
+
+  /**
+   * Says something and follows what comes of it, up to an answer that calls no tool. Without words it
+   * goes on where it was left. May be broken off by `signal` at any time, and goes on by the next call.
+   */
+  async *say(said: Said | undefined, signal: AbortSignal): AsyncGenerator<Fact> {
+    this.history.mend()
+    if (said !== undefined) this.#hear(said)
+    else if (this.history.isAnswered) return yield* this.#repeat()
+    const { maxTurns, io } = this.#parts
+    for (let turn = 1; ; turn += 1) {
+      signal.throwIfAborted()
+      const spent = mustEnd(this.history, io)
+      if (spent !== undefined) return yield* this.#handBack(spent, signal)
+      const answer = yield* this.#ask('auto', signal)
+      const calls = answer.parts.filter((part) => part.type === 'call')
+      const isCut = calls.length === 0 && answer.finish === 'length'
+      if (calls.length === 0 && !isCut) return yield* endOf(answer)
+      if (turn >= maxTurns) return yield* this.#outOfTurns(maxTurns)
+      if (isCut) this.history.add({ type: 'user', text: GO_ON })
+      yield* this.#callTools(calls, answer, signal)
+    }
+  }
+
+  close(): void {
+    this.history.close()
+  }
+
+  #hear({ text, reads = [] }: Said): void {
+    const { seen, io } = this.#parts
+    const known = reads.map((read) => {
+      const file = read.ok ? seenInPrompt(read.path, read.text, io.workplace) : undefined
+      if (file !== undefined) seen.note(file)
+      return { ...read, seen: file }
+    })
+    for (const message of readMessages(known, this.history.callCount)) this.history.add(message)
+    this.history.add({ type: 'user', text })
+  }
+
+  /** What was said when nobody listened any more. */
+  *#repeat(): Generator<Fact> {
+    yield this.#usage()
+    const last = this.history.messages.at(-1)
+    const texts = last?.type === 'assistant' ? textsOf(last.parts) : []
+    yield* this.#tell(texts)
+  }
+
+  async *#ask(toolChoice: 'auto' | 'none', signal: AbortSignal): AsyncGenerator<Fact, Answer> {
+    const { model, price } = this.#parts
+    const answer = yield* askModel(model, this.#request(toolChoice), signal)
+    const { parts, tokens } = answer
+    const cost = price === undefined ? {} : { costUsd: costOf(tokens, price) }
+    this.history.add({ type: 'assistant', parts, tokens, ...cost })
+    yield* this.#tellTrouble()
+    yield* this.#tell(textsOf(parts))
+    yield this.#usage()
+    return answer
+  }
+
+  #request(toolChoice: 'auto' | 'none'): LanguageModelV4CallOptions {
+    const { head, messages } = this.history
+    const { maxOutputTokens } = this.#parts
+    const tools = toTools(head)
+    return {
+      prompt: toPrompt(head, messages),
+      ...(tools.length === 0 ? {} : { tools, toolChoice: { type: toolChoice } }),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      // All that the model needs is in the request: nothing is kept elsewhere.
+      providerOptions: { openai: { store: false } },
+    }
+  }
+
+  *#tell(texts: readonly string[]): Generator<Fact> {
+    for (const text of texts) yield { type: 'message', text }
+    yield* this.#parts.scan?.(texts.join('\n')) ?? []
+  }
+
+  #usage(): Fact {
+    const { turns, tokens, costUsd } = this.history.taken
+    return { type: 'usage', turns, tokens, ...(costUsd === undefined ? {} : { costUsd }) }
+  }
+
+  *#tellTrouble(): Generator<Fact> {
+    const text = this.history.takeTrouble()
+    if (text !== undefined) yield { type: 'notice', text }
+  }
+
+  /** One after the other, so that it is known which of them an end has met. */
+  async *#callTools(
+    calls: readonly CallPart[],
+    { unreadable }: Answer,
+    signal: AbortSignal,
+  ): AsyncGenerator<Fact> {
+    for (const call of calls) {
+      signal.throwIfAborted()
+      const { id, name, input } = call
+      const tool = this.#tools.get(name)
+      yield { type: 'tool', name, brief: (tool?.brief ?? toolBrief)(input) }
+      const began = performance.now()
+      const answer = unreadable.has(id) ? NO_JSON : await this.#call(tool, call, signal)
+      this.history.add(resultOf(call, answer))
+      await answer.taken?.()
+      yield* this.#tellTrouble()
+      const ms = Math.round(performance.now() - began)
+      const error = answer.isError === true ? { error: firstLine(answer.text) } : {}
+      const diff = answer.diff === undefined ? {} : { diff: answer.diff }
+      yield { type: 'tool_ended', name, ms, ...error, ...diff }
+    }
+  }
+
+  #call(tool: AgentTool | undefined, { name, input }: CallPart, signal: AbortSignal) {
+    const { workplace, spent } = this.#parts.io
+    if (tool === undefined) return Promise.resolve(unknownTool(name, [...this.#tools.keys()]))
+    return tool.call(input, workplace, AbortSignal.any([signal, spent]))
+  }
+
+  async *#handBack(why: string, signal: AbortSignal): AsyncGenerator<Fact> {
+    this.history.add({ type: 'user', text: `The budget is used up: ${why}. ${HAND_BACK}` })
+    yield* this.#ask('none', signal)
+    this.history.answerOpen(NO_TURN_LEFT)
+    yield { type: 'failure', failure: { kind: 'budget', message: why } }
+  }
+
+  *#outOfTurns(most: number): Generator<Fact> {
+    this.history.answerOpen(NO_TURN_LEFT)
+    const message = `${most} ${most === 1 ? 'turn' : 'turns'} were not enough`
+    yield { type: 'failure', failure: { kind: 'max_turns', message } }
+  }
+}
+
+const NO_JSON: ToolAnswer = { text: 'The input of the call is no valid JSON.', isError: true }
+
+function unknownTool(name: string, known: readonly string[]): ToolAnswer {
+  const list = known.length === 0 ? 'none' : known.join(', ')
+  return { text: `There is no tool '${name}'. Your tools: ${list}.`, isError: true }
+}
+
+function resultOf({ id, name }: CallPart, { text, isError, diff, seen }: ToolAnswer): ResultEntry {
+  return {
+    type: 'result',
+    id,
+    name,
+    text,
+    ...(isError === true ? { isError } : {}),
+    ...(diff === undefined ? {} : { diff }),
+    ...(seen === undefined ? {} : { seen }),
+  }
+}
+
+function textsOf(parts: Answer['parts']): string[] {
+  return parts.flatMap((part) =>
+    part.type === 'text' && part.text.trim() !== '' ? [part.text] : [],
+  )
+}
+
+const LONGEST_ERROR = 200
+
+function firstLine(text: string): string {
+  return text.trim().split('\n', 1)[0]!.slice(0, LONGEST_ERROR)
+}
+
+const BAD_ENDS: Readonly<Record<string, string>> = {
+  'content-filter': 'the provider has stopped the answer by its rules for content',
+  error: 'the provider has ended the answer with an error',
+}
+
+function* endOf({ finish }: Answer): Generator<Fact> {
+  const message = BAD_ENDS[finish]
+  if (message !== undefined) yield { type: 'failure', failure: { kind: 'error', message } }
+}

@@ -1,0 +1,196 @@
+import { errorText } from '../../base/errors.ts'
+import type { Tokens } from '../../engines/engine.ts'
+import {
+  ConversationFile,
+  readConversation,
+  type Kept,
+  type MaskData,
+} from './conversation-file.ts'
+import type { AnswerEntry, CallPart, Entry, Head, Message, ResultEntry } from './entry.ts'
+import type { SeenFile } from '../tools/seen.ts'
+
+/** Where a conversation is kept, and what belongs to that. */
+export interface Keeping {
+  readonly path: string
+  readonly mask: MaskData
+  /** From which masked secrets are put back. */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Before the first answer nothing is lost by a new beginning, and files are read afresh. */
+export type MayGoOn = 'never' | 'answered' | 'always'
+
+/** What a conversation has taken. */
+export interface Taken {
+  readonly turns: number
+  readonly tokens: Tokens
+  /** Undefined where nobody knows what the model costs. */
+  readonly costUsd: number | undefined
+}
+
+const NOTHING: Taken = {
+  turns: 0,
+  tokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  costUsd: undefined,
+}
+
+const INTERRUPTED =
+  'The call was interrupted: it may or may not have happened, in whole or in part. Look before you do it again.'
+const NOT_BEGUN = 'The call was not begun, because an earlier one was interrupted.'
+
+/** A conversation: append-only, in memory and, where it is kept, on disk first. */
+export class History {
+  readonly head: Head
+  /** Whether an earlier process, or attempt, has begun it. */
+  readonly isResumed: boolean
+  readonly #messages: Message[]
+  #file: ConversationFile | undefined
+  #trouble: string | undefined
+  #taken: Taken
+
+  private constructor(head: Head, kept: Kept | undefined, file: ConversationFile | undefined) {
+    this.head = head
+    this.isResumed = kept !== undefined
+    this.#file = file
+    const entries = kept?.entries ?? []
+    this.#messages = entries.filter((entry) => entry.type !== 'begin' && entry.type !== 'end')
+    this.#taken = takenSince(entries)
+  }
+
+  /** The one that is kept, where it is the same one and `mayGoOn`; otherwise a new one. */
+  static open(head: Head, keeping: Keeping | undefined, mayGoOn: MayGoOn): History {
+    if (keeping === undefined) return new History(head, undefined, undefined)
+    const kept = mayGoOn === 'never' ? undefined : readConversation(keeping.path, keeping.env)
+    const first = kept?.entries[0]
+    const isSame = first?.type === 'begin' && first.key === head.key
+    if (kept !== undefined && isSame && (mayGoOn === 'always' || kept.entries.some(isOwnAnswer))) {
+      const file = ConversationFile.goOn(keeping.path, kept.bytes, keeping.mask)
+      return new History(first, kept, file)
+    }
+    const file = ConversationFile.create(keeping.path, keeping.mask)
+    file.append({ type: 'begin', version: 1, ...head })
+    return new History(head, undefined, file)
+  }
+
+  get messages(): readonly Message[] {
+    return this.#messages
+  }
+
+  /** Since this process, or attempt, has it; with what an earlier one has not told. */
+  get taken(): Taken {
+    return this.#taken
+  }
+
+  /** The last answer of the model, where it has given one. */
+  get lastAnswer(): AnswerEntry | undefined {
+    return this.#messages.findLast(isOwnAnswer)
+  }
+
+  /** Whether the last word is one of the model, and it wants nothing more. */
+  get isAnswered(): boolean {
+    const last = this.#messages.at(-1)
+    return last?.type === 'assistant' && !last.parts.some(({ type }) => type === 'call')
+  }
+
+  /** How many calls of tools there were. */
+  get callCount(): number {
+    return this.#messages.reduce(
+      (count, message) => count + (message.type === 'assistant' ? callsOf(message).length : 0),
+      0,
+    )
+  }
+
+  /** What it knows of files. */
+  get seen(): readonly SeenFile[] {
+    return this.#messages.flatMap((message) =>
+      message.type === 'result' && message.seen !== undefined ? [message.seen] : [],
+    )
+  }
+
+  add(message: Message): void {
+    this.#append(message)
+    this.#messages.push(message)
+    if (isOwnAnswer(message)) this.#taken = addTaken(this.#taken, message)
+  }
+
+  /** No provider takes a call without its answer. Tools are called one after the other. */
+  mend(): void {
+    const [first, ...more] = this.#openCalls()
+    if (first === undefined) return
+    this.add(errorResult(first, INTERRUPTED))
+    for (const call of more) this.add(errorResult(call, NOT_BEGUN))
+  }
+
+  /** The same where it is known that none of them was made. */
+  answerOpen(text: string): void {
+    for (const call of this.#openCalls()) this.add(errorResult(call, text))
+  }
+
+  /** Why it is not kept any more, once. */
+  takeTrouble(): string | undefined {
+    const trouble = this.#trouble
+    this.#trouble = undefined
+    return trouble
+  }
+
+  close(): void {
+    this.#append({ type: 'end' })
+    this.#file?.close()
+    this.#file = undefined
+  }
+
+  /** The work is worth more than its record. */
+  #append(entry: Entry): void {
+    try {
+      this.#file?.append(entry)
+    } catch (error) {
+      this.#file = undefined
+      this.#trouble = `the conversation is not kept any more: ${errorText(error)}`
+    }
+  }
+
+  #openCalls(): readonly CallPart[] {
+    const last = this.#messages.findLastIndex(({ type }) => type === 'assistant')
+    const answer = this.#messages[last]
+    if (answer?.type !== 'assistant') return []
+    const behind = this.#messages.slice(last + 1)
+    const isAnswered = ({ id }: CallPart) =>
+      behind.some((message) => message.type === 'result' && message.id === id)
+    return callsOf(answer).filter((call) => !isAnswered(call))
+  }
+}
+
+function callsOf({ parts }: AnswerEntry): CallPart[] {
+  return parts.filter((part) => part.type === 'call')
+}
+
+function isOwnAnswer(message: Entry): message is AnswerEntry {
+  return message.type === 'assistant' && message.isMade !== true
+}
+
+function errorResult({ id, name }: CallPart, text: string): ResultEntry {
+  return { type: 'result', id, name, text, isError: true }
+}
+
+/** What is behind the last word about it. */
+function takenSince(entries: readonly Entry[]): Taken {
+  const told = entries.findLastIndex(({ type }) => type === 'end')
+  return entries.slice(told + 1).reduce((taken, entry) => {
+    return isOwnAnswer(entry) ? addTaken(taken, entry) : taken
+  }, NOTHING)
+}
+
+function addTaken(taken: Taken, { tokens, costUsd }: AnswerEntry): Taken {
+  const add = (kind: keyof Tokens) => taken.tokens[kind] + (tokens?.[kind] ?? 0)
+  const cost = costUsd === undefined ? taken.costUsd : (taken.costUsd ?? 0) + costUsd
+  return {
+    turns: taken.turns + 1,
+    tokens: {
+      input: add('input'),
+      output: add('output'),
+      cacheRead: add('cacheRead'),
+      cacheWrite: add('cacheWrite'),
+    },
+    costUsd: cost,
+  }
+}

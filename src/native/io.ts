@@ -1,0 +1,22 @@
+import type { QueueDoor } from '../verbs/door.ts'
+import type { Keeping, MayGoOn } from './conversation/history.ts'
+import type { Workplace } from './tools/tool.ts'
+
+/** What the built-in agent needs from whoever runs it. */
+export interface AgentIo {
+  /** Keys and addresses of providers, among others. */
+  readonly env: Readonly<Record<string, string>>
+  readonly workplace: Workplace
+  /** Where its conversation is kept; absent: nowhere. */
+  readonly keeping?: Keeping | undefined
+  /** Whether a conversation that is kept there may go on. */
+  readonly mayGoOn: MayGoOn
+  /** What it may take; absent: as much as it likes. */
+  readonly left: { readonly costUsd?: number; readonly tokens?: number }
+  /** Aborts, with the words for it, when nothing is left: it has one more turn to say what there is. */
+  readonly spent: AbortSignal
+  /** Queue and inbox, where it gets tools for them. */
+  readonly queue?: QueueDoor | undefined
+  /** Says that it is at work although it says nothing. */
+  alive(): void
+}

@@ -1,0 +1,111 @@
+import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import type { Tokens } from '../../engines/engine.ts'
+import type { Json, Meta, Part } from '../conversation/entry.ts'
+
+/** What a model has answered. */
+export interface Answer {
+  readonly parts: readonly Part[]
+  readonly tokens: Tokens
+  /** Why it ended, in words that are the same for all providers. */
+  readonly finish: string
+  /** Calls whose input is no JSON, by their ids. */
+  readonly unreadable: ReadonlySet<string>
+}
+
+interface Growing {
+  readonly type: 'text' | 'thinking'
+  text: string
+  meta?: Meta
+}
+
+/** Puts an answer together from the pieces in which it comes. */
+export class AnswerBuilder {
+  readonly #parts: (Growing | (Part & { type: 'call' }))[] = []
+  readonly #open = new Map<string, Growing>()
+  readonly #unreadable = new Set<string>()
+  #end: { readonly tokens: Tokens; readonly finish: string } | undefined
+
+  /** The words that came with this piece. */
+  take(piece: LanguageModelV4StreamPart): string {
+    switch (piece.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        this.#begin(piece.id, piece.type === 'text-start' ? 'text' : 'thinking')
+        break
+      case 'text-delta':
+      case 'reasoning-delta':
+        this.#openPart(piece.id).text += piece.delta
+        break
+      case 'tool-call':
+        this.#takeCall(piece)
+        break
+      case 'finish':
+        this.#end = { tokens: tokensOf(piece.usage), finish: piece.finishReason.unified }
+        break
+      case 'error':
+        throw piece.error
+    }
+    if ('providerMetadata' in piece && 'id' in piece) this.#note(piece.id, piece.providerMetadata)
+    return piece.type === 'text-delta' ? piece.delta : ''
+  }
+
+  /** Undefined where the stream broke off. */
+  get answer(): Answer | undefined {
+    if (this.#end === undefined) return undefined
+    const parts = this.#parts.filter((part) => part.type !== 'text' || part.text !== '')
+    return { ...this.#end, parts, unreadable: this.#unreadable }
+  }
+
+  #begin(id: string, type: Growing['type']): Growing {
+    const part: Growing = { type, text: '' }
+    this.#parts.push(part)
+    this.#open.set(id, part)
+    return part
+  }
+
+  #openPart(id: string): Growing {
+    return this.#open.get(id) ?? this.#begin(id, 'text')
+  }
+
+  #note(id: string, meta: unknown): void {
+    const part = this.#open.get(id)
+    if (part === undefined || meta === undefined) return
+    const [before, now] = [part.meta ?? {}, meta as Meta]
+    const merged = Object.entries(now).map(([name, fields]) => [
+      name,
+      { ...before[name], ...fields },
+    ])
+    part.meta = { ...before, ...Object.fromEntries(merged) }
+  }
+
+  #takeCall(call: LanguageModelV4StreamPart & { type: 'tool-call' }): void {
+    const { toolCallId: id, toolName: name, input, providerMetadata } = call
+    const value = parseInput(input)
+    if (value === undefined) this.#unreadable.add(id)
+    this.#parts.push({
+      type: 'call',
+      id,
+      name,
+      input: value ?? {},
+      ...(providerMetadata === undefined ? {} : { meta: providerMetadata as Meta }),
+    })
+  }
+}
+
+function parseInput(text: string): Json | undefined {
+  try {
+    return text.trim() === '' ? {} : (JSON.parse(text) as Json)
+  } catch {
+    return undefined
+  }
+}
+
+function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens {
+  const { total = 0, cacheRead = 0, cacheWrite = 0 } = inputTokens
+  return {
+    input: inputTokens.noCache ?? Math.max(0, total - cacheRead - cacheWrite),
+    output: outputTokens.total ?? 0,
+    cacheRead,
+    cacheWrite,
+  }
+}

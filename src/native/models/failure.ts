@@ -1,0 +1,101 @@
+import { errorCode, errorText } from '../../base/errors.ts'
+import { shorten } from '../../base/shorten.ts'
+import type { Failure } from '../../engines/engine.ts'
+
+/** Why a request failed, and whether, and when, it may be sent again. */
+export interface Refused {
+  readonly failure: Failure
+  /** Where it is worth another try at once, or after the time that the server says. */
+  readonly again?: { readonly afterMs?: number }
+}
+
+/** What the library tells of a request that failed. */
+interface ApiError {
+  readonly statusCode?: number | undefined
+  readonly responseHeaders?: Readonly<Record<string, string>> | undefined
+  readonly responseBody?: string | undefined
+  readonly message: string
+}
+
+const LONGEST_MESSAGE = 500
+
+/** The context is full: no further try will help this conversation. */
+const FULL =
+  /prompt is too long|context[ _]length|maximum context|context window|input token count.*exceeds|too many (?:input )?tokens|request_too_large/i
+/** Whoever has no right to ask, or has not paid, will not get it by asking again. */
+const AUTH = /credit balance|insufficient_quota|billing|api key not valid|invalid api key/i
+const OVERLOADED = /overloaded|internal server error|unavailable|timeout|timed out/i
+
+export function readRefusal(error: unknown, now: number): Refused {
+  const api = asApiError(error)
+  const status = api?.statusCode
+  const message = wordsOf(api, error)
+  const said = `${message} ${api?.responseBody ?? ''}`
+  if (status === 413 || ((status ?? 400) === 400 && FULL.test(said))) return full(message)
+  if (status === 401 || status === 402 || status === 403 || AUTH.test(said)) {
+    return { failure: { kind: 'auth_failed', message } }
+  }
+  // An unknown model will not be known at the next try either.
+  if (status === 404) return { failure: { kind: 'auth_failed', message } }
+  const afterMs = retryAfter(api, now)
+  const again = afterMs === undefined ? {} : { afterMs }
+  if (status === 429) return { failure: limited(message, afterMs, now), again }
+  const isPassing = status === undefined ? isConnection(error, said) : isPassingStatus(status)
+  if (isPassing) return { failure: { kind: 'overloaded', message }, again }
+  return { failure: { kind: 'error', message } }
+}
+
+function full(message: string): Refused {
+  const words = `the context of the model is full: ${message}. Give the agent less at once`
+  return { failure: { kind: 'error', message: words } }
+}
+
+function limited(message: string, afterMs: number | undefined, now: number): Failure {
+  const resetsAt = afterMs === undefined ? {} : { resetsAt: Math.ceil((now + afterMs) / 1000) }
+  return { kind: 'rate_limited', message, ...resetsAt }
+}
+
+function isPassingStatus(status: number): boolean {
+  return status === 408 || status === 409 || status >= 500
+}
+
+/** Nothing came from the server, or what came broke off. */
+function isConnection(error: unknown, said: string): boolean {
+  const isNetwork = error instanceof TypeError || errorCode(error) !== undefined
+  return isNetwork || OVERLOADED.test(said) || /connect|socket|network|broke off|fetch/i.test(said)
+}
+
+function asApiError(error: unknown): ApiError | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  const isApi = 'statusCode' in error || 'responseBody' in error
+  return isApi ? (error as ApiError) : undefined
+}
+
+function wordsOf(api: ApiError | undefined, error: unknown): string {
+  const text = messageIn(error) ?? errorText(error)
+  const status = api?.statusCode === undefined ? '' : `${api.statusCode} `
+  const line = `${status}${text}`.trim().replaceAll(/\s+/g, ' ')
+  return shorten(line === '' ? 'no answer' : line, LONGEST_MESSAGE)
+}
+
+/** Errors in the middle of a stream are plain objects. */
+function messageIn(error: unknown): string | undefined {
+  if (typeof error === 'string') return error
+  if (typeof error !== 'object' || error === null) return undefined
+  const inner = 'error' in error ? messageIn(error.error) : undefined
+  const own = 'message' in error && typeof error.message === 'string' ? error.message : undefined
+  return inner ?? own
+}
+
+/** What the server says in one of the ways that are usual. */
+function retryAfter(api: ApiError | undefined, now: number): number | undefined {
+  const headers = api?.responseHeaders ?? {}
+  const ms = Number(headers['retry-after-ms'] ?? NaN)
+  if (ms >= 0) return ms
+  const text = headers['retry-after'] ?? ''
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000
+  const date = Date.parse(text)
+  if (!Number.isNaN(date)) return Math.max(0, date - now)
+  const delay = /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(api?.responseBody ?? '')?.[1]
+  return delay === undefined ? undefined : Number(delay) * 1000
+}
