@@ -29,9 +29,9 @@ export async function openConversation(opening: Opening, io: AgentIo): Promise<C
     description,
     inputSchema,
   }))
-  const key = hashOf([name, systemPrompt, words, about])
+  const print = hashOf([name, systemPrompt, words, about])
   const system = `${systemPrompt}\n\n${describeSurroundings(io.workplace.cwd, new Date())}`
-  const head = { id: `c-${randomLetters(16)}`, model: name, system, tools: words, key }
+  const head = { id: `c-${randomLetters(16)}`, model: name, system, tools: words, print }
   const history = History.open(head, io.keeping, io.mayGoOn)
   for (const file of history.seen) seen.note(file)
   const price = priceOf(name, prices)

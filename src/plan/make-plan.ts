@@ -19,7 +19,7 @@ import {
   makePolicy,
   type Overrides,
 } from './make-policy.ts'
-import { checkKey, nativeWarnings, priceWarnings } from './native-agent.ts'
+import { checkKey, priceWarnings } from './native-agent.ts'
 import { makeOnFail } from './on-fail.ts'
 import { builtInVariables, type Plan, type StepNode } from './plan.ts'
 import type { Grace, Policy } from './policy.ts'
@@ -111,7 +111,7 @@ function warningsOf(agent: ResolvedAgent, request: Request, facts: Facts): strin
   if (agent.engine === 'binary') return []
   const own =
     agent.engine === 'native'
-      ? nativeWarnings(agent)
+      ? []
       : agentWarnings(agent, isBuiltIn(agent.name, request, facts), facts)
   return [...own, ...fileWarnings(agent, facts)]
 }

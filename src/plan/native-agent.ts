@@ -1,11 +1,12 @@
 import { UserError } from '../base/errors.ts'
 import type { NativeAgent } from '../engines/engine.ts'
 import { parseModel, VARIABLES } from '../engines/native-models.ts'
-import { unknownTools } from '../engines/native-tools.ts'
 import { priceOf } from '../engines/prices.ts'
+import { toolProblems } from '../engines/tool-names.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import type { Facts } from './facts.ts'
 import type { Plan, StepNode } from './plan.ts'
+import { PlanError } from './problems.ts'
 
 const DEFAULT_MODEL = 'sonnet'
 const DEFAULT_MAX_TURNS = 100
@@ -20,6 +21,12 @@ export function makeNativeAgent(
   const { allowedTools, disallowedTools, queue, baseUrl, apiKeyEnv, tools, maxOutputTokens } =
     config
   const { provider, model } = parseModel(config.model ?? DEFAULT_MODEL)
+  const problems = toolProblems(config)
+  if (problems.length > 0) {
+    throw new PlanError(
+      problems.map(({ message, hint }) => ({ message: `Agent '${name}': ${message}`, hint })),
+    )
+  }
   if (provider === 'compatible' && baseUrl === undefined) {
     throw new UserError(
       `Agent '${name}' has the model "${config.model}" and no "baseUrl".`,
@@ -63,18 +70,6 @@ export function checkKey(
     `Agent '${agent.name}' asks ${agent.model}, and ${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not set.`,
     `Set the key: export ${first}=… . Another provider: "model": "openai/…". See: forkhestra doctor`,
   )
-}
-
-/** What a person should know before an agent starts. */
-export function nativeWarnings(agent: NativeAgent): string[] {
-  const { name, allowedTools = [], disallowedTools = [] } = agent
-  const patterns = [...allowedTools, ...disallowedTools].filter((tool) => tool.includes('('))
-  return [
-    ...unknownTools(agent).map((tool) => `agent '${name}': there is no tool "${tool}" for it.`),
-    ...patterns.map(
-      (tool) => `agent '${name}': of "${tool}" only the name counts, the whole tool is meant.`,
-    ),
-  ]
 }
 
 /** Of whom nobody knows what they cost, no budget in dollars can be kept. */

@@ -117,7 +117,8 @@ function startLoop(
     ...(costUsd === undefined ? {} : { costUsd }),
     ...(tokens === undefined ? {} : { tokens }),
   }
-  const turn = { step, place, env, left: limits, queue, ports, family }
+  const door = launch.turn.queue === undefined ? undefined : queue
+  const turn = { step, place, env, left: limits, queue: door, ports, family }
   const begin = (hands: LoopHands): AsyncIterable<Fact> => beginNative(launch, turn, hands)
   return { over: followLoop(begin, watch) }
 }

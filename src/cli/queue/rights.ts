@@ -1,6 +1,5 @@
 import { UserError } from '../../base/errors.ts'
 import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
-import { ownName } from '../../engines/native-tools.ts'
 import { onlyReads } from '../../plan/direct-agent.ts'
 import type { Rights, StepNode } from '../../plan/plan.ts'
 
@@ -70,5 +69,9 @@ function isIn(tool: string, tools: readonly string[]): boolean {
 
 /** The engines write the names of tools in capitals or not. */
 function sameTool(one: string, other: string): boolean {
-  return ownName(one) === ownName(other)
+  return withoutPattern(one).toLowerCase() === withoutPattern(other).toLowerCase()
+}
+
+function withoutPattern(tool: string): string {
+  return tool.replace(/\(.*$/s, '').trim()
 }

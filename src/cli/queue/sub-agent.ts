@@ -7,6 +7,7 @@ import type { Facts } from '../../plan/facts.ts'
 import { defaultPolicy, makePolicy } from '../../plan/make-policy.ts'
 import type { Plan, StepNode } from '../../plan/plan.ts'
 import type { Budget, Policy } from '../../plan/policy.ts'
+import { checkKey } from '../../plan/native-agent.ts'
 import { makePromptRules } from '../../plan/prompt-rules.ts'
 import { configOf, resolveAgent, type Known } from '../../plan/resolve-agent.ts'
 import type { TaskHead } from '../../queue/task.ts'
@@ -48,6 +49,7 @@ export class SubAgents {
     const agent = withQueue(limited, rights)
     const taskBudget = lesser(node.taskBudget, pusher?.taskBudget)
     const policy = policyFor(task, node.policy, pusher?.policy)
+    checkKey({ agent, policy }, this.#facts)
     return { ...node, agent, taskBudget, policy, ...(rights === undefined ? {} : { rights }) }
   }
 

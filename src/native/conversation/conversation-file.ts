@@ -36,13 +36,24 @@ export class ConversationFile {
   }
 
   append(entry: Entry): void {
-    const line = JSON.stringify({ at: new Date().toISOString(), ...this.#mask(entry) })
+    const masked = withMeta(this.#mask(entry), entry)
+    const line = JSON.stringify({ at: new Date().toISOString(), ...masked })
     writeAll(this.#fd, Buffer.from(`${line}\n`))
   }
 
   close(): void {
     closeSync(this.#fd)
   }
+}
+
+/** What is signed, or meant for the provider alone, is of no use to it with a hole. */
+function withMeta(masked: Entry, entry: Entry): Entry {
+  if (masked.type !== 'assistant' || entry.type !== 'assistant' || masked === entry) return masked
+  const parts = masked.parts.map((part, index) => {
+    const { meta } = entry.parts[index]!
+    return meta === undefined ? part : { ...part, meta }
+  })
+  return { ...masked, parts }
 }
 
 /** What is kept of a conversation, with its secrets, and how many bytes of the file that is. */

@@ -44,7 +44,7 @@ export interface Head {
   readonly system: string
   readonly tools: readonly ToolWords[]
   /** By what a conversation is recognised as the one that is meant. */
-  readonly key: string
+  readonly print: string
 }
 
 /** A line of a conversation, in the order in which things happened. */

@@ -62,7 +62,7 @@ export class History {
     if (keeping === undefined) return new History(head, undefined, undefined)
     const kept = mayGoOn === 'never' ? undefined : readConversation(keeping.path, keeping.env)
     const first = kept?.entries[0]
-    const isSame = first?.type === 'begin' && first.key === head.key
+    const isSame = first?.type === 'begin' && first.print === head.print
     if (kept !== undefined && isSame && (mayGoOn === 'always' || kept.entries.some(isOwnAnswer))) {
       const file = ConversationFile.goOn(keeping.path, kept.bytes, keeping.mask)
       return new History(first, kept, file)

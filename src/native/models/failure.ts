@@ -40,7 +40,7 @@ export function readRefusal(error: unknown, now: number): Refused {
   const afterMs = retryAfter(api, now)
   const again = afterMs === undefined ? {} : { afterMs }
   if (status === 429) return { failure: limited(message, afterMs, now), again }
-  const isPassing = status === undefined ? isConnection(error, said) : isPassingStatus(status)
+  const isPassing = isStatus(status) ? isPassingStatus(status) : isConnection(error, said)
   if (isPassing) return { failure: { kind: 'overloaded', message }, again }
   return { failure: { kind: 'error', message } }
 }
@@ -55,13 +55,19 @@ function limited(message: string, afterMs: number | undefined, now: number): Fai
   return { kind: 'rate_limited', message, ...resetsAt }
 }
 
+/** What broke off in the middle had begun well. */
+function isStatus(status: number | undefined): status is number {
+  return status !== undefined && status >= 300
+}
+
 function isPassingStatus(status: number): boolean {
   return status === 408 || status === 409 || status >= 500
 }
 
 /** Nothing came from the server, or what came broke off. */
 function isConnection(error: unknown, said: string): boolean {
-  const isNetwork = error instanceof TypeError || errorCode(error) !== undefined
+  const hasBegun = asApiError(error)?.statusCode === 200
+  const isNetwork = hasBegun || error instanceof TypeError || errorCode(error) !== undefined
   return isNetwork || OVERLOADED.test(said) || /connect|socket|network|broke off|fetch/i.test(said)
 }
 
@@ -72,8 +78,9 @@ function asApiError(error: unknown): ApiError | undefined {
 }
 
 function wordsOf(api: ApiError | undefined, error: unknown): string {
-  const text = messageIn(error) ?? errorText(error)
-  const status = api?.statusCode === undefined ? '' : `${api.statusCode} `
+  const hasBegun = api?.statusCode === 200
+  const text = hasBegun ? 'the answer broke off' : (messageIn(error) ?? errorText(error))
+  const status = hasBegun || api?.statusCode === undefined ? '' : `${api.statusCode} `
   const line = `${status}${text}`.trim().replaceAll(/\s+/g, ' ')
   return shorten(line === '' ? 'no answer' : line, LONGEST_MESSAGE)
 }

@@ -12,10 +12,12 @@ export async function makeTools(
 ): Promise<AgentTool[]> {
   const names = toolNames(agent, queue !== undefined)
   const { makeFileTools } = await import('./file-tools.ts')
-  const verbs: readonly string[] = QUEUE_TOOLS
-  const needsVerbs = queue !== undefined && names.some((name) => verbs.includes(name))
+  const needsVerbs = names.some((name) => QUEUE_TOOLS.includes(name))
   // A further library, which checks the input of the verbs.
-  const ofQueue = needsVerbs ? (await import('./verb-tool.ts')).verbTools(queue, alive) : []
+  const ofQueue =
+    queue !== undefined && needsVerbs
+      ? (await import('./verb-tool.ts')).verbTools(queue, alive)
+      : []
   const all = new Map([...makeFileTools(seen), ...ofQueue].map((tool) => [tool.name, tool]))
   return names.flatMap((name) => all.get(name) ?? [])
 }

@@ -1,0 +1,148 @@
+import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Outcome } from '../src/events/schema.ts'
+import { asked, openNative, type StageOptions } from './support/native.ts'
+import { ofType } from './support/record.ts'
+import type { ScriptSource } from '../src/fake-model/script-schema.ts'
+
+// What the built-in agent makes of limits: of the provider's, and of its own budgets.
+
+const bash = (command: string) => ({ tool: { name: 'bash', input: { command } } })
+const DONE = { text: 'All is done.\n\nORCHESTRA_COMPLETE' }
+const failing = (status: number, headers: Record<string, string> = {}, message?: string) => ({
+  error: { status, headers, ...(message === undefined ? {} : { message }) },
+})
+const SOON = { 'retry-after-ms': '1' }
+
+async function outcomesOf(script: ScriptSource, options: StageOptions = {}, ...args: string[]) {
+  await using stage = await openNative(script, options)
+  const events = await stage.events(...(args.length === 0 ? ['nat', '-p', 'Go'] : args))
+  const outcomes: Outcome[] = ofType(events, 'iteration_ended').map(({ outcome }) => outcome)
+  return { outcomes, events, requests: asked(stage), cwd: stage.cwd }
+}
+
+test.each([
+  ['too many requests', failing(429, SOON)],
+  ['an overload', failing(529, SOON)],
+  ['an error of the server', failing(500, SOON)],
+  ['a connection that breaks', { text: 'half of it', drop: true as const }],
+])('after %s the model is asked again, and nobody has to wait', async (_, turn) => {
+  const { outcomes, events, requests } = await outcomesOf([turn, turn, { text: 'Fine.' }])
+  expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
+  expect(requests).toHaveLength(3)
+  expect(ofType(events, 'warning').map(({ text }) => text)).toEqual([
+    expect.stringContaining('(1/4)'),
+    expect.stringContaining('(2/4)'),
+  ])
+})
+
+test.each<[string, ReturnType<typeof failing>, number, object]>([
+  ['a wrong key', failing(401), 1, { kind: 'auth_failed' }],
+  ['an unknown model', failing(404), 1, { kind: 'auth_failed' }],
+  [
+    'an empty account',
+    failing(400, {}, 'Your credit balance is too low'),
+    1,
+    { kind: 'auth_failed' },
+  ],
+  ['a request that is wrong', failing(400), 1, { kind: 'exited', code: 1 }],
+])('%s ends it at once', async (_, turn, count, outcome) => {
+  const { outcomes, requests } = await outcomesOf([turn])
+  expect(outcomes).toMatchObject([outcome])
+  expect(requests).toHaveLength(count)
+})
+
+test('an overload that lasts becomes one of the run, which waits for it', async () => {
+  const retry = { attempts: 1, backoff: '1ms' }
+  const turns = Array.from({ length: 5 }, () => failing(529, SOON))
+  const { outcomes } = await outcomesOf(turns, { agent: { retry } })
+  expect(outcomes).toMatchObject([{ kind: 'overloaded' }])
+})
+
+test('a limit that lasts longer is one of the run, with the time when it is over', async () => {
+  const before = Date.now() / 1000
+  const { outcomes } = await outcomesOf([failing(429, { 'retry-after': '7200' })], {
+    agent: { maxWait: '1h' },
+  })
+  const [limited] = outcomes
+  if (limited?.kind !== 'rate_limited') throw new Error(JSON.stringify(limited))
+  expect(limited.resetsAt! - before).toBeGreaterThan(7199)
+  expect(limited.resetsAt! - before).toBeLessThan(7300)
+})
+
+test('a full context is a clear end of the iteration, and the next one begins with an empty one', async () => {
+  const full = failing(400, {}, 'prompt is too long: 210000 tokens > 200000 maximum')
+  const { outcomes, requests } = await outcomesOf(
+    [bash('true'), full, DONE],
+    {},
+    'nat:2',
+    '-p',
+    'Go',
+  )
+  expect(outcomes).toMatchObject([
+    { kind: 'exited', code: 1, error: expect.stringContaining('the context of the model is full') },
+    { kind: 'marker' },
+  ])
+  expect(requests[2]?.messages).toHaveLength(1)
+})
+
+const dear = { usage: { input: 100_000, output: 1000 } }
+
+test('a budget leaves one last turn without tools, to hand back what there is', async () => {
+  const { outcomes, events, requests, cwd } = await outcomesOf(
+    [
+      { ...bash('touch one'), ...dear },
+      { text: 'One of two is done.', ...bash('touch two'), ...dear },
+    ],
+    { agent: { maxCostUsd: 0.5 } },
+  )
+  // A turn costs $0.21: a second one to work and a third to hand back would be more than there is.
+  expect(outcomes).toMatchObject([{ kind: 'budget', error: expect.stringContaining('$0.21') }])
+  expect(requests[1]?.tool_choice).toEqual({ type: 'none' })
+  expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('The budget is used up')
+  expect(ofType(events, 'message').at(-1)?.text).toBe('One of two is done.')
+  expect([existsSync(join(cwd, 'one')), existsSync(join(cwd, 'two'))]).toEqual([true, false])
+})
+
+test('the budget of the run holds for it, too, also in tokens', async () => {
+  const turns = [
+    { ...bash('true'), ...dear },
+    { text: 'So far.', ...dear },
+  ]
+  const { events } = await outcomesOf(turns, {}, 'nat:3', '-p', 'Go', '--max-tokens', '150000')
+  expect(ofType(events, 'step_ended')[0]).toMatchObject({ reason: 'budget' })
+  expect(ofType(events, 'message').at(-1)?.text).toBe('So far.')
+})
+
+test('prices of the configuration count, and a budget without a price is told', async () => {
+  const agent = { model: 'anthropic/claude-house-9' }
+  const prices = { 'anthropic/claude-house-9': { input: 1000, output: 1000 } }
+  const { events } = await outcomesOf([{ text: 'Hi.' }], { agent, configuration: { prices } })
+  expect(ofType(events, 'run_ended')[0]?.spent?.costUsd).toBeCloseTo(0.12)
+
+  const blind = await outcomesOf([{ text: 'Hi.' }], { agent: { ...agent, maxCostUsd: 1 } })
+  expect(ofType(blind.events, 'warning')[0]?.text).toContain('no price is known')
+})
+
+test('time limits end it like any agent', async () => {
+  const slow = await outcomesOf([{ text: 'never', delayMs: 600_000 }], {
+    agent: { timeout: '300ms' },
+  })
+  expect(slow.outcomes).toMatchObject([{ kind: 'timed_out', ms: 300 }])
+  const silent = await outcomesOf([bash('sleep 600')], { agent: { idleTimeout: '300ms' } })
+  expect(silent.outcomes).toMatchObject([{ kind: 'idle', ms: 300 }])
+  const late = await outcomesOf([bash('sleep 600'), { text: 'I slept.' }], {
+    agent: { maxDuration: '300ms' },
+  })
+  expect(late.outcomes).toMatchObject([{ kind: 'budget' }])
+  expect(ofType(late.events, 'message').at(-1)?.text).toBe('I slept.')
+})
+
+test('what speaks is not silent, however long it takes', async () => {
+  const text = 'word '.repeat(120)
+  const { outcomes } = await outcomesOf([{ text, chunkDelayMs: 100 }], {
+    agent: { idleTimeout: '1s' },
+  })
+  expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
+})
