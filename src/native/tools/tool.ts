@@ -1,3 +1,5 @@
+import type { SeenFile } from './seen.ts'
+
 /** A tool of the built-in agent: what the model is told of it, and what a call does. */
 export interface AgentTool {
   readonly name: string
@@ -15,6 +17,8 @@ export interface ToolAnswer {
   readonly isError?: boolean
   /** What was changed, as a unified diff, for people and records; the model does not get it. */
   readonly diff?: string
+  /** What the conversation knows of a file from now on; to be kept with it, see `Seen`. */
+  readonly seen?: SeenFile
 }
 
 /** What tools act on. They start no process themselves: whoever runs the agent does, and sees it to its end. */
