@@ -237,7 +237,7 @@ function prose(markdown: string): string {
   return made.reduce((text, file) => text.replaceAll(`\`${file}\``, ''), markdown)
 }
 
-const ROOMS = [...new Set(find('src/*/*').map((path) => path.split('/')[1]!))].toSorted()
+const ROOMS = [...new Set(find('src/*/**/*').map((path) => path.split('/')[1]!))].toSorted()
 
 /** The table of ARCHITECTURE.md: what each room may import, as it is written there. */
 const TABLE = new Map(

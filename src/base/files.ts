@@ -30,18 +30,11 @@ export type TextFile =
  * Only regular files: a FIFO or a device would block or never end.
  */
 export function readTextFile(path: string, limitBytes: number): TextFile {
-  const unusable = (problem: string): TextFile => ({ kind: 'unusable', problem })
   let fd: number
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
-    const code = errorCode(error)
-    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'missing' }
-    // A folder that may not be entered hides whether there is such a file.
-    if (code === 'EACCES' && statOf(path) === undefined) return { kind: 'missing' }
-    if (code === 'EACCES' || code === 'EPERM') return unusable('may not be read by this user')
-    if (code === 'ELOOP') return unusable('is a symbolic link that leads in a circle')
-    return unusable(`cannot be opened: ${errorText(error)}`)
+    return explainOpening(error, path)
   }
   try {
     const stat = fstatSync(fd)
@@ -62,6 +55,23 @@ export function readTextFile(path: string, limitBytes: number): TextFile {
   } finally {
     closeSync(fd)
   }
+}
+
+type WithoutText = Exclude<TextFile, { kind: 'text' }>
+
+/** Why a file could not be opened for reading, in words. */
+export function explainOpening(error: unknown, path: string): WithoutText {
+  const code = errorCode(error)
+  if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'missing' }
+  // A folder that may not be entered hides whether there is such a file.
+  if (code === 'EACCES' && statOf(path) === undefined) return { kind: 'missing' }
+  if (code === 'EACCES' || code === 'EPERM') return unusable('may not be read by this user')
+  if (code === 'ELOOP') return unusable('is a symbolic link that leads in a circle')
+  return unusable(`cannot be opened: ${errorText(error)}`)
+}
+
+function unusable(problem: string): WithoutText {
+  return { kind: 'unusable', problem }
 }
 
 function readUpTo(fd: number, size: number): Uint8Array {

@@ -15,3 +15,11 @@ export function printableLines(text: string): string {
     .replaceAll('\r\n', '\n')
     .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]+/g, ' ')
 }
+
+const LONGEST_PATH = 300
+
+/** A path is what somebody wrote, whatever and however long that is; messages repeat it. */
+export function shownPath(path: string): string {
+  const start = path.slice(0, LONGEST_PATH)
+  return `${printable(start).toWellFormed()}${start.length < path.length ? '…' : ''}`
+}

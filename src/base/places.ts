@@ -1,0 +1,85 @@
+import { closeSync, constants, openSync, readlinkSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+
+/** The folders, or single files, in which somebody may act. */
+export interface Places {
+  /** Paths are relative to it. */
+  readonly cwd: string
+  /** Further ones, with all that is in them. */
+  readonly roots?: readonly string[]
+}
+
+export type Opened =
+  | { readonly kind: 'opened'; readonly fd: number; readonly path: string }
+  | { readonly kind: 'outside' }
+  | { readonly kind: 'failed'; readonly path: string; readonly error: unknown }
+
+/**
+ * Opens for reading, without waiting for the other end of a FIFO. Nothing outside is opened, by
+ * whatever links the path leads there: what was opened is judged, not what the path once meant.
+ */
+export function openInside(path: string, places: Places): Opened {
+  const real = pathInside(path, places)
+  if (real === undefined) return { kind: 'outside' }
+  let fd: number
+  try {
+    fd = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    return { kind: 'failed', path: real, error }
+  }
+  const opened = pathOfOpened(fd, real)
+  if (isInside(opened, realPlaces(places))) return { kind: 'opened', fd, path: opened }
+  closeSync(fd)
+  return { kind: 'outside' }
+}
+
+/**
+ * Where a path leads with all links followed, also where nothing is there yet; undefined outside.
+ * Whether something outside exists is told to nobody.
+ */
+export function pathInside(path: string, places: Places): string | undefined {
+  const real = whereTo(resolve(places.cwd, path))
+  return isInside(real, realPlaces(places)) ? real : undefined
+}
+
+export function realPlaces({ cwd, roots = [] }: Places): readonly string[] {
+  return ['', ...roots].map((place) => whereTo(resolve(cwd, place)))
+}
+
+export function isInside(path: string, places: readonly string[]): boolean {
+  return places.some((place) =>
+    `${path}${sep}`.startsWith(place.endsWith(sep) ? place : place + sep),
+  )
+}
+
+/** Where an opened file is. Linux knows; elsewhere the path is followed once more. */
+export function pathOfOpened(fd: number, path: string): string {
+  return linkAt(`/proc/self/fd/${fd}`) ?? realPathOf(path) ?? path
+}
+
+const MOST_LINKS = 40
+
+function whereTo(path: string, links = MOST_LINKS): string {
+  const real = realPathOf(path)
+  const parent = dirname(path)
+  if (real !== undefined || parent === path) return real ?? path
+  const here = join(whereTo(parent, links), basename(path))
+  const target = links > 0 ? linkAt(here) : undefined
+  return target === undefined ? here : whereTo(resolve(dirname(here), target), links - 1)
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+function linkAt(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}

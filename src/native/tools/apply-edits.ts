@@ -1,0 +1,116 @@
+import { counted } from '../../base/amounts.ts'
+import { bytesOf, endsWithCrlf, textOf, withCrlf } from './line-ends.ts'
+import { whyNoMatch } from './no-match.ts'
+
+export interface Edit {
+  readonly old: string
+  readonly new: string
+  readonly replaceAll?: boolean | undefined
+}
+
+export type Applied =
+  /** With the numbers of the lines at which each edit found its text. */
+  | { readonly content: string; readonly lines: readonly (readonly number[])[] }
+  | { readonly problem: string }
+
+/** Each edit works on what the one before it has left; all of them or none. Content is bytes as characters. */
+export function applyEdits(content: string, edits: readonly Edit[]): Applied {
+  const isCrlf = endsWithCrlf(content)
+  const lines: (readonly number[])[] = []
+  let now = content
+  for (const [at, edit] of edits.entries()) {
+    const applied = applyEdit(now, edit, isCrlf)
+    if ('problem' in applied) return { problem: `${numbered(at, edits)}${applied.problem}` }
+    now = applied.content
+    lines.push(applied.lines)
+  }
+  return { content: now, lines }
+}
+
+function numbered(at: number, { length }: readonly Edit[]): string {
+  return length === 1 ? '' : `edits[${at}]: `
+}
+
+type AppliedOne =
+  { readonly content: string; readonly lines: readonly number[] } | { readonly problem: string }
+
+function applyEdit(content: string, edit: Edit, isCrlf: boolean): AppliedOne {
+  if (edit.old === '')
+    return { problem: 'old is empty; write makes files, edit changes text that is there' }
+  if (edit.old === edit.new) return { problem: 'old and new are the same' }
+  const { old, by, starts } = find(content, edit, isCrlf)
+  if (starts.length === 0) return { problem: whyNoMatch(textOf(content), edit.old) }
+  if (starts.length > 1 && edit.replaceAll !== true) return { problem: ambiguous(content, starts) }
+  const taken = withoutOverlaps(starts, old.length)
+  return { content: replaceAt(content, taken, old, by), lines: lineNumbers(content, taken) }
+}
+
+/** In the file's own line ends: a model writes LF whatever a file has, unless it means them. */
+function find(content: string, edit: Edit, isCrlf: boolean) {
+  const [old, by] = [bytesOf(edit.old), bytesOf(edit.new)]
+  const isMeant = !isCrlf || old.includes('\r')
+  const exact = { old, by, starts: isMeant ? startsOf(content, old) : [] }
+  if (exact.starts.length > 0 || !content.includes('\r\n')) return exact
+  const inCrlf = withCrlf(old)
+  return { old: inCrlf, by: withCrlf(by), starts: startsOf(content, inCrlf) }
+}
+
+/** Every place, also where two overlap: both could have been meant. */
+function startsOf(content: string, old: string): number[] {
+  const starts: number[] = []
+  for (let at = content.indexOf(old); at !== -1; at = content.indexOf(old, at + 1)) {
+    if (!splitsCrlf(content, at) && !splitsCrlf(content, at + old.length)) starts.push(at)
+  }
+  return starts
+}
+
+/** A line end is one sign, of which nobody means the half. */
+function splitsCrlf(content: string, at: number): boolean {
+  return content[at - 1] === '\r' && content[at] === '\n'
+}
+
+function withoutOverlaps(starts: readonly number[], length: number): number[] {
+  const taken: number[] = []
+  for (const start of starts) {
+    if (start >= (taken.at(-1) ?? -length) + length) taken.push(start)
+  }
+  return taken
+}
+
+function replaceAt(content: string, starts: readonly number[], old: string, by: string): string {
+  const parts: string[] = []
+  let end = 0
+  for (const start of starts) {
+    parts.push(content.slice(end, start), by)
+    end = start + old.length
+  }
+  return parts.join('') + content.slice(end)
+}
+
+function lineNumbers(content: string, starts: readonly number[]): number[] {
+  const numbers: number[] = []
+  let [line, at] = [1, 0]
+  for (const start of starts) {
+    for (let end = content.indexOf('\n', at); end !== -1 && end < start;) {
+      line += 1
+      at = end + 1
+      end = content.indexOf('\n', at)
+    }
+    numbers.push(line)
+  }
+  return numbers
+}
+
+const MOST_NAMED = 10
+
+export function linesInWords(numbers: readonly number[]): string {
+  const shown = [...new Set(numbers)].slice(0, MOST_NAMED)
+  const more = new Set(numbers).size - shown.length
+  const word = shown.length === 1 ? 'line' : 'lines'
+  return `${word} ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function ambiguous(content: string, starts: readonly number[]): string {
+  const where = linesInWords(lineNumbers(content, starts))
+  return `old is there ${counted(starts.length, 'time')}, at ${where}; give more of what is around it, or set replaceAll`
+}

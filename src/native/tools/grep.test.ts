@@ -1,0 +1,200 @@
+import { expect, test } from 'bun:test'
+import { renameSync, symlinkSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeProject, type Files } from '../../../tests/support/project.ts'
+import { callerIn, makeWorkplace } from '../../../tests/support/workplace.ts'
+import type { Workplace } from './tool.ts'
+
+const FILES: Files = {
+  'src/a.ts': 'import x\nconst one = 1\nconst two = 2\nexport { one }\n',
+  'src/b/c.tsx': 'const Three = 3\r\nconst four = (4)\r\n',
+  'notes.md': 'one\n\n\n\n\none more\n',
+  'data.bin': 'const one\0',
+  '.hidden': 'const hidden\n',
+  'node_modules/x/index.js': 'const one\n',
+}
+
+const FOUND: readonly (readonly [object, string])[] = [
+  [{ pattern: 'const \\w+ =', glob: '*.ts' }, 'src/a.ts\n2:const one = 1\n3:const two = 2'],
+  [{ pattern: 'one', mode: 'files' }, 'notes.md\nsrc/a.ts'],
+  [{ pattern: 'one', mode: 'counts' }, 'notes.md: 2\nsrc/a.ts: 2\n[4 lines, 2 files]'],
+  [
+    { pattern: '= \\d$' },
+    'src/a.ts\n2:const one = 1\n3:const two = 2\nsrc/b/c.tsx\n1:const Three = 3',
+  ],
+  [{ pattern: 'THREE', ignoreCase: true }, 'src/b/c.tsx\n1:const Three = 3'],
+  [{ pattern: '(?i)three' }, 'src/b/c.tsx\n1:const Three = 3'],
+  [{ pattern: '\\(4\\)' }, 'src/b/c.tsx\n2:const four = (4)'],
+  [{ pattern: '\\p{Lu}hree' }, 'src/b/c.tsx\n1:const Three = 3'],
+  [{ pattern: 'one', path: 'notes.md', context: 1 }, 'notes.md\n1:one\n2-\n--\n5-\n6:one more'],
+  [
+    { pattern: 'one|two', path: 'src', context: 1 },
+    'src/a.ts\n1-import x\n2:const one = 1\n3:const two = 2\n4:export { one }',
+  ],
+  [{ pattern: 'const', glob: '**/*.{ts,tsx}', mode: 'files' }, 'src/a.ts\nsrc/b/c.tsx'],
+  [{ pattern: 'const', glob: 'src/*.ts', mode: 'files' }, 'src/a.ts'],
+  [{ pattern: 'const', path: 'src', glob: 'b/**', mode: 'files' }, 'src/b/c.tsx'],
+  [{ pattern: 'const', glob: '!*.tsx', mode: 'files' }, '.hidden\nsrc/a.ts'],
+  [{ pattern: 'const', path: 'node_modules/x', mode: 'files' }, 'node_modules/x/index.js'],
+  [{ pattern: 'const one', path: 'data.bin' }, 'No matches.'],
+  [
+    { pattern: 'one', limit: 1 },
+    'notes.md\n1:one\n[there is more; narrow it down by pattern, path or glob]',
+  ],
+  [
+    { pattern: 'one', limit: 2 },
+    'notes.md\n1:one\n6:one more\n[there is more; narrow it down by pattern, path or glob]',
+  ],
+  [{ pattern: "it's $(touch x)" }, 'No matches.'],
+  [{ pattern: '\\\\n' }, 'No matches.'],
+]
+
+test.each(FOUND)('%j finds what it should', async (input, text) => {
+  expect(await callerIn(makeWorkplace(FILES))('grep', input)).toEqual({ text })
+})
+
+const WRONG: readonly (readonly [object, string])[] = [
+  [
+    { pattern: 'a(' },
+    'Wrong input for grep: pattern is no regular expression (Invalid regular expression: missing )); put \\ before ( [ { * + ? . to search for them.',
+  ],
+  [
+    { pattern: '[[:alpha:]]+' },
+    'Wrong input for grep: pattern has a POSIX class; write e.g. \\s, \\d or [a-zA-Z].',
+  ],
+  [
+    { pattern: 'a\\nb' },
+    'Wrong input for grep: pattern has a line break, but is matched line by line.',
+  ],
+  [{ pattern: 'a', path: 'sr' }, 'File does not exist: sr; there is src in the same folder'],
+  [
+    { pattern: 'a', glob: '../**' },
+    'Cannot search ../**: a glob is relative to the project; give a folder as path.',
+  ],
+  [
+    { pattern: 'a', glob: '/etc/*' },
+    'Cannot search /etc/*: a glob is relative to the project; give a folder as path.',
+  ],
+  [
+    { pattern: 'a', path: 'fifo' },
+    'Cannot search fifo: it is neither a folder nor a regular file.',
+  ],
+]
+
+test.each(WRONG)('%j is answered with what is wrong', async (input, text) => {
+  const workplace = makeWorkplace(FILES)
+  Bun.spawnSync(['mkfifo', join(workplace.cwd, 'fifo')])
+  expect(await callerIn(workplace)('grep', input)).toEqual({ text, isError: true })
+})
+
+function git(workplace: Workplace, ...args: string[]): void {
+  const { exitCode } = Bun.spawnSync(['git', ...args], { cwd: workplace.cwd })
+  expect(exitCode).toBe(0)
+}
+
+test('in a repository what git ignores is left out, unless it is asked for', async () => {
+  const workplace = makeWorkplace({
+    '.gitignore': 'dist/\n*.log\n',
+    'a.ts': 'word\n',
+    'gone.ts': 'word\n',
+    'dist/a.js': 'word\n',
+    'deep/x.log': 'word\n',
+    'deep/new.ts': 'word\n',
+    'nested/inner.ts': 'word\n',
+    'nested/skipped.txt': 'word\n',
+    'nested/.gitignore': 'skipped.txt\n',
+  })
+  git(workplace, 'init', '--quiet')
+  git(workplace, 'add', 'a.ts', 'gone.ts')
+  Bun.spawnSync(['git', 'init', '--quiet'], { cwd: join(workplace.cwd, 'nested') })
+  renameSync(join(workplace.cwd, 'gone.ts'), join(workplace.cwd, '.git/gone.ts'))
+  const call = callerIn(workplace)
+  const files = async (path: string) =>
+    (await call('grep', { pattern: 'word', mode: 'files', path })).text
+  expect(await files('.')).toBe('a.ts\ndeep/new.ts\nnested/inner.ts')
+  expect(await files('deep')).toBe('deep/new.ts')
+  expect(await files('dist')).toBe('dist/a.js')
+  expect(await files('deep/x.log')).toBe('deep/x.log')
+})
+
+test('nothing outside is searched, by whatever links', async () => {
+  const elsewhere = makeProject({ 'secret.txt': 'word\n' })
+  const workplace = makeWorkplace({ 'in/secret.txt': 'word\n', 'a.txt': 'word\n' })
+  git(workplace, 'init', '--quiet')
+  git(workplace, 'add', '.')
+  renameSync(join(workplace.cwd, 'in'), join(workplace.cwd, '.git/in'))
+  symlinkSync(elsewhere, join(workplace.cwd, 'in'))
+  symlinkSync(join(elsewhere, 'secret.txt'), join(workplace.cwd, 'link.txt'))
+  const call = callerIn(workplace)
+  expect((await call('grep', { pattern: 'word', mode: 'files' })).text).toBe('a.txt')
+  expect((await call('glob', { pattern: '**' })).text).toBe('a.txt')
+  for (const path of ['in', 'link.txt', '..', elsewhere]) {
+    const { text } = await call('grep', { pattern: 'word', path })
+    expect(text).toBe(`Cannot search ${path}: it is outside of ${workplace.cwd}.`)
+  }
+})
+
+test('a root beside the project can be searched, and its files have their whole path', async () => {
+  const root = makeProject({ 'a.txt': 'word\n' })
+  const { text } = await callerIn(makeWorkplace({}, [root]))('grep', {
+    pattern: 'word',
+    path: root,
+  })
+  expect(text).toBe(`${root}/a.txt\n1:word`)
+})
+
+test('settings in the project do not let it run anything', async () => {
+  const workplace = makeWorkplace({
+    'bunfig.toml': 'preload = ["./evil.ts"]\n',
+    'evil.ts': 'require("node:fs").writeFileSync("evil-was-here", "")\n',
+    'a.txt': 'word\n',
+  })
+  git(workplace, 'init', '--quiet')
+  git(workplace, 'config', 'core.fsmonitor', 'touch evil-was-here; false')
+  const call = callerIn(workplace)
+  expect((await call('grep', { pattern: '^word' })).text).toBe('a.txt\n1:word')
+  expect((await call('glob', { pattern: 'evil-*' })).text).toBe('No files.')
+})
+
+test('long lines are cut around the match, long answers at a line', async () => {
+  const workplace = makeWorkplace({
+    'a.min.js': `${'x'.repeat(5000)}needle${'y'.repeat(5000)}\n`,
+    many: `${'z'.repeat(290)}\n`.repeat(400),
+    'new\nline': 'newline\n',
+  })
+  const call = callerIn(workplace)
+  const { text } = await call('grep', { pattern: 'needle' })
+  expect(text).toBe(`a.min.js\n1:…${'x'.repeat(100)}needle${'y'.repeat(194)}…`)
+  const many = await call('grep', { pattern: 'zz', limit: 400 })
+  expect(many.text.length).toBeLessThan(41_000)
+  expect(many.text).toEndWith('z\n[there is more; narrow it down by pattern, path or glob]')
+  expect((await call('grep', { pattern: 'newline' })).text).toBe('new?line\n1:newline')
+})
+
+test('huge files are named as not searched', async () => {
+  const workplace = makeWorkplace({ huge: 'word\n', 'a.txt': 'word\n' })
+  truncateSync(join(workplace.cwd, 'huge'), 1024 ** 3)
+  const { text } = await callerIn(workplace)('grep', { pattern: 'word' })
+  expect(text).toBe('a.txt\n1:word\n[not searched, because longer than 32 MiB: 1 files]')
+})
+
+test('a pattern that would take for ever is ended, and what was found is told', async () => {
+  const workplace = makeWorkplace({ 'a.txt': 'xxxxxxx\n', 'b.txt': `${'x'.repeat(3000)}\n` })
+  const hasty = {
+    ...workplace,
+    exec: (command: string, options: Parameters<typeof workplace.exec>[1]) =>
+      workplace.exec(command, { ...options, timeoutMs: 1000 }),
+  }
+  const answer = await callerIn(hasty)('grep', { pattern: '^.*.*.*.*.*.*.*$|x*x*x*x*x*x*x*y' })
+  const slow = await callerIn(hasty)('grep', { pattern: 'x*x*x*x*x*x*x*y|^x{7}$' })
+  expect(answer.isError).toBeUndefined()
+  expect(slow).toEqual({
+    text: 'a.txt\n1:xxxxxxx\n[stopped after 30 seconds; ask for less, or for a simpler pattern]',
+    isError: true,
+  })
+})
+
+test('a search can be stopped', async () => {
+  const answer = await callerIn(makeWorkplace(FILES))('grep', { pattern: 'a' }, AbortSignal.abort())
+  expect(answer).toEqual({ text: 'Stopped.', isError: true })
+})

@@ -1,0 +1,71 @@
+import { readdirSync, type Dirent } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { errorCode, errorText } from '../../base/errors.ts'
+import { explainOpening, statOf } from '../../base/files.ts'
+import { nearest } from '../../base/nearest.ts'
+import { type Opened, type Places, realPlaces } from '../../base/places.ts'
+import { shownPath } from '../../base/printable.ts'
+import type { ToolAnswer } from './tool.ts'
+
+const SYSTEM: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of disk space is used up',
+  EFBIG: 'the file would be longer than the system allows',
+  EROFS: 'the file system is read-only',
+  EACCES: 'this user may not write there',
+  EPERM: 'the system does not permit it',
+  ENAMETOOLONG: 'the name is too long',
+  ENOTDIR: 'a part of the path is a file and not a folder',
+  EEXIST: 'a part of the path is a file and not a folder',
+  ENOENT: 'its folder is gone',
+  EMFILE: 'too many files are open',
+}
+
+/** What the system refused, without the names that we use in between. */
+export function explainSystem(error: unknown): string {
+  return SYSTEM[errorCode(error) ?? ''] ?? errorText(error)
+}
+
+export function failed(text: string): ToolAnswer {
+  return { text, isError: true }
+}
+
+export function refused(verb: string, path: string, problem: string): ToolAnswer {
+  return failed(`Cannot ${verb} ${shownPath(path)}: ${problem}.`)
+}
+
+export function outside(verb: string, path: string, places: Places): ToolAnswer {
+  const where = realPlaces(places).map(shownPath).join(', ')
+  return refused(verb, path, `it is outside of ${where}`)
+}
+
+type NotOpened = Exclude<Opened, { kind: 'opened' }>
+
+/** Why a path could not be opened, as an answer; names what may have been meant. */
+export function notOpened(verb: string, path: string, why: NotOpened, places: Places): ToolAnswer {
+  if (why.kind === 'outside') return outside(verb, path, places)
+  const file = explainOpening(why.error, why.path)
+  if (file.kind === 'unusable') return refused(verb, path, `it ${shownPath(file.problem)}`)
+  return failed(`File does not exist: ${shownPath(path)}${nearName(why.path)}`)
+}
+
+/** A folder may be as large as it likes. */
+const MOST_NAMES = 5000
+
+function nearName(path: string): string {
+  const folder = dirname(path)
+  if (statOf(folder)?.isDirectory() !== true) return '; its folder does not exist either'
+  const names = entriesOf(folder)
+    .slice(0, MOST_NAMES)
+    .map(({ name }) => name)
+  const near = nearest(basename(path), names)
+  return near === undefined ? '' : `; there is ${shownPath(near)} in the same folder`
+}
+
+export function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}

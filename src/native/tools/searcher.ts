@@ -1,0 +1,252 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+} from 'node:fs'
+import { basename, dirname, join, relative, sep } from 'node:path'
+import type { SearchRequest } from './search-request.ts'
+
+// A program of its own, handed to the runtime as text (search.ts): it imports nothing of ours but
+// types. A pattern that takes for ever can be ended with it, and nobody waits for large folders.
+
+const request = JSON.parse(process.argv[1] ?? '') as SearchRequest
+const { base, cwd, places } = request
+
+const LARGEST_BYTES = 32 * 1024 * 1024
+const KIND_BYTES = 8192
+const LINE_LENGTH = 300
+const OUTPUT_BYTES = 40_000
+const FOREIGN = new Set(['.git', 'node_modules'])
+
+function isInside(path: string): boolean {
+  return places.some((place) =>
+    `${path}${sep}`.startsWith(place.endsWith(sep) ? place : place + sep),
+  )
+}
+
+/** The index of a repository may name files behind what is now a link to somewhere else. */
+const folders = new Map<string, boolean>()
+function isFolderInside(folder: string): boolean {
+  const known = folders.get(folder)
+  if (known !== undefined) return known
+  let answer = false
+  try {
+    answer = isInside(realpathSync(folder))
+  } catch {
+    // Gone.
+  }
+  folders.set(folder, answer)
+  return answer
+}
+
+function git(folder: string, ...args: readonly string[]) {
+  const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env
+  // What a repository configures must not start anything.
+  const safe = ['-c', 'core.fsmonitor=false', '-c', 'safe.bareRepository=explicit']
+  try {
+    const { exitCode, stdout } = Bun.spawnSync(['git', ...safe, ...args], {
+      cwd: folder,
+      env,
+      stderr: 'ignore',
+    })
+    return exitCode === 0 ? stdout.toString() : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function filesBelow(folder: string): readonly string[] {
+  const listed = git(folder, 'ls-files', '-coz', '--exclude-standard')
+  // Who names an ignored folder wants what is in it.
+  const isIgnored = listed === '' && git(folder, 'check-ignore', '-q', '--', folder) !== undefined
+  if (listed === undefined || isIgnored) return walk(folder)
+  const names = [...new Set(listed.split('\0'))].filter((name) => name !== '')
+  return names.flatMap((name) => filesAt(join(folder, name)))
+}
+
+/** A repository within another one is named as a folder. */
+function filesAt(path: string): readonly string[] {
+  if (!isFolderInside(dirname(path))) return []
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat?.isDirectory() === true) return isFolderInside(path) ? filesBelow(path) : []
+  return stat?.isFile() === true ? [path] : []
+}
+
+function walk(folder: string): readonly string[] {
+  const found: string[] = []
+  const open = [folder]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const entry of entriesOf(next)) {
+      if (entry.isDirectory() && !FOREIGN.has(entry.name)) open.push(join(next, entry.name))
+      if (entry.isFile()) found.push(join(next, entry.name))
+    }
+  }
+  return found
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}
+
+function matcherOf(pattern: string | undefined): (path: string) => boolean {
+  if (pattern === undefined) return () => true
+  const isNegated = pattern.startsWith('!')
+  const plain = isNegated ? pattern.slice(1) : pattern
+  const glob = new Bun.Glob(plain)
+  const isNamed = !plain.includes('/')
+  const fits = (path: string) =>
+    isNamed
+      ? glob.match(basename(path))
+      : glob.match(relative(base, path)) || glob.match(relative(cwd, path))
+  return (path) => fits(path) !== isNegated
+}
+
+function wantedFiles(): readonly string[] {
+  const isFile = lstatSync(base).isFile()
+  return isFile ? [base] : filesBelow(base).filter(matcherOf(request.glob))
+}
+
+/** A name may have anything in it; one line is one name. */
+function shown(path: string): string {
+  const short = relative(cwd, path)
+  return (short.startsWith('..') ? path : short).replaceAll(/\p{Cc}/gu, '?')
+}
+
+let room = OUTPUT_BYTES
+
+/** Prints as many lines as there is room for, and tells whether that was all of them. */
+async function print(text: string): Promise<boolean> {
+  const lines = text.split('\n')
+  const fitting = lines.filter((line) => (room -= Buffer.byteLength(line) + 1) > 0)
+  await say(fitting.join('\n'))
+  return fitting.length === lines.length
+}
+
+async function say(text: string): Promise<void> {
+  if (text !== '') await Bun.write(Bun.stdout, `${text}\n`)
+}
+
+let largest = 0
+
+/** Text of a regular file that is not too long; never through a link. */
+function readText(path: string, literal: string | undefined): string | undefined {
+  let fd: number | undefined
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size === 0) return undefined
+    if (stat.size > LARGEST_BYTES) return void (largest += 1)
+    const bytes = readFileSync(fd)
+    if (bytes.subarray(0, KIND_BYTES).includes(0)) return undefined
+    if (literal !== undefined && !bytes.includes(literal)) return undefined
+    return bytes.toString('utf8').replace(/^\uFEFF/, '')
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+function cut(line: string, at: number): string {
+  if (line.length <= LINE_LENGTH) return line
+  const start = Math.max(0, Math.min(at - 100, line.length - LINE_LENGTH))
+  const end = start + LINE_LENGTH
+  const middle = line.slice(start, end).toWellFormed()
+  return `${start > 0 ? '…' : ''}${middle}${end < line.length ? '…' : ''}`
+}
+
+interface Matches {
+  readonly lines: readonly string[]
+  readonly at: readonly number[]
+}
+
+function search(path: string, regex: RegExp, literal: string | undefined): Matches | undefined {
+  const text = readText(path, literal)
+  if (text === undefined) return undefined
+  const lines = text.split(/\r?\n/)
+  if (lines.at(-1) === '') lines.pop()
+  const at: number[] = []
+  for (const [index, line] of lines.entries()) {
+    if (regex.test(line)) at.push(index)
+    if (request.mode === 'files' && at.length > 0) break
+  }
+  return at.length === 0 ? undefined : { lines, at }
+}
+
+/** The matching lines and their neighbours as one text. */
+function render(path: string, { lines, at }: Matches, most: number, regex: RegExp): string {
+  const { context } = request
+  const matching = new Set(at.slice(0, most))
+  const out = [shown(path)]
+  let last = -1
+  for (const match of matching) {
+    const start = Math.max(last + 1, match - context)
+    if (context > 0 && last !== -1 && start > last + 1) out.push('--')
+    const end = Math.min(lines.length - 1, match + context)
+    for (let n = start; n <= end; n++) {
+      const line = lines[n]!
+      const isMatch = matching.has(n)
+      out.push(`${n + 1}${isMatch ? ':' : '-'}${cut(line, isMatch ? line.search(regex) : 0)}`)
+    }
+    last = Math.max(last, end)
+  }
+  return out.join('\n')
+}
+
+const MORE = 'narrow it down by pattern, path or glob'
+
+async function findLines(): Promise<void> {
+  const regex = new RegExp(request.pattern, request.flags)
+  // Most patterns are words, and bytes are compared faster than anything else.
+  const isWord = request.flags === '' && /^[\w "'<>=:;,@#%&~`!/-]+$/.test(request.pattern)
+  const literal = isWord ? request.pattern : undefined
+  let [left, matches, files] = [request.limit, 0, 0]
+  for (const path of wantedFiles().toSorted()) {
+    const found = search(path, regex, literal)
+    if (found === undefined) continue
+    files += 1
+    matches += found.at.length
+    const isAll = left > 0 && (await print(lineFor(path, found, left, regex)))
+    left -= request.mode === 'lines' ? found.at.length : 1
+    if (!isAll || left < 0) return say(`[there is more; ${MORE}]`)
+  }
+  await say(summary(matches, files))
+}
+
+function lineFor(path: string, found: Matches, left: number, regex: RegExp): string {
+  if (request.mode === 'files') return shown(path)
+  if (request.mode === 'counts') return `${shown(path)}: ${found.at.length}`
+  return render(path, found, left, regex)
+}
+
+function summary(matches: number, files: number): string {
+  const lines = [
+    ...(files === 0 ? ['No matches.'] : []),
+    ...(files > 0 && request.mode === 'counts' ? [`[${matches} lines, ${files} files]`] : []),
+    ...(largest === 0 ? [] : [`[not searched, because longer than 32 MiB: ${largest} files]`]),
+  ]
+  return lines.join('\n')
+}
+
+async function findFiles(): Promise<void> {
+  const timed = wantedFiles().flatMap((path) => {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    return stat === undefined ? [] : [{ path, time: stat.mtimeMs }]
+  })
+  const sorted = timed.toSorted((a, b) => b.time - a.time || (a.path < b.path ? -1 : 1))
+  const names = sorted.map(({ path }) => shown(path)).slice(0, request.limit)
+  const isAll = await print(names.length === 0 ? 'No files.' : names.join('\n'))
+  if (isAll && names.length === sorted.length) return
+  await say(`[these are the newest; there are ${sorted.length}, so ${MORE}]`)
+}
+
+await (request.kind === 'grep' ? findLines() : findFiles())

@@ -1,0 +1,200 @@
+import { expect, test } from 'bun:test'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { makeProject } from '../../../tests/support/project.ts'
+import { callerIn, makeWorkplace } from '../../../tests/support/workplace.ts'
+import { Seen, seenInPrompt, type SeenFile } from './seen.ts'
+
+test('a new file is made with its folders, and its diff is everything', async () => {
+  const workplace = makeWorkplace()
+  const answer = await callerIn(workplace)('write', { path: 'a/b/ü 日本.ts', content: 'x\ny\n' })
+  expect(answer.text).toBe('Made a/b/ü 日本.ts: 2 lines.')
+  expect(answer.diff).toBe('--- /dev/null\n+++ b/a/b/ü 日本.ts\n@@ -0,0 +1,2 @@\n+x\n+y\n')
+  expect(readFileSync(join(workplace.cwd, 'a/b/ü 日本.ts'), 'utf8')).toBe('x\ny\n')
+  expect(readdirSync(join(workplace.cwd, 'a/b'))).toEqual(['ü 日本.ts'])
+})
+
+test('what was read is replaced, keeps its mode, and shows what has changed', async () => {
+  const workplace = makeWorkplace({ 'run.sh': '#!/bin/sh\necho a\n' })
+  const path = join(workplace.cwd, 'run.sh')
+  chmodSync(path, 0o750)
+  const call = callerIn(workplace)
+  await call('read', { path: 'run.sh', limit: 1 })
+  const answer = await call('write', { path: 'run.sh', content: '#!/bin/sh\necho b\n' })
+  expect(answer.text).toBe('Replaced run.sh: 2 lines.')
+  expect(answer.diff).toBe(
+    '--- a/run.sh\n+++ b/run.sh\n@@ -1,2 +1,2 @@\n #!/bin/sh\n-echo a\n+echo b\n',
+  )
+  expect(statSync(path).mode & 0o777).toBe(0o750)
+})
+
+const UNREAD = 'Cannot write a: it exists and was not read in this conversation; read it first.'
+const CHANGED = 'Cannot write a: it has changed since it was read; read it again.'
+
+test('what was not read, or has changed since, is not overwritten', async () => {
+  const workplace = makeWorkplace({ a: 'old\n' })
+  const path = join(workplace.cwd, 'a')
+  const call = callerIn(workplace)
+  const write = async (content: string) => (await call('write', { path: 'a', content })).text
+  expect(await write('new\n')).toBe(UNREAD)
+  await call('read', { path: './a' })
+  writeFileSync(path, 'other\n')
+  expect(await write('new\n')).toBe(CHANGED)
+  expect(readFileSync(path, 'utf8')).toBe('other\n')
+  writeFileSync(path, 'old\n')
+  expect(await write('new\n')).toBe('Replaced a: 1 line.')
+  expect(await write('newer')).toBe('Replaced a: 1 line.')
+  expect(await write('newer')).toBe('a is exactly so already.')
+})
+
+test('a conversation that is resumed knows what it knew, and /read makes known', async () => {
+  const workplace = makeWorkplace({ a: 'a\n', b: '\uFEFFb\n' })
+  const kept: SeenFile[] = []
+  const first = callerIn(workplace)
+  for (const [tool, input] of [
+    ['read', { path: 'a' }],
+    ['write', { path: 'new', content: 'x' }],
+  ] as const) {
+    kept.push((await first(tool, input)).seen!)
+  }
+  kept.push(seenInPrompt('b', '\uFEFFb\n', workplace)!)
+  const resumed = callerIn(workplace, new Seen(JSON.parse(JSON.stringify(kept))))
+  for (const path of ['a', 'b', 'new']) {
+    expect((await resumed('write', { path, content: 'y\n' })).text).toBe(
+      `Replaced ${path}: 1 line.`,
+    )
+  }
+  expect(seenInPrompt('../x', 'x', workplace)).toBeUndefined()
+})
+
+test('line ends and the byte order mark stay as they were', async () => {
+  const workplace = makeWorkplace({ crlf: '\uFEFFa\r\nb\r\n', mixed: 'a\r\nb\n' })
+  const call = callerIn(workplace)
+  for (const path of ['crlf', 'mixed']) {
+    await call('read', { path })
+    await call('write', { path, content: 'x\ny\n' })
+  }
+  expect(readFileSync(join(workplace.cwd, 'crlf'), 'utf8')).toBe('\uFEFFx\r\ny\r\n')
+  expect(readFileSync(join(workplace.cwd, 'mixed'), 'utf8')).toBe('x\ny\n')
+})
+
+test('a link within the project stays a link', async () => {
+  const workplace = makeWorkplace({ 'real/a': 'x' })
+  symlinkSync('real/a', join(workplace.cwd, 'link'))
+  symlinkSync('real/new', join(workplace.cwd, 'dangling'))
+  const call = callerIn(workplace)
+  await call('read', { path: 'link' })
+  await call('write', { path: 'link', content: 'y' })
+  await call('write', { path: 'dangling', content: 'z' })
+  expect(lstatSync(join(workplace.cwd, 'link')).isSymbolicLink()).toBe(true)
+  expect(readFileSync(join(workplace.cwd, 'real/a'), 'utf8')).toBe('y')
+  expect(readFileSync(join(workplace.cwd, 'real/new'), 'utf8')).toBe('z')
+})
+
+test.each(['../x', '/no/such/x', 'out/x', 'out/deep/x', 'dangling', 'a/../../x'])(
+  '%s is outside and nothing is made there',
+  async (path) => {
+    const elsewhere = makeProject()
+    const workplace = makeWorkplace()
+    symlinkSync(elsewhere, join(workplace.cwd, 'out'))
+    symlinkSync(join(elsewhere, 'x'), join(workplace.cwd, 'dangling'))
+    const answer = await callerIn(workplace)('write', { path, content: 'x' })
+    const text = `Cannot write ${path}: it is outside of ${workplace.cwd}.`
+    expect(answer).toEqual({ text, isError: true })
+    expect(readdirSync(elsewhere)).toEqual([])
+  },
+)
+
+const REFUSED: readonly (readonly [string, string])[] = [
+  ['folder', 'it is a folder'],
+  ['fifo', 'it is not a regular file'],
+  ['huge', 'it is 9 MiB long, the limit is 8 MiB; use bash'],
+  ['bin', 'it exists and is a binary file; remove it first'],
+  ['bin/x', 'a part of the path is a file and not a folder'],
+  ['bin/x/y', 'a part of the path is a file and not a folder'],
+]
+
+test.each(REFUSED)('%s cannot be written', async (path, problem) => {
+  const workplace = makeWorkplace({ 'folder/x': '', huge: '', bin: 'a\0b' })
+  truncateSync(join(workplace.cwd, 'huge'), 9 * 1024 ** 2)
+  Bun.spawnSync(['mkfifo', join(workplace.cwd, 'fifo')])
+  const answer = await callerIn(workplace)('write', { path, content: 'x' })
+  expect(answer).toEqual({ text: `Cannot write ${path}: ${problem}.`, isError: true })
+})
+
+test('names that no system takes, and that look strange, are answers', async () => {
+  const workplace = makeWorkplace()
+  const call = callerIn(workplace)
+  const long = await call('write', { path: 'x'.repeat(300), content: '' })
+  expect(long).toMatchObject({ isError: true })
+  const strange = await call('write', { path: 'a\nb', content: 'x\n' })
+  expect(strange).toMatchObject({ text: 'Made a b: 1 line.' })
+  expect(strange.diff).toStartWith('--- /dev/null\n+++ b/a b\n')
+  expect(existsSync(join(workplace.cwd, 'a\nb'))).toBe(true)
+})
+
+test('a folder that becomes a link outside in the meantime lets nothing be made there', async () => {
+  const elsewhere = makeProject()
+  const workplace = makeWorkplace({ 'real/x': '' })
+  const swapper = Bun.spawn(
+    [
+      'sh',
+      '-c',
+      `while :; do mv swap away && ln -s ${elsewhere} swap; rm swap; mv away swap; done`,
+    ],
+    { cwd: workplace.cwd, stderr: 'ignore' },
+  )
+  renameSync(join(workplace.cwd, 'real'), join(workplace.cwd, 'swap'))
+  const call = callerIn(workplace)
+  const answers: string[] = []
+  for (let n = 0; n < 300; n++) {
+    answers.push((await call('write', { path: `swap/f${n}`, content: 'x' })).text)
+  }
+  swapper.kill()
+  await swapper.exited
+  expect(readdirSync(elsewhere)).toEqual([])
+  expect(answers.filter((text) => text.startsWith('Made')).length).toBeGreaterThan(0)
+})
+
+test('a full disk is an answer, and what was there stays', async () => {
+  const workplace = makeWorkplace({ a: 'old\n' })
+  const support = join(import.meta.dir, '../../../tests/support/workplace.ts')
+  const code = `
+    import { callerIn } from ${JSON.stringify(support)}
+    process.on('SIGXFSZ', () => undefined)
+    const call = callerIn({ cwd: process.cwd(), roots: [] })
+    await call('read', { path: 'a' })
+    const answer = await call('write', { path: 'a', content: 'x'.repeat(1e6) })
+    process.stderr.write(answer.text)`
+  // The system has the same for a limit as for a disk: the first bytes are written, then no more.
+  const limited = 'ulimit -f 8; exec "$0" -e "$1"'
+  const { stderr } = Bun.spawnSync(['sh', '-c', limited, process.execPath, code], {
+    cwd: workplace.cwd,
+  })
+  expect(stderr.toString()).toBe('Cannot write a: the file would be longer than the system allows.')
+  expect(readdirSync(workplace.cwd)).toEqual(['a'])
+  expect(readFileSync(join(workplace.cwd, 'a'), 'utf8')).toBe('old\n')
+})
+
+test('a diff of texts without a common line is short and does not take long', async () => {
+  const many = (word: string) =>
+    Array.from({ length: 50_000 }, (_, at) => `${word}${at}\n`).join('')
+  const workplace = makeWorkplace({ a: many('a') })
+  const call = callerIn(workplace)
+  await call('read', { path: 'a' })
+  const { diff } = await call('write', { path: 'a', content: many('b') })
+  expect(diff).toBe('--- a/a\n+++ b/a\n[nearly all lines differ: 50001 before, 50001 now]\n')
+  const made = await call('write', { path: 'b', content: many('b') })
+  expect(made.diff).toEndWith('[49002 more lines]\n')
+})
