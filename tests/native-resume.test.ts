@@ -83,7 +83,7 @@ test('an answer that was complete is not asked for again', async () => {
 
 function idOf(stage: NativeStage): string {
   const [, , answer] = conversationOf(stage.cwd)
-  return (answer?.['parts'] as { id: string }[])[0]!.id
+  return (answer!['parts'] as { id: string }[])[0]!.id
 }
 
 test('before the first answer, and with another prompt, it begins anew', async () => {

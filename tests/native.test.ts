@@ -59,7 +59,10 @@ function withoutMarks<Message extends { content: readonly Readonly<Record<string
 ) {
   return messages.map((message) => ({
     ...message,
-    content: message.content.map(({ cache_control: _, ...rest }) => rest),
+    content: message.content.map((part) => {
+      const { cache_control: _mark, ...rest } = part
+      return rest
+    }),
   }))
 }
 

@@ -52,7 +52,7 @@ interface ToolFact {
 }
 
 /** What a call of a tool has come to, where the agent tells it. */
-export interface ToolEndFact {
+interface ToolEndFact {
   readonly type: 'tool_ended'
   readonly name: string
   readonly ms: number

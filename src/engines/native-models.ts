@@ -1,7 +1,7 @@
 import { UserError } from '../base/errors.ts'
 import type { Provider } from './engine.ts'
 
-export const PROVIDERS: readonly Provider[] = ['anthropic', 'openai', 'google', 'compatible']
+const PROVIDERS: readonly Provider[] = ['anthropic', 'openai', 'google', 'compatible']
 
 /** Where a provider's key and address are usually found, the first that is set. */
 export const VARIABLES: Readonly<

@@ -146,7 +146,7 @@ export class Conversation {
       signal.throwIfAborted()
       const { id, name, input } = call
       const tool = this.#tools.get(name)
-      yield { type: 'tool', name, brief: (tool?.brief ?? toolBrief)(input) }
+      yield { type: 'tool', name, brief: tool?.brief(input) ?? toolBrief(input) }
       const began = performance.now()
       const answer = unreadable.has(id) ? NO_JSON : await this.#call(tool, call, signal)
       this.history.add(resultOf(call, answer))

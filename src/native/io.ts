@@ -18,5 +18,5 @@ export interface AgentIo {
   /** Queue and inbox, where it gets tools for them. */
   readonly queue?: QueueDoor | undefined
   /** Says that it is at work although it says nothing. */
-  alive(): void
+  readonly alive: () => void
 }

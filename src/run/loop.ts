@@ -23,7 +23,7 @@ export interface LoopHands {
   readonly end: AbortSignal
   /** Aborts, with the words for it, when its budget is spent: it may say what there is. */
   readonly spent: AbortSignal
-  alive(): void
+  readonly alive: () => void
 }
 
 /** Follows an agent that tells facts, as a process would be; undefined: the run was stopped before. */

@@ -22,7 +22,7 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export const MODEL = 'anthropic/claude-sonnet-5-5'
+const MODEL = 'anthropic/claude-sonnet-5-5'
 
 export async function openNative(
   script: ScriptSource,

@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** What a scripted provider answers to one request. */
@@ -8,7 +8,7 @@ export interface ProviderTurn {
   readonly error?: { readonly status: number; readonly body: object; readonly headers?: object }
 }
 
-export interface ProviderRequest {
+interface ProviderRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Readonly<Record<string, unknown>>
@@ -27,7 +27,7 @@ export async function startProvider(
   turns: readonly ProviderTurn[],
 ): Promise<ScriptedProvider> {
   const requests: ProviderRequest[] = []
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const body = JSON.parse(Buffer.concat(chunks).toString()) as ProviderRequest['body']
@@ -41,7 +41,8 @@ export async function startProvider(
       response.write(`data: ${JSON.stringify(event)}\n\n`)
     }
     response.end('data: [DONE]\n\n')
-  })
+  }
+  const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {

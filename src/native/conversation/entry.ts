@@ -31,7 +31,7 @@ export interface CallPart {
 }
 
 /** What the model is told of a tool; it stays the same in a conversation. */
-export interface ToolWords {
+interface ToolWords {
   readonly name: string
   readonly description: string
   readonly inputSchema: Readonly<Record<string, unknown>>

@@ -74,5 +74,5 @@ function toResult({ id, name, text, isError }: ResultEntry): ToolPart {
 }
 
 function optionsOf(meta: Meta | undefined): { providerOptions?: SharedV4ProviderOptions } {
-  return meta === undefined ? {} : { providerOptions: meta as SharedV4ProviderOptions }
+  return meta === undefined ? {} : { providerOptions: meta }
 }

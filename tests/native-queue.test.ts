@@ -1,0 +1,172 @@
+import { expect, test } from 'bun:test'
+import { asked, openNative } from './support/native.ts'
+import { problemsOf, tasksOf } from './support/queue.ts'
+import { journalOf, ofType, runsOf } from './support/record.ts'
+import { fileIn } from './support/until.ts'
+
+// Queue and inbox as tools of the built-in agent, and sub-agents that are built-in agents, too.
+
+const call = (name: string, input: Record<string, unknown> = {}) => ({ name, input })
+const VERBS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
+
+/** What the tools have answered to an agent, in order, as JSON or as they are. */
+function answersTo(stage: Parameters<typeof asked>[0], prompt: string): unknown[] {
+  const last = asked(stage).findLast(({ messages }) => JSON.stringify(messages).includes(prompt))
+  const parts = last!.messages.flatMap(({ content }) => content)
+  return parts
+    .filter(({ type }) => type === 'tool_result')
+    .map(({ content, is_error: isError }) =>
+      isError === true ? `error: ${content}` : JSON.parse(String(content)),
+    )
+}
+
+test('an agent queues tasks, starts them and gets their results, by eight verbs', async () => {
+  await using stage = await openNative({
+    conversations: [
+      { when: { prompt: '^Count apples' }, turns: [{ text: '7 apples.' }] },
+      {
+        when: { prompt: '^Count pears' },
+        turns: [{ tool: call('send', { to: 'main', message: 'I begin.' }) }, { text: '3 pears.' }],
+      },
+      {
+        when: { prompt: '^Lead' },
+        turns: [
+          {
+            tools: [
+              call('push', { name: 'apples', prompt: 'Count apples' }),
+              call('push', { name: 'pears', prompt: 'Count pears' }),
+              call('push', { name: 'plums', prompt: 'Count plums' }),
+              call('cancel', { name: 'plums' }),
+              call('queue'),
+              call('run'),
+            ],
+          },
+          { tools: [call('receive', { from: ['apples', 'pears'] }), call('inbox'), call('check')] },
+          { text: '10 in all.' },
+        ],
+      },
+    ],
+  })
+  const { code, stdout, stderr } = await stage.run('nat', '-p', 'Lead them.')
+  expect(`${code} ${stderr}`).toBe('0 ')
+  expect(stdout).toContain('10 in all.')
+  const [apples, , , cancelled, queue, started, received] = answersTo(stage, 'Lead') as object[]
+  expect(apples).toEqual({ name: 'apples' })
+  expect(cancelled).toMatchObject({ ended: ['plums'] })
+  expect(queue).toMatchObject({ run: { queued: 2 } })
+  expect(started).toMatchObject({ started: ['apples', 'pears'] })
+  expect(received).toMatchObject({ status: 'received' })
+  expect(JSON.stringify(received)).toContain('7 apples.')
+  expect(await problemsOf(stage.cwd)).toEqual([])
+})
+
+test('what a model gets wrong is an answer that says so', async () => {
+  await using stage = await openNative([
+    {
+      tools: [
+        call('push', { prompt: '' }),
+        call('push', { promt: 'x' }),
+        call('send', { to: 'x', message: 'y' }),
+      ],
+    },
+    { text: 'Well.' },
+  ])
+  expect((await stage.run('nat', '-p', 'Lead.')).code).toBe(0)
+  expect(answersTo(stage, 'Lead')).toEqual([
+    'error: The prompt of the task is empty.',
+    expect.stringContaining('error: '),
+    expect.stringContaining('error: '),
+  ])
+})
+
+test.each<[string, Record<string, unknown>, readonly string[]]>([
+  ['by itself', {}, VERBS],
+  ['not where it only reads', { allowedTools: ['Read', 'Grep', 'Glob'] }, []],
+  ['not where the configuration says no', { queue: false }, []],
+  [
+    'as far as its list names them',
+    { allowedTools: ['read', 'push', 'mcp__forkhestra__run'] },
+    ['push', 'run'],
+  ],
+  [
+    'but for those that are shut',
+    { disallowedTools: ['cancel', 'send'] },
+    VERBS.filter((name) => name !== 'cancel' && name !== 'send'),
+  ],
+])('an agent gets the verbs %s', async (_, agent, verbs) => {
+  await using stage = await openNative([{ text: 'Fine.' }], { agent })
+  await stage.run('nat', '-p', 'Go')
+  const names = asked(stage)[0]?.tools?.map(({ name }) => name) ?? []
+  expect(names.filter((name) => VERBS.includes(name))).toEqual([...verbs])
+})
+
+test('sub-agents have an agent, a model and rights of their own, at most those of their parent', async () => {
+  const agents = {
+    nat: { engine: 'native', model: 'sonnet', disallowedTools: ['write'] },
+    helper: { engine: 'native', model: 'opus', systemPromptText: 'You help.' },
+  }
+  await using stage = await openNative(
+    {
+      conversations: [
+        { when: { prompt: '^Help' }, turns: [{ text: 'Helped.' }] },
+        {
+          when: { prompt: '^Lead' },
+          turns: [
+            {
+              tools: [
+                call('push', { name: 'one', agent: 'helper', prompt: 'Help one' }),
+                call('run'),
+                call('receive', { from: ['one'] }),
+              ],
+            },
+            { text: 'Led.' },
+          ],
+        },
+      ],
+    },
+    { configuration: { agents } },
+  )
+  expect((await stage.run('nat', '-p', 'Lead.')).code).toBe(0)
+  const helper = stage.model.requests.find(({ body }) => JSON.stringify(body).includes('You help.'))
+  expect(helper?.body).toMatchObject({ model: 'claude-opus-5-5' })
+  const { tools } = helper!.body as { tools: { name: string }[] }
+  expect(tools.map(({ name }) => name)).not.toContain('write')
+  expect(tools.map(({ name }) => name)).toContain('bash')
+})
+
+test('a sub-agent whose forkhestra dies is lost, and its retry begins with an empty context', async () => {
+  const file = 'began'
+  await using stage = await openNative(
+    {
+      conversations: [
+        {
+          when: { prompt: '^Dig' },
+          turns: [
+            { tool: call('bash', { command: `touch ${file}; sleep 600` }) },
+            { text: 'Dug.' },
+          ],
+        },
+        {
+          when: { prompt: '^Wait' },
+          turns: [{ tool: call('receive') }, { tool: call('receive') }, { text: 'Good.' }],
+        },
+      ],
+    },
+    { files: { 'prompt.md': '/push name=dig retry=1 "Dig"\n/run\nWait for it.' } },
+  )
+  const running = stage.start('nat', '--prompt-file', 'prompt.md')
+  await fileIn(stage.cwd, file)
+  running.signal('SIGKILL')
+  await running.finished
+  const { code } = await stage.run('resume', '--kill-orphans')
+  expect(code).toBe(0)
+  expect(
+    (await tasksOf(stage.cwd)).map(({ name, attempt, end }) => [name, attempt, end?.success]),
+  ).toEqual([['dig', 2, true]])
+  const digs = asked(stage).filter(({ messages }) => JSON.stringify(messages[0]).includes('Dig'))
+  expect(digs.map(({ messages }) => messages.length)).toEqual([1, 1])
+  const [run] = runsOf(stage.cwd)
+  const ended = ofType(journalOf(stage.cwd, run!), 'iteration_ended')
+  expect(ended.at(-1)?.outcome).toEqual({ kind: 'exited', code: 0 })
+  expect(await problemsOf(stage.cwd)).toEqual([])
+})
