@@ -1,7 +1,8 @@
 import type { Brief } from '../tasks/view.ts'
 import { STATUSES } from '../tasks/words.ts'
 import { cardLines } from './card-lines.ts'
-import { layoutOf, type Size } from './layout.ts'
+import type { Size } from '../base/tty.ts'
+import { layoutOf } from './layout.ts'
 import type { LineInput } from './line-input.ts'
 import { makeColumns, type Card, type Snapshot } from './snapshot.ts'
 

@@ -1,6 +1,6 @@
 import type { Criterion } from '../tasks/text/criteria.ts'
 import type { Brief } from '../tasks/view.ts'
-import { wrap } from './text.ts'
+import { wrap } from '../base/columns.ts'
 
 /** One line of an opened card. */
 export interface CardLine {

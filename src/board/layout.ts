@@ -1,9 +1,5 @@
+import type { Size } from '../base/tty.ts'
 import { STATUSES } from '../tasks/words.ts'
-
-export interface Size {
-  readonly width: number
-  readonly height: number
-}
 
 /** How a screen of some size is divided. */
 export interface Layout {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { KeyParser } from './keys.ts'
+import { KeyParser } from '../base/keys.ts'
 import { renderLine, textOf, typeKey, type LineInput } from './line-input.ts'
-import { makePaint } from './text.ts'
+import { makePaint } from '../base/columns.ts'
 
 function type(text: string, start: LineInput = { before: '', after: '' }): LineInput {
   return new KeyParser().push(Buffer.from(text)).reduce(typeKey, start)

@@ -1,5 +1,6 @@
-import type { Key } from './keys.ts'
-import { cut, safe, type Paint } from './text.ts'
+import { firstCharacter, withoutLast } from '../base/graphemes.ts'
+import type { Key } from '../base/keys.ts'
+import { cut, safe, type Paint } from '../base/columns.ts'
 
 /** One line of text while it is typed; the cursor stands between its halves. */
 export interface LineInput {
@@ -7,7 +8,8 @@ export interface LineInput {
   readonly after: string
 }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+/** A character has at most so many code units. */
+const LONGEST = 64
 
 export function textOf({ before, after }: LineInput): string {
   return before + after
@@ -23,14 +25,14 @@ export function typeKey(line: LineInput, key: Key): LineInput {
     case 'backspace':
       return { before: withoutLast(before), after }
     case 'delete':
-      return { before, after: after.slice(firstOf(after).length) }
+      return { before, after: after.slice(firstCharacter(after).length) }
     case 'left':
       return {
         before: withoutLast(before),
         after: before.slice(withoutLast(before).length) + after,
       }
     case 'right':
-      return { before: before + firstOf(after), after: after.slice(firstOf(after).length) }
+      return { before: before + firstCharacter(after), after: after.slice(firstCharacter(after).length) }
     case 'home':
     case 'ctrl-a':
       return { before: '', after: before + after }
@@ -51,27 +53,13 @@ function pasteable(text: string): string {
   return safe(text.replaceAll(/\s+/g, ' '))
 }
 
-/** Longer than any character; the rest of a long text need not be looked at. */
-const LONGEST = 64
-
-function firstOf(text: string): string {
-  const [first] = graphemes.segment(text.slice(0, LONGEST))
-  return first?.segment ?? ''
-}
-
-function withoutLast(text: string): string {
-  const end = text.slice(-LONGEST)
-  const last = [...graphemes.segment(end)].at(-1)
-  return text.slice(0, text.length - (last?.segment.length ?? 0))
-}
-
 /** The part of the line around the cursor that there is room for. */
 export function renderLine(line: LineInput, width: number, paint: Paint): string {
-  const under = firstOf(line.after)
+  const under = firstCharacter(line.after)
   const cursor = under === '' ? ' ' : safe(under)
   const room = Math.max(0, width - Bun.stringWidth(cursor))
   let before = safe(line.before.slice(-LONGEST * (room + 1)))
-  while (Bun.stringWidth(before) > room) before = before.slice(firstOf(before).length)
+  while (Bun.stringWidth(before) > room) before = before.slice(firstCharacter(before).length)
   const rest = Math.max(0, room - Bun.stringWidth(before))
   const after = line.after.slice(under.length, under.length + LONGEST * (rest + 1))
   return before + paint.reverse(cursor) + cut(safe(after), rest)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { makeTask } from '../../tests/support/tasks.ts'
 import { makeBoard, type Board } from './board.ts'
-import { KeyParser } from './keys.ts'
+import { KeyParser } from '../base/keys.ts'
 import { render } from './render.ts'
 import { makeCard, type Card } from './snapshot.ts'
-import { makePaint } from './text.ts'
+import { makePaint } from '../base/columns.ts'
 import { update } from './update.ts'
 
 const CLAIM = { owner: 'agent-7', at: '', root: '/' }

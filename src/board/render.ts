@@ -5,7 +5,7 @@ import { HELP } from './help.ts'
 import { layoutOf } from './layout.ts'
 import { renderLine } from './line-input.ts'
 import type { Card, Snapshot } from './snapshot.ts'
-import { cut, fit, safe, type Paint } from './text.ts'
+import { cut, fit, safe, type Paint } from '../base/columns.ts'
 
 /** The screen, line by line, each as wide as it is. */
 export function render(board: Board, paint: Paint): string[] {

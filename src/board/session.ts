@@ -1,13 +1,13 @@
 import { errorCode, errorText, unreachable, UserError } from '../base/errors.ts'
 import { makeBoard, type Board } from './board.ts'
 import { startEditor, type RunningEditor } from './editor.ts'
-import { KeyParser, type Key } from './keys.ts'
+import { KeyParser, type Key } from '../base/keys.ts'
 import { render } from './render.ts'
 import { Screen } from './screen.ts'
 import type { Effect } from './steps.ts'
 import type { Store } from './store.ts'
-import { Terminal } from './terminal.ts'
-import { makePaint, type Paint } from './text.ts'
+import { Tty } from '../base/tty.ts'
+import { makePaint, type Paint } from '../base/columns.ts'
 import { update, type BoardEvent } from './update.ts'
 
 export interface SessionOptions {
@@ -15,6 +15,13 @@ export interface SessionOptions {
   /** `$VISUAL` or `$EDITOR`. */
   readonly editor: string | undefined
   readonly hasColour: boolean
+}
+
+const ESC = '\u001b'
+/** The other screen, no cursor, no wrapping at the edge, pasted text marked as such. */
+const MODES = {
+  enter: `${ESC}[?1049h${ESC}[?25l${ESC}[?7l${ESC}[?2004h`,
+  leave: `${ESC}[?2026l${ESC}[0m${ESC}[?2004l${ESC}[?7h${ESC}[?25h${ESC}[?1049l`,
 }
 
 /** How long a lone Escape may be the beginning of something longer. */
@@ -31,7 +38,7 @@ export class Session {
   readonly #store: Store
   readonly #editorWords: string | undefined
   readonly #paint: Paint
-  readonly #terminal: Terminal
+  readonly #terminal: Tty
   readonly #screen = new Screen()
   readonly #keys = new KeyParser()
   readonly #ended = Promise.withResolvers<NodeJS.Signals | undefined>()
@@ -49,7 +56,7 @@ export class Session {
     this.#store = store
     this.#editorWords = editor?.trim() || undefined
     this.#paint = makePaint(hasColour)
-    this.#terminal = new Terminal({
+    this.#terminal = new Tty(MODES, {
       onInput: this.#guard((chunk: Uint8Array) => this.#take(chunk)),
       onResize: this.#guard(() => this.#fitSize()),
       onGone: () => this.stop('SIGHUP'),

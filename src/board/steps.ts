@@ -2,7 +2,7 @@ import type { Changes } from '../tasks/text/changes.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Status } from '../tasks/words.ts'
 import { selectedCard, type Board } from './board.ts'
-import type { Key } from './keys.ts'
+import type { Key } from '../base/keys.ts'
 
 /** What a board wants to be done. */
 export type Effect =

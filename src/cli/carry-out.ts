@@ -41,6 +41,8 @@ interface Options {
   readonly resumed?: Resumed
   /** Where nobody looks on, and standard output is for others: what ends it. */
   readonly unseen?: StopSwitch
+  /** Who shows it then, after all. */
+  readonly view?: View
   /** What is done with the plan, where it is not carried out as a whole. */
   readonly work?: (plan: Plan, ports: Ports) => Promise<void>
 }
@@ -55,13 +57,13 @@ interface Resumed {
 export async function carryOut(
   plan: Plan,
   warnings: readonly string[],
-  { env, stamp, verbose, json, agents, resumed, unseen, work = runPlan }: Options,
+  { env, stamp, verbose, json, agents, resumed, unseen, view: own, work = runPlan }: Options,
 ): Promise<number> {
   const stopSwitch = unseen ?? new StopSwitch()
   const warn = (text: string) => teller.emit({ type: 'warning', text })
   const terminal = unseen === undefined ? openTerminal(stopSwitch, verbose, warn) : undefined
   const before = resumed?.state ?? NO_EVENTS
-  const view = makeView(terminal, { json, verbose, stamp }, before)
+  const view = own ?? makeView(terminal, { json, verbose, stamp }, before)
   const root = recordRoot(plan.cwd, process.env)
   const record =
     resumed === undefined
@@ -78,6 +80,7 @@ export async function carryOut(
   await work(plan, {
     emit: (body) => teller.emit(body),
     mask: (data) => mask.data(data),
+    maskStream: () => mask.stream(),
     state: () => teller.state,
     output: (chunk) => teller.output(chunk),
     keepPrompt: (hash, text) => teller.keepPrompt(hash, text),

@@ -56,7 +56,7 @@ export class Conversation {
    */
   async *say(said: Said | undefined, signal: AbortSignal): AsyncGenerator<Fact> {
     this.history.mend()
-    if (said !== undefined) this.#hear(said)
+    if (said !== undefined) this.hear(said)
     else if (this.history.isAnswered) return yield* this.#repeat()
     const { maxTurns, io } = this.#parts
     for (let turn = 1; ; turn += 1) {
@@ -77,7 +77,8 @@ export class Conversation {
     this.history.close()
   }
 
-  #hear({ text, reads = [] }: Said): void {
+  /** What is said without an answer being asked for; files may come without a word. */
+  hear({ text, reads = [] }: Said): void {
     const { seen, io } = this.#parts
     const known = reads.map((read) => {
       const file = read.ok ? seenInPrompt(read.path, read.text, io.workplace) : undefined
@@ -85,7 +86,7 @@ export class Conversation {
       return { ...read, seen: file }
     })
     for (const message of readMessages(known, this.history.callCount)) this.history.add(message)
-    this.history.add({ type: 'user', text })
+    if (text !== '') this.history.add({ type: 'user', text })
   }
 
   /** What was said when nobody listened any more. */

@@ -49,7 +49,7 @@ async function open({ agent, turn }: LoopLaunch, io: AgentIo): Promise<Conversat
 }
 
 /** Where the model has no tool to read with, files are a part of the text. */
-function saidBy({ turn }: LoopLaunch, tools: readonly { readonly name: string }[]): Said {
+export function saidBy({ turn }: LoopLaunch, tools: readonly { readonly name: string }[]): Said {
   const { prompt = '', reads = [] } = turn
   const canRead = tools.some(({ name }) => name === 'read')
   return canRead ? { text: prompt, reads } : { text: withContextBlock(prompt, reads) ?? '' }

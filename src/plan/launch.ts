@@ -11,6 +11,7 @@ import {
   type Values,
 } from '../prompt/choose.ts'
 import { contentOnly, hasSetup, readPhases } from '../prompt/read-phases.ts'
+import type { Mode } from '../prompt/mode-awareness.ts'
 import { readSystemPrompt } from '../prompt/system-prompt.ts'
 import { readBundledArgs, taskPrompt } from './bundled-args.ts'
 import { getsQueue } from './direct-agent.ts'
@@ -35,8 +36,8 @@ interface LaunchOptions {
   readonly readFile?: (path: string) => FileRead
   /** For agents that get queue and inbox as tools. */
   readonly queue?: QueueServer | undefined
-  /** Whether it is the agent of a step, which may be started again, or does one task. */
-  readonly mode?: 'step' | 'task'
+  /** How the agent is told that it is run. */
+  readonly mode?: Mode
 }
 
 interface MadeLaunch {

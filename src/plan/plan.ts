@@ -9,6 +9,8 @@ export interface Plan {
   readonly run: string
   readonly cwd: string
   readonly chain?: string
+  /** Whether a person talks to its only agent; an iteration is a turn then, a round a session. */
+  readonly isChat?: true
   readonly root: SequenceNode
   /** Agents that run once where a step failed; numbered behind the steps. */
   readonly recoveries: readonly StepNode[]

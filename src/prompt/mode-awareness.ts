@@ -44,13 +44,34 @@ you need in place of <reason>.
 
 `
 
+/** The same for an agent to which a person talks. */
+const CHAT_PREFIX = `# How you are run
+
+You talk with a person, who reads what you say while you say it and who may stop you at any time. Say in
+few words what you do. Ask where you need a decision; do what was asked for, and no more than that.
+
+You remember all of this conversation, also if it goes on another day.
+
+---
+
+`
+
+/** How an agent is run: for a step of a chain, for one task of another agent, or for a person who talks to it. */
+export type Mode = 'step' | 'task' | 'chat'
+
+const PREFIXES: Readonly<Record<Mode, string>> = {
+  step: MODE_AWARENESS_PREFIX,
+  task: TASK_PREFIX,
+  chat: CHAT_PREFIX,
+}
+
 /** Whether the configuration alone defines the agent, so that no program of that name is needed. */
 export function isDirectSpawnAgent(config: AgentConfig): boolean {
   return Boolean(config.systemPromptText) || Boolean(config.systemPrompt)
 }
 
-export function composeSystemPrompt(text: string, mode: 'step' | 'task' = 'step'): string {
-  return (mode === 'task' ? TASK_PREFIX : MODE_AWARENESS_PREFIX) + text
+export function composeSystemPrompt(text: string, mode: Mode = 'step'): string {
+  return PREFIXES[mode] + text
 }
 
 /** The agent's own system prompt; its file is read anew at every call. */

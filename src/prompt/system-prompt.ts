@@ -1,5 +1,5 @@
 import { UserError } from '../base/errors.ts'
-import { composeSystemPrompt } from './mode-awareness.ts'
+import { composeSystemPrompt, type Mode } from './mode-awareness.ts'
 import { isBlank, type ReadPrompt } from './choose.ts'
 import { PromptFileMissing } from './prompt-file.ts'
 
@@ -12,7 +12,7 @@ export function readSystemPrompt(
   agent: string,
   prompts: readonly SystemPrompt[],
   readPrompt: ReadPrompt,
-  mode: 'step' | 'task' = 'step',
+  mode: Mode = 'step',
 ): string {
   const text = chooseSystemPrompt(prompts, readPrompt)
   if (text !== '') return composeSystemPrompt(text, mode)

@@ -37,6 +37,8 @@ interface Following {
   readonly stop: AbortSignal
   /** Queue and inbox of an agent of this process. */
   readonly queue?: QueueDoor | undefined
+  /** How an agent of this process begins, if not with a conversation of its own. */
+  readonly begin?: typeof beginNative | undefined
 }
 
 interface Surroundings {
@@ -108,7 +110,7 @@ function start(
 function startLoop(
   launch: LoopLaunch,
   step: StepNode,
-  { place, env, left, queue }: Following,
+  { place, env, left, queue, begin: beginTurn = beginNative }: Following,
   { ports, family }: Surroundings,
   watch: LoopSupervision,
 ): Started {
@@ -119,7 +121,7 @@ function startLoop(
   }
   const door = launch.turn.queue === undefined ? undefined : queue
   const turn = { step, place, env, left: limits, queue: door, ports, family }
-  const begin = (hands: LoopHands): AsyncIterable<Fact> => beginNative(launch, turn, hands)
+  const begin = (hands: LoopHands): AsyncIterable<Fact> => beginTurn(launch, turn, hands)
   return { over: followLoop(begin, watch) }
 }
 

@@ -28,7 +28,8 @@ export async function* beginNative(launch: LoopLaunch, turn: NativeTurn, hands: 
   yield* runAgent(launch, makeIo(turn, hands), hands.end)
 }
 
-function makeIo(turn: NativeTurn, { spent, alive, end }: LoopHands): AgentIo {
+/** What the agent gets from us. */
+export function makeIo(turn: NativeTurn, { spent, alive, end }: LoopHands): AgentIo {
   const { env, left, ports, place, queue } = turn
   const path = ports.conversation?.(place)
   const mask = ports.mask ?? ((data) => data)

@@ -26,12 +26,12 @@ type PushCommand = Phases['teardown'][number]
  * Queues and starts what a prompt wants to happen before its agent, in order. `id` is the same for
  * the same prompt of the same agent, so that what an earlier process has done is not done again.
  */
-export async function setUp(
-  { setup }: Phases,
-  id: string,
-  { store, run, agent }: Owner,
-): Promise<PhaseDone> {
-  const desk = new Desk(store, run, agent)
+export function setUp(phases: Phases, id: string, owner: Owner): Promise<PhaseDone> {
+  return setUpAt(new Desk(owner.store, owner.run, owner.agent), phases, id)
+}
+
+/** The same at the desk of the agent. */
+export async function setUpAt(desk: Desk, { setup }: Phases, id: string): Promise<PhaseDone> {
   const done: PhaseDone & { held: number } = { pushed: [], started: [], held: 0 }
   for (const { pushes, start } of partsOf(setup, id)) {
     if (pushes.length > 0) done.pushed.push(...(await desk.push(pushes)))
@@ -77,6 +77,18 @@ export async function tearDown(
     if ((await store.task(run, push.id)) === undefined) pushes.push(push)
   }
   return pushes.length === 0 ? [] : new Desk(store, run, agent).push(pushes)
+}
+
+/** The same at the desk of the agent, for an `id` that comes once. */
+export async function tearDownAt(
+  desk: Desk,
+  { teardown }: Phases,
+  isSuccess: boolean,
+  id: string,
+): Promise<PhaseDone> {
+  const wanted = teardown.filter((command) => isWanted(command, isSuccess))
+  const pushed = await desk.push(wanted.map((command, index) => asPush(command, `${id}.${index}`)))
+  return { pushed, started: [], held: 0 }
 }
 
 export function hasTeardown({ teardown }: Phases, isSuccess: boolean): boolean {

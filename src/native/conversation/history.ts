@@ -17,7 +17,10 @@ export interface Keeping {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Before the first answer nothing is lost by a new beginning, and files are read afresh. */
+/**
+ * Before the first answer nothing is lost by a new beginning, and files are read afresh. `always`: also
+ * where the words of the agent are others by now; the conversation has those with which it began.
+ */
 export type MayGoOn = 'never' | 'answered' | 'always'
 
 /** What a conversation has taken. */
@@ -57,13 +60,14 @@ export class History {
     this.#taken = takenSince(entries)
   }
 
-  /** The one that is kept, where it is the same one and `mayGoOn`; otherwise a new one. */
+  /** The one that is kept, where it `mayGoOn`; otherwise a new one. */
   static open(head: Head, keeping: Keeping | undefined, mayGoOn: MayGoOn): History {
     if (keeping === undefined) return new History(head, undefined, undefined)
     const kept = mayGoOn === 'never' ? undefined : readConversation(keeping.path, keeping.env)
     const first = kept?.entries[0]
     const isSame = first?.type === 'begin' && first.print === head.print
-    if (kept !== undefined && isSame && (mayGoOn === 'always' || kept.entries.some(isOwnAnswer))) {
+    const isMeant = mayGoOn === 'always' || (isSame && kept?.entries.some(isOwnAnswer) === true)
+    if (kept !== undefined && first?.type === 'begin' && isMeant) {
       const file = ConversationFile.goOn(keeping.path, kept.bytes, keeping.mask)
       return new History(first, kept, file)
     }

@@ -1,27 +1,34 @@
 import { writeSync } from 'node:fs'
-import type { Size } from './layout.ts'
 
-const ESC = '\u001b'
-// The other screen, no cursor, no wrapping at the edge, pasted text marked as such.
-const ENTER = `${ESC}[?1049h${ESC}[?25l${ESC}[?7l${ESC}[?2004h`
-const LEAVE = `${ESC}[?2026l${ESC}[0m${ESC}[?2004l${ESC}[?7h${ESC}[?25h${ESC}[?1049l`
+/** What a terminal is told by whoever takes it, and when it is given back. */
+export interface Modes {
+  readonly enter: string
+  readonly leave: string
+}
+
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
 
 /** A terminal that is gone must not keep the program from ending. */
 const FLUSH_MS = 500
 
-export interface TerminalEvents {
+export interface TtyEvents {
   onInput(chunk: Uint8Array): void
   onResize(): void
   /** The terminal is gone. */
   onGone(): void
 }
 
-/** The terminal on stdin and stdout; between `enter` and `leave` it is the board's. */
-export class Terminal {
+/** The terminal on stdin and stdout; between `enter` and `leave` it is ours. */
+export class Tty {
+  readonly #modes: Modes
   #isEntered = false
   #left: Promise<void> = Promise.resolve()
 
-  constructor(events: TerminalEvents) {
+  constructor(modes: Modes, events: TtyEvents) {
+    this.#modes = modes
     const { stdin, stdout } = process
     stdin.on('data', (chunk: Buffer) => events.onInput(chunk))
     stdin.on('end', () => events.onGone())
@@ -44,7 +51,7 @@ export class Terminal {
     this.#isEntered = true
     process.stdin.setRawMode(true)
     process.stdin.resume()
-    this.write(ENTER)
+    this.write(this.#modes.enter)
   }
 
   /** Takes it again from whoever had it while the program stood still. */
@@ -66,7 +73,7 @@ export class Terminal {
   async #giveBack(): Promise<void> {
     process.stdin.pause()
     setRawMode(false)
-    await flush(LEAVE)
+    await flush(this.#modes.leave)
   }
 
   write(text: string): void {
@@ -79,7 +86,7 @@ export class Terminal {
     this.#isEntered = false
     setRawMode(false)
     try {
-      writeSync(1, LEAVE)
+      writeSync(1, this.#modes.leave)
     } catch {
       // The terminal is gone.
     }

@@ -18,6 +18,9 @@ type KeyName =
   | 'delete'
   | 'backspace'
   | 'enter'
+  | 'alt-enter'
+  | 'word-left'
+  | 'word-right'
   | 'escape'
   | 'tab'
   | 'back-tab'
@@ -33,6 +36,10 @@ const SEQUENCES: Readonly<Record<string, KeyName>> = {
   Z: 'back-tab',
   '1;2C': 'shift-right',
   '1;2D': 'shift-left',
+  '1;5C': 'word-right',
+  '1;5D': 'word-left',
+  '1;3C': 'word-right',
+  '1;3D': 'word-left',
   c: 'shift-right',
   d: 'shift-left',
   '1~': 'home',
@@ -43,6 +50,14 @@ const SEQUENCES: Readonly<Record<string, KeyName>> = {
   '5~': 'page-up',
   '6~': 'page-down',
   M: 'enter',
+}
+
+/** What the key Alt makes of some others: an Escape before them. */
+const ALTS: Readonly<Record<string, KeyName>> = {
+  '\r': 'alt-enter',
+  '\n': 'alt-enter',
+  b: 'word-left',
+  f: 'word-right',
 }
 
 const ESC = '\u001b'
@@ -96,6 +111,8 @@ function readKey(text: string): Found | undefined {
   if (text.startsWith(PASTE_BEGIN)) return readPaste(text)
   const sequence = text.slice(ESC.length)
   if (BEGUN.test(sequence)) return undefined
+  const alt = ALTS[sequence[0]!]
+  if (alt !== undefined) return { length: ESC.length + 1, key: { name: alt } }
   const match = CSI.exec(sequence) ?? SS3.exec(sequence)
   if (match === null) return { length: ESC.length, key: { name: 'escape' } }
   const name = SEQUENCES[match[1]!]

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { cut, fit, safe, wrap } from './text.ts'
+import { cut, fit, safe, wrap } from './columns.ts'
 
 test.each([
   ['short', 10, 'short     '],

@@ -1,0 +1,63 @@
+import { appendFileSync, chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+import { writeFileAtomic } from '../base/atomic-write.ts'
+import { MOST } from './past.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Only for the person who typed it. */
+const MODE = 0o600
+
+/** Where what was typed is kept, over all chats; undefined where the user has no folder for it. */
+export function pastPath({ XDG_STATE_HOME: state, HOME: home }: Environment): string | undefined {
+  const base = state && isAbsolute(state) ? state : home && join(home, '.local/state')
+  return base && isAbsolute(base) ? join(base, 'forkhestra/chat-history') : undefined
+}
+
+/** What was typed in earlier chats, oldest first; each a line of JSON. */
+export function readPast(path: string | undefined): string[] {
+  if (path === undefined) return []
+  const lines = readIfPossible(path).split('\n').filter(Boolean)
+  const entries = lines.flatMap(readEntry)
+  if (lines.length > 2 * MOST) rewrite(path, entries.slice(-MOST))
+  return entries.slice(-MOST)
+}
+
+/** Whether it was kept: a chat without a history is still a chat. */
+export function keepInPast(path: string | undefined, text: string): boolean {
+  if (path === undefined) return false
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    appendFileSync(path, `${JSON.stringify(text)}\n`, { mode: MODE })
+    chmodSync(path, MODE)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function rewrite(path: string, entries: readonly string[]): void {
+  try {
+    const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+    writeFileAtomic(path, text, { durable: false, mode: MODE })
+  } catch {
+    // It is tried again by the next chat.
+  }
+}
+
+function readEntry(line: string): string[] {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'string' ? [value] : []
+  } catch {
+    return []
+  }
+}
+
+function readIfPossible(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

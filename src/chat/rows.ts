@@ -1,0 +1,62 @@
+import { safe, type Paint } from '../base/columns.ts'
+import { characters } from '../base/graphemes.ts'
+import { textOf, type Edit } from './edit.ts'
+
+/** Rows of a terminal, and where in them the cursor stands. */
+export interface Rows {
+  readonly rows: readonly string[]
+  readonly cursor: { readonly row: number; readonly column: number }
+}
+
+const FIRST = '> '
+const MORE = '  '
+/** Below this a row holds no more than its beginning. */
+const LEAST_WIDTH = 4
+
+/** What is typed, as rows: none wider than the terminal, no more than fit on it. */
+export function promptRows(edit: Edit, width: number, most: number, paint: Paint): Rows {
+  const room = Math.max(LEAST_WIDTH, width) - 1
+  const parts = breakRows(shown(textOf(edit)), room)
+  const cursor = cursorIn(breakRows(shown(edit.before), room), room)
+  // Where there is no room for all of it, what is around the cursor is shown.
+  const from = Math.max(0, Math.min(cursor.row - most + 1, parts.length - most))
+  const to = Math.max(from + most, cursor.row + 1)
+  const all = cursor.row === parts.length ? [...parts, MORE] : parts
+  const rows = all.slice(from, to).map((row, index) => {
+    const isMark = from + index === 0
+    return isMark ? paint.cyan(row.slice(0, FIRST.length)) + row.slice(FIRST.length) : row
+  })
+  return { rows, cursor: { row: cursor.row - from, column: cursor.column } }
+}
+
+function shown(text: string): string {
+  return text.split('\n').map(safe).join('\n')
+}
+
+/** Each line with its mark, broken where the terminal ends. */
+function breakRows(text: string, room: number): string[] {
+  return text.split('\n').flatMap((line, index) => breakLine(line, index === 0, room))
+}
+
+function breakLine(line: string, isFirst: boolean, room: number): string[] {
+  const rows = [isFirst ? FIRST : MORE]
+  let used = FIRST.length
+  for (const character of characters(line)) {
+    const width = Bun.stringWidth(character)
+    if (used + width > room) {
+      rows.push(MORE)
+      used = MORE.length
+    }
+    rows[rows.length - 1] += character
+    used += width
+  }
+  return rows
+}
+
+/** Behind the last of these rows. */
+function cursorIn(rows: readonly string[], room: number): Rows['cursor'] {
+  const column = Bun.stringWidth(rows.at(-1)!)
+  return column < room + 1
+    ? { row: rows.length - 1, column }
+    : { row: rows.length, column: MORE.length }
+}

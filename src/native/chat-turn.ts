@@ -1,0 +1,88 @@
+import type { MaskStream } from '../base/mask.ts'
+import type { Fact, LoopLaunch } from '../engines/engine.ts'
+import { readConversation } from './conversation/conversation-file.ts'
+import { Heard, readHeard } from './conversation/heard.ts'
+import type { Keeping } from './conversation/history.ts'
+import type { AgentIo } from './io.ts'
+import { ModelError } from './models/ask-model.ts'
+import { openConversation } from './open-conversation.ts'
+import { saidBy } from './run-agent.ts'
+
+/** Who hears an answer while it is given. */
+export interface Hearing {
+  /** Gets its pieces, without secrets, once they are kept. */
+  readonly hear: (piece: string) => void
+  readonly mask: MaskStream
+}
+
+/** One turn of a chat: what a person says, and all that comes of it. */
+export async function* runChatTurn(
+  launch: LoopLaunch,
+  io: AgentIo,
+  { hear, mask }: Hearing,
+  signal: AbortSignal,
+): AsyncGenerator<Fact> {
+  const { conversation, heard } = await open(launch, io)
+  const { head } = conversation.history
+  const decoder = new TextDecoder()
+  const show = (text: string, bytes: Uint8Array) => {
+    const piece = decoder.decode(bytes, { stream: true })
+    heard.add(text, piece)
+    if (piece !== '') hear(piece)
+  }
+  try {
+    yield { type: 'session', id: head.id, model: head.model, billing: 'api' }
+    for await (const fact of conversation.say(saidBy(launch, head.tools), signal)) {
+      if (fact.type === 'delta') show(fact.text, mask.push(Buffer.from(fact.text)))
+      else if (fact.type === 'message') show('', mask.end())
+      // The answer is repeated by the message, or asked for again.
+      if (fact.type === 'message' || fact.type === 'notice') heard.clear()
+      yield fact
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    if (!(error instanceof ModelError)) throw error
+    yield { type: 'failure', failure: error.failure }
+  } finally {
+    show('', mask.end())
+    heard.keep()
+    conversation.history.mend()
+    conversation.close()
+  }
+}
+
+/** Files that a person hands over without a word: nobody is asked anything. */
+export async function hearReads(launch: LoopLaunch, io: AgentIo): Promise<void> {
+  const { conversation } = await open(launch, io)
+  const { tools } = conversation.history.head
+  conversation.hear(saidBy({ ...launch, turn: { ...launch.turn, prompt: '' } }, tools))
+  conversation.close()
+}
+
+async function open({ agent, turn }: LoopLaunch, io: AgentIo) {
+  const { systemPrompt = '' } = turn
+  const conversation = await openConversation({ agent, systemPrompt, about: 'chat' }, io)
+  const heard = new Heard(io.keeping, conversation.history)
+  heard.takeUp()
+  conversation.history.mend()
+  return { conversation, heard }
+}
+
+/** What was said last in a chat that is kept: by the person, and then by the agent. */
+export function lastWordsIn(keeping: Pick<Keeping, 'path' | 'env'>): {
+  readonly person?: string | undefined
+  readonly agent: string
+} {
+  const entries = readConversation(keeping.path, keeping.env)?.entries ?? []
+  const messages = entries.filter(({ type }) => type !== 'begin' && type !== 'end')
+  const at = messages.findLastIndex(({ type }) => type === 'user')
+  const said = messages[at]
+  const texts = messages.slice(at + 1).flatMap((message) => {
+    const parts = message.type === 'assistant' ? message.parts : []
+    return parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  })
+  const { count, text } = readHeard(keeping)
+  const heard = count === messages.length ? [text] : []
+  const agent = [...texts, ...heard].join('\n').trimEnd()
+  return { person: said?.type === 'user' ? said.text : undefined, agent }
+}
