@@ -47,8 +47,11 @@ test.each([
   ['nobody wants it to', HEAD, 'never' as const],
 ])('it begins anew where %s', (_, head, mayGoOn) => {
   leave({ type: 'user', text: 'Go.' }, answer('Hm.'))
+  const before = readFileSync(path, 'utf8')
   const history = open(mayGoOn, head)
   expect([history.isResumed, history.messages]).toEqual([false, []])
+  // What was paid for is not thrown away.
+  expect(readFileSync(`${path}.1`, 'utf8')).toBe(before)
 })
 
 test('before the first answer it begins anew, unless all of it is wanted', () => {
