@@ -4,6 +4,7 @@ import { measureClaude } from './claude.ts'
 import { isMissed, ratioOf, renderTable, type Figure } from './figure.ts'
 import { measureJournal } from './journal.ts'
 import { measureLoop } from './loop.ts'
+import { measureNative } from './native.ts'
 import { measureOutput } from './output.ts'
 import { buildPrograms, removeProjects, type Programs } from './project.ts'
 import { measureProgress } from './progress.ts'
@@ -28,6 +29,7 @@ const GROUPS: Readonly<Record<string, Measure>> = {
   progress: measureProgress,
   tasks: measureTasks,
   queue: measureQueue,
+  native: measureNative,
   'tasks-peers': async (programs) => {
     peers = await measurePeers(programs, isQuick)
     return leadFigures(peers)

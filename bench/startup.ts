@@ -71,7 +71,7 @@ export function measureStartup({ forkhestra, empty }: Programs): Figure[] {
 }
 
 /** Interleaved, so that a busy moment of the machine meets all alike; of each the minimum. */
-function fastest<Name extends string>(
+export function fastest<Name extends string>(
   commands: Readonly<Record<Name, readonly string[]>>,
   cwd: string,
 ): Record<Name, number> {

@@ -113,6 +113,7 @@ test('there are examples to follow in the pages for users', () => {
     'AGENTS',
     'PERSONAS',
     'FAKE-MODEL',
+    'NATIVE',
   ]
   for (const page of ['README.md', ...topics.map((topic) => `docs/${topic}.md`)]) {
     expect(PAGES).toContain(page)

@@ -199,3 +199,31 @@ test('--config and --cwd say what is looked at', async () => {
   expect(JSON.parse(missing.stdout)).toMatchObject({ ok: false, problems: [{}] })
   expect(missing.code).toBe(2)
 })
+
+test('it knows the keys of agents that forkhestra plays itself, and that they need no claude', async () => {
+  const agents = {
+    nat: { engine: 'native', model: 'openai/gpt-6-sol' },
+    local: { engine: 'native', model: 'compatible/llama', baseUrl: 'http://127.0.0.1:1/v1' },
+  }
+  const chains = { c: { steps: [{ agent: 'nat' }, { agent: 'local' }] } }
+  const configuration = JSON.stringify({ agents, chains })
+  const { cwd, env } = makeMachine({}, { 'forge/orch/chains.json': configuration })
+  const without = await forkhestra(['doctor'], { cwd, env: { ...env, ANTHROPIC_API_KEY: '' } })
+  expect(without.code).toBe(1)
+  expect(without.stdout).toContain(`problem  keys           nat: OPENAI_API_KEY is not set
+                        Set it: export OPENAI_API_KEY=…
+`)
+  expect(without.stdout).toContain(
+    'warning  claude         is not on PATH; the chains here do without',
+  )
+  const secret = 'sk-very-secret-0123456789'
+  const { code, stdout } = await forkhestra(['doctor'], {
+    cwd,
+    env: { ...env, OPENAI_API_KEY: secret },
+  })
+  expect(code).toBe(0)
+  expect(stdout).toContain(
+    'ok       keys           set for nat, local; whether they are accepted was not checked',
+  )
+  expect(stdout).not.toContain(secret)
+})

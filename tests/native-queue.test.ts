@@ -16,7 +16,7 @@ function answersTo(stage: Parameters<typeof asked>[0], prompt: string): unknown[
   return parts
     .filter(({ type }) => type === 'tool_result')
     .map(({ content, is_error: isError }) =>
-      isError === true ? `error: ${content}` : JSON.parse(String(content)),
+      isError === true ? `error: ${String(content)}` : JSON.parse(String(content)),
     )
 }
 

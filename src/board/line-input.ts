@@ -32,7 +32,10 @@ export function typeKey(line: LineInput, key: Key): LineInput {
         after: before.slice(withoutLast(before).length) + after,
       }
     case 'right':
-      return { before: before + firstCharacter(after), after: after.slice(firstCharacter(after).length) }
+      return {
+        before: before + firstCharacter(after),
+        after: after.slice(firstCharacter(after).length),
+      }
     case 'home':
     case 'ctrl-a':
       return { before: '', after: before + after }

@@ -44,8 +44,10 @@ export function typeKey(edit: Edit, key: Key): Edit {
     case 'ctrl-e':
       return moveTo(edit, before.length + lineEnd(after))
     case 'up':
+    case 'ctrl-p':
       return moveLine(edit, -1)
     case 'down':
+    case 'ctrl-n':
       return moveLine(edit, 1)
     case 'ctrl-u':
       return { before: before.slice(0, lineStart(before)), after }

@@ -24,7 +24,7 @@ export function pressKey(
     case 'enter':
       return enter(prompt)
     case 'ctrl-c':
-      return { prompt: { ...prompt, edit: NOTHING_TYPED }, wish: { type: 'interrupt' } }
+      return { prompt, wish: { type: 'interrupt' } }
     case 'ctrl-d':
       if (text === '') return { prompt, wish: { type: 'end' } }
       break
@@ -39,7 +39,9 @@ export function pressKey(
       const direction = key.name === 'up' || key.name === 'ctrl-p' ? -1 : 1
       if (hasLine(edit, direction)) break
       const found = look(past, direction, text)
-      return { prompt: found === undefined ? prompt : { edit: atEnd(found.text), past: found.past } }
+      return {
+        prompt: found === undefined ? prompt : { edit: atEnd(found.text), past: found.past },
+      }
     }
   }
   return { prompt: { ...prompt, edit: typeKey(edit, key) } }
@@ -53,7 +55,10 @@ function enter({ edit, past }: Prompt): { prompt: Prompt; wish?: Wish } {
   }
   const text = textOf(edit)
   if (text.trim() === '') return { prompt: { edit: NOTHING_TYPED, past } }
-  return { prompt: { edit: NOTHING_TYPED, past: remember(past, text) }, wish: { type: 'say', text } }
+  return {
+    prompt: { edit: NOTHING_TYPED, past: remember(past, text) },
+    wish: { type: 'say', text },
+  }
 }
 
 function lineIsOver(after: string): boolean {

@@ -101,7 +101,7 @@ function listAgents(content: ChainsConfig, cwd: string, facts: Facts): ListedAge
       file !== undefined ||
       isDirectSpawnAgent(agent) ||
       Object.hasOwn({ ...BUILT_IN_AGENTS, ...BUNDLED_AGENTS }, name)
-    const kind = isDirect ? 'direct' : 'binary'
+    const kind = agent.engine === 'native' ? 'native' : isDirect ? 'direct' : 'binary'
     return { name, kind, isBuiltIn: false, ...(file === undefined ? {} : { file }) }
   })
   const isOther = (name: string) => !Object.hasOwn(agents, name)

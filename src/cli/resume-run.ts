@@ -19,10 +19,18 @@ import { nameIn } from './secrets.ts'
 import { endOrphansOf } from './orphans.ts'
 import { readOverrides } from './overrides.ts'
 import { agentsOf } from './queue/configuration.ts'
+import { isChat } from './records/is-chat.ts'
 
 /** Another process carries the run out. */
-class RunIsDriven extends UserError {
+export class RunIsDriven extends UserError {
   override readonly exitCode = 1
+
+  constructor(run: string, { pid, since }: { readonly pid: number; readonly since: string }) {
+    super(
+      `The run ${run} is carried out by process ${pid} since ${since}.`,
+      `Watch it: forkhestra logs ${run} --follow`,
+    )
+  }
 }
 
 /** The verb `resume`: goes on with a recorded plan where its record ends. */
@@ -32,12 +40,7 @@ export async function resumeRun(input: Input): Promise<number> {
   if (root === undefined) throw new UserError('HOME is no absolute path, so there are no records.')
   const { id, folder } = chooseRun(root, input.positionals)
   const lock = RunLock.take(folder)
-  if (!(lock instanceof RunLock)) {
-    throw new RunIsDriven(
-      `The run ${id} is carried out by process ${lock.pid} since ${lock.since}.`,
-      `Watch it: forkhestra logs ${id} --follow`,
-    )
-  }
+  if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
   // Where it cannot go on, the lock stays: as that of a process that is dead.
   return goOn(id, folder, lock, input)
 }
@@ -50,19 +53,24 @@ function chooseRun(root: string, [word, surplus]: readonly string[]): RunBrief {
   if (newest === undefined) {
     throw new UserError('There is no run yet.', `Its record would be in ${root}.`)
   }
-  return [newest, ...older].find(({ status }) => RESUMABLE.includes(status)) ?? newest
+  const isOpen = ({ status, folder }: RunBrief) => RESUMABLE.includes(status) && !isChat(folder)
+  return [newest, ...older].find(isOpen) ?? newest
 }
 
 const RESUMABLE: readonly RunBrief['status'][] = ['failed', 'stopped', 'dead']
 
 async function goOn(id: string, folder: string, lock: RunLock, input: Input): Promise<number> {
   const { state, seq } = readState(folder)
-  if (state.ended?.ok === true) {
+  const isTalk = isChat(folder)
+  if (state.ended?.ok === true || isTalk) {
     lock.release()
     const { goOnWithQueue } = await import('./queue/run-queue.ts')
     const code = await goOnWithQueue(input, id, folder)
     if (code !== undefined) return code
-    console.error(`[forkhestra] The run ${id} is complete: there is nothing to go on with.`)
+    const words = isTalk
+      ? `is a chat; to go on talking: forkhestra chat --resume ${id}`
+      : 'is complete: there is nothing to go on with.'
+    console.error(`[forkhestra] The run ${id} ${words}`)
     return 0
   }
   const env = makeAgentEnvironment(process.env, ownFolder())

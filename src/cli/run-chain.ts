@@ -44,7 +44,8 @@ export async function runChain(input: Input): Promise<number> {
 /** So deep only a chain that calls itself gets. */
 const DEEPEST = 16
 
-function checkDepth(path: string | undefined): void {
+/** Refuses a run that is inside of too many others. */
+export function checkDepth(path: string | undefined): void {
   const depth = path === undefined ? 0 : path.split(':').length
   if (depth < DEEPEST) return
   throw new UserError(

@@ -1,6 +1,7 @@
 import { Mask } from '../base/mask.ts'
 import type { Stamp } from '../events/event.ts'
 import type { Facts } from '../plan/facts.ts'
+import { toolNames } from '../engines/native-tools.ts'
 import { makeLaunch } from '../plan/launch.ts'
 import { builtInVariables, stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
 import { chainLines, stepLines } from '../plan/policy-lines.ts'
@@ -46,7 +47,7 @@ export function showPlan(
     ...previews[index]!,
     lines: [
       ...fileLines(previews[index]!.agentFile),
-      ...toolLines(previews[index]!.queueTools),
+      ...toolLines(step, previews[index]!.queueTools === true),
       ...phaseLines(prompts[index]!, isComplete),
       ...stepLines(step, plan, { isInRepository, isComplete }),
     ],
@@ -59,8 +60,11 @@ function fileLines(words: string | undefined) {
   return words === undefined ? [] : [{ label: 'agent', words }]
 }
 
-function toolLines(hasQueue: boolean | undefined) {
-  return hasQueue === true ? [{ label: 'tools', words: 'queue and inbox, mcp__forkhestra__*' }] : []
+function toolLines({ agent }: StepNode, hasQueue: boolean) {
+  if (agent.engine === 'native') {
+    return [{ label: 'tools', words: toolNames(agent, hasQueue).join(', ') || 'none' }]
+  }
+  return hasQueue ? [{ label: 'tools', words: 'queue and inbox, mcp__forkhestra__*' }] : []
 }
 
 /** What the prompt does beside the agent in the first iteration. */

@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
 import { cancelCommand } from './commands/cancel.ts'
+import { chatCommand } from './commands/chat.ts'
 import { checkCommand } from './commands/check.ts'
 import { cleanCommand } from './commands/clean.ts'
 import { completionsCommand } from './commands/completions.ts'
@@ -28,6 +29,7 @@ import { validateCommand } from './commands/validate.ts'
 
 export const VERBS: Readonly<Record<string, Command>> = {
   run: runCommand,
+  chat: chatCommand,
   init: initCommand,
   list: listCommand,
   validate: validateCommand,
@@ -56,6 +58,4 @@ export const VERBS: Readonly<Record<string, Command>> = {
 }
 
 /** Words that will be verbs; nobody should get used to agents of these names in first place. */
-export const RESERVED_VERBS: ReadonlySet<string> = new Set(
-  ['chat', 'ui watch worker'].flatMap((words) => words.split(' ')),
-)
+export const RESERVED_VERBS: ReadonlySet<string> = new Set('ui watch worker'.split(' '))

@@ -32,9 +32,13 @@ export async function* runChatTurn(
   }
   try {
     yield { type: 'session', id: head.id, model: head.model, billing: 'api' }
+    let isHeard = false
     for await (const fact of conversation.say(saidBy(launch, head.tools), signal)) {
-      if (fact.type === 'delta') show(fact.text, mask.push(Buffer.from(fact.text)))
-      else if (fact.type === 'message') show('', mask.end())
+      const isNews: boolean = fact.type === 'delta' || (fact.type === 'message' && !isHeard)
+      if (isNews && 'text' in fact) show(fact.text, mask.push(Buffer.from(fact.text)))
+      if (fact.type === 'message') show('', mask.end())
+      // One answer may be several messages, which follow each other.
+      isHeard = isNews || (isHeard && fact.type === 'message')
       // The answer is repeated by the message, or asked for again.
       if (fact.type === 'message' || fact.type === 'notice') heard.clear()
       yield fact

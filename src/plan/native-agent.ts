@@ -68,7 +68,7 @@ export function checkKey(
   const [first] = names
   throw new UserError(
     `Agent '${agent.name}' asks ${agent.model}, and ${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not set.`,
-    `Set the key: export ${first}=… . Another provider: "model": "openai/…". See: forkhestra doctor`,
+    `Set it: export ${first}=…, or choose a model of another provider. See: forkhestra doctor`,
   )
 }
 

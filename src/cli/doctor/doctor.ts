@@ -14,6 +14,7 @@ import { checkDisk } from './disk.ts'
 import { checkFolders, foldersOf, type Folder } from './folders.ts'
 import { checkGit } from './git.ts'
 import type { GitFolders } from './git-folder.ts'
+import { checkKeys } from './keys.ts'
 import { checkLogin } from './login.ts'
 import { checkNetwork } from './network.ts'
 import { checkAgentFiles, checkChains, checkSpecs, checkTasks, needsClaude } from './project.ts'
@@ -56,6 +57,7 @@ async function makeChecks(cwd: string, given: string | undefined): Promise<Check
   return [
     ...clis,
     checkLogin(place, Date.now(), process.platform),
+    ...checkKeys(configuration?.content ?? { chains: {} }, place),
     checkNetwork(place),
     checkSandbox(place, process.getuid?.()),
     ...checkNesting(place, process.env),

@@ -50,16 +50,16 @@ function leniently(facts: Facts): Facts {
   }
 }
 
-/** A project whose own chains call programs alone does without `claude`. */
+/** A project whose own chains call programs, or the built-in agent, alone does without `claude`. */
 export function needsClaude(content: ChainsConfig, cwd: string, facts: Facts): boolean {
   const { chains, agents = {} } = content
   const files = reachableFiles(content, cwd, facts)
   const used = Object.values(chains).flatMap(({ steps }) => steps.map(({ agent }) => agent))
+  const configOf = (name: string) => (Object.hasOwn(agents, name) ? agents[name]! : {})
   const isDirect = (name: string) =>
-    files.has(name) ||
-    Object.hasOwn(BUILT_IN_AGENTS, name) ||
-    (Object.hasOwn(agents, name) && isDirectSpawnAgent(agents[name]!))
-  return used.length === 0 || used.some(isDirect)
+    files.has(name) || Object.hasOwn(BUILT_IN_AGENTS, name) || isDirectSpawnAgent(configOf(name))
+  const isPlayedByClaude = (name: string) => isDirect(name) && configOf(name).engine !== 'native'
+  return used.length === 0 || used.some(isPlayedByClaude)
 }
 
 /** The agents of Claude Code, where there are any. */

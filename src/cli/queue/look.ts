@@ -1,6 +1,7 @@
 import { durationWords } from '../../base/durations.ts'
 import { didYouMean } from '../../base/nearest.ts'
 import { renderTable } from '../../views/table.ts'
+import type { InboxLine } from '../../queue/message.ts'
 import type { Counts } from '../../queue/store.ts'
 import { MAIN, type TaskBrief } from '../../queue/task.ts'
 import { UsageError, type Input } from '../command.ts'
@@ -60,18 +61,31 @@ function taskJson(
 }
 
 function queueLines(opened: Opened, tasks: readonly TaskBrief[], counts: Counts): string[] {
-  const { queued, ready, running, ended, slotsLeft, queueLeft } = counts
-  const room = `room for ${slotsLeft} more at work, ${queueLeft} more queued`
+  const { ready, running } = counts
   const isNobodyThere = ready + running > 0 && isLeft(opened)
   const left = isNobodyThere ? leftLine(opened, tasks) : undefined
   return [
     ...renderTasks(tasks, isNobodyThere),
-    `${queued} queued, ${ready} ready, ${running} running, ${ended} ended; ${room}`,
+    countsLine(counts),
     ...(left === undefined ? [] : [left]),
   ]
 }
 
-function renderTasks(tasks: readonly TaskBrief[], isNobodyThere: boolean): string[] {
+/** What there is, and what there is room for. */
+export function countsLine({
+  queued,
+  ready,
+  running,
+  ended,
+  slotsLeft,
+  queueLeft,
+}: Counts): string {
+  const room = `room for ${slotsLeft} more at work, ${queueLeft} more queued`
+  return `${queued} queued, ${ready} ready, ${running} running, ${ended} ended; ${room}`
+}
+
+/** The rows of a list of tasks. */
+export function renderTasks(tasks: readonly TaskBrief[], isNobodyThere: boolean): string[] {
   const stateOf = ({ state }: TaskBrief) =>
     isNobodyThere && state === 'running' ? 'interrupted' : state
   const rows = tasks.map((task) => [
@@ -100,17 +114,22 @@ export async function showInbox(input: Input): Promise<number> {
         print(JSON.stringify({ ok: true, run, agent, messages: lines }))
         return 0
       }
-      const rows = lines.map(({ from, to, kind, ageMs, isLeased }) => [
-        to === undefined ? from : `${from} to ${to}`,
-        kind,
-        `${durationWords(ageMs)} ago`,
-        isLeased ? 'being read' : '',
-      ])
-      print(rows.length === 0 ? 'The inbox is empty.' : renderTable(rows).join('\n'))
+      print(lines.length === 0 ? 'The inbox is empty.' : inboxLines(lines).join('\n'))
       return 0
     },
     (caller) => nothing(input, { ...whose(caller), messages: [] }, 'The inbox is empty.'),
   )
+}
+
+/** The rows of an inbox. */
+export function inboxLines(lines: readonly InboxLine[]): string[] {
+  const rows = lines.map(({ from, to, kind, ageMs, isLeased }) => [
+    to === undefined ? from : `${from} to ${to}`,
+    kind,
+    `${durationWords(ageMs)} ago`,
+    isLeased ? 'being read' : '',
+  ])
+  return renderTable(rows)
 }
 
 function nothing(input: Input, json: object, words: string): number {

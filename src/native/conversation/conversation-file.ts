@@ -1,7 +1,7 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errorCode } from '../../base/errors.ts'
-import { writeAll } from '../../base/files.ts'
+import { statOf, writeAll } from '../../base/files.ts'
 import { unmask } from '../../base/mask.ts'
 import type { Entry } from './entry.ts'
 
@@ -22,8 +22,10 @@ export class ConversationFile {
     this.#mask = mask
   }
 
+  /** Another one that was there is kept beside it: somebody has paid for it. */
   static create(path: string, mask: MaskData): ConversationFile {
     mkdirSync(dirname(path), { recursive: true })
+    if (statOf(path)?.isFile() === true) renameSync(path, freeName(path))
     return new ConversationFile(openSync(path, 'w', 0o600), mask)
   }
 
@@ -43,6 +45,13 @@ export class ConversationFile {
 
   close(): void {
     closeSync(this.#fd)
+  }
+}
+
+function freeName(path: string): string {
+  for (let number = 1; ; number += 1) {
+    const name = `${path}.${number}`
+    if (statOf(name) === undefined) return name
   }
 }
 

@@ -51,10 +51,9 @@ export class History {
   #trouble: string | undefined
   #taken: Taken
 
-  private constructor(head: Head, kept: Kept | undefined, file: ConversationFile | undefined) {
+  private constructor(head: Head, kept: Kept | undefined) {
     this.head = head
     this.isResumed = kept !== undefined
-    this.#file = file
     const entries = kept?.entries ?? []
     this.#messages = entries.filter((entry) => entry.type !== 'begin' && entry.type !== 'end')
     this.#taken = takenSince(entries)
@@ -62,18 +61,21 @@ export class History {
 
   /** The one that is kept, where it `mayGoOn`; otherwise a new one. */
   static open(head: Head, keeping: Keeping | undefined, mayGoOn: MayGoOn): History {
-    if (keeping === undefined) return new History(head, undefined, undefined)
+    if (keeping === undefined) return new History(head, undefined)
     const kept = mayGoOn === 'never' ? undefined : readConversation(keeping.path, keeping.env)
     const first = kept?.entries[0]
     const isSame = first?.type === 'begin' && first.print === head.print
     const isMeant = mayGoOn === 'always' || (isSame && kept?.entries.some(isOwnAnswer) === true)
-    if (kept !== undefined && first?.type === 'begin' && isMeant) {
-      const file = ConversationFile.goOn(keeping.path, kept.bytes, keeping.mask)
-      return new History(first, kept, file)
-    }
-    const file = ConversationFile.create(keeping.path, keeping.mask)
-    file.append({ type: 'begin', version: 1, ...head })
-    return new History(head, undefined, file)
+    const goesOn = kept !== undefined && first?.type === 'begin' && isMeant
+    const history = goesOn ? new History(first, kept) : new History(head, undefined)
+    history.#guard(() => {
+      const { path, mask } = keeping
+      history.#file = goesOn
+        ? ConversationFile.goOn(path, kept.bytes, mask)
+        : ConversationFile.create(path, mask)
+      if (!goesOn) history.#file.append({ type: 'begin', version: 1, ...head })
+    })
+    return history
   }
 
   get messages(): readonly Message[] {
@@ -143,10 +145,14 @@ export class History {
     this.#file = undefined
   }
 
-  /** The work is worth more than its record. */
   #append(entry: Entry): void {
+    this.#guard(() => this.#file?.append(entry))
+  }
+
+  /** The work is worth more than its record. */
+  #guard(write: () => void): void {
     try {
-      this.#file?.append(entry)
+      write()
     } catch (error) {
       this.#file = undefined
       this.#trouble = `the conversation is not kept any more: ${errorText(error)}`

@@ -1,0 +1,103 @@
+import { CommandLine, type Value } from '../parse/phases/command-line.ts'
+import { readWhole } from '../parse/phases/push-options.ts'
+import { parseDuration } from '../base/durations.ts'
+
+/** What a person may ask of forkhestra itself, beside what stands in prompts. */
+export type OwnCommand =
+  | { readonly name: 'help' }
+  | { readonly name: 'cost' }
+  | { readonly name: 'quit' }
+  | { readonly name: 'queue' }
+  | { readonly name: 'inbox' }
+  | {
+      readonly name: 'check'
+      readonly from?: string[]
+      readonly lifo: boolean
+      readonly max?: number
+    }
+  | {
+      readonly name: 'receive'
+      readonly from?: string[]
+      readonly lifo: boolean
+      readonly timeoutMs?: number
+    }
+  | { readonly name: 'send'; readonly to: string; readonly message: string }
+  | { readonly name: 'cancel'; readonly task: string }
+
+const OWN = /^\/(help|cost|quit|queue|inbox|check|receive|send|cancel)(?=\s|$)/
+const LITERAL = /^\/(?=\/(?:help|cost|quit)(?:\s|$))/
+
+/** Undefined where it is something to say; refuses with the place what is written wrong. */
+export function readOwnCommand(text: string): OwnCommand | undefined {
+  const typed = text.trim()
+  const [, name] = typed.includes('\n') ? [] : (OWN.exec(typed) ?? [])
+  if (name === undefined) return undefined
+  const line = new CommandLine('what you typed', 1, typed)
+  const word = line.takeWord()
+  switch (name) {
+    case 'check': {
+      const { from, lifo, max } = takeOptions(line, ['from', 'max', 'lifo'])
+      const most = max && {
+        max: line.read(max, (value) => readWhole('max', value, MANY, 'Write max=5.')),
+      }
+      return { name, lifo: lifo !== undefined, ...namesOf(line, from), ...most }
+    }
+    case 'receive': {
+      const { from, lifo, timeout } = takeOptions(line, ['from', 'timeout', 'lifo'])
+      const limit = timeout && { timeoutMs: line.read(timeout, readTimeout) }
+      return { name, lifo: lifo !== undefined, ...namesOf(line, from), ...limit }
+    }
+    case 'send': {
+      const to = needed(line, line.isAtEnd ? undefined : line.takeWord(), word, 'name of an agent')
+      return { name, to, message: needed(line, line.takeRest(), word, 'message') }
+    }
+    case 'cancel':
+      return { name, task: needed(line, line.takeRest(), word, 'name of a task') }
+    default:
+      takeOptions(line, [])
+      return { name: name as 'help' | 'cost' | 'quit' | 'queue' | 'inbox' }
+  }
+}
+
+const MANY = { least: 1, most: 1_000_000 }
+
+/** What is said in place of a command of ours, with a further slash before it. */
+export function withoutSlash(text: string): string {
+  return text.replace(LITERAL, '')
+}
+
+function takeOptions<Name extends string>(
+  line: CommandLine,
+  names: readonly Name[],
+): Partial<Record<Name, Value>> {
+  const found: Partial<Record<string, Value>> = {}
+  for (let name = line.takeOptionName(); name !== undefined; name = line.takeOptionName()) {
+    const known = names.find((each) => each === name.text.replace(/^--/, ''))
+    if (known === undefined)
+      throw line.refuse(name, `There is no option '${name.text}' here.`, HELP)
+    found[known] = known === 'lifo' ? name : line.takeOptionValue(name)
+  }
+  const rest = line.takeRest()
+  if (rest !== undefined) throw line.refuse(rest, 'This is more than the command takes.', HELP)
+  return found as Partial<Record<Name, Value>>
+}
+
+const HELP = 'See /help.'
+
+function needed(line: CommandLine, value: Value | undefined, word: Value, what: string): string {
+  if (value === undefined || value.text === '')
+    throw line.refuse(word, `The ${what} is missing.`, HELP)
+  return value.text
+}
+
+function namesOf(line: CommandLine, value: Value | undefined): { from?: string[] } {
+  if (value === undefined) return {}
+  const from = value.text.split(',').filter((name) => name !== '')
+  if (from.length === 0) throw line.refuse(value, 'from names nobody.', 'Leave it out for anybody.')
+  return { from }
+}
+
+/** A number alone is seconds. */
+function readTimeout(text: string): number {
+  return parseDuration(/^\d+(?:\.\d+)?$/.test(text) ? `${text}s` : text, 'timeout')
+}

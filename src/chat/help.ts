@@ -1,0 +1,20 @@
+/** What `/help` says. */
+export const CHAT_HELP: readonly string[] = [
+  'Type, and Enter sends it. A line that ends with \\, or Alt-Enter, goes on in the next line.',
+  'Up and down bring back what was typed. Ctrl-C stops the turn; at an empty prompt, twice, the chat.',
+  '',
+  'In what you send, before the text:',
+  '  /read FILE                      the agent gets the file as if it had read it',
+  '  /push [name=N] … "PROMPT"       queue a task for a sub-agent; behind the text: once it is answered',
+  '  /run [N]   /run parallel=N      start what is queued',
+  '',
+  'By themselves:',
+  '  /queue  /inbox                  what is queued, at work and done; who has sent',
+  '  /check [from=a,b] [max=N]       take what is in the inbox',
+  '  /receive [from=a,b] [timeout=S] wait for it',
+  '  /send AGENT MESSAGE             to a sub-agent',
+  '  /cancel TASK                    stop a task and all below it',
+  '  /cost   /help   /quit',
+  '',
+  'A further slash makes it text: //read',
+]

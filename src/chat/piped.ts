@@ -1,0 +1,74 @@
+import type { UserError } from '../base/errors.ts'
+import { makePaint } from '../base/columns.ts'
+import type { Outcome, RunEvent } from '../events/schema.ts'
+import type { Screen } from '../views/screen.ts'
+import { eventLines } from './event-lines.ts'
+
+/** What a script says, one turn after the other. */
+export type Sayings = AsyncIterator<string>
+
+/** A chat without a terminal: answers on stdout, all else on stderr. */
+export class Piped {
+  readonly #sayings: Sayings
+  readonly #screen: Screen | undefined
+  readonly #command: (text: string) => Promise<boolean>
+  readonly #paint = makePaint(false)
+  readonly isStrict = true
+  #isInLine = false
+
+  /** Without a screen somebody else shows it. `command` says whether a text was one for us. */
+  constructor(
+    sayings: Sayings,
+    screen: Screen | undefined,
+    command: (text: string) => Promise<boolean>,
+  ) {
+    this.#sayings = sayings
+    this.#screen = screen
+    this.#command = command
+  }
+
+  async next(stop: AbortSignal): Promise<string | undefined> {
+    const stopped = new Promise<undefined>((resolve) => {
+      stop.addEventListener('abort', () => resolve(undefined))
+    })
+    while (!stop.aborted) {
+      const said = await Promise.race([this.#sayings.next(), stopped])
+      if (said === undefined || said.done === true) return undefined
+      if (said.value.trim() !== '' && !(await this.#command(said.value))) return said.value
+    }
+    return undefined
+  }
+
+  turnBegins(): AbortSignal {
+    return new AbortController().signal
+  }
+
+  hear(piece: string): void {
+    if (piece === '') return
+    void this.#screen?.bytes('out', Buffer.from(piece))
+    this.#isInLine = !piece.endsWith('\n')
+  }
+
+  show(event: RunEvent): void {
+    if (event.type === 'message') this.#endLine()
+    for (const line of eventLines(event, this.#paint)) this.#screen?.warn(Bun.stripANSI(line))
+  }
+
+  turnEnds(_: Outcome | undefined): void {
+    this.#endLine()
+  }
+
+  refused({ message, hint }: Pick<UserError, 'message' | 'hint'>): void {
+    this.#screen?.warn(`[forkhestra] Error: ${message}`)
+    if (hint !== undefined) this.#screen?.warn(hint)
+  }
+
+  leaves(): void {
+    this.#endLine()
+  }
+
+  #endLine(): void {
+    if (this.#isInLine) void this.#screen?.bytes('out', Buffer.from('\n'))
+    this.#isInLine = false
+  }
+}

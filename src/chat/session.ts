@@ -1,0 +1,243 @@
+import { errorText, type UserError } from '../base/errors.ts'
+import { makePaint, type Paint } from '../base/columns.ts'
+import { KeyParser, type Key } from '../base/keys.ts'
+import { Tty } from '../base/tty.ts'
+import type { RunEvent } from '../events/schema.ts'
+import { textOf } from './edit.ts'
+import { eventLines } from './event-lines.ts'
+import { makePast } from './past.ts'
+import { pressKey, atEnd, type Prompt, type Wish } from './prompt.ts'
+import { promptRows } from './rows.ts'
+import { Screen } from './screen.ts'
+
+export interface SessionOptions {
+  readonly hasColour: boolean
+  /** What was typed in earlier chats. */
+  readonly past: readonly string[]
+  /** Keeps what was typed for later ones. */
+  readonly keep: (text: string) => void
+  /** Does what is a command of the person's own; undefined where it is something to say. */
+  readonly command: (text: string, signal: AbortSignal) => Promise<void> | 'quit' | undefined
+  /** The chat is to end: at once, or, once it is ending, without waiting for anything. */
+  readonly stop: (signal: 'SIGINT' | 'SIGHUP') => void
+}
+
+const ESC = '\u001b'
+/** Pasted text is marked as such. */
+const MODES = { enter: `${ESC}[?2004h`, leave: `${ESC}[?2026l${ESC}[0m${ESC}[?2004l` }
+/** How long a lone Escape may be the beginning of something longer. */
+const ESCAPE_MS = 40
+/** A stop that the system does not grant is over by then. */
+const SUSPEND_MS = 100
+
+/** What the person's side of a chat is in the middle of. */
+type State = 'listening' | 'turn' | 'leaving'
+
+/** A chat on a terminal: the person's side of it. */
+export class Session {
+  readonly #options: SessionOptions
+  readonly #paint: Paint
+  readonly #tty: Tty
+  readonly #screen: Screen
+  readonly #keys = new KeyParser()
+  readonly #ahead: string[] = []
+  #prompt: Prompt
+  #state: State = 'listening'
+  #listener = Promise.withResolvers<string | undefined>()
+  #turn: AbortController | undefined
+  #doing: AbortController | undefined
+  #isAskedToLeave = false
+  #escapeTimer: Timer | undefined
+  #atWork = 0
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    this.#paint = makePaint(options.hasColour)
+    this.#prompt = { edit: atEnd(''), past: makePast(options.past) }
+    this.#tty = new Tty(MODES, {
+      onInput: (chunk) => this.#take(chunk),
+      onResize: () => this.#draw(),
+      onGone: () => options.stop('SIGHUP'),
+    })
+    this.#screen = new Screen(this.#tty)
+  }
+
+  /** Takes the terminal. */
+  enter(lines: readonly string[]): void {
+    process.on('SIGCONT', this.#resume)
+    this.#tty.enter()
+    this.print(lines)
+  }
+
+  /** Gives it back as it was. */
+  async close(): Promise<void> {
+    process.off('SIGCONT', this.#resume)
+    clearTimeout(this.#escapeTimer)
+    this.#screen.close()
+    await this.#tty.leave()
+  }
+
+  print(lines: readonly string[]): void {
+    this.#screen.print(lines)
+    this.#draw()
+  }
+
+  show(event: RunEvent): void {
+    if (event.type === 'message' && event.task === undefined && event.parent === undefined)
+      this.#screen.endAnswer()
+    if (event.type === 'task_started') this.#atWork += 1
+    if (event.type === 'task_ended') this.#atWork -= 1
+    this.print(eventLines(event, this.#paint))
+  }
+
+  /** What the person says next; undefined: nothing more. */
+  async next(stop: AbortSignal): Promise<string | undefined> {
+    this.#state = 'listening'
+    const ahead = this.#ahead.shift()
+    if (ahead !== undefined) return ahead
+    this.#listener = Promise.withResolvers()
+    const end = () => this.#listener.resolve(undefined)
+    stop.addEventListener('abort', end)
+    this.#draw()
+    try {
+      return stop.aborted ? undefined : await this.#listener.promise
+    } finally {
+      stop.removeEventListener('abort', end)
+    }
+  }
+
+  turnBegins(): AbortSignal {
+    this.#state = 'turn'
+    this.#turn = new AbortController()
+    this.#draw()
+    return this.#turn.signal
+  }
+
+  hear(piece: string): void {
+    this.#screen.hear(piece)
+    this.#draw()
+  }
+
+  turnEnds(): void {
+    this.#screen.endAnswer()
+    // What was typed for after this turn may not be meant any more.
+    if (this.#turn?.signal.aborted === true && this.#ahead.length > 0) {
+      const text = [...this.#ahead.splice(0), textOf(this.#prompt.edit)].join('\n').trimEnd()
+      this.#prompt = { ...this.#prompt, edit: atEnd(text) }
+    }
+    this.#turn = undefined
+    this.print([''])
+  }
+
+  refused({ message, hint }: Pick<UserError, 'message' | 'hint'>): void {
+    const lines = [message, ...(hint === undefined ? [] : [hint])].join('\n').split('\n')
+    this.print(lines.map((line) => this.#paint.red(line)))
+  }
+
+  leaves(): void {
+    this.#state = 'leaving'
+    this.#draw()
+  }
+
+  /** Ctrl-C: ends what is going on, and only where nothing is the chat. */
+  interrupt(): void {
+    if (this.#state === 'leaving') return this.#options.stop('SIGINT')
+    if (this.#doing !== undefined) return this.#doing.abort()
+    if (this.#turn !== undefined) return this.#turn.abort()
+    if (textOf(this.#prompt.edit) !== '') {
+      this.#prompt = { ...this.#prompt, edit: atEnd('') }
+      return this.#draw()
+    }
+    if (this.#isAskedToLeave) return this.#listener.resolve(undefined)
+    this.#isAskedToLeave = true
+    this.#draw()
+  }
+
+  #take(chunk: Uint8Array): void {
+    clearTimeout(this.#escapeTimer)
+    this.#press(this.#keys.push(chunk))
+    if (!this.#keys.isWaiting) return
+    this.#escapeTimer = setTimeout(() => this.#press(this.#keys.flush()), ESCAPE_MS)
+  }
+
+  #press(keys: readonly Key[]): void {
+    for (const key of keys) {
+      const { prompt, wish } = pressKey(this.#prompt, key)
+      this.#prompt = prompt
+      if (wish?.type !== 'interrupt') this.#isAskedToLeave = false
+      if (wish !== undefined) this.#grant(wish)
+    }
+    this.#draw()
+  }
+
+  #grant(wish: Wish): void {
+    switch (wish.type) {
+      case 'say':
+        return this.#say(wish.text)
+      case 'interrupt':
+        return this.interrupt()
+      case 'end':
+        return this.#state === 'listening' ? this.#listener.resolve(undefined) : undefined
+      case 'suspend':
+        return void this.#suspend()
+      case 'clear':
+        return this.#screen.wipe()
+    }
+  }
+
+  #say(text: string): void {
+    const { rows } = promptRows(atEnd(text), this.#tty.size.width, Infinity, this.#paint)
+    this.#screen.print(rows)
+    this.#options.keep(text)
+    if (this.#state === 'leaving') return
+    const doing = new AbortController()
+    const done = this.#options.command(text, doing.signal)
+    if (done === 'quit') return this.#listener.resolve(undefined)
+    if (done !== undefined) return void this.#do(done, doing)
+    if (this.#state === 'listening') this.#listener.resolve(text)
+    else this.#ahead.push(text)
+  }
+
+  async #do(done: Promise<void>, doing: AbortController): Promise<void> {
+    this.#doing = doing
+    try {
+      await done
+    } catch (error) {
+      this.refused({ message: errorText(error), hint: undefined })
+    } finally {
+      this.#doing = undefined
+      this.#draw()
+    }
+  }
+
+  #draw(): void {
+    const { width, height } = this.#tty.size
+    const status = this.#status()
+    const most = Math.max(1, height - 2)
+    const prompt = promptRows(this.#prompt.edit, width, most, this.#paint)
+    this.#screen.draw(status === '' ? undefined : this.#paint.dim(status), prompt)
+  }
+
+  #status(): string {
+    const tasks = this.#atWork <= 0 ? '' : `${this.#atWork} at work in the queue; `
+    if (this.#state === 'leaving') return tasks === '' ? '' : `${tasks}Ctrl-C ends them`
+    if (this.#doing !== undefined) return 'waiting; Ctrl-C ends it'
+    if (this.#turn?.signal.aborted === true) return 'stopping'
+    const next = this.#ahead.length === 0 ? '' : `; then: ${this.#ahead.length} more`
+    if (this.#state === 'turn') return `${tasks}Ctrl-C stops the turn${next}`
+    return this.#isAskedToLeave ? 'Ctrl-C again, or Ctrl-D, leaves' : tasks.replace(/; $/, '')
+  }
+
+  async #suspend(): Promise<void> {
+    this.#screen.close()
+    await this.#tty.leave()
+    process.kill(0, 'SIGTSTP')
+    setTimeout(this.#resume, SUSPEND_MS)
+  }
+
+  readonly #resume = (): void => {
+    if (this.#tty.isEntered) return
+    this.#tty.enter()
+    this.#draw()
+  }
+}

@@ -1,0 +1,104 @@
+import { UserError } from '../../base/errors.ts'
+import type { OwnCommand } from '../../chat/commands.ts'
+import { CHAT_HELP } from '../../chat/help.ts'
+import type { Delivery } from '../../queue/desk.ts'
+import type { ChatRoom } from '../../run/run-chat.ts'
+import type { Seat } from '../../verbs/door.ts'
+import { spentWords } from '../../views/amounts.ts'
+import { NOTHING } from '../queue/explain.ts'
+import { countsLine, inboxLines, renderTasks } from '../queue/look.ts'
+import { messageText } from '../queue/messages.ts'
+
+/** What a command of the person's own says, and messages that are gone once they are shown. */
+export interface OwnAnswer {
+  readonly lines: readonly string[]
+  readonly delivery?: Delivery
+}
+
+/** Shows an answer; `then` takes note of that. */
+type Show = (lines: readonly string[]) => void
+
+/** Does what a person asks of forkhestra itself, in the name of `main`. */
+export async function doOwnCommand(
+  command: Exclude<OwnCommand, { name: 'quit' }>,
+  { door, ports }: ChatRoom,
+  signal: AbortSignal,
+  show: Show,
+): Promise<void> {
+  if (command.name === 'help') return show(CHAT_HELP)
+  if (command.name === 'cost') return show([spentWords(ports.state().spent)])
+  if (door === undefined) throw new UserError('This chat has no record, and queues would be in it.')
+  const none = () => show([NONE[command.name] ?? noAgents()])
+  await door.use(
+    'looks',
+    async (seat) => {
+      const { lines, delivery } = await answer(command, seat, signal)
+      show((ports.mask?.(lines) ?? lines).flatMap((line) => line.split('\n')))
+      await delivery?.acknowledge()
+    },
+    none,
+  )
+}
+
+type QueueCommand = Exclude<OwnCommand, { name: 'quit' | 'help' | 'cost' }>
+
+const EMPTY = 'The inbox is empty.'
+
+/** Where nobody has queued anything. */
+const NONE: Readonly<Record<string, string>> = {
+  queue: 'The queue is empty.',
+  inbox: EMPTY,
+  check: EMPTY,
+  receive: NOTHING,
+}
+
+function noAgents(): never {
+  throw new UserError('No agent of this chat has queued anything.', 'See: /queue')
+}
+
+async function answer(
+  command: QueueCommand,
+  { desk, receive }: Seat,
+  signal: AbortSignal,
+): Promise<OwnAnswer> {
+  switch (command.name) {
+    case 'queue': {
+      const { tasks, counts } = await desk.queue()
+      return { lines: [...renderTasks(tasks, false), countsLine(counts)] }
+    }
+    case 'inbox': {
+      const lines = inboxLines(await desk.inbox())
+      return { lines: lines.length === 0 ? [EMPTY] : lines }
+    }
+    case 'check': {
+      const { from, lifo, max = 100 } = command
+      return messageLines(await desk.check({ from, lifo, max }), EMPTY)
+    }
+    case 'receive': {
+      const { from, lifo, timeoutMs } = command
+      const received = await receive({ from, lifo, timeoutMs }, signal)
+      const missing = received.senders
+        .filter(({ status }) => status !== 'received')
+        .map(({ name, status }) => `${name}: ${status}`)
+      const { lines, delivery } = messageLines(received, received.status.replaceAll('_', ' '))
+      return { lines: [...lines, ...missing], ...(delivery && { delivery }) }
+    }
+    case 'send':
+      await desk.send(command.to, command.message)
+      return { lines: [`Sent to ${command.to}.`] }
+    case 'cancel': {
+      const { ended, told } = await desk.cancel(command.task)
+      return {
+        lines: [
+          ...(ended.length === 0 ? [] : [`Ended: ${ended.join(', ')}`]),
+          ...(told.length === 0 ? [] : [`Told to stop: ${told.join(', ')}`]),
+        ],
+      }
+    }
+  }
+}
+
+function messageLines(delivery: Delivery, nothing: string): OwnAnswer {
+  const { messages } = delivery
+  return { lines: messages.length === 0 ? [nothing] : messages.map(messageText), delivery }
+}

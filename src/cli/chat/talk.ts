@@ -1,0 +1,156 @@
+import { errorText, UserError } from '../../base/errors.ts'
+import { readOwnCommand, withoutSlash } from '../../chat/commands.ts'
+import { keepInPast, pastPath, readPast } from '../../chat/past-file.ts'
+import { Piped, type Sayings } from '../../chat/piped.ts'
+import { Session } from '../../chat/session.ts'
+import { stepsOf, type Plan } from '../../plan/plan.ts'
+import type { Ports, StopSignal } from '../../run/ports.ts'
+import { runChat, type ChatRoom, type Person } from '../../run/run-chat.ts'
+import { leftWords } from '../../views/task-words.ts'
+import { Terminal } from '../../views/terminal.ts'
+import { carryOut } from '../carry-out.ts'
+import { StopSwitch } from '../signals.ts'
+import { before } from './before.ts'
+import type { Chat } from './open-chat.ts'
+import { doOwnCommand } from './own-commands.ts'
+
+/** A person at a terminal. */
+export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise<number> {
+  const stop = new StopSwitch()
+  const path = pastPath(process.env)
+  let room: ChatRoom | undefined
+  const session = new Session({
+    hasColour: !process.env['NO_COLOR'],
+    past: readPast(path),
+    keep: (text) => keepInPast(path, room?.ports.mask?.(text) ?? text),
+    command: (text, signal) => {
+      const command = readOwn(text, (error) => session.refused(error))
+      if (command === undefined || command === 'refused') return command && Promise.resolve()
+      if (command.name === 'quit') return 'quit'
+      return doOwnCommand(command, room!, signal, (lines) => session.print(lines))
+    },
+    stop: (signal) => stop.press(signal),
+  })
+  listen(session, stop)
+  const meet = (met: ChatRoom): Person => {
+    room = met
+    session.enter(before(plan, options.resumed?.folder, options.env))
+    return personOf(session)
+  }
+  const view = { show: (event) => session.show(event), output: () => undefined } satisfies Shown
+  try {
+    return await carry({ plan, warnings, options }, { stop, view, meet })
+  } finally {
+    await session.close()
+    if (room !== undefined) tellEnd(room)
+  }
+}
+
+type Shown = Parameters<typeof carryOut>[2]['view']
+
+function personOf(session: Session): Person {
+  return {
+    next: async (stop) => {
+      const text = await session.next(stop)
+      return text === undefined ? undefined : withoutSlash(text)
+    },
+    turnBegins: () => session.turnBegins(),
+    hear: (piece) => session.hear(piece),
+    turnEnds: () => session.turnEnds(),
+    refused: (error) => session.refused(error),
+    leaves: () => session.leaves(),
+    isStrict: false,
+  }
+}
+
+/** A signal from outside; Ctrl-C is a key. */
+function listen(session: Session, stop: StopSwitch): void {
+  process.on('SIGINT', () => session.interrupt())
+  for (const signal of ['SIGTERM', 'SIGQUIT', 'SIGHUP'] satisfies StopSignal[])
+    process.on(signal, () => stop.press(signal))
+}
+
+/** What a person may want to know who comes back to his shell. */
+function tellEnd({ run, ports }: ChatRoom): void {
+  const { ended } = ports.state()
+  const command = (words: string) => `forkhestra ${words} --run ${run}`
+  for (const line of leftWords(ended?.queue, command)) console.error(`[forkhestra] ${line}`)
+  console.error(`[forkhestra] To go on: forkhestra chat --resume ${run}`)
+}
+
+/** A script, or a person without a terminal. */
+export async function talkThroughPipes(
+  { plan, warnings, options }: Chat,
+  sayings: Sayings,
+  json: boolean,
+): Promise<number> {
+  const stop = new StopSwitch()
+  const screen = json ? undefined : openScreen(stop)
+  let room: ChatRoom | undefined
+  const isRaw = stepsOf(plan.root).some(({ rawPrompt }) => rawPrompt)
+  const piped: Piped = new Piped(sayings, screen, async (text) => {
+    const command = isRaw ? undefined : readOwn(text, (error) => piped.refused(error))
+    if (command === undefined) return false
+    if (command === 'refused' || command.name === 'quit') return true
+    const show = (lines: readonly string[]) => lines.forEach((line) => screen?.line(line))
+    await doOwnCommand(command, room!, stop.stop, show).catch((error: unknown) => {
+      if (!(error instanceof UserError)) throw error
+      piped.refused(error)
+    })
+    return true
+  })
+  const meet = (met: ChatRoom): Person => {
+    room = met
+    return piped
+  }
+  const shown = json
+    ? {}
+    : { stop, view: { show: piped.show.bind(piped), output: () => undefined } }
+  const code = await carry({ plan, warnings, options }, { ...shown, json, meet })
+  await screen?.close(stop)
+  return code
+}
+
+function openScreen(stop: StopSwitch): Terminal {
+  const screen = new Terminal({
+    uncut: true,
+    onLost: (error) => screen.warn(`[forkhestra] Output is lost: ${errorText(error)}`),
+    onClosed: () => stop.outputClosed('interrupted by a closed stdout'),
+  })
+  stop.listen(() => undefined)
+  return screen
+}
+
+function readOwn(text: string, refuse: (error: UserError) => void) {
+  try {
+    return readOwnCommand(text)
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    refuse(error)
+    return 'refused'
+  }
+}
+
+interface Around {
+  readonly stop?: StopSwitch
+  readonly view?: Shown
+  readonly json?: boolean
+  readonly meet: (room: ChatRoom) => Person
+}
+
+function carry({ plan, warnings, options }: Chat, { stop, view, json = false, meet }: Around) {
+  return carryOut(plan, warnings, {
+    ...options,
+    verbose: false,
+    json,
+    ...(stop === undefined ? {} : { unseen: stop }),
+    ...(view === undefined ? {} : { view }),
+    work: (of: Plan, ports: Ports) => {
+      if (ports.record !== undefined) return runChat(of, ports, meet)
+      throw new UserError(
+        'A chat is kept in a record, and none can be written here.',
+        'Make a folder forge/ in a project that you may write to, or set HOME.',
+      )
+    },
+  })
+}

@@ -1,0 +1,137 @@
+import { afterEach, expect, test } from 'bun:test'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Mask } from '../../base/mask.ts'
+import type { CallPart, Head, Message } from './entry.ts'
+import { History, type MayGoOn } from './history.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'forkhestra-history-'))
+const path = join(folder, 'sub/a.ndjson')
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const HEAD: Head = { id: 'c-1', model: 'anthropic/m', system: 'Be.', tools: [], print: 'p1' }
+const TOKENS = { input: 10, output: 5, cacheRead: 2, cacheWrite: 1 }
+const call = (id: string): CallPart => ({ type: 'call', id, name: 'bash', input: {} })
+const answer = (...parts: (string | CallPart)[]): Message => ({
+  type: 'assistant',
+  parts: parts.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part)),
+  tokens: TOKENS,
+  costUsd: 0.5,
+})
+const result = (id: string): Message => ({ type: 'result', id, name: 'bash', text: 'ok' })
+
+const open = (mayGoOn: MayGoOn = 'answered', head = HEAD, env: Record<string, string> = {}) => {
+  const mask = new Mask(env)
+  return History.open(head, { path, mask: (data) => mask.data(data), env }, mayGoOn)
+}
+
+/** As a process leaves it that is killed: without an end. */
+function leave(...messages: readonly Message[]): void {
+  const history = open('never')
+  for (const message of messages) history.add(message)
+}
+
+test('what was said is there again, in order', () => {
+  const messages: Message[] = [{ type: 'user', text: 'Go.' }, answer('Hm.', call('1')), result('1')]
+  leave(...messages)
+  const history = open()
+  expect(history.isResumed).toBe(true)
+  expect(history.messages).toMatchObject(messages)
+  expect(history.head.id).toBe('c-1')
+})
+
+test.each([
+  ['another one is meant', { ...HEAD, print: 'p2' }, 'answered' as const],
+  ['nobody wants it to', HEAD, 'never' as const],
+])('it begins anew where %s', (_, head, mayGoOn) => {
+  leave({ type: 'user', text: 'Go.' }, answer('Hm.'))
+  const before = readFileSync(path, 'utf8')
+  const history = open(mayGoOn, head)
+  expect([history.isResumed, history.messages]).toEqual([false, []])
+  // What was paid for is not thrown away.
+  expect(readFileSync(`${path}.1`, 'utf8')).toBe(before)
+})
+
+test('before the first answer it begins anew, unless all of it is wanted', () => {
+  leave({ type: 'user', text: 'Go.' })
+  expect(open('always').isResumed).toBe(true)
+  expect(open('answered').isResumed).toBe(false)
+})
+
+test('calls without an answer get one: the first may have happened, the others were not begun', () => {
+  leave({ type: 'user', text: 'Go.' }, answer(call('1'), call('2'), call('3')), result('1'))
+  const history = open()
+  history.mend()
+  const texts = history.messages
+    .slice(3)
+    .map((message) => message.type === 'result' && message.text)
+  expect(texts).toEqual([
+    expect.stringContaining('may or may not have happened'),
+    expect.stringContaining('was not begun'),
+  ])
+  history.mend()
+  expect(history.messages).toHaveLength(5)
+})
+
+test.each(['{"type":"user","te', '{"type":"user","text":"x"}', 'nonsense\n', '{"type":"else"}\n'])(
+  'of a torn end %j nothing is left, also behind what follows',
+  (torn) => {
+    leave({ type: 'user', text: 'Go.' }, answer('Hm.'))
+    const whole = readFileSync(path, 'utf8')
+    appendFileSync(path, torn)
+    const history = open()
+    history.add({ type: 'user', text: 'More.' })
+    expect(history.messages).toHaveLength(3)
+    const lines = readFileSync(path, 'utf8')
+    expect(lines).toStartWith(whole)
+    expect(lines.slice(whole.length).trim().split('\n')).toHaveLength(1)
+    expect(open().messages).toHaveLength(3)
+  },
+)
+
+test('a file that is no conversation is replaced by one', () => {
+  leave()
+  writeFileSync(path, 'what is this?\n')
+  expect(open().isResumed).toBe(false)
+})
+
+test('what was told is not told again, and what was not is', () => {
+  const first = open('never')
+  first.add(answer('One.'))
+  first.close()
+  const second = open()
+  expect(second.taken.turns).toBe(0)
+  second.add(answer('Two.'))
+  expect(second.taken).toEqual({ turns: 1, tokens: TOKENS, costUsd: 0.5 })
+  const third = open()
+  third.add(answer('Three.'))
+  expect(third.taken).toMatchObject({ turns: 2, costUsd: 1, tokens: { input: 20 } })
+})
+
+test('secrets are not on disk, and are there again for who has them; signatures stay whole', () => {
+  const env = { MY_TOKEN: 'ghp_abcdefghij0123456789' }
+  const meta = { anthropic: { signature: `x ${env.MY_TOKEN} y` } }
+  const history = open('never', HEAD, env)
+  history.add({
+    type: 'assistant',
+    parts: [
+      { type: 'thinking', text: 'Hm.', meta },
+      { type: 'text', text: `It is ${env.MY_TOKEN}.` },
+    ],
+  })
+  expect(readFileSync(path, 'utf8')).toContain('It is [masked MY_TOKEN].')
+  expect(open('answered', HEAD, env).messages[0]).toMatchObject({
+    parts: [{ meta }, { text: `It is ${env.MY_TOKEN}.` }],
+  })
+})
+
+test('where it cannot be kept the work goes on', () => {
+  const full = { path: '/dev/full', mask: <Data>(data: Data) => data, env: {} }
+  const history = History.open(HEAD, full, 'never')
+  history.add({ type: 'user', text: 'Go.' })
+  expect(history.messages).toHaveLength(1)
+  expect(history.takeTrouble()).toContain('is not kept any more')
+  expect(history.takeTrouble()).toBeUndefined()
+})
