@@ -79,7 +79,7 @@ function takeOptions<Name extends string>(
   }
   const rest = line.takeRest()
   if (rest !== undefined) throw line.refuse(rest, 'This is more than the command takes.', HELP)
-  return found as Partial<Record<Name, Value>>
+  return found
 }
 
 const HELP = 'See /help.'

@@ -36,12 +36,14 @@ export class LiveRows {
     this.#width = 0
   }
 
-  /** Terminals that have become narrower break the rows that were there. */
+  /**
+   * Terminals that have become narrower break the rows that were there, but not all of them that of
+   * the cursor: rather a piece of it is left than a line of others lost.
+   */
   #erase(width: number): string {
     const { rows, cursor } = this.#shown
     const before = rows.slice(0, cursor.row)
-    const height = before.reduce((sum, row) => sum + heightOf(row, width), 0)
-    const up = height + Math.floor(cursor.column / Math.max(1, width))
+    const up = before.reduce((sum, row) => sum + heightOf(row, width), 0)
     return `\r${up > 0 ? `${ESC}[${up}A` : ''}${ESC}[0J`
   }
 

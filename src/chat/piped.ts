@@ -1,6 +1,6 @@
 import type { UserError } from '../base/errors.ts'
 import { makePaint } from '../base/columns.ts'
-import type { Outcome, RunEvent } from '../events/schema.ts'
+import type { RunEvent } from '../events/schema.ts'
 import type { Screen } from '../views/screen.ts'
 import { eventLines } from './event-lines.ts'
 
@@ -11,16 +11,16 @@ export type Sayings = AsyncIterator<string>
 export class Piped {
   readonly #sayings: Sayings
   readonly #screen: Screen | undefined
-  readonly #command: (text: string) => Promise<boolean>
+  readonly #command: (text: string) => Promise<string | undefined>
   readonly #paint = makePaint(false)
   readonly isStrict = true
   #isInLine = false
 
-  /** Without a screen somebody else shows it. `command` says whether a text was one for us. */
+  /** Without a screen somebody else shows it. `command` gives what is to be said; undefined: it was one for us. */
   constructor(
     sayings: Sayings,
     screen: Screen | undefined,
-    command: (text: string) => Promise<boolean>,
+    command: (text: string) => Promise<string | undefined>,
   ) {
     this.#sayings = sayings
     this.#screen = screen
@@ -34,7 +34,8 @@ export class Piped {
     while (!stop.aborted) {
       const said = await Promise.race([this.#sayings.next(), stopped])
       if (said === undefined || said.done === true) return undefined
-      if (said.value.trim() !== '' && !(await this.#command(said.value))) return said.value
+      const text = said.value.trim() === '' ? undefined : await this.#command(said.value)
+      if (text !== undefined) return text
     }
     return undefined
   }
@@ -54,7 +55,7 @@ export class Piped {
     for (const line of eventLines(event, this.#paint)) this.#screen?.warn(Bun.stripANSI(line))
   }
 
-  turnEnds(_: Outcome | undefined): void {
+  turnEnds(): void {
     this.#endLine()
   }
 

@@ -51,7 +51,7 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
 /** Says that a run begins, or goes on. */
 export function announce(plan: Plan, { emit, record, state, version }: Ports): void {
   if (state().steps.length > 0) {
-    const place = nextPlace(plan, state())
+    const place = plan.isChat === true ? { step: 1 } : nextPlace(plan, state())
     emit({ type: 'run_resumed', version, pid: process.pid, ...place, plan: { ...plan } })
     return
   }

@@ -38,7 +38,7 @@ export function withChatAgent(
 
 function defaultAgent(facts: Facts): AgentConfig {
   const isSet = ([provider]: (typeof MODELS)[number]) =>
-    VARIABLES[provider].keys.some(facts.hasVariable)
+    VARIABLES[provider].keys.some((key) => facts.hasVariable(key))
   const [, model] = MODELS.find(isSet) ?? MODELS[0]!
   return { engine: 'native', model, systemPromptText: PROMPT }
 }

@@ -10,12 +10,11 @@ import { countsLine, inboxLines, renderTasks } from '../queue/look.ts'
 import { messageText } from '../queue/messages.ts'
 
 /** What a command of the person's own says, and messages that are gone once they are shown. */
-export interface OwnAnswer {
+interface OwnAnswer {
   readonly lines: readonly string[]
   readonly delivery?: Delivery
 }
 
-/** Shows an answer; `then` takes note of that. */
 type Show = (lines: readonly string[]) => void
 
 /** Does what a person asks of forkhestra itself, in the name of `main`. */
@@ -56,11 +55,8 @@ function noAgents(): never {
   throw new UserError('No agent of this chat has queued anything.', 'See: /queue')
 }
 
-async function answer(
-  command: QueueCommand,
-  { desk, receive }: Seat,
-  signal: AbortSignal,
-): Promise<OwnAnswer> {
+async function answer(command: QueueCommand, seat: Seat, signal: AbortSignal): Promise<OwnAnswer> {
+  const { desk } = seat
   switch (command.name) {
     case 'queue': {
       const { tasks, counts } = await desk.queue()
@@ -76,7 +72,7 @@ async function answer(
     }
     case 'receive': {
       const { from, lifo, timeoutMs } = command
-      const received = await receive({ from, lifo, timeoutMs }, signal)
+      const received = await seat.receive({ from, lifo, timeoutMs }, signal)
       const missing = received.senders
         .filter(({ status }) => status !== 'received')
         .map(({ name, status }) => `${name}: ${status}`)

@@ -89,15 +89,16 @@ export async function talkThroughPipes(
   let room: ChatRoom | undefined
   const isRaw = stepsOf(plan.root).some(({ rawPrompt }) => rawPrompt)
   const piped: Piped = new Piped(sayings, screen, async (text) => {
-    const command = isRaw ? undefined : readOwn(text, (error) => piped.refused(error))
-    if (command === undefined) return false
-    if (command === 'refused' || command.name === 'quit') return true
+    if (isRaw) return text
+    const command = readOwn(text, (error) => piped.refused(error))
+    if (command === undefined) return withoutSlash(text)
+    if (command === 'refused' || command.name === 'quit') return undefined
     const show = (lines: readonly string[]) => lines.forEach((line) => screen?.line(line))
     await doOwnCommand(command, room!, stop.stop, show).catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
       piped.refused(error)
     })
-    return true
+    return undefined
   })
   const meet = (met: ChatRoom): Person => {
     room = met

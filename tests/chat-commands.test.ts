@@ -1,0 +1,168 @@
+import { expect, test } from 'bun:test'
+import { openChat, pipe } from './support/chat.ts'
+import { asked, conversationOf, openNative } from './support/native.ts'
+import { problemsOf, tasksOf } from './support/queue.ts'
+
+// Commands in what is typed: those of prompts, in all phases, and the person's own.
+
+const call = (name: string, input: Record<string, unknown> = {}) => ({ name, input })
+const READY = /\$0\.\d+\n\n>/
+
+/** Sub-agents answer what they are asked; whoever is talked to says the next of these. */
+function crewAnd(...turns: readonly Record<string, unknown>[]) {
+  return {
+    conversations: [
+      { when: { prompt: '^Count apples' }, turns: [{ text: '7 apples.' }] },
+      { when: { prompt: '^Dig' }, turns: [{ tool: call('bash', { command: 'sleep 600' }) }] },
+      { turns: [...turns] },
+    ],
+  }
+}
+
+test('files are read, tasks queued and started before an answer, and queued after it', async () => {
+  await using stage = await openNative(crewAnd({ text: 'Good.' }, { text: 'Later.' }), {
+    files: { 'design.md': 'Blue.' },
+  })
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  const prompt = [
+    '/read design.md',
+    '/push name=apples "Count apples"',
+    '/run',
+    'Is it good?',
+    '/push name=after "Count apples again"',
+  ]
+  chat.type(`${prompt.join('\\\r')}\r`)
+  await chat.shows('Queued: after')
+  await chat.shows('Task apples: done')
+  const said = asked(stage).find(({ messages }) => JSON.stringify(messages).includes('Is it good'))!
+  expect(said.messages.map(({ content }) => content[0])).toMatchObject([
+    { type: 'text' },
+    { type: 'tool_use', name: 'read', input: { path: 'design.md' } },
+    { type: 'tool_result', content: '1\tBlue.' },
+  ])
+  expect(said.messages[2]?.content[1]).toMatchObject({ type: 'text', text: 'Is it good?' })
+  expect(chat.text).toContain('Queued: apples\nStarted: apples\n')
+  chat.type('/queue\r')
+  await chat.shows('1 queued, 0 ready, 0 running, 1 ended')
+  chat.type('/inbox\r')
+  await chat.shows(/apples +result/)
+  chat.type('/check\r')
+  await chat.shows('[apples: done]\n7 apples.')
+  chat.type('/check\r')
+  await chat.shows('The inbox is empty.')
+  chat.type('/quit\r')
+  expect(await chat.exited).toBe(0)
+  expect(chat.text).toContain('Left in the queue: after')
+  expect(await problemsOf(stage.cwd)).toEqual([])
+})
+
+test('commands without a word ask nobody, and files are there for what is said then', async () => {
+  await using stage = await openNative(crewAnd({ text: 'Blue.' }), {
+    files: { 'design.md': 'Blue.' },
+  })
+  const { code, stdout } = await pipe(
+    stage,
+    '/read design.md\n/push name=one "Count apples"\n/push name=two "Count apples"\n/run 1\n/receive\nWhich colour?\n',
+    'nat',
+    '--lines',
+  )
+  expect(code).toBe(0)
+  expect(stdout).toBe('[one: done]\n7 apples.\nBlue.\n')
+  const own = asked(stage).filter(({ messages }) => JSON.stringify(messages).includes('colour'))
+  expect(own).toHaveLength(1)
+  expect(own[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+  expect(JSON.stringify(own[0]?.messages)).toContain('1\\tBlue.')
+  expect((await tasksOf(stage.cwd)).map(({ name, state }) => [name, state])).toEqual([
+    ['one', 'ended'],
+    ['two', 'queued'],
+  ])
+})
+
+test.each([
+  ['/push name=x "never closed\nGo.', 'The quote'],
+  ['/push name=x "Do it"\n/queue\nGo.', 'the prompt:2:1'],
+  ['/push retry=many "Do it"\nGo.', 'the prompt:1:'],
+  ['Go.\n/read x', 'the prompt:2:1'],
+])('%j is refused as a whole, with its place', async (text, words) => {
+  await using stage = await openNative(crewAnd({ text: 'Never.' }))
+  const { code, stderr } = await pipe(stage, text, 'nat')
+  expect(code).toBe(2)
+  expect(stderr).toContain(words)
+  expect(asked(stage)).toEqual([])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type(`\u001b[200~${text}\u001b[201~\r`)
+  await chat.shows(words)
+  chat.type('/queue\r')
+  await chat.shows('The queue is empty.')
+  expect(asked(stage)).toEqual([])
+})
+
+test.each([
+  ['//read x', '/read x'],
+  ['//quit', '/quit'],
+  ['/review all', '/review all'],
+  ['/usr/bin is a folder', '/usr/bin is a folder'],
+  ['see /read', 'see /read'],
+  // oxlint-disable-next-line no-template-curly-in-string
+  ['${HOME} $${X}', '${HOME} $${X}'],
+])('%j is said as %j', async (typed, said) => {
+  await using stage = await openNative([{ text: 'Yes.' }])
+  expect(await pipe(stage, typed, 'nat')).toMatchObject({ code: 0, stdout: 'Yes.\n' })
+  expect(conversationOf(stage.cwd)[1]).toMatchObject({ type: 'user', text: said })
+})
+
+test.each([
+  ['/check many', 'what you typed:1:8'],
+  ['/check form=a', "There is no option 'form' here."],
+  ['/send', 'The name of an agent is missing.'],
+  ['/send nobody Hello', 'nobody'],
+  ['/cancel nothing', 'nothing'],
+  ['/receive timeout=soon', 'timeout'],
+])('%j says what is wrong with it, and the chat goes on', async (typed, words) => {
+  await using stage = await openNative([{ text: 'Yes.' }])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('/push name=one "Count"\r')
+  await chat.shows('Queued: one')
+  chat.type(`${typed}\r`)
+  await chat.until(() => chat.text.split(typed)[1]?.includes(words) === true)
+  chat.type('Still there?\r')
+  await chat.shows('Yes.')
+})
+
+test('sub-agents are worked off while the person does nothing, and can be sent to and stopped', async () => {
+  await using stage = await openNative(crewAnd({ text: 'Good.' }))
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('/push name=dig "Dig"\\\r/run\r')
+  await chat.shows('Task dig: started (nat, for main)')
+  await chat.shows('1 at work in the queue')
+  chat.type('/send dig Faster\r')
+  await chat.shows('Sent to dig.')
+  chat.type('/receive\r')
+  await chat.shows('waiting; Ctrl-C ends it')
+  chat.type('\u0003')
+  await chat.shows('stopped')
+  chat.type('/cancel dig\r')
+  await chat.shows('Told to stop: dig')
+  await chat.shows(/Task dig: failed \(cancelled/)
+  chat.type('Good?\r')
+  await chat.shows(READY)
+  chat.type('\u0004')
+  expect(await chat.exited).toBe(0)
+})
+
+test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', async () => {
+  await using stage = await openNative(crewAnd({ text: 'Good.' }))
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('/push name=dig "Dig"\\\r/run\r')
+  await chat.shows('1 at work in the queue')
+  chat.type('\u0004')
+  await chat.shows('Ctrl-C ends them')
+  chat.type('\u0003')
+  expect(await chat.exited).toBe(130)
+  expect(chat.leftBehind()).toEqual([])
+})

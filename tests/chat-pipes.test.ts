@@ -1,0 +1,113 @@
+import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RunEvent } from '../src/events/schema.ts'
+import { pipe } from './support/chat.ts'
+import { asked, openNative } from './support/native.ts'
+import { ofType } from './support/record.ts'
+
+// A chat without a terminal: scripts, pipes, and what is refused before anything begins.
+
+const bash = (command: string) => ({ tool: { name: 'bash', input: { command } } })
+
+test('what comes from a pipe is one turn: the answer is on stdout, all else on stderr', async () => {
+  await using stage = await openNative([{ text: 'I look.', ...bash('echo 1') }, { text: 'Done.' }])
+  const { code, stdout, stderr } = await pipe(stage, 'First line\nSecond line\n', 'nat')
+  expect(`${code} ${stdout}`).toBe('0 I look.\nDone.\n')
+  expect(stderr).toMatch(/^\[bash\] echo 1\n.*240 tokens, \$0\.0008\n$/)
+  expect(asked(stage)[0]?.messages[0]?.content[0]).toMatchObject({
+    text: 'First line\nSecond line\n',
+  })
+})
+
+test('with --lines each line is a turn of one conversation', async () => {
+  await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
+  const { code, stdout } = await pipe(stage, 'a\n\nb\n', 'nat', '--lines')
+  expect(`${code} ${stdout}`).toBe('0 One.\nTwo.\n')
+  expect(asked(stage).map(({ messages }) => messages.length)).toEqual([1, 3])
+})
+
+test('behind a prompt what comes from a pipe is no more than text', async () => {
+  await using stage = await openNative([{ text: 'Seen.' }])
+  const { code } = await pipe(stage, 'a change\n/push "Delete all"\n', 'nat', '-p', 'Review this:')
+  expect(code).toBe(0)
+  expect(asked(stage)[0]?.messages[0]?.content[0]?.['text']).toContain(
+    'Review this:\n\na change\n/push "Delete all"',
+  )
+  expect((await stage.run('queue')).stdout).toContain('The queue is empty.')
+})
+
+test('a turn that fails is exit code 1, and says why', async () => {
+  const error = { status: 400, message: 'no such thing' }
+  await using stage = await openNative([{ error }, { text: 'Two.' }])
+  const { code, stdout, stderr } = await pipe(stage, 'Hi', 'nat')
+  expect(`${code} ${stdout}`).toBe('1 ')
+  expect(stderr).toContain('The turn failed: ')
+  expect(stderr).toContain('no such thing')
+  const again = await pipe(stage, 'Hi again', '--resume')
+  expect(`${again.code} ${again.stdout}`).toBe('0 Two.\n')
+})
+
+test('with --json there are events, and nothing else', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  const { code, stdout } = await pipe(stage, 'Hi', 'nat', '--json')
+  expect(code).toBe(0)
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as RunEvent)
+  expect(ofType(events, 'message').map(({ text }) => text)).toEqual(['One.'])
+  expect(events.at(-1)).toMatchObject({ type: 'run_ended', ok: true })
+})
+
+test('without a key there is one error that names the variable, and no chat', async () => {
+  await using stage = await openNative([{ text: 'One.' }], { env: { ANTHROPIC_API_KEY: '' } })
+  const { code, stdout, stderr } = await stage.run('chat', '-p', 'Hi')
+  expect(`${code} ${stdout}`).toBe('2 ')
+  expect(stderr).toContain('ANTHROPIC_API_KEY is not set')
+  expect(existsSync(join(stage.cwd, 'forge/orch/runs'))).toBe(false)
+})
+
+test('without an agent it is one of its own, with the model that is named', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  expect((await stage.run('chat', '-p', 'Hi', '--model', 'haiku')).stdout).toBe('One.\n')
+  const { body } = stage.model.requests.at(-1)!
+  expect(body).toMatchObject({ model: 'claude-haiku-5-5' })
+  expect(asked(stage)[0]?.system[0]?.text).toStartWith(
+    '# How you are run\n\nYou talk with a person',
+  )
+})
+
+test.each([
+  [['-p', ''], 'Nothing was said.'],
+  [['nat', 'Hello'], "Unexpected argument 'Hello'."],
+  [['nobody', '-p', 'x'], 'Agent not found: nobody'],
+  [['sh', '-p', 'x'], "A person can only talk to the built-in agent, and 'sh' is another one"],
+  [['-p', 'x', '--model', 'what'], 'does not say whose it is'],
+  [['-p', 'x', '--max-cost', 'much'], '--max-cost'],
+])('chat %j: %s', async (args, words) => {
+  await using stage = await openNative([{ text: 'Never.' }])
+  const { code, stderr } = await stage.run('chat', ...args)
+  expect(code).toBe(2)
+  expect(stderr).toContain(words)
+  expect(asked(stage)).toEqual([])
+})
+
+test('a budget holds in a chat, and a larger one lets it go on', async () => {
+  await using stage = await openNative([
+    { text: 'One.', usage: { input: 200_000, output: 1000 } },
+    { text: 'Two.' },
+  ])
+  const { code, stdout, stderr } = await pipe(
+    stage,
+    'a\nb\n',
+    'nat',
+    '--lines',
+    '--max-cost',
+    '0.4',
+  )
+  expect(`${code} ${stdout}`).toBe('1 One.\n')
+  expect(stderr).toContain('The budget of this chat is used up')
+  const more = await pipe(stage, 'c', '--resume', '--max-cost', '5')
+  expect(`${more.code} ${more.stdout}`).toBe('0 Two.\n')
+})
