@@ -172,3 +172,27 @@ test('a stop in the middle of an answer, or of a command, ends it at once', asyn
   sleeping.signal('SIGINT')
   expect(await sleeping.finished).toMatchObject({ code: 130 })
 })
+
+test('programs that use the library can run it, too', async () => {
+  await using stage = await openNative([bash('echo by-library >made'), { text: 'Made.' }])
+  const program = `
+    import { executeChain } from ${JSON.stringify(join(import.meta.dir, '../src/index.ts'))}
+    const said = []
+    const { success } = await executeChain({
+      cwd: ${JSON.stringify(stage.cwd)},
+      steps: [{ agent: 'nat', iterations: 1, loop: false }],
+      cliPrompt: 'Make it.',
+      agentDefaults: { nat: { engine: 'native', model: 'sonnet' } },
+      onEvent: (event) => event.type === 'message' && said.push(event.text),
+    })
+    console.log(JSON.stringify({ success, said }))
+  `
+  const path = join(stage.cwd, 'program.ts')
+  await Bun.write(path, program)
+  const child = Bun.spawn([process.execPath, path], {
+    env: { PATH: process.env['PATH']!, HOME: stage.cwd, ...stage.model.env },
+    stdout: 'pipe',
+  })
+  expect(JSON.parse(await child.stdout.text())).toEqual({ success: true, said: ['Made.'] })
+  expect(readFileSync(join(stage.cwd, 'made'), 'utf8')).toBe('by-library\n')
+})

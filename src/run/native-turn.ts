@@ -44,9 +44,10 @@ function makeIo(turn: NativeTurn, { spent, alive, end }: LoopHands): AgentIo {
 }
 
 function workplaceOf(turn: NativeTurn, alive: () => void, end: AbortSignal): Workplace {
-  const { step, env, family, ports } = turn
+  const { step, env, family, ports, place } = turn
   const { cwd, reading } = step
-  const warn = (text: string) => void ports.emit({ type: 'warning', text })
+  const whose = place.task === undefined ? '' : `task ${place.task}: `
+  const warn = (text: string) => void ports.emit({ type: 'warning', text: `${whose}${text}` })
   const surroundings = { cwd, env, family, force: ports.force, warn }
   return {
     cwd,
