@@ -146,3 +146,13 @@ test('what speaks is not silent, however long it takes', async () => {
   })
   expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
 })
+
+test('an answer that is cut at its greatest length goes on', async () => {
+  const cut = { text: 'One, two,', stopReason: 'max_tokens' }
+  const { outcomes, requests } = await outcomesOf([cut, { text: 'three.' }], {
+    agent: { maxOutputTokens: 5 },
+  })
+  expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
+  expect(requests).toMatchObject([{ max_tokens: 5 }, { max_tokens: 5 }])
+  expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('Go on where it ended')
+})

@@ -170,3 +170,49 @@ test('a sub-agent whose forkhestra dies is lost, and its retry begins with an em
   expect(ended.at(-1)?.outcome).toEqual({ kind: 'exited', code: 0 })
   expect(await problemsOf(stage.cwd)).toEqual([])
 })
+
+test('a sub-agent that is cancelled ends with its command', async () => {
+  await using stage = await openNative({
+    conversations: [
+      {
+        when: { prompt: '^Sleep' },
+        turns: [{ tool: call('bash', { command: 'touch began; sleep 600' }) }],
+      },
+      {
+        when: { prompt: '^Lead' },
+        turns: [
+          { tools: [call('push', { name: 'slow', prompt: 'Sleep' }), call('run')] },
+          { tool: call('bash', { command: 'until [ -e began ]; do sleep 0.05; done' }) },
+          { tools: [call('cancel', { name: 'slow' }), call('receive', { from: ['slow'] })] },
+          { text: 'Stopped.' },
+        ],
+      },
+    ],
+  })
+  expect((await stage.run('nat', '-p', 'Lead.')).code).toBe(0)
+  const received = JSON.stringify(asked(stage).at(-1)?.messages.at(-1))
+  expect(received).toContain('cancelled')
+  expect(await problemsOf(stage.cwd)).toEqual([])
+})
+
+test('agents of one process that wait for each other are told', async () => {
+  await using stage = await openNative({
+    conversations: [
+      {
+        when: { prompt: '^Wait' },
+        turns: [{ tool: call('receive', { from: ['main'] }) }, { text: 'In vain.' }],
+      },
+      {
+        when: { prompt: '^Lead' },
+        turns: [
+          { tools: [call('push', { name: 'other', prompt: 'Wait' }), call('run')] },
+          { tool: call('receive', { from: ['other'] }) },
+          { text: 'So it is.' },
+        ],
+      },
+    ],
+  })
+  expect((await stage.run('nat', '-p', 'Lead.')).code).toBe(0)
+  const answers = asked(stage).map(({ messages }) => JSON.stringify(messages.at(-1)))
+  expect(answers.filter((text) => text.includes('deadlock'))).not.toEqual([])
+})

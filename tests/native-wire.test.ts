@@ -138,6 +138,14 @@ test('Google: calls and responses are parts of one turn each', async () => {
   expect(own).toMatchObject({ thoughtSignature: 'signed' })
 })
 
+test('Google: where a model wants its thoughts signed, calls that nobody thought of pass, too', async () => {
+  await using provider = await startProvider(gemini, TURNS)
+  const env = { GOOGLE_GENERATIVE_AI_API_KEY: 'k', GOOGLE_GEMINI_BASE_URL: provider.url }
+  const { bodies } = await play(provider, { model: 'gemini-3-pro-preview' }, env)
+  const [, calls] = bodies[0]!['contents'] as { parts: Record<string, unknown>[] }[]
+  for (const part of calls!.parts) expect(part['thoughtSignature']).toBeString()
+})
+
 test('any service that speaks chat completions is asked at its address, with the key it needs', async () => {
   await using provider = await startProvider(chatCompletions, TURNS)
   const agent = {

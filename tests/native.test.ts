@@ -38,7 +38,7 @@ test('every answer and every result is kept, and sent as it was', async () => {
     'end',
   ])
   const [first, second, third] = asked(stage)
-  expect(second?.messages.slice(0, 1)).toEqual(withoutMarks(first!.messages))
+  expect(withoutMarks(second!.messages.slice(0, 1))).toEqual(withoutMarks(first!.messages))
   const [, answer, results] = third!.messages
   expect(answer?.content.map(({ type }) => type)).toEqual(['thinking', 'text', 'tool_use'])
   expect(answer?.content[0]).toMatchObject({ thinking: 'Hm.', signature: expect.any(String) })
@@ -78,7 +78,9 @@ test('the provider may keep the system prompt, the tools and all that was said',
     const marked = messages
       .flatMap(({ content }) => content)
       .filter((part) => part['cache_control'])
-    expect(marked).toEqual([messages.at(-1)!.content.at(-1)!])
+    // The end of this request, and that of the one before.
+    const ends = messages.length === 1 ? [messages[0]!] : [messages.at(-3)!, messages.at(-1)!]
+    expect(marked).toEqual(ends.map(({ content }) => content.at(-1)!))
   }
 })
 
@@ -171,4 +173,28 @@ test('a stop in the middle of an answer, or of a command, ends it at once', asyn
   await sleeping.printed('[bash] sleep 600')
   sleeping.signal('SIGINT')
   expect(await sleeping.finished).toMatchObject({ code: 130 })
+})
+
+test('programs that use the library can run it, too', async () => {
+  await using stage = await openNative([bash('echo by-library >made'), { text: 'Made.' }])
+  const program = `
+    import { executeChain } from ${JSON.stringify(join(import.meta.dir, '../src/index.ts'))}
+    const said = []
+    const { success } = await executeChain({
+      cwd: ${JSON.stringify(stage.cwd)},
+      steps: [{ agent: 'nat', iterations: 1, loop: false }],
+      cliPrompt: 'Make it.',
+      agentDefaults: { nat: { engine: 'native', model: 'sonnet' } },
+      onEvent: (event) => event.type === 'message' && said.push(event.text),
+    })
+    console.log(JSON.stringify({ success, said }))
+  `
+  const path = join(stage.cwd, 'program.ts')
+  await Bun.write(path, program)
+  const child = Bun.spawn([process.execPath, path], {
+    env: { PATH: process.env['PATH']!, HOME: stage.cwd, ...stage.model.env },
+    stdout: 'pipe',
+  })
+  expect(JSON.parse(await child.stdout.text())).toEqual({ success: true, said: ['Made.'] })
+  expect(readFileSync(join(stage.cwd, 'made'), 'utf8')).toBe('by-library\n')
 })

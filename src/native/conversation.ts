@@ -154,7 +154,7 @@ export class Conversation {
       await answer.taken?.()
       yield* this.#tellTrouble()
       const ms = Math.round(performance.now() - began)
-      const error = answer.isError === true ? { error: firstLine(answer.text) } : {}
+      const error = answer.isError === true ? { error: errorLine(answer.text) } : {}
       const diff = answer.diff === undefined ? {} : { diff: answer.diff }
       yield { type: 'tool_ended', name, ms, ...error, ...diff }
     }
@@ -207,8 +207,12 @@ function textsOf(parts: Answer['parts']): string[] {
 
 const LONGEST_ERROR = 200
 
-function firstLine(text: string): string {
-  return text.trim().split('\n', 1)[0]!.slice(0, LONGEST_ERROR)
+/** How a command ended stands behind what it printed; all else is said at once. */
+function errorLine(text: string): string {
+  const lines = text.trim().split('\n')
+  const last = lines.at(-1)!
+  const line = /^\[.*\]$/.test(last) ? last.slice(1, -1) : lines[0]!
+  return line.slice(0, LONGEST_ERROR)
 }
 
 const BAD_ENDS: Readonly<Record<string, string>> = {

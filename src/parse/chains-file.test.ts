@@ -290,3 +290,29 @@ test('no text whatever is answered by anything but a configuration or a user err
     { numRuns: 2000 },
   )
 })
+
+test('an agent that forkhestra plays itself has fields of its own, and no others', () => {
+  const own =
+    '"engine": "native", "model": "compatible/x", "baseUrl": "http://h/v1", "apiKeyEnv": "K"'
+  expect(problems(inAgent(`${own}, "tools": false, "maxOutputTokens": 9`))).toEqual([])
+  expectProblem(
+    inAgent('"engine": "native", "permissionMode": ¶"plan"'),
+    'agents.fk:a.permissionMode is "plan", expected nothing: the engine is native',
+  )
+  expectProblem(
+    inAgent('"baseUrl": ¶"http://h/v1"'),
+    'agents.fk:a.baseUrl is "http://h/v1", expected nothing: only with "engine": "native"',
+  )
+  expectProblem(
+    inAgent('"model": ¶"openai/tuned"'),
+    'agents.fk:a.model is "openai/tuned", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5"',
+  )
+  expectProblem(
+    inAgent('"engine": ¶"codex"'),
+    'agents.fk:a.engine is "codex", expected "claude" or "native"',
+  )
+  expectProblem(
+    inAgent('"engine": "native", "apiKeyEnv": ¶"sk-ant-12-34"'),
+    'agents.fk:a.apiKeyEnv is "sk-ant-12-34", expected the name of a variable, never the key itself',
+  )
+})

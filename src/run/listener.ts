@@ -96,7 +96,9 @@ export class Listener {
   /** What an agent says and does is an event; the rest is for the verdict. */
   #tell(fact: Fact): void {
     const { emit } = this.#ports
-    if (fact.type === 'notice') emit({ type: 'warning', text: fact.text })
+    const { task } = this.#place
+    const whose = task === undefined ? '' : `task ${task}: `
+    if (fact.type === 'notice') emit({ type: 'warning', text: `${whose}${fact.text}` })
     switch (fact.type) {
       case 'message':
       case 'tool':

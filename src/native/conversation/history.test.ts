@@ -54,8 +54,9 @@ test.each([
   expect(readFileSync(`${path}.1`, 'utf8')).toBe(before)
 })
 
-test('before the first answer it begins anew, unless all of it is wanted', () => {
+test('before the first answer it begins anew, unless it is wanted whatever it is', () => {
   leave({ type: 'user', text: 'Go.' })
+  expect(open('always', { ...HEAD, print: 'p2' }).head).toMatchObject(HEAD)
   expect(open('always').isResumed).toBe(true)
   expect(open('answered').isResumed).toBe(false)
 })

@@ -18,8 +18,8 @@ export interface Keeping {
 }
 
 /**
- * Before the first answer nothing is lost by a new beginning, and files are read afresh. `always`: also
- * where the words of the agent are others by now; the conversation has those with which it began.
+ * `answered`: where it is the same one, and the model has answered: before that nothing is lost by a new
+ * beginning, and files are read afresh. `always`: whatever it is.
  */
 export type MayGoOn = 'never' | 'answered' | 'always'
 
@@ -51,29 +51,38 @@ export class History {
   #trouble: string | undefined
   #taken: Taken
 
-  private constructor(head: Head, kept: Kept | undefined) {
+  private constructor(head: Head, entries: readonly Entry[]) {
     this.head = head
-    this.isResumed = kept !== undefined
-    const entries = kept?.entries ?? []
+    this.isResumed = entries.length > 0
     this.#messages = entries.filter((entry) => entry.type !== 'begin' && entry.type !== 'end')
     this.#taken = takenSince(entries)
   }
 
-  /** The one that is kept, where it `mayGoOn`; otherwise a new one. */
+  /** The one that is kept, where it may go on; otherwise a new one. What it began with stays. */
   static open(head: Head, keeping: Keeping | undefined, mayGoOn: MayGoOn): History {
-    if (keeping === undefined) return new History(head, undefined)
+    if (keeping === undefined) return new History(head, [])
     const kept = mayGoOn === 'never' ? undefined : readConversation(keeping.path, keeping.env)
     const first = kept?.entries[0]
-    const isSame = first?.type === 'begin' && first.print === head.print
-    const isMeant = mayGoOn === 'always' || (isSame && kept?.entries.some(isOwnAnswer) === true)
-    const goesOn = kept !== undefined && first?.type === 'begin' && isMeant
-    const history = goesOn ? new History(first, kept) : new History(head, undefined)
+    if (kept === undefined || first?.type !== 'begin') return History.#begin(head, keeping)
+    const isSame = first.print === head.print && kept.entries.some(isOwnAnswer)
+    return mayGoOn === 'always' || isSame
+      ? History.#goOn(first, kept, keeping)
+      : History.#begin(head, keeping)
+  }
+
+  static #begin(head: Head, { path, mask }: Keeping): History {
+    const history = new History(head, [])
     history.#guard(() => {
-      const { path, mask } = keeping
-      history.#file = goesOn
-        ? ConversationFile.goOn(path, kept.bytes, mask)
-        : ConversationFile.create(path, mask)
-      if (!goesOn) history.#file.append({ type: 'begin', version: 1, ...head })
+      history.#file = ConversationFile.create(path, mask)
+      history.#file.append({ type: 'begin', version: 1, ...head })
+    })
+    return history
+  }
+
+  static #goOn(head: Head, { entries, bytes }: Kept, { path, mask }: Keeping): History {
+    const history = new History(head, entries)
+    history.#guard(() => {
+      history.#file = ConversationFile.goOn(path, bytes, mask)
     })
     return history
   }

@@ -15,12 +15,14 @@ const CACHED: SharedV4ProviderOptions = { anthropic: { cacheControl: { type: 'ep
 /** A conversation in the words of the library. Only marks for caches move, never what was said. */
 export function toPrompt({ system }: Head, messages: readonly Message[]): LanguageModelV4Prompt {
   const said = messages.reduce<LanguageModelV4Message[]>(append, [])
-  const tail = said.at(-1)
-  const marked = tail === undefined ? [] : [{ ...tail, providerOptions: CACHED }]
+  // Where the last request ended: its cache is looked for a few parts back only, and a turn may have many.
+  const before = said.findLastIndex(({ role }) => role === 'assistant') - 1
+  const isMarked = (index: number) => index === before || index === said.length - 1
   return [
     { role: 'system', content: system, providerOptions: CACHED },
-    ...said.slice(0, -1),
-    ...marked,
+    ...said.map((message, index) =>
+      isMarked(index) ? { ...message, providerOptions: CACHED } : message,
+    ),
   ]
 }
 

@@ -1,0 +1,73 @@
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { expect, test } from 'bun:test'
+import { AnswerBuilder } from './answer.ts'
+
+const FINISH: LanguageModelV4StreamPart = {
+  type: 'finish',
+  finishReason: { unified: 'tool-calls', raw: 'tool_use' },
+  usage: {
+    inputTokens: { total: 100, noCache: undefined, cacheRead: 60, cacheWrite: 10 },
+    outputTokens: { total: 7, text: 7, reasoning: 0 },
+  },
+}
+
+const build = (...pieces: readonly LanguageModelV4StreamPart[]) => {
+  const builder = new AnswerBuilder()
+  const words = pieces.map((piece) => builder.take(piece)).join('')
+  return { words, answer: builder.answer }
+}
+
+test('parts stay in their order, with what the provider wants to get back', () => {
+  const { words, answer } = build(
+    { type: 'reasoning-start', id: '0' },
+    { type: 'reasoning-delta', id: '0', delta: 'Hm' },
+    {
+      type: 'reasoning-delta',
+      id: '0',
+      delta: '',
+      providerMetadata: { anthropic: { signature: 's' } },
+    },
+    { type: 'reasoning-end', id: '0', providerMetadata: { anthropic: { more: 1 } } },
+    { type: 'text-start', id: '1' },
+    { type: 'text-delta', id: '1', delta: 'Hel' },
+    { type: 'text-delta', id: '1', delta: 'lo' },
+    { type: 'text-end', id: '1' },
+    { type: 'text-start', id: '2' },
+    { type: 'text-end', id: '2' },
+    { type: 'tool-call', toolCallId: 'c', toolName: 'bash', input: '{"command":"ls"}' },
+    FINISH,
+  )
+  expect(words).toBe('Hello')
+  expect(answer?.parts).toEqual([
+    { type: 'thinking', text: 'Hm', meta: { anthropic: { signature: 's', more: 1 } } },
+    { type: 'text', text: 'Hello' },
+    { type: 'call', id: 'c', name: 'bash', input: { command: 'ls' } },
+  ])
+})
+
+test('tokens are counted by kind, also where only the sum is told', () => {
+  expect(build(FINISH).answer?.tokens).toEqual({
+    input: 30,
+    output: 7,
+    cacheRead: 60,
+    cacheWrite: 10,
+  })
+})
+
+test('an input that is no JSON is noticed, and none at all is an empty one', () => {
+  const call = (id: string, input: string): LanguageModelV4StreamPart => ({
+    type: 'tool-call',
+    toolCallId: id,
+    toolName: 'bash',
+    input,
+  })
+  const { answer } = build(call('a', '{"command":'), call('b', ''), FINISH)
+  expect([...answer!.unreadable]).toEqual(['a'])
+  expect(answer?.parts).toMatchObject([{ input: {} }, { input: {} }])
+})
+
+test('what breaks off is no answer, and an error is thrown', () => {
+  expect(build({ type: 'text-start', id: '1' }).answer).toBeUndefined()
+  const error = { type: 'overloaded_error' }
+  expect(() => build({ type: 'error', error })).toThrow()
+})

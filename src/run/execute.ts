@@ -1,0 +1,75 @@
+import { randomLetters } from '../base/ids.ts'
+import type { Executed, ExecOptions } from '../native/tools/tool.ts'
+import { SpawnError, type Exit } from './child.ts'
+import { endProcesses, leftoverWords, TASK_PATH, treeOf, type Family } from './family.ts'
+import { startProcess, type Cut } from './process.ts'
+
+/** Where a command of the built-in agent runs. */
+export interface Surroundings {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** Aborts when nothing is to be waited for any more. */
+  readonly force: AbortSignal
+  readonly family: Family
+  readonly warn: (text: string) => void
+}
+
+/** Whoever asked for it wants to know soon. */
+const TERM_MS = 2000
+
+/** A command of the built-in agent, watched over like any other; nothing that it started outlives it. */
+export async function execute(
+  command: string,
+  { timeoutMs, signal, take }: ExecOptions,
+  { cwd, env, force, family, warn }: Surroundings,
+): Promise<Executed> {
+  const key = `x-${randomLetters(12)}`
+  const path = [env[TASK_PATH], key].filter(Boolean).join(':')
+  const argv = ['/bin/sh', '-c', command]
+  try {
+    const { pid, finished } = startProcess(
+      { kind: 'process', argv, env: {}, decode: () => undefined },
+      {
+        cwd,
+        env: { ...env, [TASK_PATH]: path },
+        grace: { markerMs: 0, termMs: TERM_MS },
+        limits: { timeoutMs },
+        stop: signal,
+        force,
+        take: (_, bytes) => take(bytes),
+      },
+    )
+    const end = await family.whileAlive(pid, endWithTree(pid, finished, signal, force))
+    const left = await family.endTask(key, force)
+    if (left.length > 0) warn(`ended what a command left running: ${leftoverWords(left)}`)
+    return asExecuted(end)
+  } catch (error) {
+    if (error instanceof SpawnError) return { kind: 'failed', error: error.message }
+    throw error
+  }
+}
+
+async function endWithTree<End>(
+  pid: number,
+  finished: Promise<End>,
+  signal: AbortSignal,
+  force: AbortSignal,
+): Promise<End> {
+  const tree = treeOf(pid)
+  // From then on what it has started is known, also once it is gone itself.
+  const look = () => void tree()
+  signal.addEventListener('abort', look)
+  try {
+    const end = await finished
+    if (signal.aborted) await endProcesses(tree, force, 0)
+    return end
+  } finally {
+    signal.removeEventListener('abort', look)
+  }
+}
+
+function asExecuted(end: Exit | Cut | undefined): Executed {
+  if (end === undefined) return { kind: 'stopped' }
+  if (end.kind === 'exited' || end.kind === 'signalled') return end
+  return { kind: 'timed_out' }
+}
