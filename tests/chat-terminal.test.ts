@@ -226,3 +226,32 @@ test('a signal ends the chat, and the terminal is as it was', async () => {
   expect(await chat.exited).toBe(143)
   expect(chat.leftBehind()).toEqual([])
 })
+
+test('what stops the program, and a long paste, leave the chat as it was', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('\u001a')
+  // Nobody could continue it here, so that it goes on by itself.
+  await chat.until(() => chat.output.split('\u001b[?2004h').length === 3)
+  const long = 'some words and more\n'.repeat(10_000)
+  chat.type(`\u001b[200~${long}\u001b[201~`)
+  await chat.until(() => chat.lines.filter((line) => line.includes('and more')).length > 10)
+  chat.type('The end.\r')
+  await chat.shows('One.')
+  expect(asked(stage)[0]?.messages[0]?.content[0]?.['text']).toBe(`${long}The end.`)
+})
+
+test('another process can end a chat, and /quit ends a turn with it', async () => {
+  await using stage = await openNative([{ text: 'One.', delayMs: 600_000 }])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  expect((await stage.run('stop')).code).toBe(0)
+  expect(await chat.exited).toBe(0)
+  await using other = openChat(stage)
+  await other.shows('/help')
+  other.type('Hi\r')
+  await other.shows('Ctrl-C stops the turn')
+  other.type('/quit\r')
+  expect(await other.exited).toBe(0)
+})

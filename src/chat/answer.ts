@@ -14,7 +14,7 @@ export class AnswerRows {
   /** Takes a piece; gives the rows that are full. */
   push(piece: string, width: number): string[] {
     this.#hasSpoken = true
-    const lines = (this.#tail + piece).replaceAll('\r\n', '\n').split('\n')
+    const lines = (this.#tail + piece).replaceAll('\r', '').split('\n')
     const rows = lines.map((line) => wrapLine(safe(line.replaceAll('\t', '    ')), width - 1))
     const last = rows.pop()!
     this.#tail = last.pop()!
@@ -41,7 +41,8 @@ export function wrapLine(line: string, width: number): string[] {
     const part = fitting(rest, room)
     const space = part.lastIndexOf(' ')
     // Spaces before the first word are how it is indented.
-    const end = part.slice(0, space).trim() === '' ? part.length : space + 1
+    const isWords = space > 0 && part.slice(0, space).trim() !== ''
+    const end = isWords ? space + 1 : part.length
     rows.push(part.slice(0, end).trimEnd())
     rest = rest.slice(end)
   }

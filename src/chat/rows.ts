@@ -16,8 +16,9 @@ const LEAST_WIDTH = 4
 /** What is typed, as rows: none wider than the terminal, no more than fit on it. */
 export function promptRows(edit: Edit, width: number, most: number, paint: Paint): Rows {
   const room = Math.max(LEAST_WIDTH, width) - 1
-  const parts = breakRows(shown(textOf(edit)), room)
-  const cursor = cursorIn(breakRows(shown(edit.before), room), room)
+  const near = most === Infinity ? edit : nearCursor(edit)
+  const parts = breakRows(shown(textOf(near)), room)
+  const cursor = cursorIn(breakRows(shown(near.before), room), room)
   // Where there is no room for all of it, what is around the cursor is shown.
   const from = Math.max(0, Math.min(cursor.row - most + 1, parts.length - most))
   const to = Math.max(from + most, cursor.row + 1)
@@ -27,6 +28,15 @@ export function promptRows(edit: Edit, width: number, most: number, paint: Paint
     return isMark ? paint.cyan(row.slice(0, FIRST.length)) + row.slice(FIRST.length) : row
   })
   return { rows, cursor: { row: cursor.row - from, column: cursor.column } }
+}
+
+/** Nobody sees more than that at once, and a paste may be as long as it likes. */
+const LONGEST = 16_384
+
+function nearCursor({ before, after }: Edit): Edit {
+  const from = before.length > LONGEST ? before.indexOf('\n', before.length - LONGEST) + 1 : 0
+  const start = from === 0 ? Math.max(0, before.length - LONGEST) : from
+  return { before: before.slice(start), after: after.slice(0, LONGEST) }
 }
 
 function shown(text: string): string {

@@ -48,7 +48,8 @@ export class Session {
   #doing: AbortController | undefined
   #isAskedToLeave = false
   #escapeTimer: Timer | undefined
-  #atWork = 0
+  readonly #atWork = new Set<string>()
+  #isOver = false
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -85,14 +86,15 @@ export class Session {
   show(event: RunEvent): void {
     if (event.type === 'message' && event.task === undefined && event.parent === undefined)
       this.#screen.endAnswer()
-    if (event.type === 'task_started') this.#atWork += 1
-    if (event.type === 'task_ended') this.#atWork -= 1
+    if (event.type === 'task_started') this.#atWork.add(event.id)
+    if (event.type === 'task_ended') this.#atWork.delete(event.id)
     this.print(eventLines(event, this.#paint))
   }
 
   /** What the person says next; undefined: nothing more. */
   async next(stop: AbortSignal): Promise<string | undefined> {
     this.#state = 'listening'
+    if (this.#isOver) return undefined
     const ahead = this.#ahead.shift()
     if (ahead !== undefined) return ahead
     this.#listener = Promise.withResolvers()
@@ -148,9 +150,16 @@ export class Session {
       this.#prompt = { ...this.#prompt, edit: atEnd('') }
       return this.#draw()
     }
-    if (this.#isAskedToLeave) return this.#listener.resolve(undefined)
+    if (this.#isAskedToLeave) return this.#leave()
     this.#isAskedToLeave = true
     this.#draw()
+  }
+
+  /** Nothing more is said, and a turn that goes on is not waited for. */
+  #leave(): void {
+    this.#isOver = true
+    this.#turn?.abort()
+    this.#listener.resolve(undefined)
   }
 
   #take(chunk: Uint8Array): void {
@@ -177,7 +186,7 @@ export class Session {
       case 'interrupt':
         return this.interrupt()
       case 'end':
-        return this.#state === 'listening' ? this.#listener.resolve(undefined) : undefined
+        return this.#state === 'listening' ? this.#leave() : undefined
       case 'suspend':
         return void this.#suspend()
       case 'clear':
@@ -192,7 +201,7 @@ export class Session {
     if (this.#state === 'leaving') return
     const doing = new AbortController()
     const done = this.#options.command(text, doing.signal)
-    if (done === 'quit') return this.#listener.resolve(undefined)
+    if (done === 'quit') return this.#leave()
     if (done !== undefined) return void this.#do(done, doing)
     if (this.#state === 'listening') this.#listener.resolve(text)
     else this.#ahead.push(text)
@@ -219,7 +228,7 @@ export class Session {
   }
 
   #status(): string {
-    const tasks = this.#atWork <= 0 ? '' : `${this.#atWork} at work in the queue; `
+    const tasks = this.#atWork.size === 0 ? '' : `${this.#atWork.size} at work in the queue; `
     if (this.#state === 'leaving') return tasks === '' ? '' : `${tasks}Ctrl-C ends them`
     if (this.#doing !== undefined) return 'waiting; Ctrl-C ends it'
     if (this.#turn?.signal.aborted === true) return 'stopping'

@@ -5,6 +5,7 @@ import { COST_KEYS } from './commands/cost.ts'
 import { untilde } from './completions/paths.ts'
 import { printCompletions as print } from './completions/print.ts'
 import { DIRECTORIES, FILES, oneOf, type Program, type Source } from './completions/program.ts'
+import { isChat } from './records/is-chat.ts'
 import { runIds } from './records/run-ids.ts'
 import { VERBS } from './verbs.ts'
 
@@ -19,6 +20,18 @@ const chains: Source = async ({ options }) => {
   const { content } = await loadConfiguration(folder, untilde(config), process.env)
   const names = Object.entries(content.chains)
   return { candidates: names.map(([value, { description }]) => ({ value, text: description })) }
+}
+
+/** Whom one can talk to, or which chat can go on. */
+const chats: Source = async (typed) => {
+  if (typed.positionals.length > 0) return undefined
+  if (typed.options.has('resume')) return runIds(undefined, isChat)(typed)
+  const folder = resolveCwd(untilde(typed.options.get('cwd')?.at(-1)))
+  const { content } = await loadConfiguration(folder, undefined, process.env)
+  const agents = Object.entries(content.agents ?? {}).filter(
+    ([, agent]) => agent.engine === 'native',
+  )
+  return { candidates: agents.map(([value, { model }]) => ({ value, text: model })) }
 }
 
 const PROGRAM: Program = {
@@ -42,11 +55,13 @@ const PROGRAM: Program = {
     cwd: DIRECTORIES,
     config: FILES,
     'prompt-file': FILES,
+    model: oneOf(['sonnet', 'opus', 'haiku']),
     log: FILES,
     by: oneOf(COST_KEYS),
   },
   words: {
     run: FILES,
+    chat: chats,
     'fake-model': FILES,
     prompt: (typed) => (typed.positionals.length === 0 ? oneOf(['check'])(typed) : FILES(typed)),
     completions: oneOf(SHELLS),

@@ -26,6 +26,9 @@ interface Spoken {
   readonly prompt: Parameters<typeof keepPrompt>[0]
 }
 
+/** How soon a chat ends that is asked to. */
+const LOOK_MS = 500
+
 /** The turns of a chat: each is an iteration of its step, and goes on where the last one ended. */
 export class ChatTurns {
   readonly #context: Omit<Context, 'progress'>
@@ -43,11 +46,17 @@ export class ChatTurns {
 
   /** Until nothing more is said. */
   async talk(): Promise<void> {
-    const { ports } = this.#context
-    while (!ports.stop.aborted && !ports.control.isStopAsked) {
-      const text = await this.#person.next(ports.stop)
-      if (text === undefined) return
-      await this.#take(text)
+    const { stop, control } = this.#context.ports
+    const asked = new AbortController()
+    const looking = setInterval(() => control.isStopAsked && asked.abort(), LOOK_MS)
+    const end = AbortSignal.any([stop, asked.signal])
+    try {
+      for (let text = await this.#person.next(end); text !== undefined;) {
+        await this.#take(text)
+        text = end.aborted ? undefined : await this.#person.next(end)
+      }
+    } finally {
+      clearInterval(looking)
     }
   }
 

@@ -8,13 +8,13 @@ export const chatCommand: Command = {
   usage: [
     'forkhestra chat [AGENT] [options]        on a terminal: type, /help shows what else there is',
     'forkhestra chat [AGENT] -p TEXT          one turn; the answer is on stdout',
-    'forkhestra chat [AGENT] < FILE           the same with what stands in a file, or comes from a pipe',
+    'forkhestra chat [AGENT] < FILE           the same with a file, or with what comes from a pipe',
     'forkhestra chat --resume [RUN]           go on with an earlier chat, the newest if absent',
     'forkhestra chat --list                   the chats of this project',
   ],
   examples: [
-    ['forkhestra chat', 'with the default model of the provider whose key is set'],
-    ['forkhestra chat reviewer', 'with an agent of the configuration that has "engine": "native"'],
+    ['forkhestra chat', 'with the model of the provider whose key is set'],
+    ['forkhestra chat reviewer', 'with a native agent of the configuration'],
     ['forkhestra chat --model openai/gpt-6-sol', 'with another model'],
     ['git diff | forkhestra chat -p "Review this change."', 'both, as one turn'],
     ['forkhestra chat --resume -p "And the tests?"', 'goes on, for one turn'],

@@ -6,14 +6,17 @@ import { untilde } from '../completions/paths.ts'
 import type { Source } from '../completions/program.ts'
 import { withQueue } from './with-queue.ts'
 
-/** The recorded runs, for completion; only those of a status where one is given. */
-export function runIds(wanted?: readonly RunBrief['status'][]): Source {
+/** The recorded runs, for completion; only those of a status, or with a record, that is wanted. */
+export function runIds(
+  wanted?: readonly RunBrief['status'][],
+  isWanted: (folder: string) => boolean = () => true,
+): Source {
   return ({ options, positionals }) => {
     if (positionals.length > 0) return undefined
     const root = recordRoot(resolveCwd(untilde(options.get('cwd')?.at(-1))), process.env)
     const runs = root === undefined ? [] : listRuns(root)
     const candidates = runs
-      .filter(({ status }) => wanted?.includes(status) ?? true)
+      .filter(({ status, folder }) => (wanted?.includes(status) ?? true) && isWanted(folder))
       .map(withQueue)
       .map((run) => ({ value: run.id, text: `${run.status}, ${chainWords(run)}` }))
     return { candidates }
