@@ -117,6 +117,16 @@ test('in a repository what git ignores is left out, unless it is asked for', asy
   expect(await files('deep/x.log')).toBe('deep/x.log')
 })
 
+test('without git folders are walked', async () => {
+  const workplace = makeWorkplace({ ...FILES, '.git/config': 'const\n' })
+  const poor: Workplace = {
+    ...workplace,
+    exec: (command, options) => workplace.exec(`PATH=/nowhere; ${command}`, options),
+  }
+  const { text } = await callerIn(poor)('grep', { pattern: 'const', mode: 'files' })
+  expect(text).toBe('.hidden\nsrc/a.ts\nsrc/b/c.tsx')
+})
+
 test('nothing outside is searched, by whatever links', async () => {
   const elsewhere = makeProject({ 'secret.txt': 'word\n' })
   const workplace = makeWorkplace({ 'in/secret.txt': 'word\n', 'a.txt': 'word\n' })
