@@ -49,8 +49,15 @@ const ENTRY_BYTES = 280
 /** Enough for a hundred tasks: a larger piece of memory costs more than to ask once more. */
 const ROOM_BYTES = 16 * 1024
 
-/** What an open folder holds, entry by entry as the system writes it; undefined where it is none. */
-export function readEntries(libc: Linux, fd: number): Uint8Array<ArrayBuffer> | undefined {
+/**
+ * What an open folder holds, entry by entry as the system writes it; undefined where it is none, or
+ * where that is longer than `most`.
+ */
+export function readEntries(
+  libc: Linux,
+  fd: number,
+  most = Infinity,
+): Uint8Array<ArrayBuffer> | undefined {
   let bytes = new Uint8Array(ROOM_BYTES)
   let length = 0
   for (;;) {
@@ -60,7 +67,7 @@ export function readEntries(libc: Linux, fd: number): Uint8Array<ArrayBuffer> | 
       bytes = larger
     }
     const got = libc.getdents64(fd, ffi().ptr(bytes, length), bytes.length - length)
-    if (got < 0) return undefined
+    if (got < 0 || length + got > most) return undefined
     if (got === 0) return bytes.subarray(0, length)
     length += got
   }
@@ -76,9 +83,10 @@ export function nameOfEntry(at: number): number {
   return at + ENTRY_NAME
 }
 
-export function decodeName(bytes: Uint8Array, start: number): string {
-  const name = bytes.subarray(start, bytes.indexOf(0, start))
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(name)
+/** The names that begin at these places. */
+export function decodeNames(bytes: Uint8Array, starts: readonly number[]): string[] {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  return starts.map((start) => decoder.decode(bytes.subarray(start, bytes.indexOf(0, start))))
 }
 
 // Where `struct statx` has what is asked for, in words of 32 bits.

@@ -2,7 +2,7 @@ import type { Pointer } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
 import { ffi } from '../../base/libc.ts'
 import {
-  decodeName,
+  decodeNames,
   linux,
   nameOfEntry,
   nextEntry,
@@ -32,8 +32,7 @@ export function askSystem(path: string): Folder | undefined {
     const prints = readPrints(libc, fd, bytes, names)
     // Behind `findNames`, which leaves only what is the same each time.
     const listing = Bun.hash(bytes)
-    const files = () => names.map((start) => decodeName(bytes, start))
-    return { count: names.length, files, prints, listing }
+    return { count: names.length, files: () => decodeNames(bytes, names), prints, listing }
   } finally {
     closeSync(fd)
   }
