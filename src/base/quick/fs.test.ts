@@ -109,6 +109,11 @@ function calls(): Record<string, (fs: Fs, folder: string) => unknown> {
     'ask about an open file': (fs, at) =>
       withFile(fs, join(at, 'file'), (fd) => shown(fs.fstatSync(fd))),
     'change the mode': (fs, at) => withFile(fs, join(at, 'file'), (fd) => fs.fchmodSync(fd, 0o640)),
+    'set the time': (fs, at) => {
+      fs.utimesSync(join(at, 'file'), 1_700_000_000.25, 5_000_000_000.5)
+      return node.statSync(join(at, 'file')).mtimeMs
+    },
+    'set the time of nothing': (fs, at) => fs.utimesSync(join(at, 'nowhere'), 1, 2),
     'rename over another': (fs, at) => fs.renameSync(join(at, 'file'), join(at, 'large')),
     'rename onto a folder': (fs, at) => fs.renameSync(join(at, 'file'), join(at, 'folder')),
     'rename what is not there': (fs, at) => fs.renameSync(join(at, 'nowhere'), join(at, 'x')),

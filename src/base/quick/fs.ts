@@ -99,6 +99,23 @@ export function fchmodSync(fd: number, mode: number): void {
   if (linux()?.fchmod(fd, mode) !== 0) whole().fchmodSync(fd, mode)
 }
 
+/** Times in seconds. */
+export function utimesSync(path: string, atime: number, mtime: number): void {
+  const bytes = pathBytes(path)
+  const isSet =
+    bytes !== undefined && linux()?.utimensat(NO_FOLDER, bytes, timespecs([atime, mtime]), 0) === 0
+  if (!isSet) whole().utimesSync(path, atime, mtime)
+}
+
+/** Of each time seconds and nanoseconds, two words each. */
+function timespecs(times: readonly number[]): Uint32Array {
+  const words = times.flatMap((time) => {
+    const seconds = Math.floor(time)
+    return [seconds % 2 ** 32, Math.floor(seconds / 2 ** 32), Math.floor((time - seconds) * 1e9), 0]
+  })
+  return new Uint32Array(words)
+}
+
 export function renameSync(from: string, to: string): void {
   const [source, target] = [pathBytes(from), pathBytes(to)]
   if (source === undefined || target === undefined || linux()?.rename(source, target) !== 0) {
@@ -222,7 +239,9 @@ export function readdirSync(path: string): string[] {
   const fd = open(path, constants.O_RDONLY, 0)
   if (fd < 0 && hasFoundNothing(path)) throw new NoEntry('scandir', path)
   if (libc === undefined || fd < 0) return whole().readdirSync(path)
-  const bytes = readEntries(libc, fd, FOLDER_BYTES)
+  // Most file systems say as its size how much room a folder takes.
+  const isLarge = (stat(fd, '', EMPTY_PATH)?.size ?? 0) > FOLDER_BYTES
+  const bytes = isLarge ? undefined : readEntries(libc, fd, FOLDER_BYTES)
   closeSync(fd)
   return bytes === undefined ? whole().readdirSync(path) : namesIn(bytes)
 }

@@ -9,6 +9,7 @@ const SYMBOLS = {
   access: { args: ['ptr', 'i32'], returns: 'i32' },
   fsync: { args: ['i32'], returns: 'i32' },
   fchmod: { args: ['i32', 'u32'], returns: 'i32' },
+  utimensat: { args: ['i32', 'ptr', 'ptr', 'i32'], returns: 'i32' },
   rename: { args: ['ptr', 'ptr'], returns: 'i32' },
   unlink: { args: ['ptr'], returns: 'i32' },
   getdents64: { args: ['i32', 'ptr', 'usize'], returns: 'i32' },
