@@ -1,4 +1,5 @@
-import { ffi, openLibc } from '../libc.ts'
+import { ptr, read } from 'bun:ffi'
+import { openLibc } from '../libc.ts'
 
 const SYMBOLS = {
   open: { args: ['ptr', 'i32', 'i32'], returns: 'i32' },
@@ -33,7 +34,7 @@ const NO_ENTRY = 2
 export function foundNothing(libc: Linux): boolean {
   // oxlint-disable-next-line no-underscore-dangle
   const place = libc.__errno_location()
-  return place !== null && ffi().read.i32(place) === NO_ENTRY
+  return place !== null && read.i32(place) === NO_ENTRY
 }
 
 /** A path as the system takes it; undefined where it would take only a part of it. */
@@ -67,7 +68,7 @@ export function readEntries(
       larger.set(bytes)
       bytes = larger
     }
-    const got = libc.getdents64(fd, ffi().ptr(bytes, length), bytes.length - length)
+    const got = libc.getdents64(fd, ptr(bytes, length), bytes.length - length)
     if (got < 0 || length + got > most) return undefined
     if (got === 0) return bytes.subarray(0, length)
     length += got

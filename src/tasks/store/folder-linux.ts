@@ -1,6 +1,5 @@
-import type { Pointer } from 'bun:ffi'
+import { ptr, type Pointer } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
-import { ffi } from '../../base/libc.ts'
 import {
   decodeNames,
   linux,
@@ -69,7 +68,6 @@ function readPrints(
   const prints = makePrints(names.length)
   const { mtimes, sizes, inodes } = prints
   const answer = new Stat()
-  const { ptr } = ffi()
   const [bytesAt, answerAt] = [ptr(bytes), ptr(answer.words)]
   for (let index = 0; index < names.length; index++) {
     const name = (bytesAt + names[index]!) as Pointer
