@@ -10,6 +10,9 @@ const BUNDLED = ['manager', 'coordinator', 'worker'].flatMap((agent) => [
 
 const root = join(import.meta.dir, '..')
 
+/** Functions run so many times more often than usual before they are compiled: most calls end before that pays. */
+const JIT_POLICY = 10
+
 /**
  * Compiles one entry file into one stand-alone program. Splitting keeps what a call does not need
  * unloaded; nothing is read from `.env` and `bunfig.toml` of the folder in which it is called.
@@ -17,7 +20,12 @@ const root = join(import.meta.dir, '..')
 export async function compile(entry: string, outfile: string): Promise<void> {
   await Bun.build({
     entrypoints: [resolve(root, entry)],
-    compile: { outfile: resolve(root, outfile), autoloadDotenv: false, autoloadBunfig: false },
+    compile: {
+      outfile: resolve(root, outfile),
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      jitPolicy: JIT_POLICY,
+    },
     target: 'bun',
     minify: true,
     bytecode: true,
@@ -37,10 +45,32 @@ const QUICK = join(root, 'src/cli/tasks/quick')
 async function bundleQuick(): Promise<ReadonlyMap<string, string>> {
   const bundles = readdirSync(QUICK).map(async (name) => {
     const path = join(QUICK, name)
-    const { outputs } = await Bun.build({ entrypoints: [path], target: 'bun', minify: true })
-    return [path, await outputs[0]!.text()] as const
+    const { outputs } = await Bun.build({
+      entrypoints: [path],
+      target: 'bun',
+      minify: true,
+      plugins: [LEAN],
+    })
+    const text = await outputs[0]!.text()
+    if (/from"(?:fs|path)"/.test(text)) throw new Error(`${name} loads what is slow to load`)
+    return [path, text] as const
   })
   return new Map(await Promise.all(bundles))
+}
+
+/** What is slow to load, and imported for a few functions, has a small one in its place. */
+const LEAN: BunPlugin = {
+  name: 'lean',
+  setup(plan) {
+    // By the text: the bundler asks nobody where modules of the runtime are.
+    plan.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
+      const text = await Bun.file(path).text()
+      const contents = text.replaceAll(/from 'node:(fs|path)'/g, (_, name) => {
+        return `from '${join(root, `src/base/quick/${name}.ts`)}'`
+      })
+      return { contents, loader: 'ts' }
+    })
+  },
 }
 
 function inOnePiece(bundles: ReadonlyMap<string, string>): BunPlugin {

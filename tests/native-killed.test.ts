@@ -6,7 +6,7 @@ import { renderStream } from '../src/fake-model/sse.ts'
 import { Running } from './support/forkhestra.ts'
 import type { Asked } from './support/native.ts'
 import { makeProject } from './support/project.ts'
-import { runsOf } from './support/record.ts'
+import { journalOf, runsOf } from './support/record.ts'
 
 // Every trial lets the built-in agent do five pieces of work, kills forkhestra with SIGKILL at random
 // moments, and resumes it. Whenever that was, each request must be one that a provider would take.
@@ -69,7 +69,7 @@ async function runTrial(url: string): Promise<void> {
     const timer = isKilled ? setTimeout(() => running.signal('SIGKILL'), Math.random() * 250) : 0
     const { code, stderr } = await running.finished
     clearTimeout(timer)
-    const hasBegun = runsOf(cwd).length > 0
+    const hasBegun = runsOf(cwd).some((run) => journalOf(cwd, run).length > 0)
     if (code === 0) break
     if (!isKilled) throw new Error(`ended with ${code}: ${stderr}`)
     args = hasBegun ? ['resume', '--kill-orphans'] : args

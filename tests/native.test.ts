@@ -198,3 +198,31 @@ test('programs that use the library can run it, too', async () => {
   expect(JSON.parse(await child.stdout.text())).toEqual({ success: true, said: ['Made.'] })
   expect(readFileSync(join(stage.cwd, 'made'), 'utf8')).toBe('by-library\n')
 })
+
+test('a file that /read has handed over can be edited at once; all six tools work in a run', async () => {
+  const call = (name: string, input: Record<string, unknown>) => ({ name, input })
+  await using stage = await openNative(
+    [
+      {
+        tools: [
+          call('edit', { path: 'a.txt', edits: [{ old: 'beta', new: 'gamma' }] }),
+          call('grep', { pattern: 'gamma' }),
+          call('glob', { pattern: '*.txt' }),
+          call('write', { path: 'b.txt', content: 'new\n' }),
+          call('read', { path: 'b.txt' }),
+          call('bash', { command: 'cat a.txt b.txt' }),
+        ],
+      },
+      { text: 'Done.' },
+    ],
+    { files: { 'a.txt': 'alpha\nbeta\n', 'prompt.md': '/read a.txt\nChange it.' } },
+  )
+  expect((await stage.run('nat', '--prompt-file', 'prompt.md')).code).toBe(0)
+  const results = asked(stage)[1]!.messages.at(-1)!.content
+  const texts = results.map(({ content }) => String(content))
+  expect(results.filter(({ is_error: isError }) => isError === true)).toEqual([])
+  expect(texts[1]).toContain('a.txt\n2:gamma')
+  expect(texts[2]).toContain('a.txt')
+  expect(texts[4]).toBe('1\tnew')
+  expect(texts.at(-1)).toStartWith('alpha\ngamma\nnew\n')
+})

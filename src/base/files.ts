@@ -2,6 +2,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  lstatSync,
   openSync,
   readSync,
   statSync,
@@ -20,6 +21,15 @@ export function statOf(path: string): Stats | undefined {
   }
 }
 
+/** Whether there is not even a link; many files are asked for in vain, and an error is slow to make. */
+function isNothing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined
+  } catch {
+    return false
+  }
+}
+
 export type TextFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing' }
@@ -30,6 +40,7 @@ export type TextFile =
  * Only regular files: a FIFO or a device would block or never end.
  */
 export function readTextFile(path: string, limitBytes: number): TextFile {
+  if (isNothing(path)) return { kind: 'missing' }
   let fd: number
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)

@@ -1,20 +1,14 @@
-import type { FFIFunction, Library } from 'bun:ffi'
+import { dlopen, type FFIFunction, type Library } from 'bun:ffi'
 
 const NAMES: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   linux: ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`],
   darwin: ['libSystem.B.dylib'],
 }
 
-/** Loaded by those alone who need it: most calls do not. */
-export function ffi(): typeof import('bun:ffi') {
-  return require('bun:ffi')
-}
-
 /** The system's own functions, or undefined where the library cannot be opened. */
 export function openLibc<Symbols extends Record<string, FFIFunction>>(
   symbols: Symbols,
 ): Library<Symbols>['symbols'] | undefined {
-  const { dlopen } = ffi()
   for (const name of NAMES[process.platform] ?? []) {
     try {
       return dlopen(name, symbols).symbols

@@ -23,3 +23,8 @@ function endOf(pattern: RegExp, text: string): number {
   const match = pattern.exec(text)
   return match === null ? text.length : match.index + match[0].length
 }
+
+/** A text whose end is lost, without the piece of a key that may stand there; other letters than those of keys stay. */
+export function withoutCutKey(text: string): string {
+  return text.replace(/[\w+/=.~-]+$/, '')
+}

@@ -9,6 +9,7 @@ import { makePast } from './past.ts'
 import { pressKey, atEnd, type Prompt, type Wish } from './prompt.ts'
 import { promptRows } from './rows.ts'
 import { Screen } from './screen.ts'
+import { statusWords, type Moment } from './status.ts'
 
 export interface SessionOptions {
   readonly hasColour: boolean
@@ -30,9 +31,6 @@ const ESCAPE_MS = 40
 /** A stop that the system does not grant is over by then. */
 const SUSPEND_MS = 100
 
-/** What the person's side of a chat is in the middle of. */
-type State = 'listening' | 'turn' | 'leaving'
-
 /** A chat on a terminal: the person's side of it. */
 export class Session {
   readonly #options: SessionOptions
@@ -42,7 +40,7 @@ export class Session {
   readonly #keys = new KeyParser()
   readonly #ahead: string[] = []
   #prompt: Prompt
-  #state: State = 'listening'
+  #state: Moment['state'] = 'listening'
   #listener = Promise.withResolvers<string | undefined>()
   #turn: AbortController | undefined
   #doing: AbortController | undefined
@@ -221,20 +219,17 @@ export class Session {
 
   #draw(): void {
     const { width, height } = this.#tty.size
-    const status = this.#status()
+    const status = statusWords({
+      state: this.#state,
+      atWork: this.#atWork.size,
+      ahead: this.#ahead.length,
+      isDoing: this.#doing !== undefined,
+      isStopping: this.#turn?.signal.aborted === true,
+      isAskedToLeave: this.#isAskedToLeave,
+    })
     const most = Math.max(1, height - 2)
     const prompt = promptRows(this.#prompt.edit, width, most, this.#paint)
     this.#screen.draw(status === '' ? undefined : this.#paint.dim(status), prompt)
-  }
-
-  #status(): string {
-    const tasks = this.#atWork.size === 0 ? '' : `${this.#atWork.size} at work in the queue; `
-    if (this.#state === 'leaving') return tasks === '' ? '' : `${tasks}Ctrl-C ends them`
-    if (this.#doing !== undefined) return 'waiting; Ctrl-C ends it'
-    if (this.#turn?.signal.aborted === true) return 'stopping'
-    const next = this.#ahead.length === 0 ? '' : `; then: ${this.#ahead.length} more`
-    if (this.#state === 'turn') return `${tasks}Ctrl-C stops the turn${next}`
-    return this.#isAskedToLeave ? 'Ctrl-C again, or Ctrl-D, leaves' : tasks.replace(/; $/, '')
   }
 
   async #suspend(): Promise<void> {

@@ -1,5 +1,6 @@
+import { ptr } from 'bun:ffi'
 import { closeSync, readSync } from 'node:fs'
-import { ffi, openLibc } from '../base/libc.ts'
+import { openLibc } from '../base/libc.ts'
 
 const SYMBOLS = {
   inotify_init1: { args: ['i32'], returns: 'i32' },
@@ -65,7 +66,7 @@ export class Inotify {
   /** The number of the watch; undefined where the kernel refuses. */
   add(folder: Buffer, mask: number): number | undefined {
     const path = Buffer.concat([folder, Buffer.alloc(1)])
-    const watch = this.#calls.inotify_add_watch(this.#fd, ffi().ptr(path), mask)
+    const watch = this.#calls.inotify_add_watch(this.#fd, ptr(path), mask)
     return watch < 0 ? undefined : watch
   }
 

@@ -22,7 +22,7 @@ export function makeTaskFingerprint(): (folder: string) => string {
   let known = new Map<string, Known>()
   return (folder) => {
     const seenAt = Date.now()
-    const { files: listFiles, prints: found } = readFolder(folder, known.size)
+    const { files: listFiles, prints: found } = readFolder(folder)
     const files = listFiles()
     if (files.length === 0) return ''
     const { mtimes, sizes, inodes } = found

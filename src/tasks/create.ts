@@ -12,6 +12,7 @@ import type { Places } from './store/places.ts'
 import { parentsOf } from './ready.ts'
 import { Refused } from './refused.ts'
 import { readIndexedIds } from './store/index-file.ts'
+import { isSealed, makeSeal } from './store/seal.ts'
 import { listFiles } from './store/folder.ts'
 import { readTaskFile, scanTasks, TASK_LIMIT_BYTES, worthWriting } from './store/scan.ts'
 import type { Draft } from './store/change.ts'
@@ -21,8 +22,8 @@ export function createTasks(places: Places, tasks: readonly NewTask[], now: Date
   for (const task of tasks) checkTask(task)
   const config = readConfig(places)
   return change(places, (draft) => {
-    const taken = findTaken(places)
-    const ids = takeNumbers(draft, taken, config.prefix, tasks.length)
+    const taken = makeTaken(places)
+    const ids = takeNumbers(draft, places, taken, config.prefix, tasks.length)
     const resolve = makeResolver(places, tasks, ids, taken, config.prefix)
     const complete = tasks.map((task) => withDefaults(task, config, resolve))
     refuseCycles(ids.map(renderId), complete)
@@ -30,6 +31,8 @@ export function createTasks(places: Places, tasks: readonly NewTask[], now: Date
       const id = ids[index]!
       draft.write(join(places.tasks, makeFileName(id, task.title)), renderNewTask(id, task, now))
     }
+    const seal = makeSeal(places, config.prefix, now.getTime())
+    if (seal !== undefined) draft.seal(seal)
     return ids.map(renderId)
   })
 }
@@ -50,6 +53,12 @@ export function checkTask({ title, status, criteria = [] }: NewTask): void {
 interface Taken {
   readonly names: readonly string[]
   readonly inside: readonly TaskId[]
+}
+
+/** Looked up where it is needed, which is mostly not at all. */
+function makeTaken(places: Places): () => Taken {
+  let taken: Taken | undefined
+  return () => (taken ??= findTaken(places))
 }
 
 function findTaken(places: Places): Taken {
@@ -101,9 +110,16 @@ function highestOf({ names, inside }: Taken, prefix: string): number {
   return highest
 }
 
-function takeNumbers(draft: Draft, taken: Taken, prefix: string, count: number): TaskId[] {
+function takeNumbers(
+  draft: Draft,
+  places: Places,
+  taken: () => Taken,
+  prefix: string,
+  count: number,
+): TaskId[] {
   const { state } = draft
-  const highest = Math.max(state.numbers[prefix] ?? 0, highestOf(taken, prefix))
+  const seen = isSealed(places, state, prefix) ? 0 : highestOf(taken(), prefix)
+  const highest = Math.max(state.numbers[prefix] ?? 0, seen)
   if (highest + count > HIGHEST_NUMBER) {
     throw new Refused(
       `There is no number left behind ${renderId({ prefix, number: highest })}.`,
@@ -121,7 +137,7 @@ function makeResolver(
   places: Places,
   tasks: readonly NewTask[],
   ids: readonly TaskId[],
-  taken: Taken,
+  taken: () => Taken,
   prefix: string,
 ): (word: string) => string {
   const keys = new Map<string, string>()
@@ -137,7 +153,7 @@ function makeResolver(
       throw new Refused(`No task of this batch has the key '${word.slice(1)}'.`)
     }
     const id = parseId(word, prefix)
-    if (isTaken(taken, id)) return renderId(id)
+    if (isTaken(taken(), id)) return renderId(id)
     throw missing(places, id)
   }
 }

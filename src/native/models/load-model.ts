@@ -2,6 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { UserError } from '../../base/errors.ts'
 import type { NativeAgent } from '../../engines/engine.ts'
 import { modelId, VARIABLES } from '../../engines/native-models.ts'
+import { makePatientFetch } from './patient-fetch.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -10,7 +11,8 @@ export async function loadModel(agent: NativeAgent, env: Environment): Promise<L
   const id = modelId(agent.model)
   const apiKey = keyOf(agent, env)
   const baseURL = addressOf(agent, env)
-  const settings = { apiKey, ...(baseURL === undefined ? {} : { baseURL }) }
+  const patient = makePatientFetch() as typeof fetch
+  const settings = { apiKey, fetch: patient, ...(baseURL === undefined ? {} : { baseURL }) }
   switch (agent.provider) {
     case 'anthropic': {
       const { createAnthropic } = await import('@ai-sdk/anthropic')
@@ -26,7 +28,12 @@ export async function loadModel(agent: NativeAgent, env: Environment): Promise<L
     }
     case 'compatible': {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-      const named = { name: 'compatible', includeUsage: true, baseURL: baseURL ?? '' }
+      const named = {
+        name: 'compatible',
+        includeUsage: true,
+        fetch: patient,
+        baseURL: baseURL ?? '',
+      }
       return createOpenAICompatible({ ...named, ...(apiKey === '' ? {} : { apiKey }) })(id)
     }
   }

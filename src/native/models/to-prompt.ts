@@ -42,9 +42,11 @@ function append(said: LanguageModelV4Message[], message: Message): LanguageModel
     case 'user':
       said.push({ role: 'user', content: [{ type: 'text', text: message.text }] })
       return said
-    case 'assistant':
-      said.push({ role: 'assistant', content: message.parts.map(toPart) })
+    case 'assistant': {
+      const parts = message.parts.filter(isSaid)
+      if (parts.length > 0) said.push({ role: 'assistant', content: parts.map(toPart) })
       return said
+    }
     case 'result': {
       const last = said.at(-1)
       const part = toResult(message)
@@ -53,6 +55,11 @@ function append(said: LanguageModelV4Message[], message: Message): LanguageModel
       return said
     }
   }
+}
+
+/** Models say nothing at times, and providers do not take it back. */
+function isSaid(part: Part): boolean {
+  return part.type !== 'text' || part.text.trim() !== ''
 }
 
 function toPart(part: Part): AssistantPart {

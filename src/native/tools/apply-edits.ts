@@ -1,4 +1,3 @@
-import { counted } from '../../base/amounts.ts'
 import { bytesOf, endsWithCrlf, textOf, withCrlf } from './line-ends.ts'
 import { whyNoMatch } from './no-match.ts'
 
@@ -41,25 +40,31 @@ function applyEdit(content: string, edit: Edit, isCrlf: boolean): AppliedOne {
   const { old, by, starts } = find(content, edit, isCrlf)
   if (starts.length === 0) return { problem: whyNoMatch(textOf(content), edit.old) }
   if (starts.length > 1 && edit.replaceAll !== true) return { problem: ambiguous(content, starts) }
-  const taken = withoutOverlaps(starts, old.length)
-  return { content: replaceAt(content, taken, old, by), lines: lineNumbers(content, taken) }
+  return { content: replaceAt(content, starts, old, by), lines: lineNumbers(content, starts) }
 }
 
 /** In the file's own line ends: a model writes LF whatever a file has, unless it means them. */
 function find(content: string, edit: Edit, isCrlf: boolean) {
   const [old, by] = [bytesOf(edit.old), bytesOf(edit.new)]
+  const isAll = edit.replaceAll === true
   const isMeant = !isCrlf || old.includes('\r')
-  const exact = { old, by, starts: isMeant ? startsOf(content, old) : [] }
+  const exact = { old, by, starts: isMeant ? startsOf(content, old, isAll) : [] }
   if (exact.starts.length > 0 || !content.includes('\r\n')) return exact
   const inCrlf = withCrlf(old)
-  return { old: inCrlf, by: withCrlf(by), starts: startsOf(content, inCrlf) }
+  return { old: inCrlf, by: withCrlf(by), starts: startsOf(content, inCrlf, isAll) }
 }
 
-/** Every place, also where two overlap: both could have been meant. */
-function startsOf(content: string, old: string): number[] {
+/** More are not counted: that could take long where a text repeats itself. */
+const MOST_COUNTED = 100
+
+/** The places to replace; of a text that is to be there once also those that overlap: each could have been meant. */
+function startsOf(content: string, old: string, isAll: boolean): number[] {
   const starts: number[] = []
-  for (let at = content.indexOf(old); at !== -1; at = content.indexOf(old, at + 1)) {
-    if (!splitsCrlf(content, at) && !splitsCrlf(content, at + old.length)) starts.push(at)
+  const most = isAll ? Infinity : MOST_COUNTED + 1
+  for (let at = content.indexOf(old); at !== -1 && starts.length < most;) {
+    const isWhole = !splitsCrlf(content, at) && !splitsCrlf(content, at + old.length)
+    if (isWhole) starts.push(at)
+    at = content.indexOf(old, at + (isWhole && isAll ? old.length : 1))
   }
   return starts
 }
@@ -67,14 +72,6 @@ function startsOf(content: string, old: string): number[] {
 /** A line end is one sign, of which nobody means the half. */
 function splitsCrlf(content: string, at: number): boolean {
   return content[at - 1] === '\r' && content[at] === '\n'
-}
-
-function withoutOverlaps(starts: readonly number[], length: number): number[] {
-  const taken: number[] = []
-  for (const start of starts) {
-    if (start >= (taken.at(-1) ?? -length) + length) taken.push(start)
-  }
-  return taken
 }
 
 function replaceAt(content: string, starts: readonly number[], old: string, by: string): string {
@@ -112,5 +109,7 @@ export function linesInWords(numbers: readonly number[]): string {
 
 function ambiguous(content: string, starts: readonly number[]): string {
   const where = linesInWords(lineNumbers(content, starts))
-  return `old is there ${counted(starts.length, 'time')}, at ${where}; give more of what is around it, or set replaceAll`
+  const times =
+    starts.length > MOST_COUNTED ? `more than ${MOST_COUNTED} times` : `${starts.length} times`
+  return `old is there ${times}, at ${where}; give more of what is around it, or set replaceAll`
 }

@@ -1,6 +1,9 @@
-/** So much time may be spent on it, and so many lines are kept. */
-const TIMEOUT_MS = 200
+import { shorten } from '../../base/shorten.ts'
+
+/** So much time may be spent on it, and so much of it is kept. */
+const TIMEOUT_MS = 100
 const MOST_LINES = 1000
+const LINE_LENGTH = 500
 
 /** What has changed, as a unified diff; `before` is undefined for a new file. */
 export async function makeDiff(
@@ -25,5 +28,6 @@ function tooDifferent(from: string, to: string): string {
 function shortened(diff: string): string {
   const lines = diff.split('\n')
   const more = lines.length - MOST_LINES
-  return more <= 0 ? diff : `${lines.slice(0, MOST_LINES).join('\n')}\n[${more} more lines]\n`
+  const shown = lines.slice(0, MOST_LINES).map((line) => shorten(line, LINE_LENGTH))
+  return more <= 0 ? shown.join('\n') : `${shown.join('\n')}\n[${more} more lines]\n`
 }

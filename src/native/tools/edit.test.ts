@@ -119,6 +119,12 @@ const PROBLEMS: readonly (readonly [string, string, readonly Edit[], string])[] 
     'old is there 2 times, at line 1; give more of what is around it, or set replaceAll',
   ],
   [
+    'is there more often than anybody counts',
+    'a'.repeat(200_000),
+    [{ old: 'a'.repeat(5000), new: 'x' }],
+    'old is there more than 100 times, at line 1; give more of what is around it, or set replaceAll',
+  ],
+  [
     'is there very often',
     'a\n'.repeat(30),
     [{ old: 'a', new: 'x' }],

@@ -11,8 +11,9 @@ export function path(error = 'a path as text') {
   return text(error).check(z.refine(isPath, { error: `${error}, neither empty nor with NUL` }))
 }
 
-export function whole(least: number, most: number) {
-  const error = `a whole number from ${least} to ${most}`
+export function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const range = most === Number.MAX_SAFE_INTEGER ? `${least} on` : `${least} to ${most}`
+  const error = `a whole number from ${range}`
   return z.int({ error }).check(z.minimum(least, { error }), z.maximum(most, { error }))
 }
 

@@ -117,6 +117,16 @@ test('in a repository what git ignores is left out, unless it is asked for', asy
   expect(await files('deep/x.log')).toBe('deep/x.log')
 })
 
+test('without git folders are walked', async () => {
+  const workplace = makeWorkplace({ ...FILES, '.git/config': 'const\n' })
+  const poor: Workplace = {
+    ...workplace,
+    exec: (command, options) => workplace.exec(`PATH=/nowhere; ${command}`, options),
+  }
+  const { text } = await callerIn(poor)('grep', { pattern: 'const', mode: 'files' })
+  expect(text).toBe('.hidden\nsrc/a.ts\nsrc/b/c.tsx')
+})
+
 test('nothing outside is searched, by whatever links', async () => {
   const elsewhere = makeProject({ 'secret.txt': 'word\n' })
   const workplace = makeWorkplace({ 'in/secret.txt': 'word\n', 'a.txt': 'word\n' })
@@ -158,17 +168,26 @@ test('settings in the project do not let it run anything', async () => {
 
 test('long lines are cut around the match, long answers at a line', async () => {
   const workplace = makeWorkplace({
-    'a.min.js': `${'x'.repeat(5000)}needle${'y'.repeat(5000)}\n`,
+    'a.min.js': `${'f(x);'.repeat(1000)}needle${'g(y);'.repeat(1000)}\n`,
     many: `${'z'.repeat(290)}\n`.repeat(400),
     'new\nline': 'newline\n',
   })
   const call = callerIn(workplace)
   const { text } = await call('grep', { pattern: 'needle' })
-  expect(text).toBe(`a.min.js\n1:…${'x'.repeat(100)}needle${'y'.repeat(194)}…`)
+  expect(text).toBe(
+    `a.min.js\n1:…${'(x);f'.repeat(20).slice(0, -1)}needle${'g(y);'.repeat(38)}g(y)…`,
+  )
   const many = await call('grep', { pattern: 'zz', limit: 400 })
   expect(many.text.length).toBeLessThan(41_000)
   expect(many.text).toEndWith('z\n[there is more; narrow it down by pattern, path or glob]')
   expect((await call('grep', { pattern: 'newline' })).text).toBe('new?line\n1:newline')
+})
+
+test('of a key that a cut goes through nothing is shown but what was looked for', async () => {
+  const key = `sk-${'abc123'.repeat(100)}`
+  const call = callerIn(makeWorkplace({ a: `${key} needle ${key}\n`, b: `(${key})\n` }))
+  expect((await call('grep', { pattern: 'needle' })).text).toBe('a\n1:… needle …')
+  expect((await call('grep', { pattern: 'sk-abc', path: 'b' })).text).toBe('b\n1:(sk-abc…')
 })
 
 test('huge files are named as not searched', async () => {

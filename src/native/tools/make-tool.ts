@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { errorCode } from '../../base/errors.ts'
 import { didYouMean } from '../../base/nearest.ts'
 import { printable } from '../../base/printable.ts'
-import { shorten } from '../../base/shorten.ts'
+import { shorten, withoutCutKey } from '../../base/shorten.ts'
 import { explainSystem, failed } from './problems.ts'
 import type { AgentTool, ToolAnswer, Workplace } from './tool.ts'
 
@@ -104,5 +104,7 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 
 function inWords(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
-  return text.length <= LONGEST_FOUND ? text : `${text.slice(0, LONGEST_FOUND).toWellFormed()}…`
+  return text.length <= LONGEST_FOUND
+    ? text
+    : `${withoutCutKey(text.slice(0, LONGEST_FOUND).toWellFormed())}…`
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
+import { withoutCutKey } from '../../base/shorten.ts'
 import { KIND_BYTES, kindOfBinary } from './file-kind.ts'
 
 /** A longer line is cut. */
@@ -118,8 +119,9 @@ class Collector {
     const bytes = isCut ? wholeCharacters(start.subarray(0, LINE_BYTES)) : start
     const text = bytes.toString('utf8')
     this.#isUtf8 &&= !text.includes('\uFFFD') || Buffer.from(text).equals(bytes)
-    const clean = text.replace(this.#number === 1 ? /^\uFEFF/ : /^$/, '').replaceAll('\0', '\uFFFD')
-    return isCut ? `${clean}… [cut: the line has ${this.#lineBytes} bytes]` : clean
+    const isMarked = this.#number === 1 && text.startsWith('\uFEFF')
+    const clean = text.slice(isMarked ? 1 : 0).replaceAll('\0', '\uFFFD')
+    return isCut ? `${withoutCutKey(clean)}… [cut: the line has ${this.#lineBytes} bytes]` : clean
   }
 }
 

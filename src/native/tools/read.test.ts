@@ -45,6 +45,12 @@ const PAGES: readonly (readonly [string, string | Uint8Array, object, string])[]
     `1\t${'é'.repeat(1000)}… [cut: the line has 3000 bytes]\n2\tb`,
   ],
   [
+    'a key that the cut goes through',
+    `key ${'sk-1'.repeat(1000)}\n`,
+    {},
+    '1\tkey … [cut: the line has 4004 bytes]',
+  ],
+  [
     'a long line that is cut within a character',
     `x${'日'.repeat(1500)}`,
     {},

@@ -20,7 +20,7 @@ export const WHOLE_BYTES = 8 * 1024 * 1024
 
 const schema = z.strictObject({
   path: path().check(z.describe('relative to the project, or absolute')),
-  offset: z.optional(whole(1, Number.MAX_SAFE_INTEGER).check(z.describe('first line, from 1'))),
+  offset: z.optional(whole(1).check(z.describe('first line, from 1'))),
   limit: z.optional(whole(1, MOST_LINES).check(z.describe('number of lines'))),
 })
 

@@ -68,7 +68,7 @@ function isElsewhere(glob: string): boolean {
 function commandFor(request: SearchRequest): string {
   const { default: source } = searcher as unknown as { readonly default: string }
   const words = [process.execPath, '-e', source, JSON.stringify(request)].map(shellQuote)
-  return `cd / && BUN_BE_BUN=1 exec ${words.join(' ')} </dev/null`
+  return `cd / && BUN_BE_BUN=1 BUN_OPTIONS= exec ${words.join(' ')} </dev/null`
 }
 
 function answerOf(executed: Executed, text: string): ToolAnswer {

@@ -32,16 +32,17 @@ function isInside(path: string): boolean {
 /** The index of a repository may name files behind what is now a link to somewhere else. */
 const folders = new Map<string, boolean>()
 function isFolderInside(folder: string): boolean {
-  const known = folders.get(folder)
-  if (known !== undefined) return known
-  let answer = false
-  try {
-    answer = isInside(realpathSync(folder))
-  } catch {
-    // Gone.
-  }
+  const answer = folders.get(folder) ?? isInside(realPathOf(folder))
   folders.set(folder, answer)
   return answer
+}
+
+function realPathOf(folder: string): string {
+  try {
+    return realpathSync(folder)
+  } catch {
+    return ''
+  }
 }
 
 function git(folder: string, ...args: readonly string[]) {
@@ -156,12 +157,17 @@ function readText(path: string, literal: string | undefined): string | undefined
   }
 }
 
-function cut(line: string, at: number): string {
+/** What is around a match. Of a key that would be cut nothing is shown: a part of it is not recognised as secret. */
+function around(line: string, match: string, at: number): string {
   if (line.length <= LINE_LENGTH) return line
-  const start = Math.max(0, Math.min(at - 100, line.length - LINE_LENGTH))
-  const end = start + LINE_LENGTH
-  const middle = line.slice(start, end).toWellFormed()
-  return `${start > 0 ? '…' : ''}${middle}${end < line.length ? '…' : ''}`
+  const found = match.slice(0, LINE_LENGTH)
+  const start = Math.max(0, at - 100)
+  const end = Math.max(at + found.length, start + LINE_LENGTH)
+  const before = line.slice(start, at)
+  const after = line.slice(at + found.length, end)
+  const head = start > 0 ? `…${before.replace(/^[\w+/=.~-]+/, '')}` : before
+  const tail = end < line.length ? `${after.replace(/[\w+/=.~-]+$/, '')}…` : after
+  return `${head}${found}${tail}`.toWellFormed()
 }
 
 interface Matches {
@@ -185,21 +191,22 @@ function search(path: string, regex: RegExp, literal: string | undefined): Match
 /** The matching lines and their neighbours as one text. */
 function render(path: string, { lines, at }: Matches, most: number, regex: RegExp): string {
   const { context } = request
-  const matching = new Set(at.slice(0, most))
   const out = [shown(path)]
   let last = -1
-  for (const match of matching) {
+  for (const match of at.slice(0, most)) {
     const start = Math.max(last + 1, match - context)
     if (context > 0 && last !== -1 && start > last + 1) out.push('--')
-    const end = Math.min(lines.length - 1, match + context)
-    for (let n = start; n <= end; n++) {
-      const line = lines[n]!
-      const isMatch = matching.has(n)
-      out.push(`${n + 1}${isMatch ? ':' : '-'}${cut(line, isMatch ? line.search(regex) : 0)}`)
-    }
-    last = Math.max(last, end)
+    const end = Math.min(lines.length, match + context + 1)
+    const shownLines = lines.slice(start, end).map((line, n) => renderLine(line, start + n, regex))
+    out.push(...shownLines)
+    last = Math.max(last, end - 1)
   }
   return out.join('\n')
+}
+
+function renderLine(line: string, index: number, regex: RegExp): string {
+  const match = regex.exec(line)
+  return `${index + 1}${match === null ? '-' : ':'}${around(line, match?.[0] ?? '', match?.index ?? 0)}`
 }
 
 const MORE = 'narrow it down by pattern, path or glob'

@@ -6,6 +6,7 @@ import { statOf } from '../../base/files.ts'
 import { withLock } from '../../base/lock.ts'
 import { carryOut, discard, isContent, recover, type Failure } from './moves.ts'
 import type { Places } from './places.ts'
+import { setSeal, withSeal, type Seal } from './seal.ts'
 import { readState, writeState, type Move, type State } from './state.ts'
 
 /** A read-only folder, a full disk. */
@@ -27,6 +28,7 @@ export class Draft {
   readonly #moves: Move[] = []
   readonly #removed: string[] = []
   #saved: State
+  #seal: Seal | undefined
   #progress: Progress = 'nothing was changed'
   state: State
 
@@ -47,6 +49,12 @@ export class Draft {
     this.#moves.push({ from, to })
   }
 
+  /** Says of the names of this checkout, as they will be then, that they are all known. */
+  seal(seal: Seal): void {
+    this.state = { ...this.state, seals: withSeal(this.state.seals, this.#places, seal) }
+    this.#seal = seal
+  }
+
   remove(path: string): void {
     const to = unfinishedPath(this.#folderFor(path))
     this.#removed.push(to)
@@ -64,6 +72,7 @@ export class Draft {
     this.#end(moves, [...failed, ...carryOut(foreign)], isListed)
     for (const path of this.#removed.splice(0)) rmSync(path, { force: true })
     const [failure] = failed
+    if (failure === undefined && this.#seal !== undefined) setSeal(this.#places, this.#seal)
     if (failure === undefined) return
     if (failed.some(({ move }) => isContent(move))) this.#progress = 'the rest waits'
     throw failure.error

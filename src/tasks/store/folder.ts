@@ -4,13 +4,8 @@ import { statOf } from '../../base/files.ts'
 import { makePrints, type Folder } from './fingerprints.ts'
 import { askSystem } from './folder-linux.ts'
 
-/** From so many files on it pays to ask the system itself. */
-const MANY = 500
-
-export function readFolder(path: string, expected: number): Folder {
-  if (expected >= MANY) return askSystem(path) ?? askOneByOne(path, listFiles(path))
-  const files = listFiles(path)
-  return (files.length >= MANY ? askSystem(path) : undefined) ?? askOneByOne(path, files)
+export function readFolder(path: string): Folder {
+  return askSystem(path) ?? askOneByOne(path, listFiles(path))
 }
 
 function askOneByOne(path: string, files: readonly string[]): Folder {

@@ -35,7 +35,7 @@ export function worthWriting(count: number): number {
 export function scanTasks(places: Places): Scan {
   const columns = readIndex(places)
   const seenAt = Date.now()
-  const folder = readFolder(places.tasks, columns?.order.length ?? 0)
+  const folder = readFolder(places.tasks)
   const { tasks, isUnique, changed, links } = takeKnown(columns, folder)
   if (changed.length === 0 && isUnique) return { tasks, broken: [], links }
   const files = folder.files()

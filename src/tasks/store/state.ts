@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import type { Places } from './places.ts'
+import type { Seal } from './seal.ts'
 
 /** Who holds a task: an iteration of a run, or a name with a time to live. */
 export interface Claim {
@@ -52,6 +53,8 @@ export interface State {
   readonly attempts: Readonly<Record<string, readonly Attempt[]>>
   /** What the last change moves, unless its writer was killed, and what could not be moved so far. */
   readonly moves?: readonly Move[]
+  /** By folder of tasks. */
+  readonly seals?: Readonly<Record<string, Seal>>
 }
 
 /** A state that cannot be read counts as empty: the files are the truth. */
@@ -67,6 +70,7 @@ export function readState(places: Places): State {
     claims: read('claims') as State['claims'],
     attempts: read('attempts') as State['attempts'],
     moves: Array.isArray(fields['moves']) ? (fields['moves'] as Move[]) : [],
+    seals: read('seals') as State['seals'] & object,
   }
 }
 

@@ -1,0 +1,24 @@
+/** What is going on in a chat, as far as the person has to know it. */
+export interface Moment {
+  readonly state: 'listening' | 'turn' | 'leaving'
+  /** Sub-agents. */
+  readonly atWork: number
+  /** What was typed for after this turn. */
+  readonly ahead: number
+  /** Whether a command of the person's own is being done. */
+  readonly isDoing: boolean
+  readonly isStopping: boolean
+  readonly isAskedToLeave: boolean
+}
+
+/** The line above the prompt; empty where there is nothing to say. */
+export function statusWords(moment: Moment): string {
+  const { state, atWork, ahead } = moment
+  const tasks = atWork === 0 ? [] : [`${atWork} at work in the queue`]
+  if (state === 'leaving') return [...tasks, ...tasks.map(() => 'Ctrl-C ends them')].join('; ')
+  if (moment.isDoing) return 'waiting; Ctrl-C ends it'
+  if (moment.isStopping) return 'stopping'
+  const next = ahead === 0 ? [] : [`then: ${ahead} more`]
+  if (state === 'turn') return [...tasks, 'Ctrl-C stops the turn', ...next].join('; ')
+  return moment.isAskedToLeave ? 'Ctrl-C again, or Ctrl-D, leaves' : tasks.join()
+}
