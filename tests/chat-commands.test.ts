@@ -53,7 +53,7 @@ test('files are read, tasks queued and started before an answer, and queued afte
   await chat.shows('The inbox is empty.')
   chat.type('/quit\r')
   expect(await chat.exited).toBe(0)
-  expect(chat.text).toContain('Left in the queue: after')
+  await chat.shows('Left in the queue: after')
   expect(await problemsOf(stage.cwd)).toEqual([])
 })
 
@@ -164,5 +164,6 @@ test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', 
   await chat.shows('Ctrl-C ends them')
   chat.type('\u0003')
   expect(await chat.exited).toBe(130)
+  await chat.shows('To go on')
   expect(chat.leftBehind()).toEqual([])
 })

@@ -27,8 +27,8 @@ test('what is typed is answered, tools are shown in a line, and a turn ends with
   expect(chat.text).toContain('> The answer?\nI look.\n[bash] echo 42\nIt is 42.\n')
   chat.type('\u0004')
   expect(await chat.exited).toBe(0)
+  await chat.shows('To go on: forkhestra chat --resume 2')
   expect(chat.leftBehind()).toEqual([])
-  expect(chat.text).toContain('To go on: forkhestra chat --resume 2')
   expect(
     asked(stage)
       .at(-1)
@@ -149,6 +149,7 @@ test('Ctrl-C clears the line, and twice at an empty prompt ends the chat', async
   await chat.shows('Ctrl-C again, or Ctrl-D, leaves')
   chat.type('\u0003')
   expect(await chat.exited).toBe(0)
+  await chat.shows('To go on')
   expect(chat.leftBehind()).toEqual([])
 })
 
@@ -224,7 +225,16 @@ test('a signal ends the chat, and the terminal is as it was', async () => {
   await chat.shows('Ctrl-C stops the turn')
   chat.signal('SIGTERM')
   expect(await chat.exited).toBe(143)
+  await chat.shows('To go on')
   expect(chat.leftBehind()).toEqual([])
+  await using gone = openChat(stage)
+  await gone.shows('/help')
+  gone.type('Go\r')
+  await gone.shows('Ctrl-C stops the turn')
+  gone.hangUp()
+  expect(await gone.exited).toBe(129)
+  const { stdout } = await stage.run('chat', '--list')
+  expect(stdout.match(/ stopped /g)).toHaveLength(2)
 })
 
 test('what stops the program, and a long paste, leave the chat as it was', async () => {
