@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { openChat, pipe } from './support/chat.ts'
 import { asked, conversationOf, openNative } from './support/native.ts'
 import { problemsOf, tasksOf } from './support/queue.ts'
+import { fileIn } from './support/until.ts'
 
 // Commands in what is typed: those of prompts, in all phases, and the person's own.
 
@@ -166,4 +167,51 @@ test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', 
   expect(await chat.exited).toBe(130)
   await chat.shows('To go on')
   expect(chat.leftBehind()).toEqual([])
+})
+
+test('the agent leads sub-agents of its own, which are shown while they work', async () => {
+  await using stage = await openNative(
+    crewAnd(
+      {
+        tools: [
+          call('push', { name: 'apples', prompt: 'Count apples' }),
+          call('run'),
+          call('receive', { from: ['apples'] }),
+        ],
+      },
+      { text: 'There are 7.' },
+    ),
+  )
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('How many?\r')
+  await chat.shows(/There are 7\.\n.*\$0\.\d+\n\n>/)
+  expect(chat.text).toMatch(/\[push\][^]*\[run\][^]*Task apples: started[^]*Task apples: done/)
+  chat.type('/check\r')
+  await chat.shows('The inbox is empty.')
+  expect(await problemsOf(stage.cwd)).toEqual([])
+})
+
+test('a task that was at work when its chat was killed is tried again by the next session', async () => {
+  await using stage = await openNative({
+    conversations: [
+      {
+        when: { prompt: '^Dig' },
+        turns: [{ tool: call('bash', { command: 'touch begun; sleep 600' }) }, { text: 'Dug.' }],
+      },
+      { turns: [{ text: 'Yes.' }] },
+    ],
+  })
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('/push name=dig retry=1 "Dig"\\\r/run\r')
+  await fileIn(stage.cwd, 'begun')
+  chat.signal('SIGKILL')
+  await chat.exited
+  await using again = openChat(stage, { args: ['--resume', '--kill-orphans'] })
+  await again.shows(/Task dig: failed \(lost.*it is tried again/)
+  await again.shows('Task dig: started (nat, for main, attempt 2)')
+  await again.shows('Task dig: done')
+  again.type('\u0004')
+  expect(await again.exited).toBe(0)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { RunEvent } from '../src/events/schema.ts'
 import { pipe } from './support/chat.ts'
 import { asked, openNative } from './support/native.ts'
-import { ofType } from './support/record.ts'
+import { ofType, runsOf } from './support/record.ts'
 
 // A chat without a terminal: scripts, pipes, and what is refused before anything begins.
 
@@ -110,4 +110,28 @@ test('a budget holds in a chat, and a larger one lets it go on', async () => {
   expect(stderr).toContain('The budget of this chat is used up')
   const more = await pipe(stage, 'c', '--resume', '--max-cost', '5')
   expect(`${more.code} ${more.stdout}`).toBe('0 Two.\n')
+})
+
+test('what is refused among several lines is told, and makes the whole a failure', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  const lines = '/push retry=many "x"\n/cancel nothing\nHi\n'
+  const { code, stdout, stderr } = await pipe(stage, lines, 'nat', '--lines')
+  expect(`${code} ${stdout}`).toBe('1 One.\n')
+  expect(stderr).toMatch(/the prompt:1:\d+[^]*No agent of this chat has queued anything/)
+  const json = await pipe(stage, lines, '--resume', '--lines', '--json')
+  expect(json.code).toBe(1)
+  expect(json.stdout).toContain('No agent of this chat has queued anything')
+})
+
+test('completions know whom one can talk to, and which chats can go on', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  await pipe(stage, 'Hi', 'nat')
+  await stage.run('nat', '-p', 'Go')
+  const [chat, other] = runsOf(stage.cwd)
+  const complete = async (...words: string[]) =>
+    (await stage.run('completions', 'fish', '--', ...words)).stdout
+  expect(await complete('chat', '')).toContain('nat\tanthropic/claude-sonnet-5-5')
+  const ids = await complete('chat', '--resume', '')
+  expect(ids).toContain(chat!)
+  expect(ids).not.toContain(other!)
 })

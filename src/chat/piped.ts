@@ -12,19 +12,22 @@ export class Piped {
   readonly #sayings: Sayings
   readonly #screen: Screen | undefined
   readonly #command: (text: string) => Promise<string | undefined>
+  readonly #tell: (error: UserError) => void
   readonly #paint = makePaint(false)
-  readonly isStrict = true
   #isInLine = false
+  #hasRefused = false
 
   /** Without a screen somebody else shows it. `command` gives what is to be said; undefined: it was one for us. */
   constructor(
     sayings: Sayings,
     screen: Screen | undefined,
     command: (text: string) => Promise<string | undefined>,
+    tell: (error: UserError) => void,
   ) {
     this.#sayings = sayings
     this.#screen = screen
     this.#command = command
+    this.#tell = tell
   }
 
   async next(stop: AbortSignal): Promise<string | undefined> {
@@ -59,9 +62,14 @@ export class Piped {
     this.#endLine()
   }
 
-  refused({ message, hint }: Pick<UserError, 'message' | 'hint'>): void {
-    this.#screen?.warn(`[forkhestra] Error: ${message}`)
-    if (hint !== undefined) this.#screen?.warn(hint)
+  refused(error: UserError): void {
+    this.#hasRefused = true
+    this.#tell(error)
+  }
+
+  /** A script wants to know that something did not work. */
+  hasFailed(failures: number): boolean {
+    return failures > 0 || this.#hasRefused
   }
 
   leaves(): void {

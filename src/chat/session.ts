@@ -1,4 +1,4 @@
-import { errorText, type UserError } from '../base/errors.ts'
+import { UserError } from '../base/errors.ts'
 import { makePaint, type Paint } from '../base/columns.ts'
 import { KeyParser, type Key } from '../base/keys.ts'
 import { Tty } from '../base/tty.ts'
@@ -129,7 +129,7 @@ export class Session {
     this.print([''])
   }
 
-  refused({ message, hint }: Pick<UserError, 'message' | 'hint'>): void {
+  refused({ message, hint }: UserError): void {
     const lines = [message, ...(hint === undefined ? [] : [hint])].join('\n').split('\n')
     this.print(lines.map((line) => this.#paint.red(line)))
   }
@@ -210,7 +210,8 @@ export class Session {
     try {
       await done
     } catch (error) {
-      this.refused({ message: errorText(error), hint: undefined })
+      if (!(error instanceof UserError)) throw error
+      this.refused(error)
     } finally {
       this.#doing = undefined
       this.#draw()

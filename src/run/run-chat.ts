@@ -25,8 +25,8 @@ export interface Person {
   refused(error: UserError): void
   /** Nothing more is said, and the run ends as soon as its sub-agents have. */
   leaves(): void
-  /** Whether a turn that fails makes the whole a failure. */
-  readonly isStrict: boolean
+  /** Whether so many turns that failed, or what else went wrong, make the whole a failure. */
+  hasFailed(failures: number): boolean
 }
 
 /** What else a person may do in a chat. */
@@ -57,7 +57,7 @@ export async function runChat(
     await queues.begin()
     await turns.talk()
     person.leaves()
-    end = endOf(turns.failures > 0 && person.isStrict, ports)
+    end = endOf(person.hasFailed(turns.failures), ports)
     await queues.endStep(step, end)
     await queues.endWork()
   } finally {

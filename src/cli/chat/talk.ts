@@ -1,4 +1,4 @@
-import { errorText, UserError } from '../../base/errors.ts'
+import { errorText, errorWithHint, UserError } from '../../base/errors.ts'
 import { readOwnCommand, withoutSlash } from '../../chat/commands.ts'
 import { keepInPast, pastPath, readPast } from '../../chat/past-file.ts'
 import { Piped, type Sayings } from '../../chat/piped.ts'
@@ -9,6 +9,7 @@ import { runChat, type ChatRoom, type Person } from '../../run/run-chat.ts'
 import { leftWords } from '../../views/task-words.ts'
 import { Terminal } from '../../views/terminal.ts'
 import { carryOut } from '../carry-out.ts'
+import { renderError } from '../render-error.ts'
 import { StopSwitch } from '../signals.ts'
 import { before } from './before.ts'
 import type { Chat } from './open-chat.ts'
@@ -59,7 +60,7 @@ function personOf(session: Session): Person {
     turnEnds: () => session.turnEnds(),
     refused: (error) => session.refused(error),
     leaves: () => session.leaves(),
-    isStrict: false,
+    hasFailed: () => false,
   }
 }
 
@@ -88,18 +89,26 @@ export async function talkThroughPipes(
   const screen = json ? undefined : openScreen(stop)
   let room: ChatRoom | undefined
   const isRaw = stepsOf(plan.root).some(({ rawPrompt }) => rawPrompt)
-  const piped: Piped = new Piped(sayings, screen, async (text) => {
+  const doIfOwn = async (text: string) => {
     if (isRaw) return text
     const command = readOwn(text, (error) => piped.refused(error))
     if (command === undefined) return withoutSlash(text)
     if (command === 'refused' || command.name === 'quit') return undefined
-    const show = (lines: readonly string[]) => lines.forEach((line) => screen?.line(line))
+    // Among events there is no place for it.
+    const print = (line: string) => (screen === undefined ? console.error(line) : screen.line(line))
+    const show = (lines: readonly string[]) => lines.forEach(print)
     await doOwnCommand(command, room!, stop.stop, show).catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
       piped.refused(error)
     })
     return undefined
-  })
+  }
+  const tell = (error: UserError) => {
+    const words = renderError('[forkhestra] Error', error)
+    if (screen === undefined) room?.ports.emit({ type: 'warning', text: errorWithHint(error) })
+    else screen.warn(words)
+  }
+  const piped: Piped = new Piped(sayings, screen, doIfOwn, tell)
   const meet = (met: ChatRoom): Person => {
     room = met
     return piped
