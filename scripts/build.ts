@@ -23,20 +23,23 @@ export async function compile(entry: string, outfile: string): Promise<void> {
     bytecode: true,
     format: 'esm',
     splitting: true,
-    plugins: [inOnePiece(await bundleQuick())],
+    plugins: [inOnePiece(await bundlePieces())],
   })
 }
-
-const QUICK = join(root, 'src/cli/tasks/quick')
 
 /**
  * The verbs of every day, each in one piece with all that it imports: to load the twenty pieces that
  * splitting makes of it would take as long as its work. A call loads one of them and nothing else, so
  * that no class is there twice.
  */
-async function bundleQuick(): Promise<ReadonlyMap<string, string>> {
-  const bundles = readdirSync(QUICK).map(async (name) => {
-    const path = join(QUICK, name)
+const QUICK = join(root, 'src/cli/tasks/quick')
+
+/** By itself it takes the part of its validator that it needs, a third of what all schemas together do. */
+const SCHEMA = join(root, 'src/parse/chains-schema.ts')
+
+async function bundlePieces(): Promise<ReadonlyMap<string, string>> {
+  const paths = [...readdirSync(QUICK).map((name) => join(QUICK, name)), SCHEMA]
+  const bundles = paths.map(async (path) => {
     const { outputs } = await Bun.build({ entrypoints: [path], target: 'bun', minify: true })
     return [path, await outputs[0]!.text()] as const
   })
@@ -47,7 +50,7 @@ function inOnePiece(bundles: ReadonlyMap<string, string>): BunPlugin {
   return {
     name: 'in one piece',
     setup(plan) {
-      plan.onLoad({ filter: /\/quick\/\w+\.ts$/ }, ({ path }) => {
+      plan.onLoad({ filter: /\/(?:quick\/\w+|chains-schema)\.ts$/ }, ({ path }) => {
         const contents = bundles.get(path)
         return contents === undefined ? undefined : { contents, loader: 'js' }
       })

@@ -10,13 +10,17 @@ export function readProcesses(): Row[] {
   return process.platform === 'linux' ? readProcFolder() : readProcessTable()
 }
 
+const KERNEL_THREAD = 0x200000
+
 function readProcFolder(): Row[] {
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name)
     const stat = Number.isInteger(pid) ? readProc(pid, 'stat') : undefined
     if (stat === undefined) return []
     // The name in parentheses may itself hold spaces and parentheses.
-    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const [state, parent, , , , , flags] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // Of half the numbers on a machine the kernel itself is behind: they belong to nobody.
+    if ((Number(flags) & KERNEL_THREAD) !== 0) return []
     return [{ pid, parent: Number(parent), isDead: state === 'Z' || state === 'X' }]
   })
 }
@@ -28,6 +32,15 @@ export function readProc(pid: number, file: string): string | undefined {
   } catch {
     return undefined // It has ended, or it is another user's.
   }
+}
+
+/** The children of this process, dead ones included. */
+export function readOwnChildren(): number[] {
+  const { pid } = process
+  // Asks for nobody else, where the kernel was built with it.
+  const listed = process.platform === 'linux' ? readProc(pid, `task/${pid}/children`) : undefined
+  if (listed !== undefined) return listed.split(' ').filter(Boolean).map(Number)
+  return readProcesses().flatMap((row) => (row.parent === pid ? [row.pid] : []))
 }
 
 function readProcessTable(): Row[] {
