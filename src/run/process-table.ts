@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 
 export interface Row {
   readonly pid: number
@@ -15,7 +15,7 @@ const KERNEL_THREAD = 0x200000
 function readProcFolder(): Row[] {
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name)
-    const stat = Number.isInteger(pid) ? readProc(pid, 'stat') : undefined
+    const stat = Number.isInteger(pid) ? readStat(pid) : undefined
     if (stat === undefined) return []
     // The name in parentheses may itself hold spaces and parentheses.
     const [state, parent, , , , , flags] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -23,6 +23,23 @@ function readProcFolder(): Row[] {
     if ((Number(flags) & KERNEL_THREAD) !== 0) return []
     return [{ pid, parent: Number(parent), isDead: state === 'Z' || state === 'X' }]
   })
+}
+
+/** Longer than any of them. */
+const line = Buffer.allocUnsafe(4096)
+
+/** There may be hundreds, and reading a whole file asks for more than the one line that is in it. */
+function readStat(pid: number): string | undefined {
+  try {
+    const fd = openSync(`/proc/${pid}/stat`, 'r')
+    try {
+      return line.toString('latin1', 0, readSync(fd, line))
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return undefined // It has ended.
+  }
 }
 
 /** A file about a process, where that is Linux. */
