@@ -3,21 +3,21 @@ import * as z from 'zod/mini'
 import { MODEL, MODEL_WORDS, PERMISSION_MODES } from './agent-words.ts'
 import { MAX_ITERATIONS } from './dsl.ts'
 import { CHAIN_POLICY_FIELDS, POLICY_FIELDS, stepName, type OnFailConfig } from './policy-schema.ts'
-import { agentName, count, flag, text, texts } from './schema-fields.ts'
+import { about, agentName, count, flag, text, texts } from './schema-fields.ts'
 import { findStep, targetWords } from './step-targets.ts'
 
 const model = z
   .string({ error: 'a model name' })
-  .check(
-    z.regex(MODEL, { error: MODEL_WORDS }),
-    z.describe('sonnet, opus, haiku, or a full model id (it contains a digit). Default: sonnet.'),
+  .check(z.regex(MODEL, { error: MODEL_WORDS }))
+  .register(
+    ...about('sonnet, opus, haiku, or a full model id (it contains a digit). Default: sonnet.'),
   )
 
 const permissionMode = z
   .enum(PERMISSION_MODES, {
     error: '"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk" or "plan"',
   })
-  .check(z.describe('What claude may do without asking. Absent: everything.'))
+  .register(...about('What claude may do without asking. Absent: everything.'))
 
 const LIMITLESS = Number.MAX_SAFE_INTEGER
 
@@ -68,7 +68,8 @@ export const chainSchema = z
       promptFile: text('The same, from a file, read again at every iteration.'),
       steps: z
         .array(stepSchema, { error: 'a list of steps' })
-        .check(z.minLength(1, { error: 'at least one step' }), z.describe('What runs, in order.')),
+        .check(z.minLength(1, { error: 'at least one step' }))
+        .register(...about('What runs, in order.')),
       ...CHAIN_POLICY_FIELDS,
     },
     { error: 'an object with "steps"' },
@@ -116,15 +117,13 @@ const queueLimits = z
       messageBytes: z.optional(
         z
           .int({ error: LEAST_ERROR })
-          .check(
-            z.minimum(LEAST_MESSAGE_BYTES, { error: LEAST_ERROR }),
-            z.describe('Bytes of a prompt of a task, or of a message. Default: 1048576.'),
-          ),
+          .check(z.minimum(LEAST_MESSAGE_BYTES, { error: LEAST_ERROR }))
+          .register(...about('Bytes of a prompt of a task, or of a message. Default: 1048576.')),
       ),
     },
     { error: 'an object with "depth", "running", "queued" or "messageBytes"' },
   )
-  .check(z.describe('What the queues and inboxes of a run may not exceed.'))
+  .register(...about('What the queues and inboxes of a run may not exceed.'))
 
 export const chainsSchema = z
   .strictObject(
@@ -133,18 +132,18 @@ export const chainsSchema = z
       agents: z.optional(
         z
           .record(z.string(), agentSchema, { error: 'an object of agents by name' })
-          .check(
-            z.describe('Agents by name: their defaults, or, with a system prompt, all of them.'),
+          .register(
+            ...about('Agents by name: their defaults, or, with a system prompt, all of them.'),
           ),
       ),
       queueLimits: z.optional(queueLimits),
       chains: z
         .record(z.string(), chainSchema, { error: 'an object of chains by name' })
-        .check(z.describe('Chains by name; run one with forkhestra --chain NAME.')),
+        .register(...about('Chains by name; run one with forkhestra --chain NAME.')),
     },
     { error: 'an object with "chains"' },
   )
-  .check(z.describe('Configuration of forkhestra: forge/orch/chains.json'))
+  .register(...about('Configuration of forkhestra: forge/orch/chains.json'))
 
 export type QueueLimits = z.infer<typeof queueLimits>
 export type AgentConfig = z.infer<typeof agentSchema>

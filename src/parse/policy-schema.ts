@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { parseDuration } from '../base/durations.ts'
-import { agentName, count, flag, isText } from './schema-fields.ts'
+import { about, agentName, count, flag, isText } from './schema-fields.ts'
 
 // What a step does beside its agent. The same fields are there on a step, a chain and an agent;
 // times stay texts here, and become milliseconds in plan/make-policy.ts.
@@ -30,8 +30,8 @@ const time = (description: string, { zero = false, off = false }: TimeKind = {})
       .check(
         z.regex(pattern, { error }),
         z.refine(isShort, { error: 'a time of at most ten years' }),
-        z.describe(description),
-      ),
+      )
+      .register(...about(description)),
   )
 }
 
@@ -46,25 +46,28 @@ function isReadable(value: string): boolean {
 
 const atLeastZero = (description: string) => {
   const error = 'a whole number, 0 or more'
-  return z.optional(z.int({ error }).check(z.minimum(0, { error }), z.describe(description)))
+  return z.optional(
+    z
+      .int({ error })
+      .check(z.minimum(0, { error }))
+      .register(...about(description)),
+  )
 }
 
 const verify = z
   .union([command, z.array(command).check(z.minLength(1, { error: 'at least one command' }))], {
     error: 'a command or a list of at least one command',
   })
-  .check(
-    z.describe(
+  .register(
+    ...about(
       'Commands that must succeed before the marker, or the success of a single run, is believed.',
     ),
   )
 
 const maxCostUsd = z
   .number({ error: 'an amount in US dollars, more than 0' })
-  .check(
-    z.positive({ error: 'an amount in US dollars, more than 0' }),
-    z.describe('What may be spent, in US dollars, as far as the agents tell.'),
-  )
+  .check(z.positive({ error: 'an amount in US dollars, more than 0' }))
+  .register(...about('What may be spent, in US dollars, as far as the agents tell.'))
 
 const retry = z
   .strictObject(
@@ -80,8 +83,8 @@ const retry = z
     z.refine((value) => value.for === undefined || value.attempts === undefined, {
       error: 'either "for" or "attempts", not both',
     }),
-    z.describe('For how long, or how often, a failure that may pass is tried again.'),
   )
+  .register(...about('For how long, or how often, a failure that may pass is tried again.'))
 
 const onFail = z
   .union(
@@ -90,7 +93,7 @@ const onFail = z
       z.strictObject({
         goto: z
           .union([z.string(), z.int()])
-          .check(z.describe('Name or number of the step that comes next.')),
+          .register(...about('Name or number of the step that comes next.')),
         times: count(Number.MAX_SAFE_INTEGER, 'How often this step may send back. Default: 1.'),
       }),
       z.strictObject({ run: agentName }),
@@ -99,7 +102,7 @@ const onFail = z
       error: '"stop", "continue", { "goto": "step", "times": 2 } or { "run": "agent" }',
     },
   )
-  .check(z.describe('What happens where the step is not complete. Default: stop.'))
+  .register(...about('What happens where the step is not complete. Default: stop.'))
 
 const STEP_HOOKS = {
   beforeStep: commandField('Before a step; if it fails, so does the step.'),
@@ -111,10 +114,10 @@ const STEP_HOOKS = {
 const HOOKS_ERROR = 'an object of commands such as { "afterStep": "notify-send done" }'
 const HOOKS_WORDS = 'Commands that get the event as JSON on stdin.'
 
-const stepHooks = z.strictObject(STEP_HOOKS, { error: HOOKS_ERROR }).check(z.describe(HOOKS_WORDS))
+const stepHooks = z.strictObject(STEP_HOOKS, { error: HOOKS_ERROR }).register(...about(HOOKS_WORDS))
 const chainHooks = z
   .strictObject({ ...STEP_HOOKS, afterRun: commandField('After the run.') }, { error: HOOKS_ERROR })
-  .check(z.describe(HOOKS_WORDS))
+  .register(...about(HOOKS_WORDS))
 
 const variableName = z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/))
 
@@ -125,7 +128,7 @@ const env = z
         ? 'a name of letters, digits and _ that does not begin with a digit'
         : 'an object of strings by name',
   })
-  .check(z.describe('Variables that are added to the environment.'))
+  .register(...about('Variables that are added to the environment.'))
 
 const grace = z
   .strictObject(
@@ -135,7 +138,7 @@ const grace = z
     },
     { error: 'an object such as { "marker": "60s", "term": "10s" }' },
   )
-  .check(z.describe('How long an agent that is to end may go on.'))
+  .register(...about('How long an agent that is to end may go on.'))
 
 const folder = z.string({ error: 'a folder' }).check(
   isText,
@@ -146,7 +149,7 @@ const folder = z.string({ error: 'a folder' }).check(
 
 const readRoots = z
   .array(folder, { error: 'a list of folders' })
-  .check(z.describe('Folders outside of the project whose files /read may take.'))
+  .register(...about('Folders outside of the project whose files /read may take.'))
 
 /** What a step and an agent may say. */
 export const POLICY_FIELDS = {
@@ -177,12 +180,14 @@ export const POLICY_FIELDS = {
 export const CHAIN_POLICY_FIELDS = { ...POLICY_FIELDS, hooks: z.optional(chainHooks) }
 
 export const stepName = z.optional(
-  z.string({ error: 'a string' }).check(
-    z.regex(/^(?!\d+$)(?!\s)\P{Cc}+(?<!\s)$/u, {
-      error: 'a name that is not a number, without spaces around it',
-    }),
-    z.describe('What people call the step; onFail can go to it.'),
-  ),
+  z
+    .string({ error: 'a string' })
+    .check(
+      z.regex(/^(?!\d+$)(?!\s)\P{Cc}+(?<!\s)$/u, {
+        error: 'a name that is not a number, without spaces around it',
+      }),
+    )
+    .register(...about('What people call the step; onFail can go to it.')),
 )
 
 type Fields<Shape extends z.core.$ZodShape> = z.infer<z.ZodMiniObject<Shape>>
