@@ -26,14 +26,14 @@ function readProcFolder(): Row[] {
 }
 
 /** Longer than any of them. */
-const line = Buffer.allocUnsafe(4096)
+const room = Buffer.allocUnsafe(4096)
 
 /** There may be hundreds, and reading a whole file asks for more than the one line that is in it. */
 function readStat(pid: number): string | undefined {
   try {
     const fd = openSync(`/proc/${pid}/stat`, 'r')
     try {
-      return line.toString('latin1', 0, readSync(fd, line))
+      return room.toString('latin1', 0, readSync(fd, room))
     } finally {
       closeSync(fd)
     }
