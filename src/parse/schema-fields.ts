@@ -5,6 +5,21 @@ import { MAX_ITERATIONS } from './dsl.ts'
 // Each `error` is what a message says behind "expected"; what was found and where is added by
 // base/jsonc.ts. Descriptions end up in the JSON Schema that editors show.
 
+/** Whether a key is anywhere in a file. */
+export type IsThere = (key: string) => boolean
+
+/** Of fields that may be absent. */
+export type Makers = Readonly<Record<string, () => z.ZodMiniOptional>>
+export type Shape<Made extends Makers> = { [Key in keyof Made]: ReturnType<Made[Key]> }
+
+const ABSENT = z.optional(z.never())
+
+/** Makes the fields that are there: of fifty a file has ten, and each of them takes time. */
+export function makeShape<Made extends Makers>(makers: Made, isThere: IsThere): Shape<Made> {
+  const fields = Object.entries(makers).map(([key, make]) => [key, isThere(key) ? make() : ABSENT])
+  return Object.fromEntries(fields) as Shape<Made>
+}
+
 /** Words for editors. To attach them as a check would make a copy of the schema. */
 export const about = (description: string) => [z.globalRegistry, { description }] as const
 
