@@ -10,7 +10,8 @@ import { Logs } from './logs.ts'
 import { OpenIterations } from './open-iterations.ts'
 import { promptPath } from './places.ts'
 import { writePlan, type RecordedPlan } from './plan-file.ts'
-import { makeReceipt, writeReceipt } from './receipt.ts'
+import { makeReceipt } from './receipt.ts'
+import { Receipts } from './receipts.ts'
 import { keepOutOfGit, makeFolder } from './record-folder.ts'
 import { Syncer } from './syncer.ts'
 
@@ -46,6 +47,7 @@ export class Journal {
   readonly #events: EventFile
   readonly #logs: Logs
   readonly #iterations = new OpenIterations()
+  readonly #receipts: Receipts
   #checkpoint: Checkpoint | undefined
   /** Length of the file and count of events at the last checkpoint. */
   #saved = { length: 0, count: 0 }
@@ -56,6 +58,7 @@ export class Journal {
     this.#syncer = isDurable ? new Syncer() : undefined
     this.#events = new EventFile(join(folder, EVENTS))
     this.#logs = new Logs(folder, stamp, this.#syncer, (span) => this.#events.keep(span))
+    this.#receipts = new Receipts(folder)
     this.#saved.length = this.#events.length
     this.#syncer?.later(folder, dirname(folder))
   }
@@ -70,6 +73,7 @@ export class Journal {
     if (event.type === 'task_ended') this.#logs.end(event.scope)
     this.#events.keep(event)
     this.#events.write()
+    if (event.type === 'iteration_started') this.#receipts.prepare(event)
     if (DURABLE.has(event.type)) this.#sync()
     else if (SOON_DURABLE.has(event.type)) this.#syncer?.later(this.#eventsPath)
   }
@@ -112,6 +116,7 @@ export class Journal {
 
   close(): void {
     this.#logs.close()
+    this.#receipts.discard()
     this.#events.write()
     if (this.#events.count > this.#saved.count) this.#saveCheckpoint()
     this.#events.close()
@@ -122,6 +127,7 @@ export class Journal {
   abandon(): void {
     this.#logs.abandon()
     this.#events.close()
+    this.#receipts.discard()
   }
 
   #endIteration(event: EventOf<'iteration_ended'>): void {
@@ -130,7 +136,7 @@ export class Journal {
     this.#events.write()
     const open = this.#iterations.find(event.scope)
     this.#iterations.end(event.scope)
-    writeReceipt(this.#folder, makeReceipt(this.#folder, open, event, log))
+    this.#receipts.write(event.scope, makeReceipt(this.#folder, open, event, log))
   }
 
   /** With the checkpoint it stands by itself, too: nobody has to look for it among the events. */

@@ -58,7 +58,6 @@ export function followAgent(
   const { ports, spending } = surroundings
   const verdict = new Verdict()
   const purse = spending.open(place, left)
-  const listener = new Listener(launch, place, verdict, ports, (usage) => purse.look(usage))
   const { timeoutMs, idleMs, grace } = step.policy
   const watch = {
     grace,
@@ -77,6 +76,8 @@ export function followAgent(
           ...watch,
           take: (stream, bytes) => listener.hear(stream, bytes),
         })
+  // Made while the agent begins: it cannot have said anything yet.
+  const listener = new Listener(launch, place, verdict, ports, (usage) => purse.look(usage))
   const over = started.over.finally(() => {
     listener.close()
     purse.close()

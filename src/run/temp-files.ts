@@ -25,13 +25,13 @@ export interface TempFiles {
 /** Writes what is too long for the command line. */
 export function makeTempFiles(
   { argv, stdin, files = [] }: ProcessLaunch,
-  place = tmpdir(),
+  place?: string,
 ): TempFiles {
   if (stdin === undefined && files.length === 0) {
     return { argv, stdin: 'ignore', closeStdin: () => undefined, remove: () => undefined }
   }
   // The process may work in another folder than we do.
-  const temp = resolve(place)
+  const temp = resolve(place ?? tmpdir())
   removeLeftovers(temp)
   const folder = mkdtempSync(join(temp, `forkhestra-${process.pid}-`))
   const remove = () => removeFolder(folder)
