@@ -48,8 +48,7 @@ export class Receiver {
         if (nothingToWaitFor) return this.#partial('nothing_to_wait_for', query, senders)
         if (deadlock !== null)
           return { ...(await this.#partial('deadlock', query, senders)), deadlock }
-        // A wait is said again before the store forgets it.
-        const rest = Math.min(end - performance.now(), this.#store.times.readerLeaseMs / 3)
+        const rest = Math.min(end - performance.now(), this.#longestMs(status))
         if (rest <= 0) return this.#partial('timeout', query, senders)
         if (stop.aborted) return { status: 'stopped', senders, leases: [] }
         await this.#store.waitFor(this.#run, this.#agent, query.from ?? [], this.#reader)
@@ -59,6 +58,12 @@ export class Receiver {
     } finally {
       await this.#store.stopWaiting(this.#run, this.#agent, this.#reader)
     }
+  }
+
+  /** A wait is said again in time, and what nobody will tell of is looked for. */
+  #longestMs({ isHeld }: ReceiveStatus): number {
+    const { readerLeaseMs, waitLeaseMs } = this.#store.times
+    return isHeld ? Math.min(readerLeaseMs / 3, waitLeaseMs / 3) : waitLeaseMs / 3
   }
 
   /** One message, or one of each sender that was named. */

@@ -5,7 +5,7 @@ import { DEFAULT_LIMITS, DEFAULT_TIMES } from './limits.ts'
 import type { Lease, LeaseQuery, NewMessage } from './message.ts'
 import { beat, claim } from './sqlite/claim.ts'
 import { cancel, expire, hands, setMain } from './sqlite/expire.ts'
-import { ack, inbox, lease, releaseReader, releaseStale, renew, send } from './sqlite/messages.ts'
+import { ack, inbox, lease, releaseDead, releaseReader, renew, send } from './sqlite/messages.ts'
 import type { JournalMode } from './sqlite/open.ts'
 import { openConnection } from './sqlite/open.ts'
 import { drain, once, openRun, push, start } from './sqlite/push.ts'
@@ -94,7 +94,7 @@ class SqliteStore implements QueueStore {
     this.#write((books) => leases.map((leased) => ack(books, leased)))
   releaseReader = (reader: string) => this.#write((books) => releaseReader(books, reader))
   releaseDead = (run: string, dead: readonly string[]) =>
-    this.#write((books) => releaseStale(books, run, dead))
+    this.#write((books) => releaseDead(books, run, dead))
   waitFor = async (run: string, agent: Agent, from: readonly string[], reader: string) => {
     const wait = { run, agent, from, reader }
     if (await this.#read((books) => isWaiting(books, wait))) return

@@ -24,6 +24,7 @@ export class Family {
   readonly #strangers: ReadonlySet<number>
   readonly #agents = new Set<number>()
   #reapedAt = -PAUSE_MS
+  #looking: Promise<number[]> | undefined
 
   /** `ownsDescendants`: whether everything that descends from this process belongs to the run. */
   constructor(run: string, ownsDescendants: boolean) {
@@ -68,6 +69,7 @@ export class Family {
 
   /** Ends what an attempt at a task has left running once its agent has gone, and names it. */
   async endTask(key: string, force: AbortSignal): Promise<Leftover[]> {
+    if (!this.#owns || (await this.#adoptedSoon()).length === 0) return []
     const orphans = this.#orphansOf(key)
     if (orphans.length === 0) return []
     const trees = new Map(orphans.map((pid) => [pid, treeOf(pid)]))
@@ -80,9 +82,19 @@ export class Family {
     return found.map((each) => (survivors.includes(each.pid) ? { ...each, survived: true } : each))
   }
 
+  /** Of many side by side several end at the same moment: one look after it is enough for all. */
+  #adoptedSoon(): Promise<number[]> {
+    this.#looking ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#looking = undefined
+        resolve(this.#adopted())
+      })
+    })
+    return this.#looking
+  }
+
   /** Whose parent has ended becomes a child of ours: all others need not be looked at. */
   #orphansOf(key: string): number[] {
-    if (!this.#owns) return []
     return this.#adopted().filter((pid) => pathIn(pid, TASK_PATH).includes(key))
   }
 

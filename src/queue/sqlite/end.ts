@@ -20,7 +20,7 @@ export function endTask(books: Books, row: TaskRow, end: End): void {
   tellParent(books, row)
   forwardUnread(books, row)
   endQueue(books, row)
-  if (row.is_drained === 1) endDrain(books, row.parent!)
+  if (row.is_drained === 1) endDrain(books, row.run, row.parent!)
 }
 
 function outcomeOf(end: End): EndBrief {
@@ -54,6 +54,7 @@ function nearestLiving(books: Books, id: string): string {
 }
 
 interface Unread {
+  readonly seq: number
   readonly id: string
   readonly delivery: number
   readonly reader: string | null
@@ -62,21 +63,21 @@ interface Unread {
 /** What an agent has not read when it ends goes up; what a reader has in hand stays there. */
 export function forwardUnread(books: Books, ended: TaskRow): void {
   const unread = books.db.all<Unread>(
-    `select id, delivery, reader from message where recipient = ?
+    `select seq, id, delivery, reader from message where recipient = ?
      and (reader is null or lease_until <= ?) order by seq`,
     ended.id,
     books.clock.now(),
   )
   if (unread.length === 0) return
   const recipient = nearestLiving(books, ended.id)
-  for (const { id, delivery, reader } of unread) {
+  for (const { seq, id, delivery, reader } of unread) {
     if (reader !== null) note(books, ended.run, 'returned', id, delivery, reader)
     books.db.run(
       `update message set recipient = ?, reader = null, lease_until = null,
-       addressee = iif(task is null, coalesce(addressee, ?), null) where id = ?`,
+       addressee = iif(task is null, coalesce(addressee, ?), null) where seq = ?`,
       recipient,
       ended.name,
-      id,
+      seq,
     )
     note(books, ended.run, 'forwarded', id, 0, recipient)
   }
@@ -85,8 +86,7 @@ export function forwardUnread(books: Books, ended: TaskRow): void {
 /** What was not started dies with its queue, and says so; what was started is waited for. */
 function endQueue(books: Books, parent: TaskRow): void {
   const children = books.db.all<TaskRow>(
-    `select ${COLUMNS} from task where parent = ? and state in ('queued', 'ready', 'running')
-     order by seq`,
+    `select ${COLUMNS} from task where parent = ? and state <> 'ended' order by seq`,
     parent.id,
   )
   const why = `its parent ${parent.name} ended`
@@ -124,11 +124,12 @@ function tell(books: Books, row: TaskRow, why: string): void {
 }
 
 /** A queue that ran empty is an ordinary one again: what is pushed later waits to be started. */
-function endDrain(books: Books, parent: string): void {
+function endDrain(books: Books, run: string, parent: string): void {
   books.db.run(
-    `update task set drain_width = null where id = ? and drain_width is not null and not exists
-     (select 1 from task where parent = ? and is_drained = 1 and state in ('ready', 'running'))`,
-    parent,
+    `update task set drain_width = null where id = ?2 and drain_width is not null and not exists
+     (select 1 from task where run = ?1 and state in ('ready', 'running') and is_drained = 1
+       and parent = ?2)`,
+    run,
     parent,
   )
 }

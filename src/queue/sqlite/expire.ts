@@ -2,7 +2,7 @@ import { QueueError } from '../refusal.ts'
 import type { Cancelled, Expired } from '../store.ts'
 import { MAIN, type Agent } from '../task.ts'
 import { cancelTree } from './end.ts'
-import { releaseStale } from './messages.ts'
+import { dropWaits, releaseStale } from './messages.ts'
 import { note } from './note.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { agentNamed, briefOf, COLUMNS, livingAgent, taskById } from './rows.ts'
@@ -41,11 +41,6 @@ export function expire(
   releaseStale(books, run, dead)
   markDeadlocks(books, run)
   return expired
-}
-
-function dropWaits({ db, clock }: Books, run: string, dead: readonly string[]): void {
-  db.run('delete from waiting where run = ? and until <= ?', run, clock.now())
-  for (const reader of dead) db.run('delete from waiting where run = ? and reader = ?', run, reader)
 }
 
 /** Whoever has something of a run in hand, or waits in it. */
