@@ -54,14 +54,16 @@ export class Desk {
   /** Appends to the agent's own queue, all or nothing; the names are returned. */
   async push(pushes: readonly Push[]): Promise<string[]> {
     const tasks = pushes.map(
-      ({ id = `t-${randomLetters(16)}`, name = nameFor(id), prompt, retry, ...options }) => ({
+      ({ id = `t-${randomLetters(16)}`, name = nameFor(id), prompt, retry, ...rest }, place) => ({
         id,
         run: this.#run,
         parent: this.#agent,
         name,
         prompt,
         retry,
-        options,
+        options: rest,
+        // Whoever comes again with the same id finds what is there.
+        isOfAll: pushes[place]!.id !== undefined,
       }),
     )
     await this.#store.push(tasks)

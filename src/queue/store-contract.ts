@@ -1,4 +1,5 @@
 import { describe } from 'bun:test'
+import { testAgain } from './contract/again.ts'
 import { testAttempts } from './contract/attempts.ts'
 import { testClocks } from './contract/clocks.ts'
 import { testFamilies } from './contract/families.ts'
@@ -18,6 +19,7 @@ import { testWake } from './contract/wake.ts'
 export function testStore(name: string, home: Home): void {
   describe(`${name}: tasks`, () => testTasks(home))
   describe(`${name}: attempts`, () => testAttempts(home))
+  describe(`${name}: tried again`, () => testAgain(home))
   describe(`${name}: what is left to do`, () => testOutlook(home))
   describe(`${name}: at the same time`, () => testTogether(home))
   describe(`${name}: who acts`, () => testFences(home))

@@ -32,6 +32,8 @@ export interface NewTask {
   readonly options?: TaskOptions | undefined
   /** How many times it is tried again after a `transient` or `lost` failure. */
   readonly retry?: number | undefined
+  /** Belongs to all attempts at its parent, as what its prompt has pushed; else to the one that acts. */
+  readonly isOfAll?: boolean | undefined
 }
 
 /**

@@ -24,6 +24,8 @@ export function expire(
     )
     .filter((row) => row.lease_until! <= now || gone.has(row.worker!))
   dropWaits(books, run, dead)
+  // First: what comes back goes the way of all that is unread.
+  releaseStale(books, run, dead)
   const expired = lost.map(({ id }) => {
     // Anew: an end before this one in the list may have told it to stop.
     const row = taskById(books, id)!
@@ -38,7 +40,6 @@ export function expire(
     const settled = settleAttempt(books, row, end)
     return { task: briefOf(taskById(books, id)!, now), settled }
   })
-  releaseStale(books, run, dead)
   markDeadlocks(books, run)
   return expired
 }

@@ -1,5 +1,6 @@
 import type { InboxLine, Lease, LeaseQuery, Message, NewMessage } from '../message.ts'
 import { nameOf, type Agent, type End } from '../task.ts'
+import { forwardStrays } from './again.ts'
 import { forwardUnread } from './end.ts'
 import { isNoted, note } from './note.ts'
 import type { Books, TaskRow } from './rows.ts'
@@ -135,7 +136,10 @@ function release(books: Books, rows: readonly MessageRow[]): void {
     recipients.set(row.recipient, taskById(books, row.recipient)!)
   }
   // Its reader is gone, and so is the agent for which it read.
-  for (const agent of recipients.values()) if (agent.state === 'ended') forwardUnread(books, agent)
+  for (const agent of recipients.values()) {
+    if (agent.state === 'ended') forwardUnread(books, agent)
+    else forwardStrays(books, agent)
+  }
 }
 
 type InboxRow = Omit<MessageRow, 'body'>

@@ -22,6 +22,16 @@ export function note(
   )
 }
 
+/** The attempt at its parent to which a task belongs; 0: to all of them. */
+export function pushedBy({ db }: Books, task: string): number {
+  const row = db.get<{ attempt: number }>(
+    `select attempt from history where subject = ? and what = 'pushed'
+     and what in ('pushed', 'claimed', 'over', 'ended', 'sent', 'acked')`,
+    task,
+  )
+  return row?.attempt ?? 0
+}
+
 /** Whether it happened once already. */
 export function isNoted({ db }: Books, what: What, subject: string): boolean {
   return (

@@ -1,6 +1,7 @@
 import { isRetried, pauseAfter } from '../limits.ts'
 import type { Later, Over, Settled } from '../store.ts'
 import type { Claim, End } from '../task.ts'
+import { tryAgain } from './again.ts'
 import { heldBy } from './claim.ts'
 import { endTask } from './end.ts'
 import { note } from './note.ts'
@@ -56,20 +57,6 @@ function asCancelled(row: TaskRow, end: End): End {
   if (row.cancelled === null || end.success) return end
   const error = end.class === 'cancelled' ? end.error : row.cancelled
   return { ...end, class: 'cancelled', error }
-}
-
-function tryAgain(books: Books, { seq, id, retry }: TaskRow, inMs: number): 'retrying' {
-  const now = books.clock.now()
-  books.db.run(
-    `update task set state = 'ready', since = ?1, not_before = ?2, paused_at = ?1, retry = ?3,
-     worker = null, lease_until = null where seq = ?4`,
-    now,
-    now + inMs,
-    retry,
-    seq,
-  )
-  books.db.run('delete from waiting where agent = ?', id)
-  return 'retrying'
 }
 
 export function postpone(books: Books, run: string, ids: readonly string[], ms: number): void {
