@@ -3,7 +3,7 @@ import { lifeOf, ownIdentity } from '../base/process-identity.ts'
 import { Receiver, type Received, type ReceiveQuery } from './receive.ts'
 import type { InboxLine, Lease, LeaseQuery, Message } from './message.ts'
 import type { Cancelled, Counts, QueueStore, Started } from './store.ts'
-import { nameOf, type Agent, type TaskBrief, type TaskOptions } from './task.ts'
+import { nameOf, type Agent, type FollowUp, type TaskBrief, type TaskOptions } from './task.ts'
 
 /** What `/push` says. */
 export interface Push extends TaskOptions {
@@ -53,19 +53,13 @@ export class Desk {
 
   /** Appends to the agent's own queue, all or nothing; the names are returned. */
   async push(pushes: readonly Push[]): Promise<string[]> {
-    const tasks = pushes.map(
-      ({ id = `t-${randomLetters(16)}`, name = nameFor(id), prompt, retry, ...rest }, place) => ({
-        id,
-        run: this.#run,
-        parent: this.#agent,
-        name,
-        prompt,
-        retry,
-        options: rest,
-        // Whoever comes again with the same id finds what is there.
-        isOfAll: pushes[place]!.id !== undefined,
-      }),
-    )
+    const tasks = pushes.map((each) => ({
+      ...asTask(each),
+      run: this.#run,
+      parent: this.#agent,
+      // Whoever comes again with the same id finds what is there.
+      isOfAll: each.id !== undefined,
+    }))
     await this.#store.push(tasks)
     return tasks.map(({ name }) => name)
   }
@@ -155,6 +149,17 @@ export class Desk {
     const dead = await deadHands(this.#store, this.#run)
     if (dead.length > 0) await this.#store.releaseDead(this.#run, dead)
   }
+}
+
+/** What is to be queued, wherever that is. */
+export function asTask({
+  id = `t-${randomLetters(16)}`,
+  name = nameFor(id),
+  prompt,
+  retry,
+  ...options
+}: Push): FollowUp {
+  return { id, name, prompt, retry, options }
 }
 
 /** Of ten thousand at once no two are alike. */

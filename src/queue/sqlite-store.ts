@@ -16,8 +16,8 @@ import { counts, list, receiveStatus, task } from './sqlite/status.ts'
 import { verify } from './sqlite/verify.ts'
 import { isWaiting, stopWaiting, waitFor } from './sqlite/waiting.ts'
 import { Wake } from './sqlite/wake.ts'
-import type { Later, ListQuery, Mark, QueueStore } from './store.ts'
-import type { Agent, Claim, End, NewTask } from './task.ts'
+import type { Later, Left, ListQuery, Mark, QueueStore } from './store.ts'
+import type { Agent, Claim, End, FollowUp, NewTask } from './task.ts'
 
 export interface SqliteOptions {
   readonly limits?: Partial<Limits>
@@ -71,8 +71,8 @@ class SqliteStore implements QueueStore {
     this.#write((books) => once(books, run, id, () => drain(books, run, agent, width)))
   claim = (run: string, worker: string) => this.#write((books) => claim(books, run, worker))
   beat = (held: Claim) => this.#write((books) => beat(books, held))
-  settle = (held: Claim, end: End, later?: Later) =>
-    this.#write((books) => settle(books, held, end, later))
+  settle = (held: Claim, end: End, later?: Later, follow?: readonly FollowUp[]) =>
+    this.#write((books) => settle(books, held, end, later, follow))
   postpone = (run: string, ids: readonly string[], ms: number) =>
     this.#write((books) => postpone(books, run, ids, ms))
   over = (run: string) => this.#read((books) => over(books, run))
@@ -80,7 +80,7 @@ class SqliteStore implements QueueStore {
   expire = (
     run: string,
     dead: readonly string[] = [],
-    left: ReadonlyMap<string, string> = new Map(),
+    left: ReadonlyMap<string, Left> = new Map(),
   ) => this.#write((books) => expire(books, run, dead, left))
   cancel = (run: string, name: string, why = 'cancelled', by?: Agent) =>
     this.#write((books) => cancel(books, run, name, why, by))

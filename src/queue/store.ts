@@ -1,10 +1,12 @@
 import type { InboxLine, Lease, LeaseQuery, NewMessage, ReceiveStatus } from './message.ts'
 import type { Times } from './limits.ts'
+import type { QueueError } from './refusal.ts'
 import type {
   Agent,
   Claim,
   End,
   FailureClass,
+  FollowUp,
   NewTask,
   Task,
   TaskBrief,
@@ -38,8 +40,11 @@ export interface QueueStore {
   claim(run: string, worker: string): Promise<Claim | null>
   /** Keeps a claim for another while. A beat that throws says nothing about the claim. */
   beat(claim: Claim): Promise<Beat>
-  /** Ends the attempt and, unless it is tried again, tells the parent, in one transaction. */
-  settle(claim: Claim, end: End, later?: Later): Promise<Settled>
+  /**
+   * Ends the attempt and, unless it is tried again, tells the parent and queues what follows, in one
+   * transaction.
+   */
+  settle(claim: Claim, end: End, later?: Later, follow?: readonly FollowUp[]): Promise<Settled>
   /** Lets ready tasks, by their ids, wait for so long before they may be taken; 0: no longer. */
   postpone(run: string, ids: readonly string[], ms: number): Promise<void>
   /** Every attempt of the run that is over, oldest first. */
@@ -53,7 +58,7 @@ export interface QueueStore {
   expire(
     run: string,
     dead?: readonly string[],
-    left?: ReadonlyMap<string, string>,
+    left?: ReadonlyMap<string, Left>,
   ): Promise<readonly Expired[]>
   /** Ends a task and all below it; those at work are told by their next beat. */
   cancel(run: string, name: string, why?: string, by?: Agent): Promise<Cancelled>
@@ -136,9 +141,18 @@ export interface Over {
   readonly isAgain: boolean
 }
 
+/** What is known of an attempt whose worker is gone. */
+export interface Left {
+  readonly output?: string | undefined
+  /** What is queued where the task is not tried again. */
+  readonly follow?: readonly FollowUp[] | undefined
+}
+
 export interface Expired {
   readonly task: TaskBrief
   readonly settled: Exclude<Settled, 'fenced'>
+  /** Why what follows it could not be queued. */
+  readonly refused?: QueueError
 }
 
 export interface Cancelled {

@@ -36,6 +36,9 @@ export interface NewTask {
   readonly isOfAll?: boolean | undefined
 }
 
+/** What is queued at the end of a task, for the nearest above it that will read; once by its id. */
+export type FollowUp = Omit<NewTask, 'run' | 'parent' | 'isOfAll'>
+
 /**
  * `queued` until its parent starts it, `ready` until a worker takes it, `running`, and `ended` for
  * good. `idle` is only `main`, while nobody acts for it.

@@ -65,18 +65,24 @@ function partsOf(setup: Phases['setup'], id: string): Part[] {
  * once for an `id`, however often its agent ends. The names of those that are new are returned.
  */
 export async function tearDown(
-  { teardown }: Phases,
+  phases: Phases,
   isSuccess: boolean,
   id: string,
   { store, run, agent }: Owner,
 ): Promise<string[]> {
   const pushes: Push[] = []
-  for (const [index, command] of teardown.entries()) {
-    const push = asPush(command, `${id}.${command.on ?? 'success'}.${index}`)
-    if (!isWanted(command, isSuccess)) continue
+  for (const push of pushesAfter(phases, isSuccess, id)) {
     if ((await store.task(run, push.id)) === undefined) pushes.push(push)
   }
   return pushes.length === 0 ? [] : new Desk(store, run, agent).push(pushes)
+}
+
+/** What a prompt wants to be queued after its agent; each has an id of its own for an `id`. */
+export function pushesAfter({ teardown }: Phases, isSuccess: boolean, id: string) {
+  return teardown.flatMap((command, index) => {
+    if (!isWanted(command, isSuccess)) return []
+    return [asPush(command, `${id}.${command.on ?? 'success'}.${index}`)]
+  })
 }
 
 export function hasTeardown({ teardown }: Phases, isSuccess: boolean): boolean {

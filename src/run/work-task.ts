@@ -13,7 +13,7 @@ import { actingEnvironment, queueServer, stepEnvironment } from './environment.t
 import { endProcesses, TASK_PATH, treeOf } from './family.ts'
 import { followAgent, type Turned } from './follow-agent.ts'
 import type { Place } from './place.ts'
-import { setUp, type Phases } from './prompt-tasks.ts'
+import { setUp } from './prompt-tasks.ts'
 import { classOfError, endOfTurn, type Stopped } from './task-end.ts'
 import type { Sites } from './sites.ts'
 import type { Site, Worktrees } from './worktree.ts'
@@ -45,7 +45,6 @@ export interface Worked {
   /** Who worked. */
   readonly agent: string
   readonly turned?: Turned
-  readonly phases?: Phases
   /** Where it is not over: when it is tried again. */
   readonly later?: Later | undefined
 }
@@ -155,7 +154,7 @@ async function takeTurn(
     return ended(pid, end, stop, context)
   })
   const whole = `forkhestra logs ${plan.run} --task ${task.name}`
-  return { end: endOfTurn(turned, whyStopped(), whole), agent: step.agent.name, turned, phases }
+  return { end: endOfTurn(turned, whyStopped(), whole), agent: step.agent.name, turned }
 }
 
 /** Whoever is told to end is not left behind, and neither is what it has started. */

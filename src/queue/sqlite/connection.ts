@@ -71,6 +71,19 @@ export class Connection {
     return this.#retry(() => this.#transact('begin', work))
   }
 
+  /** Within a transaction: where it fails, all of it is taken out again, and the rest stays. */
+  nested<Result>(work: () => Result): Result {
+    this.run('savepoint nested')
+    try {
+      return work()
+    } catch (error) {
+      this.run('rollback to nested')
+      throw error
+    } finally {
+      this.run('release nested')
+    }
+  }
+
   /** Outside of a transaction. */
   alone<Result>(work: () => Result): Promise<Result> {
     return this.#retry(work)

@@ -1,12 +1,18 @@
 import { resultId } from '../history.ts'
 import type { Cancelled } from '../store.ts'
-import type { End, EndBrief, TaskOptions } from '../task.ts'
+import type { End, EndBrief, FollowUp, TaskOptions } from '../task.ts'
 import { note, pushedBy } from './note.ts'
+import { push } from './push.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { beginningOf, COLUMNS, taskById } from './rows.ts'
 
 /** Ends a task for good: its message, its queue and its inbox go with it, in the same transaction. */
-export function endTask(books: Books, row: TaskRow, end: End): void {
+export function endTask(
+  books: Books,
+  row: TaskRow,
+  end: End,
+  follow: readonly FollowUp[] = [],
+): void {
   books.db.run(
     `update task set state = 'ended', since = ?, outcome = ?, end = ?, worker = null,
      lease_until = null where seq = ?`,
@@ -20,7 +26,21 @@ export function endTask(books: Books, row: TaskRow, end: End): void {
   tellParent(books, row)
   forwardUnread(books, row)
   endQueue(books, row)
+  // Before the drain of its parent may end: what follows is a part of it.
+  pushFollowUps(books, row, follow)
   if (row.is_drained === 1) endDrain(books, row.parent!)
+}
+
+/** They belong to the attempt to which the task has belonged. */
+function pushFollowUps(books: Books, row: TaskRow, follow: readonly FollowUp[]): void {
+  if (follow.length === 0) return
+  const { id: task, name, attempt } = taskById(books, heirOf(books, row))!
+  const isOfAll = attempt === 0 || pushedBy(books, row.id) === 0
+  const parent = isOfAll ? { name, task } : { name, task, attempt }
+  push(
+    books,
+    follow.map((each) => ({ ...each, run: row.run, parent, isOfAll })),
+  )
 }
 
 function outcomeOf(end: End): EndBrief {
