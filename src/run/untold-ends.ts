@@ -41,11 +41,6 @@ export async function tellUntoldEnds(
   }
 }
 
-export function placeWords(place: Pick<Worktree, 'path' | 'branch'> | undefined): string {
-  if (place === undefined) return ''
-  return `[forkhestra] The work is on the branch ${place.branch}, in ${place.path}`
-}
-
 interface Ended {
   readonly end: (EndBrief & { readonly cost?: number | undefined }) | null
 }

@@ -4,8 +4,8 @@ import type { Task } from '../queue/task.ts'
 import type { Pushers } from './pushers.ts'
 import { followWords } from './task-close.ts'
 import { teardownOf } from './task-teardown.ts'
-import { placeWords } from './untold-ends.ts'
 import type { CrewContext } from './work-task.ts'
+import { unjudgedWords } from './worktree-words.ts'
 
 /** The tasks at work, whoever works at them; but for these. */
 export async function runningIn(
@@ -32,7 +32,7 @@ export async function leftOf(
     const own = sites.siteOf(id)
     const there = own === undefined ? known.filter(({ path }) => existsSync(path)) : [own]
     const follow = await teardownOf(task, false, pushers)
-    left.set(id, { output: there.map(placeWords).join('\n'), follow })
+    left.set(id, { output: there.map(unjudgedWords).join('\n'), follow })
   }
   return left
 }
