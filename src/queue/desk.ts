@@ -1,3 +1,4 @@
+import { UserError } from '../base/errors.ts'
 import { randomLetters } from '../base/ids.ts'
 import { lifeOf, ownIdentity } from '../base/process-identity.ts'
 import { Receiver, type Received, type ReceiveQuery } from './receive.ts'
@@ -53,6 +54,7 @@ export class Desk {
 
   /** Appends to the agent's own queue, all or nothing; the names are returned. */
   async push(pushes: readonly Push[]): Promise<string[]> {
+    for (const { prompt } of pushes) refuseNul(prompt)
     const tasks = pushes.map((each) => ({
       ...asTask(each),
       run: this.#run,
@@ -86,6 +88,7 @@ export class Desk {
   }
 
   async send(to: string, body: string): Promise<void> {
+    if (body === '') throw new UserError('The message is empty.')
     const id = `m-${randomLetters(16)}`
     await this.#store.send({ id, run: this.#run, from: this.#agent, to, body })
   }
@@ -149,6 +152,12 @@ export class Desk {
     const dead = await deadHands(this.#store, this.#run)
     if (dead.length > 0) await this.#store.releaseDead(this.#run, dead)
   }
+}
+
+/** No program could be called with it. */
+function refuseNul(prompt: string): void {
+  if (!prompt.includes('\0')) return
+  throw new UserError('The prompt of the task is not text: it has a NUL character.')
 }
 
 /** What is to be queued, wherever that is. */

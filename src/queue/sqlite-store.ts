@@ -2,10 +2,19 @@ import type { Clock } from './clock.ts'
 import { SYSTEM_CLOCK } from './clock.ts'
 import type { Limits, Times } from './limits.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMES } from './limits.ts'
-import type { Lease, LeaseQuery, NewMessage } from './message.ts'
+import type { Lease, LeaseQuery, NewMessage, TakeQuery } from './message.ts'
 import { beat, claim } from './sqlite/claim.ts'
 import { cancel, expire, hands, setMain } from './sqlite/expire.ts'
-import { ack, inbox, lease, releaseReader, releaseStale, renew, send } from './sqlite/messages.ts'
+import {
+  ack,
+  inbox,
+  lease,
+  releaseReader,
+  releaseStale,
+  renew,
+  send,
+  take,
+} from './sqlite/messages.ts'
 import type { JournalMode } from './sqlite/open.ts'
 import { openConnection } from './sqlite/open.ts'
 import { drain, once, openRun, push, start } from './sqlite/push.ts'
@@ -88,6 +97,8 @@ class SqliteStore implements QueueStore {
   send = (message: NewMessage) => this.#write((books) => send(books, message))
   lease = (run: string, agent: Agent, query: LeaseQuery, reader: string) =>
     this.#write((books) => lease(books, run, agent, query, reader))
+  take = (run: string, agent: Agent, query: TakeQuery, reader: string) =>
+    this.#write((books) => take(books, run, agent, query, reader))
   renew = (run: string, agent: Agent, reader: string) =>
     this.#write((books) => renew(books, run, agent, reader))
   ack = (leases: readonly Lease[]) =>

@@ -1,4 +1,12 @@
-import type { InboxLine, Lease, LeaseQuery, NewMessage, ReceiveStatus } from './message.ts'
+import type {
+  InboxLine,
+  Lease,
+  LeaseQuery,
+  NewMessage,
+  ReceiveStatus,
+  TakeQuery,
+  Taken,
+} from './message.ts'
 import type { Times } from './limits.ts'
 import type { QueueError } from './refusal.ts'
 import type {
@@ -67,6 +75,11 @@ export interface QueueStore {
   send(message: NewMessage): Promise<void>
   /** Hands messages to this reader and to no other, oldest first, until they are acknowledged. */
   lease(run: string, agent: Agent, query: LeaseQuery, reader: string): Promise<readonly Lease[]>
+  /**
+   * The same for one message of anybody, or for one of each of several senders once none of them may
+   * still answer; with what each of them does, as of the same moment.
+   */
+  take(run: string, agent: Agent, query: TakeQuery, reader: string): Promise<Taken>
   /** Keeps what a reader has in hand for another while. */
   renew(run: string, agent: Agent, reader: string): Promise<void>
   /** Says that they arrived; false for each that is no longer this reader's. */

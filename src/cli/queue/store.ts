@@ -36,7 +36,7 @@ export function openStore(record: string, plan: Partial<Plan>): Promise<QueueSto
   return openSqliteStore(storePath(record), { limits: limitsOf(plan) })
 }
 
-function limitsOf({ queueLimits = {} }: Partial<Plan>): Limits {
+export function limitsOf({ queueLimits = {} }: Partial<Plan>): Limits {
   const { depth, running, queued, messageBytes } = DEFAULT_LIMITS
   return {
     depth: queueLimits.depth ?? depth,

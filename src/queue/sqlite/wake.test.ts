@@ -32,7 +32,7 @@ const TWO_STORES = `
   await one.openRun('r')
   const woken = one.wait('r', await one.mark()).then(() => performance.now())
   await Bun.sleep(100)
-  await other.send({ id: 'm', run: 'r', from: 'a', to: 'main', body: 'x' })
+  await other.send({ id: 'm', run: 'r', from: 'main', to: 'main', body: 'x' })
   const sent = performance.now()
   console.log((await woken) - sent)
   process.exit()`
