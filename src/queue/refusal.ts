@@ -99,7 +99,7 @@ function wordsForPlace(refusal: PlaceRefusal): readonly [message: string, hint: 
     case 'disk_full':
       return [
         `The disk that holds the queue store ${place} is full.`,
-        'Make room, then: forkhestra resume',
+        'Make room, then try again: nothing that was in it is lost.',
       ]
     case 'broken':
       return [

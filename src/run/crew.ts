@@ -6,7 +6,7 @@ import type { QueueError } from '../queue/refusal.ts'
 import type { Settled } from '../queue/store.ts'
 import { Holds } from './holds.ts'
 import { Pushers } from './pushers.ts'
-import { despiteTrouble, isStoreGone } from './store-trouble.ts'
+import { despiteTrouble, isStoreGone, PATIENCE_WORDS } from './store-trouble.ts'
 import { beatAll, lookAround } from './signs-of-life.ts'
 import { TaskAttempt } from './task-attempt.ts'
 import type { Closers } from './task-close.ts'
@@ -170,7 +170,9 @@ export class Crew {
   }
 
   #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
-    return despiteTrouble(work, this.#context.ports.stop, (error) => this.#warn(error))
+    return despiteTrouble(work, this.#context.ports.stop, (error) =>
+      this.#warn(error, ` ${PATIENCE_WORDS}`),
+    )
   }
 
   async #seeThrough(attempt: TaskAttempt): Promise<void> {
@@ -213,8 +215,8 @@ export class Crew {
     }
   }
 
-  #warn(error: UserError): void {
-    const text = errorText(error)
+  #warn(error: UserError, more = ''): void {
+    const text = `${errorText(error)}${more}`
     if (text !== this.#trouble) this.#context.ports.emit({ type: 'warning', text })
     this.#trouble = text
   }

@@ -42,10 +42,21 @@ export async function closeTask(
   await endLeftovers(claim, context)
   const { end, left } = await finish(closing, crew, context)
   const follow = await crew.patiently(() => teardownOf(claim.task, end.success, pushers))
-  const settled = await settle(closing, { end, follow }, crew, context)
+  const settled = await settle(closing, { end, follow }, crew, context).catch((error: unknown) => {
+    tellUnkept(claim, end, error, context)
+    throw error
+  })
   isOver()
   if (settled !== 'fenced') tell(closing, end, settled === 'retrying', left, context)
   else await crew.patiently(() => tellFenced(closing, left, context))
+}
+
+/** What cannot be written is said: nobody will find it anywhere else. */
+function tellUnkept({ task }: Claim, end: End, error: unknown, { ports }: CrewContext): void {
+  if (!(error instanceof QueueError)) return
+  const words = end.success ? end.output : `failed (${end.class}): ${end.error}`
+  const text = `the end of task ${task.name} could not be written (${errorText(error)}), and it will count as lost. What it has said:\n${words}`
+  ports.emit({ type: 'warning', text })
 }
 
 /** What its agent has left running would write into what is looked at next. */
