@@ -11,6 +11,6 @@ export async function measureQueue(programs: Programs): Promise<Figure[]> {
     await measureCycle(),
     ...(await measureCrowd(programs)),
     ...(await measureWake()),
-    await measureWaiters(programs),
+    ...(await measureWaiters(programs)),
   ]
 }

@@ -52,6 +52,13 @@ export function isGoing(pid: number): boolean {
 
 /** Where numbers of processes mean the same: containers and machines count for themselves. */
 function readPlace(): string | undefined {
+  ownPlace ??= { name: findPlace() }
+  return ownPlace.name
+}
+
+let ownPlace: { readonly name: string | undefined } | undefined
+
+function findPlace(): string | undefined {
   try {
     const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0]
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()

@@ -149,6 +149,8 @@ class Teller {
   readonly #stamp: Stamp
   readonly #mask: Mask
   readonly #masked: MaskedOutput
+  /** Hashes of prompts that the record has. */
+  readonly #kept = new Set<string>()
   state: RunState
 
   constructor(record: RunRecord, view: View, stamp: Stamp, mask: Mask, state: RunState) {
@@ -178,6 +180,8 @@ class Teller {
   }
 
   keepPrompt(hash: string, text: string): void {
+    if (this.#kept.has(hash)) return
+    this.#kept.add(hash)
     this.#record.prompt(hash, this.#mask.text(text))
   }
 

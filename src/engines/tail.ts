@@ -1,16 +1,19 @@
+const EMPTY = Buffer.alloc(0)
+
 /** Keeps the last bytes of a stream, however much flows by, with one small copy for each chunk. */
 export class Tail {
   readonly #size: number
-  readonly #bytes: Buffer
+  /** Many agents say nothing. */
+  #bytes = EMPTY
   #used = 0
   #isCut = false
 
   constructor(size: number) {
     this.#size = size
-    this.#bytes = Buffer.allocUnsafe(2 * size)
   }
 
   push(bytes: Uint8Array): void {
+    if (this.#bytes === EMPTY) this.#bytes = Buffer.allocUnsafe(2 * this.#size)
     const room = this.#bytes.length - this.#used
     if (bytes.length > room) this.#keep(bytes.length >= this.#size ? 0 : this.#size)
     else if (bytes.length > this.#size) this.#keep(0)

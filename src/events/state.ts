@@ -226,13 +226,21 @@ function jumpTo(state: RunState, at: number): RunState {
 /** Adds the time since the last event that time is counted by. */
 function passTime(state: RunState, { type, at }: Told): RunState {
   if (at === undefined || type === 'message' || type === 'tool' || type === 'output') return state
-  const clock = Date.parse(at)
+  const clock = timeOf(at)
   if (type === 'run_resumed' || type === 'crew_started' || state.clock === undefined)
     return { ...state, clock }
   const ms = Math.max(0, clock - state.clock)
   const step = state.steps.find(({ isOpen }) => isOpen)
   const timed = { ...state, clock, spent: addTime(state.spent, ms) }
   return step === undefined ? timed : change(timed, step.number, { spent: addTime(step.spent, ms) })
+}
+
+let [lastText, lastTime] = ['', NaN]
+
+/** What happens in the same moment has the same text, and is told to several who keep a state. */
+function timeOf(text: string): number {
+  if (text !== lastText) [lastText, lastTime] = [text, Date.parse(text)]
+  return lastTime
 }
 
 /** The step of that number; one that nobody announced has done nothing. */

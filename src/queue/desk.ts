@@ -101,6 +101,12 @@ export class Desk {
     return { tasks, counts }
   }
 
+  /** Whether anything waits in the queue to be started. */
+  async hasQueued(): Promise<boolean> {
+    const query = { agent: this.#agent, states: ['queued'], most: 1 } as const
+    return (await this.#store.list(this.#run, query)).length > 0
+  }
+
   inbox(): Promise<readonly InboxLine[]> {
     return this.#store.inbox(this.#run, this.#agent)
   }

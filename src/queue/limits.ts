@@ -23,8 +23,10 @@ export const DEFAULT_LIMITS: Limits = {
 export interface Times {
   /** A running task whose worker is not heard of. */
   readonly taskLeaseMs: number
-  /** A message whose reader does not acknowledge it; an agent that said that it waits. */
+  /** A message whose reader does not acknowledge it. */
   readonly readerLeaseMs: number
+  /** An agent that said that it waits: for long, as many may wait and each has to say it again. */
+  readonly waitLeaseMs: number
   readonly firstPauseMs: number
   readonly longestPauseMs: number
 }
@@ -32,6 +34,7 @@ export interface Times {
 export const DEFAULT_TIMES: Times = {
   taskLeaseMs: 30_000,
   readerLeaseMs: 60_000,
+  waitLeaseMs: 10 * 60_000,
   firstPauseMs: 1000,
   longestPauseMs: 5 * 60_000,
 }

@@ -74,6 +74,8 @@ export interface ReceiveStatus {
   readonly senders: readonly { readonly name: string; readonly status: SenderStatus }[]
   /** No message is there or under way, and nobody who was asked about could send one. */
   readonly nothingToWaitFor: boolean
+  /** Another reader has a message of theirs in hand: where he dies, it is there again without a word. */
+  readonly isHeld: boolean
   /** The names of agents that wait for each other, this one among them. */
   readonly deadlock: readonly string[] | null
 }

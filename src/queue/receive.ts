@@ -43,11 +43,13 @@ export class Receiver {
         const mark = await this.#store.mark()
         const rest = end - performance.now()
         const late = rest <= 0 ? 'timeout' : stop.aborted ? 'stopped' : undefined
-        const received = await this.#look(query, late)
+        const status = await this.#store.receiveStatus(this.#run, this.#agent, query.from)
+        // Nothing is written for one who will go on waiting.
+        const isEnd = late !== undefined || mayEnd(query, status)
+        const received = isEnd ? await this.#take(query, late) : undefined
         if (received !== undefined) return received
         await this.#store.waitFor(this.#run, this.#agent, query.from ?? [], this.#reader)
-        // A wait is said again before the store forgets it.
-        const longest = Math.min(rest, this.#store.times.readerLeaseMs / 3)
+        const longest = Math.min(rest, this.#longestMs(status))
         const signal = AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(longest))])
         await this.#store.wait(this.#run, mark, signal)
       }
@@ -56,15 +58,18 @@ export class Receiver {
     }
   }
 
+  /** A wait is said again in time, and what nobody will tell of is looked for. */
+  #longestMs({ isHeld }: ReceiveStatus): number {
+    const { readerLeaseMs, waitLeaseMs } = this.#store.times
+    return isHeld ? Math.min(readerLeaseMs / 3, waitLeaseMs / 3) : waitLeaseMs / 3
+  }
+
   /** How the wait has ended, if it has: by what is there, or because it is `late`. */
-  async #look(
+  async #take(
     { from, lifo }: ReceiveQuery,
     late: 'timeout' | 'stopped' | undefined,
   ): Promise<(Received & { readonly leases: readonly Lease[] }) | undefined> {
     const query = { from, lifo, isLast: late !== undefined }
-    const status = await this.#store.receiveStatus(this.#run, this.#agent, from)
-    // Nothing is written for one who will go on waiting.
-    if (late === undefined && !isEnd(query, status)) return undefined
     const taken = await this.#store.take(this.#run, this.#agent, query, this.#reader)
     const { senders, leases, nothingToWaitFor, deadlock } = taken
     if (leases.length > 0 && isOver(query, taken)) return { status: 'received', senders, leases }
@@ -74,6 +79,6 @@ export class Receiver {
   }
 }
 
-function isEnd(query: ReceiveQuery, status: ReceiveStatus): boolean {
+function mayEnd(query: ReceiveQuery, status: ReceiveStatus): boolean {
   return isOver(query, status) || status.nothingToWaitFor || status.deadlock !== null
 }

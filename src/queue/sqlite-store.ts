@@ -9,8 +9,8 @@ import {
   ack,
   inbox,
   lease,
+  releaseDead,
   releaseReader,
-  releaseStale,
   renew,
   send,
   take,
@@ -105,7 +105,7 @@ class SqliteStore implements QueueStore {
     this.#write((books) => leases.map((leased) => ack(books, leased)))
   releaseReader = (reader: string) => this.#write((books) => releaseReader(books, reader))
   releaseDead = (run: string, dead: readonly string[]) =>
-    this.#write((books) => releaseStale(books, run, dead))
+    this.#write((books) => releaseDead(books, run, dead))
   waitFor = async (run: string, agent: Agent, from: readonly string[], reader: string) => {
     const wait = { run, agent, from, reader }
     if (await this.#read((books) => isWaiting(books, wait))) return

@@ -86,13 +86,13 @@ export interface QueueStore {
   ack(leases: readonly Lease[]): Promise<readonly boolean[]>
   /** Gives back all that a reader has in hand, and forgets that it waits. */
   releaseReader(reader: string): Promise<void>
-  /** Takes back what readers have in hand that are known to be dead. */
+  /** Takes back what readers have in hand that are known to be dead, and forgets that they wait. */
   releaseDead(run: string, dead: readonly string[]): Promise<void>
   /** Whether waiting can end: what each of these does, or all that are at work. */
   receiveStatus(run: string, agent: Agent, from?: readonly string[]): Promise<ReceiveStatus>
   /**
    * Says that an agent waits, for one message of anybody (an empty list) or until each of these has
-   * answered; to be said again before the reader's lease is over.
+   * answered; to be said again before `waitLeaseMs` are over.
    */
   waitFor(run: string, agent: Agent, from: readonly string[], reader: string): Promise<void>
   stopWaiting(run: string, agent: Agent, reader: string): Promise<void>
@@ -123,6 +123,8 @@ export interface ListQuery {
   readonly states?: readonly TaskState[] | undefined
   /** Only what is ready and does not pause. */
   readonly isDue?: boolean | undefined
+  /** No more than so many. */
+  readonly most?: number | undefined
 }
 
 export interface Started {

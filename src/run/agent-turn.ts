@@ -87,7 +87,7 @@ export function readerFor(
 }
 
 export function keepPrompt(text: string, ports: Ports): { promptHash: string } {
-  const promptHash = new Bun.CryptoHasher('sha256').update(text).digest('hex')
+  const promptHash = Bun.CryptoHasher.hash('sha256', text, 'hex')
   ports.keepPrompt(promptHash, text)
   return { promptHash }
 }

@@ -16,6 +16,8 @@ import type { CrewContext } from './work-task.ts'
 
 /** After a store that could not be asked. */
 const PAUSE_MS = 1000
+/** Tasks begin by the hundred: a wish that was not there a moment ago is not looked for again. */
+const LOOK_MS = 20
 
 /** Works off the queues of a run: takes what is ready and lets agents work at it, side by side. */
 export class Crew {
@@ -33,6 +35,8 @@ export class Crew {
   /** Settles when no more can be taken at once: what is left is shared among them. */
   #gathering: Promise<unknown> = Promise.resolve()
   #trouble = ''
+  /** When nobody had asked for a stop. */
+  #lookedAt = -LOOK_MS
   #loop: Promise<void> | undefined
 
   #isGone = false
@@ -129,20 +133,24 @@ export class Crew {
     await taken
   }
 
+  /** Ever more at once, so that the store can write them together. */
   async #takeWhilePossible(): Promise<void> {
-    while (await this.#takeNext());
+    for (let count = 1; ; count *= 2) {
+      const taken = await Promise.all(Array.from({ length: count }, () => this.#takeNext()))
+      if (taken.includes(false)) return
+    }
   }
 
   /** False where nothing may be begun now. */
   async #takeNext(): Promise<boolean> {
-    const { store, plan, ports } = this.#context
-    if (this.#isClosing || ports.control.isStopAsked) return false
+    const { store, plan } = this.#context
+    if (this.#isClosing || this.#isStopAsked()) return false
     const claim = await store.claim(plan.run, this.#worker)
     if (claim === null) return false
     const attempt = new TaskAttempt(claim, this.#context, this.#pushers, {
       holds: this.#holds,
       gathered: () => this.#gathering,
-      beginning: () => [...this.#attempts.keys()].filter(({ isBeginning }) => isBeginning).length,
+      beginning: () => this.#countBeginning(),
       isStuck: () => this.#isStuck(),
       childrenOver: () => this.#childrenOver(claim.task.id),
       settle: (...how) => this.#settle(attempt, ...how),
@@ -150,6 +158,20 @@ export class Crew {
     })
     this.#attempts.set(attempt, this.#orFail(this.#seeThrough(attempt)))
     return true
+  }
+
+  #isStopAsked(): boolean {
+    const now = performance.now()
+    if (now - this.#lookedAt < LOOK_MS) return false
+    if (this.#context.ports.control.isStopAsked) return true
+    this.#lookedAt = now
+    return false
+  }
+
+  #countBeginning(): number {
+    let count = 0
+    for (const attempt of this.#attempts.keys()) if (attempt.isBeginning) count += 1
+    return count
   }
 
   async #childrenOver(parent: string): Promise<void> {

@@ -24,13 +24,13 @@ export class Family {
   readonly #strangers: ReadonlySet<number>
   readonly #agents = new Set<number>()
   #reapedAt = -PAUSE_MS
+  #looking: Promise<number[]> | undefined
 
   /** `ownsDescendants`: whether everything that descends from this process belongs to the run. */
   constructor(run: string, ownsDescendants: boolean) {
     this.#run = run
     this.#owns = ownsDescendants
-    const children = ownsDescendants ? childrenOf(process.pid, readProcesses()) : []
-    this.#strangers = new Set(children)
+    this.#strangers = new Set(ownsDescendants ? ownChildren() : [])
   }
 
   /** Waits for the end of an agent; orphans that end in the meantime are taken note of. */
@@ -69,6 +69,7 @@ export class Family {
 
   /** Ends what an attempt at a task has left running once its agent has gone, and names it. */
   async endTask(key: string, force: AbortSignal): Promise<Leftover[]> {
+    if (!this.#owns || (await this.#adoptedSoon()).length === 0) return []
     const orphans = this.#orphansOf(key)
     if (orphans.length === 0) return []
     const trees = new Map(orphans.map((pid) => [pid, treeOf(pid)]))
@@ -81,9 +82,19 @@ export class Family {
     return found.map((each) => (survivors.includes(each.pid) ? { ...each, survived: true } : each))
   }
 
+  /** Of many side by side several end at the same moment: one look after it is enough for all. */
+  #adoptedSoon(): Promise<number[]> {
+    this.#looking ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#looking = undefined
+        resolve(this.#adopted())
+      })
+    })
+    return this.#looking
+  }
+
   /** Whose parent has ended becomes a child of ours: all others need not be looked at. */
   #orphansOf(key: string): number[] {
-    if (!this.#owns) return []
     return this.#adopted().filter((pid) => pathIn(pid, TASK_PATH).includes(key))
   }
 
@@ -100,16 +111,23 @@ export class Family {
   }
 
   #adopted(): number[] {
-    const children = readProc(process.pid, `task/${process.pid}/children`)?.split(' ') ?? []
-    return children.map(Number).filter((pid) => {
-      const isOurs = this.#agents.has(pid) || this.#strangers.has(pid) || isOwnChild(pid)
-      return pid > 0 && !isOurs
-    })
+    const isOurs = (pid: number) =>
+      this.#agents.has(pid) || this.#strangers.has(pid) || isOwnChild(pid)
+    return (listedChildren() ?? []).filter((pid) => !isOurs(pid))
   }
 }
 
-function childrenOf(parent: number, rows: readonly Row[]): number[] {
-  return rows.flatMap((row) => (row.parent === parent ? [row.pid] : []))
+/** Without a look at all processes, where the system lists them. */
+function ownChildren(): number[] {
+  const { pid: own } = process
+  return (
+    listedChildren() ?? readProcesses().flatMap(({ pid, parent }) => (parent === own ? [pid] : []))
+  )
+}
+
+function listedChildren(): number[] | undefined {
+  const listed = readProc(process.pid, `task/${process.pid}/children`)?.split(' ')
+  return listed?.map(Number).filter((pid) => pid > 0)
 }
 
 /** Everything below some processes, without the dead and without the subtrees of strangers. */

@@ -8,16 +8,19 @@ import type { CrewContext } from './work-task.ts'
 
 /** Signs of life for all that are at work; who was told to stop learns it by that. */
 export async function beatAll(attempts: readonly TaskAttempt[], store: QueueStore): Promise<void> {
-  for (const attempt of attempts) {
-    const beat = await store.beat(attempt.claim)
-    if (beat.isOurs) continue
-    const isTold = beat.reason === 'cancelled'
-    attempt.stop(
-      isTold
-        ? { class: 'cancelled', error: beat.why }
-        : { class: 'lost', error: 'another worker has it' },
-    )
-  }
+  // All at once, so that the store can write them together.
+  await Promise.all(attempts.map((attempt) => beatOne(attempt, store)))
+}
+
+async function beatOne(attempt: TaskAttempt, store: QueueStore): Promise<void> {
+  const beat = await store.beat(attempt.claim)
+  if (beat.isOurs) return
+  const isTold = beat.reason === 'cancelled'
+  attempt.stop(
+    isTold
+      ? { class: 'cancelled', error: beat.why }
+      : { class: 'lost', error: 'another worker has it' },
+  )
 }
 
 /** The same, and a look at what has no worker any more. */

@@ -86,6 +86,7 @@ export class Sites {
 
   /** Of those whose own attempt is over; `leaving` counts as gone. */
   async #finishLeft(leaving?: TaskHead): Promise<Left[]> {
+    if (this.#open.size === 0) return []
     const left = [...this.#open].filter(([id, { isLeft }]) => isLeft && id !== leaving?.id)
     if (left.length === 0) return []
     const { store, run, worktrees } = this.#around

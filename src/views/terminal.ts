@@ -89,11 +89,17 @@ export class Terminal implements Screen {
     if (cause === 'stop') await firstOf({ drained, force, late: DRAIN_MS })
   }
 
+  /** What is to be said of lines that were cut, where the next one begins. */
+  #finishLines(cursor: Cursor): string {
+    const own = this.#out.cursor === cursor ? (this.#out.cutter?.finishLine() ?? '') : ''
+    const other = this.#err.cursor === cursor ? (this.#err.cutter?.finishLine() ?? '') : ''
+    return own + other
+  }
+
   #fresh(stream: 'out' | 'err', text: string): void {
     this.#wipeStatus()
     const { writer, cursor } = stream === 'out' ? this.#out : this.#err
-    const cutters = [this.#out, this.#err].filter((each) => each.cursor === cursor)
-    const notes = cutters.map(({ cutter }) => cutter?.finishLine() ?? '').join('')
+    const notes = this.#finishLines(cursor)
     const before = cursor.isAtLineStart ? '' : `${notes}\n`
     cursor.isAtLineStart = true
     void writer.write(Buffer.from(`${before}${text}\n`))

@@ -15,7 +15,7 @@ import { shownMessages } from './shown.ts'
 import { Words } from './words.ts'
 
 /** How often one who waits looks whether anybody works at the queue at all. */
-const LOOK_MS = { first: 3000, longest: 15_000 }
+const LOOK_MS = { first: 2000, longest: 60_000 }
 
 /** The verb `check`: what is there, without waiting. */
 export async function checkInbox(input: Input): Promise<number> {

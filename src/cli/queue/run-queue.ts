@@ -87,20 +87,17 @@ async function mayGoOn(input: Input, { desk, store, run, record, isInside }: Ope
   const mayKill = input.flag('kill-orphans')
   if (isInside || isDriven({ record })) return mayKill
   const { ready, running } = await store.counts(run)
-  const isAny = ready + running > 0 || (await desk.queue()).tasks.some(isQueued)
+  const isAny = ready + running > 0 || (await desk.hasQueued())
   return isAny ? mayEndOrphans(run, mayKill, () => isDriven({ record })) : mayKill
-}
-
-function isQueued({ state }: TaskHead): boolean {
-  return state === 'queued'
 }
 
 /** Names of tasks at which nobody works any more although they were started. */
 async function unfinishedIn({ store, run, record }: Driven): Promise<string[]> {
   if (isDriven({ record })) return []
-  const tasks = await store.list(run)
-  return tasks.filter(isStarted).map(({ name }) => name)
+  return (await store.list(run, { states: STARTED })).map(({ name }) => name)
 }
+
+const STARTED = ['ready', 'running'] as const
 
 function isStarted({ state }: TaskHead): boolean {
   return state === 'ready' || state === 'running'
@@ -118,12 +115,7 @@ async function seeThrough(
   let isListening = false
   for (;;) {
     const mark = await store.mark()
-    const tasks = await store.list(run)
-    const open = tasks.filter(isStarted)
-    const own = newestOf(tasks, names)
-    if (!own.some((task) => open.includes(task)) && (open.length === 0 || isDriven(driven))) {
-      return codeOf(own)
-    }
+    if (await isOver(driven, names)) return codeOf(newestOf(await store.list(run), names))
     const lock = RunLock.take(record)
     if (lock instanceof RunLock) {
       const stopped = await drive(input, driven, lock, mayKill)
@@ -137,6 +129,16 @@ async function seeThrough(
     await store.wait(run, mark, signal)
     if (stopSwitch.stop.aborted) return 130
   }
+}
+
+/** Whether none of these is open, and none of others for which nobody else works. */
+async function isOver(driven: Driven, names: readonly string[]): Promise<boolean> {
+  const { store, run } = driven
+  const { isReady, isRunning } = await store.outlook(run)
+  if (!isReady && !isRunning) return true
+  if (!isDriven(driven)) return false
+  const wanted = new Set(names)
+  return !(await store.list(run, { states: STARTED })).some(({ name }) => wanted.has(name))
 }
 
 /** `forkhestra stop` is no failure where nothing was left to do. */

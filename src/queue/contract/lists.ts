@@ -46,6 +46,7 @@ export function testLists(home: Home): void {
     await store.postpone(RUN, [putOff!.id], 1000)
     expect(await names({ states: ['ready', 'running'] })).toEqual(['busy', 'put-off', 'next'])
     expect(await names({ isDue: true })).toEqual(['next'])
+    expect(await names({ most: 2 })).toEqual(['over', 'busy'])
     expect(await names({ agent: 'main', states: ['queued'] })).toEqual(['later'])
     expect(await names({ agent: 'busy' })).toEqual([])
     await stage.strike()

@@ -68,8 +68,11 @@ export function testStatus(home: Home): void {
     await stage.store.lease(RUN, 'main', {}, 'killed')
     const status = await stage.store.receiveStatus(RUN, 'main', ['main'])
     expect(status).toMatchObject({ senders: [{ status: 'running' }], nothingToWaitFor: false })
-    expect((await stage.store.receiveStatus(RUN, 'main')).nothingToWaitFor).toBe(false)
+    expect(status.isHeld).toBe(true)
+    const ofAnybody = await stage.store.receiveStatus(RUN, 'main')
+    expect(ofAnybody).toMatchObject({ nothingToWaitFor: false, isHeld: true })
     stage.clock.pass(1000)
+    expect((await stage.store.receiveStatus(RUN, 'main')).isHeld).toBe(false)
     expect((await stage.store.receiveStatus(RUN, 'main', ['main'])).senders[0]!.status).toBe(
       'received',
     )
@@ -276,7 +279,7 @@ export function testDeadlocks(home: Home): void {
   })
 
   test('a reader that is gone does not wait any more', async () => {
-    const stage = await Stage.set(home, { times: { readerLeaseMs: 1000 } })
+    const stage = await Stage.set(home, { times: { waitLeaseMs: 1000 } })
     await stage.begin('main', 'a')
     await wait(stage, 'main', 'a')
     stage.clock.pass(1000)
@@ -285,6 +288,16 @@ export function testDeadlocks(home: Home): void {
     await stage.store.releaseReader('reader of a')
     await wait(stage, 'main', 'a')
     expect(await toldTo(stage, 'main')).toBeNull()
+    await stage.strike()
+  })
+
+  test('a reader that is known to be dead does not wait any more', async () => {
+    const stage = await Stage.set(home)
+    await stage.begin('main', 'a')
+    await wait(stage, 'main', 'a')
+    await stage.store.releaseDead(RUN, ['reader of main'])
+    await wait(stage, 'a', 'main')
+    expect(await toldTo(stage, 'a')).toBeNull()
     await stage.strike()
   })
 }

@@ -34,7 +34,7 @@ function letGoOf(books: Books, row: TaskRow): void {
   const why = `attempt ${row.attempt} of ${row.name} is over`
   const isTop = (stray: Stray) => stray.state !== 'ended' && stray.is_below_living === 0
   for (const { id } of strays.filter(isTop)) cancelTree(books, taskById(books, id)!, why)
-  if (row.drain_width !== null) endDrain(books, row.id)
+  if (row.drain_width !== null) endDrain(books, row.run, row.id)
   const names = new Set(strays.map(({ name }) => name))
   const isForIt = (message: Unread) => isForAll(books, row, message, names)
   forward(

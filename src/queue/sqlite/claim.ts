@@ -4,32 +4,39 @@ import { note } from './note.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { COLUMNS, countOf, taskById, taskOf } from './rows.ts'
 
-const STARTED = `select seq from task where run = ?1 and state = 'ready' and is_drained = 0
-  and not_before <= ?2 order by seq limit 1`
+/** There are never more of them than slots. */
+const STARTED = `select min(seq) as seq from task where run = ?1 and state = 'ready'
+  and is_drained = 0 and not_before <= ?2`
 
 /** Of each queue whose width is not used up: those of a full one may be thousands. */
-const DRAINED = `select (select seq from task where parent = agent.id and state = 'ready'
-    and is_drained = 1 and not_before <= ?2 order by seq limit 1)
+const DRAINED = `select (select seq from task where run = ?1 and state = 'ready' and is_drained = 1
+    and parent = agent.id and not_before <= ?2 order by seq limit 1)
   from task as agent where run = ?1 and drain_width is not null
   and drain_width > (select count(*) from task
-    where parent = agent.id and state = 'running' and is_drained = 1)`
+    where run = ?1 and state = 'running' and is_drained = 1 and parent = agent.id)`
 
-const OLDEST = `select seq from task where seq in (select * from (${STARTED}) union all ${DRAINED})
-  order by seq limit 1`
+const OLDEST = `select min(seq) from (${STARTED} union all ${DRAINED})`
 
-const TAKE = `update task set state = 'running', since = ?2, attempt = attempt + 1,
-  worker = ?3, lease_until = ?4 where seq = (${OLDEST}) returning ${COLUMNS}`
+const FIND = `select ${COLUMNS} from task where seq = (${OLDEST})`
+
+// Without `returning`: SQLite would keep its answer in a table of its own meanwhile.
+const TAKE = `update task set state = 'running', since = ?, attempt = attempt + 1, worker = ?,
+  lease_until = ? where seq = ?`
 
 export function claim(books: Books, run: string, worker: string): Claim | null {
   if (countOf(books, run, 'running') >= books.limits.running) return null
   const now = books.clock.now()
-  const row = books.db.get<TaskRow>(TAKE, run, now, worker, now + books.times.taskLeaseMs)
-  if (row === undefined) {
+  const found = books.db.get<TaskRow>(FIND, run, now)
+  if (found === undefined) {
     mendPauses(books, run, now)
     return null
   }
-  note(books, run, 'claimed', row.id, row.attempt, worker)
-  return { task: taskOf(books, row, now), attempt: row.attempt, worker }
+  const lease_until = now + books.times.taskLeaseMs
+  books.db.run(TAKE, now, worker, lease_until, found.seq)
+  const attempt = found.attempt + 1
+  const row: TaskRow = { ...found, state: 'running', since: now, attempt, worker, lease_until }
+  note(books, run, 'claimed', row.id, attempt, worker)
+  return { task: taskOf(books, row, now), attempt, worker }
 }
 
 /** A clock that went back would make pauses longer: those that began after now begin now. */

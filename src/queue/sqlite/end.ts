@@ -28,7 +28,7 @@ export function endTask(
   endQueue(books, row)
   // Before the drain of its parent may end: what follows is a part of it.
   pushFollowUps(books, row, follow)
-  if (row.is_drained === 1) endDrain(books, row.parent!)
+  if (row.is_drained === 1) endDrain(books, row.run, row.parent!)
 }
 
 /** They belong to the attempt to which the task has belonged. */
@@ -93,6 +93,7 @@ export function attemptsOver({ state, attempt }: TaskRow): number {
 }
 
 export interface Unread {
+  readonly seq: number
   readonly id: string
   readonly sender: string
   readonly addressee: string | null
@@ -104,7 +105,7 @@ export interface Unread {
 /** What an agent could read now; what a reader has in hand is not among it. */
 export function unreadOf(books: Books, agent: TaskRow): Unread[] {
   return books.db.all<Unread>(
-    `select id, sender, addressee, task, delivery, reader from message where recipient = ?
+    `select seq, id, sender, addressee, task, delivery, reader from message where recipient = ?
      and (reader is null or lease_until <= ?) order by seq`,
     agent.id,
     books.clock.now(),
@@ -119,14 +120,14 @@ export function forwardUnread(books: Books, ended: TaskRow): void {
 export function forward(books: Books, from: TaskRow, messages: readonly Unread[]): void {
   if (messages.length === 0) return
   const recipient = heirOf(books, from)
-  for (const { id, delivery, reader } of messages) {
+  for (const { seq, id, delivery, reader } of messages) {
     if (reader !== null) note(books, from.run, 'returned', id, delivery, reader)
     books.db.run(
       `update message set recipient = ?, reader = null, lease_until = null,
-       addressee = iif(task is null, coalesce(addressee, ?), null) where id = ?`,
+       addressee = iif(task is null, coalesce(addressee, ?), null) where seq = ?`,
       recipient,
       from.name,
-      id,
+      seq,
     )
     note(books, from.run, 'forwarded', id, 0, recipient)
   }
@@ -135,8 +136,7 @@ export function forward(books: Books, from: TaskRow, messages: readonly Unread[]
 /** What was not started dies with its queue, and says so; what was started is waited for. */
 function endQueue(books: Books, parent: TaskRow): void {
   const children = books.db.all<TaskRow>(
-    `select ${COLUMNS} from task where parent = ? and state in ('queued', 'ready', 'running')
-     order by seq`,
+    `select ${COLUMNS} from task where parent = ? and state <> 'ended' order by seq`,
     parent.id,
   )
   const why = `its parent ${parent.name} ended`
@@ -174,11 +174,12 @@ function tell(books: Books, row: TaskRow, why: string): void {
 }
 
 /** A queue that ran empty is an ordinary one again: what is pushed later waits to be started. */
-export function endDrain(books: Books, parent: string): void {
+export function endDrain(books: Books, run: string, parent: string): void {
   books.db.run(
-    `update task set drain_width = null where id = ? and drain_width is not null and not exists
-     (select 1 from task where parent = ? and is_drained = 1 and state in ('ready', 'running'))`,
-    parent,
+    `update task set drain_width = null where id = ?2 and drain_width is not null and not exists
+     (select 1 from task where run = ?1 and state in ('ready', 'running') and is_drained = 1
+       and parent = ?2)`,
+    run,
     parent,
   )
 }

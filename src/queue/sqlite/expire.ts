@@ -2,7 +2,7 @@ import { QueueError } from '../refusal.ts'
 import type { Cancelled, Expired, Left } from '../store.ts'
 import { MAIN, type Agent } from '../task.ts'
 import { cancelTree } from './end.ts'
-import { releaseStale } from './messages.ts'
+import { dropWaits, releaseStale } from './messages.ts'
 import { note } from './note.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { agentNamed, briefOf, COLUMNS, livingAgent, taskById } from './rows.ts'
@@ -46,11 +46,6 @@ function lose(books: Books, id: string, { output, follow = [] }: Left = {}): Exp
     if (!(error instanceof QueueError) || follow.length === 0) throw error
     return { ...told(settleAttempt(books, row, end)), refused: error }
   }
-}
-
-function dropWaits({ db, clock }: Books, run: string, dead: readonly string[]): void {
-  db.run('delete from waiting where run = ? and until <= ?', run, clock.now())
-  for (const reader of dead) db.run('delete from waiting where run = ? and reader = ?', run, reader)
 }
 
 /** Whoever has something of a run in hand, or waits in it. */

@@ -154,6 +154,17 @@ export function releaseReader(books: Books, reader: string): void {
   books.db.run('delete from waiting where reader = ?', reader)
 }
 
+/** Readers that are gone: what they have in hand is taken back, and they wait no more. */
+export function releaseDead(books: Books, run: string, dead: readonly string[]): void {
+  dropWaits(books, run, dead)
+  releaseStale(books, run, dead)
+}
+
+export function dropWaits({ db, clock }: Books, run: string, dead: readonly string[]): void {
+  db.run('delete from waiting where run = ? and until <= ?', run, clock.now())
+  for (const reader of dead) db.run('delete from waiting where run = ? and reader = ?', run, reader)
+}
+
 /** Takes back, in one run, what dead readers or readers that took too long have in hand. */
 export function releaseStale(books: Books, run: string, dead: readonly string[]): void {
   const gone = new Set(dead)

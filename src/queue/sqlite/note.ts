@@ -32,6 +32,18 @@ export function pushedBy({ db }: Books, task: string): number {
   return row?.attempt ?? 0
 }
 
+/** That all queued tasks of an agent are started. */
+export function noteStarted({ db, clock, pulse }: Books, run: string, parent: string): void {
+  pulse.count += db.run(
+    `insert into history (at, run, what, subject, attempt, detail)
+     select ?3, run, 'started', id, 0, '' from task
+     where run = ?1 and state = 'queued' and is_drained = 0 and parent = ?2 order by seq`,
+    run,
+    parent,
+    clock.now(),
+  )
+}
+
 /** Whether it happened once already. */
 export function isNoted({ db }: Books, what: What, subject: string): boolean {
   return (

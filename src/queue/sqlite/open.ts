@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { errorCode } from '../../base/errors.ts'
 import { QueueError } from '../refusal.ts'
 import { asRefusal, Connection } from './connection.ts'
-import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts'
+import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.ts'
 
 /** Before it, one connection that tidied up the write-ahead log could lose what another wrote. */
 const SAFE_LOG = [3, 51, 3]
@@ -94,8 +94,11 @@ function refuseForeign(connection: Connection): void {
 
 function migrate(connection: Connection): void {
   refuseForeign(connection)
-  if (numberOf(connection, 'user_version') === SCHEMA_VERSION) return
-  connection.execute(SCHEMA)
+  const version = numberOf(connection, 'user_version')
+  if (version === SCHEMA_VERSION) return
+  if (version === 0) connection.execute(SCHEMA)
+  else
+    for (let from = version; from < SCHEMA_VERSION; from += 1) connection.execute(MIGRATIONS[from]!)
   connection.execute(
     `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`,
   )

@@ -2,9 +2,9 @@ import { QueueError } from '../refusal.ts'
 import type { Started } from '../store.ts'
 import type { Agent, NewTask } from '../task.ts'
 import { MAIN } from '../task.ts'
-import { note } from './note.ts'
+import { note, noteStarted } from './note.ts'
 import type { Books, TaskRow } from './rows.ts'
-import { beginningOf, countOf, liveAgent, livingAgent, refuseBig, taskById } from './rows.ts'
+import { beginningOf, countOf, isWhole, liveAgent, livingAgent, refuseBig } from './rows.ts'
 
 const INSERT = `insert into task
   (id, run, parent, name, beginning, options, retry, depth, state, at, since, is_drained)
@@ -22,24 +22,32 @@ export function openRun(books: Books, run: string): void {
 export function push(books: Books, tasks: readonly NewTask[]): void {
   const grown = new Set<string>()
   for (const task of tasks) {
-    if (taskById(books, task.id) !== undefined) continue
+    const { isKnown, isTaken } = look(books, task)
+    if (isKnown) continue
     const parent = livingAgent(books, task.run, task.parent)
-    refuseNew(books, task, parent)
+    refuseNew(books, task, parent, isTaken)
     insert(books, task, parent)
     grown.add(task.run)
   }
   for (const run of grown) refuseLong(books, run)
 }
 
-function refuseNew(books: Books, task: NewTask, parent: TaskRow): void {
+const LOOK = `select exists (select 1 from task where id = ?1) as known,
+  exists (select 1 from task where run = ?2 and name = ?3 and outcome is null) as taken`
+
+/** Whether it was pushed before, and whether another has its name. */
+function look({ db }: Books, { id, run, name }: NewTask) {
+  const row = db.get<{ known: number; taken: number }>(LOOK, id, run, name)!
+  return { isKnown: row.known === 1, isTaken: row.taken === 1 }
+}
+
+function refuseNew(books: Books, task: NewTask, parent: TaskRow, isTaken: boolean): void {
   const depth = parent.depth + 1
   if (depth > books.limits.depth) {
     throw new QueueError({ kind: 'too_deep', depth, limit: books.limits.depth })
   }
   refuseBig(books, 'prompt', task.prompt)
-  if (liveAgent(books, task.run, task.name) !== undefined) {
-    throw new QueueError({ kind: 'name_taken', name: task.name })
-  }
+  if (isTaken) throw new QueueError({ kind: 'name_taken', name: task.name })
 }
 
 /** Asked once all are in: the transaction takes them out again. */
@@ -64,7 +72,7 @@ function insert(books: Books, task: NewTask, parent: TaskRow): void {
     retry,
   ] as const
   books.db.run(INSERT, ...values, parent.depth + 1, state, now, now, Number(isDrained))
-  books.db.run(INSERT_PROMPT, prompt)
+  if (!isWhole(prompt)) books.db.run(INSERT_PROMPT, prompt)
   note(books, run, 'pushed', id, attemptOf(task), state)
 }
 
@@ -73,8 +81,8 @@ function attemptOf({ parent, isOfAll = false }: NewTask): number {
   return isOfAll || typeof parent === 'string' || !('attempt' in parent) ? 0 : parent.attempt
 }
 
-const QUEUED = `select id, name from task where parent = ? and state = 'queued'
-  order by seq limit ?`
+const QUEUED = `select id, name from task where run = ? and state = 'queued' and is_drained = 0
+  and parent = ? order by seq limit ?`
 
 type Queued = Pick<TaskRow, 'id' | 'name'>
 
@@ -98,6 +106,7 @@ export function start(books: Books, run: string, agent: Agent, count?: number): 
   const parent = livingAgent(books, run, agent)
   const wanted = books.db.all<Queued>(
     QUEUED,
+    run,
     parent.id,
     count === undefined ? -1 : Math.max(0, count),
   )
@@ -106,7 +115,7 @@ export function start(books: Books, run: string, agent: Agent, count?: number): 
     books.limits.running - countOf(books, run, 'running') - startedOf(books, run),
   )
   const fitting = wanted.slice(0, free)
-  for (const task of fitting) makeReady(books, run, task, false)
+  for (const task of fitting) makeReady(books, run, task)
   return { started: fitting.map(({ name }) => name), held: wanted.length - fitting.length }
 }
 
@@ -120,23 +129,35 @@ function startedOf({ db }: Books, run: string): number {
 
 export function drain(books: Books, run: string, agent: Agent, width: number): Started {
   const parent = livingAgent(books, run, agent)
-  const wanted = books.db.all<Queued>(QUEUED, parent.id, -1)
-  for (const task of wanted) makeReady(books, run, task, true)
+  const wanted = books.db.all<Queued>(QUEUED, run, parent.id, -1)
+  if (wanted.length > 0) makeAllReady(books, run, parent.id)
   books.db.run(
-    `update task set drain_width = ? where id = ?
-     and exists (select 1 from task where parent = ? and is_drained = 1 and state in ('ready', 'running'))`,
+    `update task set drain_width = ?3 where id = ?2 and exists (select 1 from task
+      where run = ?1 and state in ('ready', 'running') and is_drained = 1 and parent = ?2)`,
+    run,
+    parent.id,
     Math.max(1, Math.floor(width)),
-    parent.id,
-    parent.id,
   )
   return { started: wanted.map(({ name }) => name), held: 0 }
 }
 
-function makeReady(books: Books, run: string, task: Queued, isDrained: boolean): void {
+/** The same for all of a queue, which may be thousands. */
+function makeAllReady(books: Books, run: string, parent: string): void {
+  const now = books.clock.now()
+  noteStarted(books, run, parent)
   books.db.run(
-    `update task set state = 'ready', since = ?, is_drained = ? where id = ?`,
+    `update task set state = 'ready', since = ?3, is_drained = 1
+     where run = ?1 and state = 'queued' and is_drained = 0 and parent = ?2`,
+    run,
+    parent,
+    now,
+  )
+}
+
+function makeReady(books: Books, run: string, task: Queued): void {
+  books.db.run(
+    `update task set state = 'ready', since = ? where id = ?`,
     books.clock.now(),
-    Number(isDrained),
     task.id,
   )
   note(books, run, 'started', task.id)

@@ -62,18 +62,30 @@ export function beginningOf(text: string): string {
         .join('')
 }
 
+/** Whether the beginning of a text, or the text itself, is all of it. */
+export function isWhole(beginning: string): boolean {
+  return beginning.length < BEGINNING
+}
+
 export function briefOf(row: TaskRow, now: number): TaskBrief {
   const end = row.outcome === null ? null : (JSON.parse(row.outcome) as EndBrief)
   return { ...headOf(row, now), beginning: row.beginning, end }
 }
 
 /** All of it, which is for one of them at a time. */
-export function taskOf({ db }: Books, row: TaskRow, now: number): Task {
-  const { text, end } = db.get<{ text: string; end: string | null }>(
-    'select text, end from prompt join task on seq = prompt.task where seq = ?',
-    row.seq,
-  )!
-  return { ...headOf(row, now), prompt: text, end: end === null ? null : (JSON.parse(end) as End) }
+export function taskOf(books: Books, row: TaskRow, now: number): Task {
+  return { ...headOf(row, now), prompt: promptOf(books, row), end: endOf(books, row) }
+}
+
+function promptOf({ db }: Books, { seq, beginning }: TaskRow): string {
+  if (isWhole(beginning)) return beginning
+  return db.get<{ text: string }>('select text from prompt where task = ?', seq)!.text
+}
+
+function endOf({ db }: Books, { seq, outcome }: TaskRow): End | null {
+  if (outcome === null) return null
+  const { end } = db.get<{ end: string }>('select end from task where seq = ?', seq)!
+  return JSON.parse(end) as End
 }
 
 function headOf(row: TaskRow, now: number): TaskHead {
@@ -100,7 +112,7 @@ export function taskById({ db }: Books, id: string): TaskRow | undefined {
 
 export function liveAgent(books: Books, run: string, name: string): TaskRow | undefined {
   return books.db.get<TaskRow>(
-    `select ${COLUMNS} from task where run = ? and name = ? and state <> 'ended'`,
+    `select ${COLUMNS} from task where run = ? and name = ? and outcome is null`,
     run,
     name,
   )
@@ -152,12 +164,17 @@ export function refuseBig(books: Books, what: 'prompt' | 'message' | 'result', t
   if (bytes > limit) throw new QueueError({ kind: 'too_big', what, bytes, limit })
 }
 
-/** By the index alone, so that `main` is counted and taken off again. */
-const COUNT = `select (select count(*) from task where run = ?1 and state = ?2)
-  - (select count(*) from task where run = ?1 and name = '${MAIN}' and state <> 'ended'
-    and state = ?2) as count`
+/**
+ * By the index alone, so that `main` is counted and taken off again. The state is part of the text:
+ * SQLite would make its plan anew each time, as a value could decide for an index over some states.
+ */
+function selectCount(state: TaskState): string {
+  return `select (select count(*) from task where run = ?1 and state = '${state}')
+    - (select count(*) from task where run = ?1 and name = '${MAIN}' and outcome is null
+      and state = '${state}') as count`
+}
 
 /** How many tasks are in a state. */
 export function countOf(books: Books, run: string, state: TaskState): number {
-  return books.db.get<{ count: number }>(COUNT, run, state)!.count
+  return books.db.get<{ count: number }>(selectCount(state), run)!.count
 }

@@ -21,6 +21,9 @@ export function receiveStatus(
   return {
     senders,
     nothingToWaitFor: !isThere && (isAlone || !all.includes('running')),
+    isHeld: (from.length > 0 ? from : [undefined]).some(
+      (name) => messageTo(books, id, name) === 'running',
+    ),
     deadlock: isAlone ? null : circle,
   }
 }
@@ -95,22 +98,28 @@ function deadlockOf({ db }: Books, agent: string): readonly string[] | null {
 export function list(
   books: Books,
   run: string,
-  { agent, states, isDue = false }: ListQuery = {},
+  { agent, states, isDue = false, most = -1 }: ListQuery = {},
 ): TaskBrief[] {
   const now = books.clock.now()
-  const parts = [agent === undefined ? 'run = ? and depth > 0' : 'parent = ?']
-  const values: (string | number)[] = [agent === undefined ? run : agentOf(books, run, agent).id]
+  const parts = ['run = ? and depth > 0']
+  const values: (string | number)[] = [run]
   const wanted = isDue ? ['ready'] : states
   if (wanted !== undefined) {
-    parts.push('state in (select value from json_each(?))')
+    parts.push('state in (select value from json_each(?)) and is_drained in (0, 1)')
     values.push(JSON.stringify(wanted))
+  }
+  if (agent !== undefined) {
+    parts.push('parent = ?')
+    values.push(agentOf(books, run, agent).id)
   }
   if (isDue) {
     parts.push('not_before <= ?')
     values.push(now)
   }
-  const sql = `select ${COLUMNS} from task where ${parts.join(' and ')} order by seq`
-  return books.db.all<TaskRow>(sql, ...values).map((row) => briefOf(row, now))
+  // Of thousands of children most have ended.
+  const from = wanted === undefined ? 'task' : 'task indexed by task_by_state'
+  const sql = `select ${COLUMNS} from ${from} where ${parts.join(' and ')} order by seq limit ?`
+  return books.db.all<TaskRow>(sql, ...values, most).map((row) => briefOf(row, now))
 }
 
 export function task(books: Books, run: string, id: string): Task | undefined {

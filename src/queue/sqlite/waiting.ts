@@ -27,7 +27,7 @@ export function isWaiting(books: Books, { run, agent, from, reader }: Wait): boo
     reader,
     JSON.stringify(from),
   )
-  return row !== undefined && row.until > books.clock.now() + books.times.readerLeaseMs / 2
+  return row !== undefined && row.until > books.clock.now() + books.times.waitLeaseMs / 2
 }
 
 export function waitFor(books: Books, { run, agent, from, reader }: Wait): void {
@@ -40,7 +40,7 @@ export function waitFor(books: Books, { run, agent, from, reader }: Wait): void 
     reader,
     run,
     JSON.stringify(from),
-    books.clock.now() + books.times.readerLeaseMs,
+    books.clock.now() + books.times.waitLeaseMs,
   )
   markDeadlocks(books, run)
 }
@@ -179,7 +179,7 @@ class NeedsOf {
     const drains = db.all<{ parent: string; width: number }>(
       `select id as parent, drain_width as width from task as agent where run = ?
        and drain_width is not null and exists (select 1 from task
-         where parent = agent.id and state = 'ready' and is_drained = 1)`,
+         where run = agent.run and state = 'ready' and is_drained = 1 and parent = agent.id)`,
       this.#run,
     )
     const ready = drains.map(({ parent, width }) => {

@@ -24,6 +24,24 @@ test.each([
   await store.close()
 })
 
+test('who waits again after the bell was replaced hears the new one', async () => {
+  const place = join(makeProject(), 'queue.db')
+  const [one, other] = [await openSqliteStore(place), await openSqliteStore(place)]
+  const send = (id: string, by: typeof one) =>
+    by.send({ id, run: 'r', from: 'a', to: 'main', body: 'x' })
+  await one.openRun('r')
+  const before = one.wait('r', await one.mark())
+  await send('first', one)
+  const mark = await before
+  rmSync(`${place}-bell`)
+  const woken = one.wait('r', mark)
+  await send('second', other)
+  const sent = performance.now()
+  await woken
+  expect(performance.now() - sent).toBeLessThan(1000)
+  await Promise.all([one.close(), other.close()])
+})
+
 const NO_WATCHES = 'echo 0 > /proc/sys/user/max_inotify_instances'
 
 const TWO_STORES = `

@@ -6,11 +6,13 @@ import { Bell } from './bell.ts'
 import type { Connection } from './connection.ts'
 
 /** For a ring that was missed: its process was killed after the commit, or the file was taken away. */
-const SLOW_LOOK_MS = { first: 2000, longest: 16_000 }
+const SLOW_LOOK_MS = { first: 2000, longest: 60_000 }
 /** Where nothing can be watched. */
 const QUICK_LOOK_MS = { first: 40, longest: 40 }
 /** A crowd of commits is looked at once. */
 const REST_MS = 4
+/** Who waits mostly waits again a moment later, and a watch is dear to make. */
+const LINGER_MS = 1000
 
 interface Waiter {
   readonly run: string
@@ -35,6 +37,9 @@ export class Wake {
   #watcher: FSWatcher | undefined
   #stopLooking: (() => void) | undefined
   #soon: Timer | undefined
+  #leaving: Timer | undefined
+  /** Whether something has happened since one looks ever more rarely. */
+  #hasNews = false
   #version: number | undefined
 
   constructor(db: Connection) {
@@ -61,10 +66,11 @@ export class Wake {
     try {
       await this.#db.alone(() => this.#look([waiter]))
       const first = await firstOf({ woken: promise, stopped: signal })
+      if (first === 'woken') this.#hasNews = true
       return first === 'woken' ? asMark(await promise) : since
     } finally {
       this.#waiters.delete(waiter)
-      if (this.#waiters.size === 0) this.#rest()
+      if (this.#waiters.size === 0) this.#restSoon()
     }
   }
 
@@ -109,15 +115,30 @@ export class Wake {
   }
 
   #listen(): void {
-    if (this.#stopLooking !== undefined) return
-    const onRing = () => this.#lookSoon()
-    this.#watcher = this.#bell.listen(onRing, () => this.#lookOften())
-    this.#version = undefined
+    clearTimeout(this.#leaving)
+    const isNew = this.#watcher === undefined || this.#bell.isReplaced
+    if (isNew) this.#watch()
+    if (!isNew && !this.#hasNews) return
+    this.#hasNews = false
     this.#lookEvery(this.#watcher === undefined ? QUICK_LOOK_MS : SLOW_LOOK_MS)
   }
 
+  #watch(): void {
+    this.#watcher?.close()
+    this.#version = undefined
+    const onBroken = () => this.#lookOften()
+    this.#watcher = this.#bell.listen(() => this.#heard(), onBroken)
+  }
+
+  #heard(): void {
+    if (this.#waiters.size > 0) this.#lookSoon()
+  }
+
   #lookOften(): void {
-    if (this.#stopLooking !== undefined) this.#lookEvery(QUICK_LOOK_MS)
+    if (this.#stopLooking === undefined) return
+    this.#watcher?.close()
+    this.#watcher = undefined
+    this.#lookEvery(QUICK_LOOK_MS)
   }
 
   #lookEvery({ first, longest }: typeof SLOW_LOOK_MS): void {
@@ -127,6 +148,7 @@ export class Wake {
 
   /** SQLite tells for next to nothing whether another process has written. */
   #lookIfChanged(): void {
+    if (this.#waiters.size === 0) return
     // Nothing will happen here any more; who asks next is told so.
     if (this.#db.isGone) return this.#wakeAll()
     const version = this.#dataVersion()
@@ -143,7 +165,14 @@ export class Wake {
     }
   }
 
+  #restSoon(): void {
+    if (this.#stopLooking === undefined) return
+    clearTimeout(this.#leaving)
+    this.#leaving = setTimeout(() => this.#rest(), LINGER_MS)
+  }
+
   #rest(): void {
+    clearTimeout(this.#leaving)
     this.#watcher?.close()
     this.#watcher = undefined
     this.#stopLooking?.()
