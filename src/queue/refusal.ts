@@ -48,9 +48,15 @@ function wordsFor(refusal: Refusal): readonly [message: string, hint?: string] {
     case 'name_taken':
       return [`A task named '${refusal.name}' is not over yet.`, 'Give the new one another name.']
     case 'main_stays':
-      return [`'main' is no task and cannot be cancelled.`, 'Stop the run itself.']
+      return [
+        `'main' is no task and cannot be cancelled.`,
+        'To stop the run itself: forkhestra stop',
+      ]
     case 'too_deep':
-      return [`A task at depth ${refusal.depth} is refused: the limit is ${refusal.limit}.`]
+      return [
+        `A task at depth ${refusal.depth} is refused: the limit is ${refusal.limit}.`,
+        'Do it yourself, or let your parent queue it. For later runs the limit is queueLimits.depth in the configuration.',
+      ]
     case 'queue_full':
       return [
         `The run's queue is full: ${refusal.waiting} tasks would wait, the limit is ${refusal.limit}.`,
