@@ -11,7 +11,7 @@ export const PATIENCE_WORDS = `Agents that are done are not lost: what they have
 const PASSING = ['disk_full', 'read_only', 'broken', 'busy']
 
 /** Whether the same may work a little later. */
-export function isPassing(error: unknown): error is QueueError {
+function isPassing(error: unknown): error is QueueError {
   return error instanceof QueueError && PASSING.includes(error.refusal.kind)
 }
 

@@ -65,7 +65,7 @@ function tellParent(books: Books, row: TaskRow): void {
 }
 
 /** Whoever is nearest above and will read what a task leaves; `main` never ends. */
-export function heirOf(books: Books, row: TaskRow): string {
+function heirOf(books: Books, row: TaskRow): string {
   let below = row
   let agent = taskById(books, row.parent!)!
   while (agent.parent !== null && !isReading(books, agent, below)) {
