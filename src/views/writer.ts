@@ -31,8 +31,10 @@ export class Writer {
     if (this.#isBroken || bytes.length === 0) return
     try {
       if (this.#sink === undefined) return this.#writeNow(bytes)
-      const waits = [this.#sink.write(bytes), this.#sink.flush()] as const
-      if (!(waits[0] instanceof Promise) && !(waits[1] instanceof Promise)) return
+      const waits = [this.#sink.write(bytes), this.#sink.flush()].filter(
+        (wait) => wait instanceof Promise,
+      )
+      if (waits.length === 0) return
       this.#pending = Promise.all(waits).then(
         () => undefined,
         (error: unknown) => this.#break(error),
