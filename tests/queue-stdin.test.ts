@@ -39,7 +39,6 @@ test('the limit of stdin is that of the configuration, also for the first push',
 })
 
 test.each([
-  ["printf 'a\\000b'", 'What came on stdin is not text: it has NUL bytes.'],
   ["printf 'a\\377b'", 'What came on stdin is not UTF-8 text.'],
   ['true', 'There is nothing on stdin.'],
 ])('what is no text is refused: %s', async (source, words) => {
@@ -51,4 +50,12 @@ test.each([
   }
   expect(await tasksOf(cwd)).toHaveLength(1)
   expect(await unread(cwd)).toEqual([])
+})
+
+test('a prompt with a NUL byte is refused when it is queued, not when it begins', async () => {
+  const cwd = project()
+  const { code, stderr } = await shell(`printf 'a\\000b' | forkhestra push name=a -`, cwd)
+  expect(`${code} ${stderr}`).toBe(
+    '2 [forkhestra] Error: What came on stdin is not text: it has NUL bytes.\n',
+  )
 })

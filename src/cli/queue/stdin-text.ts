@@ -6,7 +6,10 @@ import { messageLimitFor } from './caller.ts'
 /** A text on stdin, which must be one, and no longer than the run allows. */
 export async function readStdinText(input: Input, what: 'prompt' | 'message'): Promise<string> {
   const bytes = await readUpTo(await messageLimitFor(input), what)
-  if (bytes.includes(0)) throw new UserError('What came on stdin is not text: it has NUL bytes.')
+  // No program could be called with it; in a message it does no harm.
+  if (what === 'prompt' && bytes.includes(0)) {
+    throw new UserError('What came on stdin is not text: it has NUL bytes.')
+  }
   const text = decode(bytes)
   if (text.trim() === '')
     throw new UsageError('There is nothing on stdin.', 'A - means: read it there.')
