@@ -242,6 +242,14 @@ test.each([
   expect(code).toBe(2)
 })
 
+test('prompt check warns of a command that does not begin its line', async () => {
+  const cwd = makeProject({ 'p.md': ' /read notes.md\nGo.\n' })
+  const { stdout } = await forkhestra(['prompt', 'check', 'p.md'], { cwd })
+  expect(stdout).toEndWith(
+    "Warning: '/read' is told to the agent as text, because of the space before it: a command begins its line.\n",
+  )
+})
+
 test('prompt check warns of lines that were perhaps meant as commands', async () => {
   const cwd = makeProject({ 'p.md': '/raed notes.md\nGo.\n/RUN\n' })
   const words = (word: string, meant: string) =>

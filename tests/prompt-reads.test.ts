@@ -142,6 +142,19 @@ test('a file that a prompt names again and again is read once', async () => {
   expect(said(cwd, 'main').match(/^notes$/gm)).toHaveLength(1)
 })
 
+test('a file that a prompt names in several ways is read once', async () => {
+  const cwd = makeChain(
+    { steps: [{ agent: './agent', promptFile: 'p.md' }] },
+    { 'notes.md': 'notes' },
+  )
+  writeFileSync(
+    join(cwd, 'p.md'),
+    `/read notes.md\n/read ./notes.md\n/read ${cwd}/notes.md\n/read forge/../notes.md\nGo.`,
+  )
+  expect((await forkhestra(['--chain', 'c'], { cwd })).code).toBe(0)
+  expect(said(cwd, 'main').match(/^notes$/gm)).toHaveLength(1)
+})
+
 test('what the files of a prompt have together has a limit, beyond which they are error results', async () => {
   const names = Array.from({ length: 20 }, (_, index) => `big-${index}.md`)
   const files = Object.fromEntries(names.map((name) => [name, 'x'.repeat(250 * 1024)]))

@@ -23,15 +23,15 @@ function answersIn(cwd: string, file: string): Received[] {
   return lines.map((line) => JSON.parse(line) as Received)
 }
 
-test('a NUL byte in a message arrives, in a prompt it fails the task, in a result it harms nobody', async () => {
+test('a NUL byte in a message arrives, in a prompt it is refused, in a result it harms nobody', async () => {
   const cwd = makeQueueProject(
     [
       '/push name=prints \'printf "a\\\\000b"\'',
       [
         String.raw`printf 'x\000y' | forkhestra send main -;`,
         'forkhestra receive --json > got;',
-        String.raw`printf 'touch ran\000' | forkhestra push name=nul -;`,
-        'forkhestra run-queue; forkhestra receive --json --from prints,nul >> got',
+        String.raw`printf 'touch ran\000' | forkhestra push name=nul - 2> refused;`,
+        'forkhestra run-queue; forkhestra receive --json --from prints >> got',
       ].join(' '),
     ].join('\n'),
   )
@@ -40,8 +40,8 @@ test('a NUL byte in a message arrives, in a prompt it fails the task, in a resul
   expect(sent?.messages).toMatchObject([{ from: 'main', body: 'x\0y' }])
   expect(results?.messages).toMatchObject([
     { from: 'prints', output: expect.stringMatching(/^a.?b$/) },
-    { from: 'nul', class: 'precondition', error: expect.stringContaining('NUL') },
   ])
+  expect(readFileSync(join(cwd, 'refused'), 'utf8')).toContain('NUL')
   expect(existsSync(join(cwd, 'ran'))).toBe(false)
   expect(await problemsOf(cwd)).toEqual([])
 })
@@ -112,7 +112,9 @@ test('an agent with a name that is none of its run can do nothing', async () => 
     'FORKHESTRA_AGENT_NAME=../x forkhestra push true 2> said; echo $? >> said\n',
   )
   await runPrompt(cwd)
-  expect(readFileSync(join(cwd, 'said'), 'utf8')).toMatch(/no agent named '\.\.\/x'[\s\S]*\n2\n$/)
+  expect(readFileSync(join(cwd, 'said'), 'utf8')).toMatch(
+    /for which task '\.\.\/x' acts: FORKHESTRA_TASK_ID is not set[\s\S]*\n2\n$/,
+  )
   expect(await tasksOf(cwd)).toEqual([])
 })
 

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { environment, FORKHESTRA, forkhestra, Running } from './support/forkhestra.ts'
+import { sh } from './support/project.ts'
 import { makeQueueProject, problemsOf, runPrompt, startPrompt, tasksOf } from './support/queue.ts'
 import { storeOf } from './support/queue-records.ts'
 import { journalOf, ofType, runsOf } from './support/record.ts'
@@ -188,6 +189,47 @@ test('a store that cannot be written is one clear error for every verb', async (
   expect(stdout.match(/^code 1$/gm)).toHaveLength(VERBS.length)
   for (const answer of answers) expect(answer).toMatch(/queue\.sqlite cannot be written/)
 })
+
+test('a full disk is named as what it is by every verb, and what was queued stays', async () => {
+  const cwd = makeQueueProject("/push name=one 'true'\n/push name=two 'true'\n/run 1\ntrue\n")
+  const { code, stdout } = await onDisk(
+    cwd,
+    [
+      'forkhestra ./agent --prompt-file prompt.md > /dev/null || exit 98',
+      'cat /dev/zero > forge/fill 2>/dev/null',
+      ...VERBS.map((verb) => `forkhestra ${verb.join(' ')} 2>&1; echo "code $?"`),
+      'rm forge/fill; forkhestra queue; forkhestra queue verify; ls forge/orch/runs/*',
+    ].join('\n'),
+  )
+  expect(code).toBe(0)
+  const answers = stdout.split(/^code /m).slice(0, -1)
+  expect(answers).toHaveLength(VERBS.length)
+  for (const answer of answers) expect(answer).toMatch(/queue\.sqlite is full\.\n +Make room/)
+  expect(stdout).toContain('1 queued, 0 ready, 0 running, 1 ended')
+  expect(stdout).toContain('are as their history says')
+  expect(stdout).not.toContain('-room')
+})
+
+test('while a full disk keeps a result from being written that is said, and Ctrl-C says the result', async () => {
+  const cwd = makeQueueProject('', {
+    worker: sh('touch begun; until [ -e full ]; do sleep 0.05; done; echo "the answer is 42"'),
+  })
+  const { stdout } = await onDisk(
+    cwd,
+    [
+      'forkhestra push agent=./worker name=one x',
+      'forkhestra run-queue > out 2> err & driver=$!',
+      'until [ -e begun ]; do sleep 0.05; done; cat /dev/zero > forge/fill 2>/dev/null; touch full',
+      'until grep -q "is tried for" err; do sleep 0.05; done',
+      'kill -INT $driver; wait $driver; echo "code $?"; cat err',
+    ].join('\n'),
+  )
+  expect(stdout).toContain('code 130')
+  expect(stdout).toContain(
+    'Agents that are done are not lost: what they have said is written once that is mended; it is tried for 10 minutes.',
+  )
+  expect(stdout).toMatch(/the end of task one could not be written .*is full.*\nthe answer is 42\n/)
+}, 30_000)
 
 test('a result that a full disk has no room for is kept until there is room', async () => {
   const cwd = makeQueueProject(

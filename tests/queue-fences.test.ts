@@ -5,7 +5,7 @@ import { Desk } from '../src/queue/desk.ts'
 import { openSqliteStore } from '../src/queue/sqlite-store.ts'
 import { environment, FORKHESTRA, forkhestra, Running } from './support/forkhestra.ts'
 import { makeProject, sh } from './support/project.ts'
-import { problemsOf } from './support/queue.ts'
+import { ask, makeQueueProject, problemsOf, runPrompt } from './support/queue.ts'
 import { storeOf } from './support/queue-records.ts'
 import { runsOf } from './support/record.ts'
 import { fileIn, until } from './support/until.ts'
@@ -60,6 +60,26 @@ test.each(VERBS.map((words) => [words.join(' '), words] as const))(
     expect(stdout).toContain('[x: done]\n[main] for the second\n')
     expect(stdout).not.toContain('late')
     expect(await problemsOf(cwd)).toEqual([])
+  },
+)
+
+test.each(['nobody', 'x'])(
+  'who names himself %s, and no task for which he acts, is refused by every verb',
+  async (name) => {
+    const cwd = makeQueueProject("/push name=x 'true'\n/run\nforkhestra receive --from x > got\n")
+    await runPrompt(cwd)
+    const [run] = runsOf(cwd)
+    const env = {
+      FORKHESTRA_RUN_ID: run!,
+      FORKHESTRA_RECORD: join(cwd, 'forge/orch/runs', run!),
+      FORKHESTRA_AGENT_NAME: name,
+    }
+    for (const words of VERBS) {
+      const { code, stderr } = await forkhestra(words, { cwd, env })
+      expect([words, code]).toEqual([words, 2])
+      expect(stderr).toContain('FORKHESTRA_TASK_ID is not set')
+    }
+    expect((await ask<{ messages: unknown[] }>(cwd, 'inbox')).messages).toEqual([])
   },
 )
 
@@ -138,7 +158,7 @@ test('whoever hands messages to a slow pipe keeps them, for many times its lease
   const times = { readerLeaseMs: 1500 }
   const store = await openSqliteStore(join(cwd, 'queue.db'), { times })
   await store.openRun('r')
-  await store.send({ id: 'm', run: 'r', from: 'a', to: 'main', body: LONG })
+  await store.send({ id: 'm', run: 'r', from: 'main', to: 'main', body: LONG })
   const script = `${process.execPath} reader.ts | (until [ -e go ]; do sleep 0.05; done; cat > got)`
   const blocked = Bun.spawn(['sh', '-c', script], { cwd, env: environment({ cwd }) })
   await fileIn(cwd, 'up')

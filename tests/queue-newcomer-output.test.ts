@@ -30,6 +30,20 @@ test('messages for a reader that has gone, or for a full disk, stay in the inbox
   expect((await forkhestra(['check'], { cwd })).stdout.length).toBeGreaterThan(1_000_000)
 })
 
+test('messages stay in the inbox where stdout is closed, and are gone where a person throws them away', async () => {
+  const cwd = await makeFullInbox(2)
+  for (const verb of ['check', 'check --json', 'receive', 'receive --from main']) {
+    const closed = await shell(`forkhestra ${verb} >&-`, cwd)
+    expect(closed.code).toBe(1)
+    expect(closed.stderr).toBe(
+      '[forkhestra] Error: The output cannot be written: stdout is closed\n  The messages are still in the inbox.\n',
+    )
+    expect(await unread(cwd)).toBe(2)
+  }
+  expect((await shell('forkhestra check > /dev/null', cwd)).code).toBe(0)
+  expect(await unread(cwd)).toBe(0)
+})
+
 test.each([
   'queue',
   'queue --json',

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkhestra } from './support/forkhestra.ts'
 import { makeQueueProject, runPrompt } from './support/queue.ts'
@@ -112,4 +112,21 @@ test('what the crash tests read from the records finds a delivery that is missin
   expect(wrongDeliveries(cwd)).toEqual([expect.stringMatching(/^never read: \S+\.result$/)])
   await forkhestra(['check'], { cwd })
   expect(wrongDeliveries(cwd)).toEqual([])
+})
+
+test('verify finds a store that is gone, and one that is empty is not made anew', async () => {
+  const cwd = await lived()
+  const path = storeOf(cwd)
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
+  const { code, ok, problems } = await verify(cwd)
+  expect([code, ok]).toEqual([1, false])
+  expect(problems[0]).toContain('queue.sqlite is gone')
+  expect(problems.filter((problem) => problem.includes('the store does not'))).toHaveLength(4)
+  writeFileSync(path, '')
+  for (const words of [['queue'], ['queue', 'verify'], ['push', 'x']]) {
+    const emptied = await forkhestra(words, { cwd })
+    expect(emptied.code).toBe(1)
+    expect(emptied.stderr).toContain('it is empty, although tasks of this run were worked at')
+  }
+  expect(readFileSync(path, 'utf8')).toBe('')
 })

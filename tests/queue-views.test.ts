@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { forkhestra, Running } from './support/forkhestra.ts'
+import { dirname, join } from 'node:path'
+import { environment, FORKHESTRA, forkhestra, Running } from './support/forkhestra.ts'
 import { ask, makeQueueProject, runPrompt } from './support/queue.ts'
+import { storeOf } from './support/queue-records.ts'
 import { runsOf } from './support/record.ts'
 import { fileIn } from './support/until.ts'
 
@@ -168,4 +169,41 @@ test('what a task cost is null where nobody knows', async () => {
   const { rows } = await ask<{ rows: { ms: number }[] }>(cwd, 'cost')
   expect(rows).toMatchObject([{ iterations: 1, tasks: 1 }])
   expect(rows[0]?.ms).toBeGreaterThan(300)
+})
+
+test.each([
+  ['is random bytes', (path: string) => writeFileSync(path, 'x'.repeat(9000)), 'is no queue store'],
+  ['is gone', (path: string) => rmSync(path), 'queue.sqlite is gone'],
+])('of a run whose store %s nobody says that it is complete', async (_, spoil, why) => {
+  const cwd = makeQueueProject('')
+  await push(cwd, 'first', 'true')
+  await forkhestra(['run-queue'], { cwd })
+  await push(cwd, 'later', 'true')
+  const [run] = runsOf(cwd)
+  spoil(storeOf(cwd))
+  const runs = await said(cwd, 'runs')
+  expect(runs).toMatch(/ unknown +queue: cannot be read /)
+  expect(runs).toContain(why)
+  const show = await said(cwd, 'show')
+  expect(show).toStartWith(`Run ${run}: unknown\n`)
+  expect(show).toContain(why)
+  const { runs: described } = await ask<{ runs: unknown[] }>(cwd, 'runs')
+  expect(described).toMatchObject([{ status: 'unknown', unreadable: expect.stringContaining(why) }])
+})
+
+test('of a run on a disk that can only be read nobody says that it is complete', async () => {
+  const cwd = makeQueueProject('')
+  const env = environment({ cwd })
+  const script = [
+    'mount -t tmpfs none forge && forkhestra push name=a x && mount -o remount,ro forge || exit 99',
+    'forkhestra runs; forkhestra show',
+  ]
+  const child = Bun.spawn(['unshare', '-rm', 'sh', '-c', script.join('\n')], {
+    cwd,
+    env: { ...env, PATH: `${dirname(FORKHESTRA)}:${env['PATH']}` },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const stdout = await new Response(child.stdout).text()
+  expect(stdout).toMatch(/ (?:unknown +queue: cannot be read|open +queue: 1 queued) /)
+  expect(stdout).toMatch(/^Run \S+: (?:unknown|open)$/m)
 })

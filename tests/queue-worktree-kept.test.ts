@@ -50,6 +50,38 @@ test.each([
   expect(task?.end?.output).toContain(`${cwd}.worktrees/${name}`)
 })
 
+function commitsIn(folder: string): string {
+  return git(folder, 'rev-parse', '--short=12', 'HEAD').trim()
+}
+
+test('the result says what of the work its branch has, and what is lost where only that is merged', async () => {
+  const words = async (script: string) => {
+    const cwd = makeRepository()
+    await workOff(cwd, script)
+    const [name] = worktreesOf(cwd)
+    const path = `${cwd}.worktrees/${name}`
+    const text = endsIn(cwd)[0]?.end?.output ?? ''
+    const said = text.replaceAll(path, 'PATH').replaceAll(`forkhestra/${name}`, 'BRANCH')
+    return said.replaceAll(commitsIn(path), 'HEAD')
+  }
+  expect(await words(`date > file.txt; ${COMMIT}`)).toBe(
+    '[forkhestra] The work is on the branch BRANCH, in PATH',
+  )
+  expect(await words('date > file.txt')).toBe(
+    '[forkhestra] Not on the branch BRANCH: what is not committed, in PATH',
+  )
+  expect(await words(`git checkout -q --detach; date > file.txt; ${COMMIT}`)).toBe(
+    '[forkhestra] Not on the branch BRANCH: commits that no branch has (HEAD), in PATH',
+  )
+  const all = `date > file.txt; ${COMMIT}; git checkout -q --detach; echo 2 > file.txt; ${COMMIT}; echo 3 > file.txt`
+  expect(await words(all)).toBe(
+    [
+      '[forkhestra] The work is on the branch BRANCH, in PATH',
+      '[forkhestra] Not on the branch BRANCH: commits that no branch has (HEAD), and what is not committed, in PATH',
+    ].join('\n'),
+  )
+})
+
 test('commits on a branch of its own are named, and the worktree is not kept for them', async () => {
   const cwd = makeRepository()
   await workOff(cwd, `git checkout -qb feature; date > file.txt; ${COMMIT}`)

@@ -496,12 +496,33 @@ test('`forkhestra tasks mcp` is the same server', async () => {
   expect(code).toBe(0)
 })
 
-test('what is no message is passed over', async () => {
+test('what is no message is answered as that, and each of a batch by itself', async () => {
   const project = new TaskProject()
-  const stdin = `garbage\n{"jsonrpc":"2.0"}\n[]\n\n${makeLines(['list', {}])}`
+  const batch = [7, 8].map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }))
+  const stdin = [
+    'garbage\n{"jsonrpc":"2.0"}\n[]\n\nnull\n',
+    makeLines(['list', {}]),
+    '{"jsonrpc":"2.0","id":{},"method":"ping"}\n',
+    `${JSON.stringify(batch)}\n`,
+  ].join('')
   const { code, stdout } = await project.run(['mcp'], { stdin })
   expect(stdout).toContain('"text":"No tasks."')
   expect(code).toBe(0)
+  const answers = stdout.trimEnd().split('\n')
+  const parsed = answers.map(
+    (line) => JSON.parse(line) as { id: unknown; error?: { code: number } },
+  )
+  expect(
+    parsed.flatMap(({ id, error }) => (error === undefined ? [] : [[id, error.code]])),
+  ).toEqual([
+    [null, -32_700],
+    [null, -32_600],
+    [null, -32_600],
+    [null, -32_600],
+    [null, -32_600],
+  ])
+  const ids = parsed.flatMap(({ id, error }) => (error === undefined ? [id] : []))
+  expect(new Set(ids)).toEqual(new Set([1, 2, 7, 8]))
 })
 
 test('a wrong option or folder is refused before anything is served', async () => {

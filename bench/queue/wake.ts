@@ -38,7 +38,7 @@ async function measureDelay(path: string): Promise<Figure> {
     next = resolve
     // The first word comes by itself: it listens.
     if (round > 0) {
-      await store.send({ id: `m${round}`, run: RUN, from: 'a', to: 'main', body: 'x' })
+      await store.send({ id: `m${round}`, run: RUN, from: 'main', to: 'main', body: 'x' })
       sent = preciseNow()
     }
     await promise

@@ -65,9 +65,10 @@ async function checkFile(
 }
 
 function warningsOf({ content }: Phases): string[] {
-  return findNearMisses(content).map(
-    ({ word, meant }) =>
-      `'${word}' is no command, and is told to the agent as text; did you mean ${meant}?`,
+  return findNearMisses(content).map(({ word, meant }) =>
+    word === meant
+      ? `'${word}' is told to the agent as text, because of the space before it: a command begins its line.`
+      : `'${word}' is no command, and is told to the agent as text; did you mean ${meant}?`,
   )
 }
 

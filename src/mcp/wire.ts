@@ -2,6 +2,7 @@ import { Writable } from 'node:stream'
 import { callbackify } from 'node:util'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { Sieve, type Refusal } from './sieve.ts'
 import { readState } from './unread.ts'
 
 /** Several tasks of the greatest size in one message. */
@@ -25,7 +26,9 @@ export class Wire extends StdioServerTransport {
 
   constructor() {
     const output = makeOutput()
-    super(process.stdin, output, { maxBufferSize: LONGEST_MESSAGE_BYTES })
+    const tell = (refusal: Refusal) => void output.write(`${JSON.stringify(refusal)}\n`)
+    const input = process.stdin.pipe(new Sieve(LONGEST_MESSAGE_BYTES, tell))
+    super(input, output, { maxBufferSize: LONGEST_MESSAGE_BYTES })
     this.#output = output
     // Each answer that waits for the pipe listens, and agents make many calls at once.
     output.setMaxListeners(0)

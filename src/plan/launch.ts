@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { FileRead, Launch, QueueServer } from '../engines/engine.ts'
 import { prepareLaunch } from '../engines/engines.ts'
 import { fillTemplate, renderTemplate } from '../parse/template.ts'
@@ -69,7 +70,7 @@ export function makeLaunch(
   const spoken = withFeedback(contentOf(phases, chosen), feedback)
   const args = step.args.map((arg) => renderTemplate(asWritten ? arg : fillTemplate(arg, values)))
   const paths = phases.setup.flatMap((command) => (command.kind === 'read' ? [command.path] : []))
-  const reads = readFile === undefined ? [] : [...new Set(paths)].map(readFile)
+  const reads = readFile === undefined ? [] : eachOnce(paths, step.cwd).map(readFile)
   const common = { cwd: step.cwd, reads, loop: step.loop !== undefined }
   if (agent.engine === 'binary') {
     promise?.(hasSetup(phases))
@@ -85,6 +86,16 @@ export function makeLaunch(
   const server = hasQueue ? { queue } : {}
   const turn = { ...common, args: rest, prompt: prompt.text, systemPrompt, ...limit, ...server }
   return { launch: prepareLaunch(agent, turn), args, prompt, phases, where, hasQueue }
+}
+
+/** Of each file the path by which it was called first. */
+function eachOnce(paths: readonly string[], cwd: string): string[] {
+  const firsts = new Map<string, string>()
+  for (const path of paths) {
+    const file = resolve(cwd, path)
+    if (!firsts.has(file)) firsts.set(file, path)
+  }
+  return [...firsts.values()]
 }
 
 /** What messages call a prompt that is no file. */

@@ -61,3 +61,35 @@ test('ten thousand tasks without a name get as many names, the same for the same
   }
   expect(nameFor('t-1')).toBe(nameFor('t-1'))
 })
+
+test('a reader that is overtaken does not say that it has what another got', async () => {
+  const store = await openStore()
+  await store.push(
+    ['a', 'b'].map((name) => ({ id: name, run: RUN, parent: 'main', name, prompt: 'x' })),
+  )
+  await store.start(RUN, 'main')
+  for (const worker of ['1', '2']) {
+    const claim = await store.claim(RUN, worker)
+    await store.settle(claim!, { success: true, output: 'done' })
+  }
+  const other = new Desk(store, RUN, 'main')
+  // Between the look and the hand that follows it.
+  const overtaken = {
+    ...store,
+    close: () => store.close(),
+    receiveStatus: async (...asked: Parameters<QueueStore['receiveStatus']>) => {
+      const status = await store.receiveStatus(...asked)
+      await (await other.check({ from: ['a'] })).acknowledge()
+      return status
+    },
+  }
+  const desk = new Desk(overtaken, RUN, 'main')
+  const { status, senders, messages } = await desk.receive(
+    { from: ['a', 'b'] },
+    AbortSignal.timeout(5000),
+  )
+  expect([status, messages.map(({ from }) => from)]).toEqual(['received', ['b']])
+  expect(senders.map((sender) => sender.status)).toEqual(['dead', 'received'])
+  await desk.close()
+  await store.close()
+})

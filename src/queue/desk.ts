@@ -1,9 +1,10 @@
+import { UserError } from '../base/errors.ts'
 import { randomLetters } from '../base/ids.ts'
 import { lifeOf, ownIdentity } from '../base/process-identity.ts'
 import { Receiver, type Received, type ReceiveQuery } from './receive.ts'
 import type { InboxLine, Lease, LeaseQuery, Message } from './message.ts'
 import type { Cancelled, Counts, QueueStore, Started } from './store.ts'
-import { nameOf, type Agent, type TaskBrief, type TaskOptions } from './task.ts'
+import { nameOf, type Agent, type FollowUp, type TaskBrief, type TaskOptions } from './task.ts'
 
 /** What `/push` says. */
 export interface Push extends TaskOptions {
@@ -53,17 +54,14 @@ export class Desk {
 
   /** Appends to the agent's own queue, all or nothing; the names are returned. */
   async push(pushes: readonly Push[]): Promise<string[]> {
-    const tasks = pushes.map(
-      ({ id = `t-${randomLetters(16)}`, name = nameFor(id), prompt, retry, ...options }) => ({
-        id,
-        run: this.#run,
-        parent: this.#agent,
-        name,
-        prompt,
-        retry,
-        options,
-      }),
-    )
+    for (const { prompt } of pushes) refuseNul(prompt)
+    const tasks = pushes.map((each) => ({
+      ...asTask(each),
+      run: this.#run,
+      parent: this.#agent,
+      // Whoever comes again with the same id finds what is there.
+      isOfAll: each.id !== undefined,
+    }))
     await this.#store.push(tasks)
     return tasks.map(({ name }) => name)
   }
@@ -90,6 +88,7 @@ export class Desk {
   }
 
   async send(to: string, body: string): Promise<void> {
+    if (body === '') throw new UserError('The message is empty.')
     const id = `m-${randomLetters(16)}`
     await this.#store.send({ id, run: this.#run, from: this.#agent, to, body })
   }
@@ -159,6 +158,23 @@ export class Desk {
     const dead = await deadHands(this.#store, this.#run)
     if (dead.length > 0) await this.#store.releaseDead(this.#run, dead)
   }
+}
+
+/** No program could be called with it. */
+function refuseNul(prompt: string): void {
+  if (!prompt.includes('\0')) return
+  throw new UserError('The prompt of the task is not text: it has a NUL character.')
+}
+
+/** What is to be queued, wherever that is. */
+export function asTask({
+  id = `t-${randomLetters(16)}`,
+  name = nameFor(id),
+  prompt,
+  retry,
+  ...options
+}: Push): FollowUp {
+  return { id, name, prompt, retry, options }
 }
 
 /** Of ten thousand at once no two are alike. */

@@ -7,3 +7,8 @@ export interface Glance {
   readonly done: number
   readonly unread: number
 }
+
+/** There is a store, and nobody can say what is in it. */
+export interface Unreadable {
+  readonly why: string
+}

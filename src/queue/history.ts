@@ -19,6 +19,7 @@ export interface Entry {
   readonly what: What
   /** The id of a task or of a message. */
   readonly subject: string
+  /** Of the task; for `pushed`, the one at the parent that has pushed it, 0 where it is for all. */
   readonly attempt: number
   readonly detail: string
 }

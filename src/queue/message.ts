@@ -46,6 +46,15 @@ export interface LeaseQuery {
   readonly max?: number | undefined
 }
 
+/** One message of anybody, or one of each of these. */
+export interface TakeQuery {
+  readonly from?: readonly string[] | undefined
+  /** The newest first. */
+  readonly lifo?: boolean | undefined
+  /** Takes what is there, also where somebody may still answer. */
+  readonly isLast?: boolean | undefined
+}
+
 /** A message as `/inbox` shows it. */
 export interface InboxLine {
   readonly id: string
@@ -69,4 +78,14 @@ export interface ReceiveStatus {
   readonly isHeld: boolean
   /** The names of agents that wait for each other, this one among them. */
   readonly deadlock: readonly string[] | null
+}
+
+/** The same, and what was handed over at that moment. */
+export interface Taken extends ReceiveStatus {
+  readonly leases: readonly Lease[]
+}
+
+/** Whether all that is waited for is there, or will never be. */
+export function isOver({ from }: TakeQuery, { senders }: ReceiveStatus): boolean {
+  return from === undefined || senders.every(({ status }) => status !== 'running')
 }

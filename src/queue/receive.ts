@@ -1,4 +1,4 @@
-import type { Lease, ReceiveStatus } from './message.ts'
+import { isOver, type Lease, type ReceiveStatus } from './message.ts'
 import type { QueueStore } from './store.ts'
 import type { Agent } from './task.ts'
 
@@ -41,18 +41,16 @@ export class Receiver {
     try {
       for (;;) {
         const mark = await this.#store.mark()
+        const rest = end - performance.now()
+        const late = rest <= 0 ? 'timeout' : stop.aborted ? 'stopped' : undefined
         const status = await this.#store.receiveStatus(this.#run, this.#agent, query.from)
-        const { senders, nothingToWaitFor, deadlock } = status
-        const leases = isOver(query, status) ? await this.#take(query) : []
-        if (leases.length > 0) return { status: 'received', senders, leases }
-        if (nothingToWaitFor) return this.#partial('nothing_to_wait_for', query, senders)
-        if (deadlock !== null)
-          return { ...(await this.#partial('deadlock', query, senders)), deadlock }
-        const rest = Math.min(end - performance.now(), this.#longestMs(status))
-        if (rest <= 0) return this.#partial('timeout', query, senders)
-        if (stop.aborted) return { status: 'stopped', senders, leases: [] }
+        // Nothing is written for one who will go on waiting.
+        const isEnd = late !== undefined || mayEnd(query, status)
+        const received = isEnd ? await this.#take(query, late) : undefined
+        if (received !== undefined) return received
         await this.#store.waitFor(this.#run, this.#agent, query.from ?? [], this.#reader)
-        const signal = AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(rest))])
+        const longest = Math.min(rest, this.#longestMs(status))
+        const signal = AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(longest))])
         await this.#store.wait(this.#run, mark, signal)
       }
     } finally {
@@ -66,27 +64,21 @@ export class Receiver {
     return isHeld ? Math.min(readerLeaseMs / 3, waitLeaseMs / 3) : waitLeaseMs / 3
   }
 
-  /** One message, or one of each sender that was named. */
-  async #take({ from, lifo }: ReceiveQuery): Promise<readonly Lease[]> {
-    const lease = (query: { from?: readonly string[] }) =>
-      this.#store.lease(this.#run, this.#agent, { ...query, lifo, max: 1 }, this.#reader)
-    if (from === undefined) return lease({})
-    const leases: Lease[] = []
-    for (const name of new Set(from)) leases.push(...(await lease({ from: [name] })))
-    return leases
-  }
-
-  /** What there is, where waiting for the rest has no end or no sense. */
-  async #partial(
-    status: 'timeout' | 'nothing_to_wait_for' | 'deadlock',
-    query: ReceiveQuery,
-    senders: ReceiveStatus['senders'],
-  ) {
-    return { status, senders, leases: query.from === undefined ? [] : await this.#take(query) }
+  /** How the wait has ended, if it has: by what is there, or because it is `late`. */
+  async #take(
+    { from, lifo }: ReceiveQuery,
+    late: 'timeout' | 'stopped' | undefined,
+  ): Promise<(Received & { readonly leases: readonly Lease[] }) | undefined> {
+    const query = { from, lifo, isLast: late !== undefined }
+    const taken = await this.#store.take(this.#run, this.#agent, query, this.#reader)
+    const { senders, leases, nothingToWaitFor, deadlock } = taken
+    if (leases.length > 0 && isOver(query, taken)) return { status: 'received', senders, leases }
+    if (nothingToWaitFor) return { status: 'nothing_to_wait_for', senders, leases }
+    if (deadlock !== null) return { status: 'deadlock', senders, leases, deadlock }
+    return late === undefined ? undefined : { status: late, senders, leases }
   }
 }
 
-/** Whether all that is waited for is there, or will never be. */
-function isOver({ from }: ReceiveQuery, { senders }: ReceiveStatus): boolean {
-  return from === undefined || senders.every(({ status }) => status !== 'running')
+function mayEnd(query: ReceiveQuery, status: ReceiveStatus): boolean {
+  return isOver(query, status) || status.nothingToWaitFor || status.deadlock !== null
 }

@@ -48,9 +48,15 @@ function wordsFor(refusal: Refusal): readonly [message: string, hint?: string] {
     case 'name_taken':
       return [`A task named '${refusal.name}' is not over yet.`, 'Give the new one another name.']
     case 'main_stays':
-      return [`'main' is no task and cannot be cancelled.`, 'Stop the run itself.']
+      return [
+        `'main' is no task and cannot be cancelled.`,
+        'To stop the run itself: forkhestra stop',
+      ]
     case 'too_deep':
-      return [`A task at depth ${refusal.depth} is refused: the limit is ${refusal.limit}.`]
+      return [
+        `A task at depth ${refusal.depth} is refused: the limit is ${refusal.limit}.`,
+        'Do it yourself, or let your parent queue it. For later runs the limit is queueLimits.depth in the configuration.',
+      ]
     case 'queue_full':
       return [
         `The run's queue is full: ${refusal.waiting} tasks would wait, the limit is ${refusal.limit}.`,
@@ -99,7 +105,7 @@ function wordsForPlace(refusal: PlaceRefusal): readonly [message: string, hint: 
     case 'disk_full':
       return [
         `The disk that holds the queue store ${place} is full.`,
-        'Make room, then: forkhestra resume',
+        'Make room, then try again: nothing that was in it is lost.',
       ]
     case 'broken':
       return [

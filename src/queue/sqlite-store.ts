@@ -2,10 +2,19 @@ import type { Clock } from './clock.ts'
 import { SYSTEM_CLOCK } from './clock.ts'
 import type { Limits, Times } from './limits.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMES } from './limits.ts'
-import type { Lease, LeaseQuery, NewMessage } from './message.ts'
+import type { Lease, LeaseQuery, NewMessage, TakeQuery } from './message.ts'
 import { beat, claim } from './sqlite/claim.ts'
 import { cancel, expire, hands, setMain } from './sqlite/expire.ts'
-import { ack, inbox, lease, releaseDead, releaseReader, renew, send } from './sqlite/messages.ts'
+import {
+  ack,
+  inbox,
+  lease,
+  releaseDead,
+  releaseReader,
+  renew,
+  send,
+  take,
+} from './sqlite/messages.ts'
 import type { JournalMode } from './sqlite/open.ts'
 import { openConnection } from './sqlite/open.ts'
 import { drain, once, openRun, push, start } from './sqlite/push.ts'
@@ -16,8 +25,8 @@ import { counts, list, receiveStatus, task } from './sqlite/status.ts'
 import { verify } from './sqlite/verify.ts'
 import { isWaiting, stopWaiting, waitFor } from './sqlite/waiting.ts'
 import { Wake } from './sqlite/wake.ts'
-import type { Later, ListQuery, Mark, QueueStore } from './store.ts'
-import type { Agent, Claim, End, NewTask } from './task.ts'
+import type { Later, Left, ListQuery, Mark, QueueStore } from './store.ts'
+import type { Agent, Claim, End, FollowUp, NewTask } from './task.ts'
 
 export interface SqliteOptions {
   readonly limits?: Partial<Limits>
@@ -71,8 +80,8 @@ class SqliteStore implements QueueStore {
     this.#write((books) => once(books, run, id, () => drain(books, run, agent, width)))
   claim = (run: string, worker: string) => this.#write((books) => claim(books, run, worker))
   beat = (held: Claim) => this.#write((books) => beat(books, held))
-  settle = (held: Claim, end: End, later?: Later) =>
-    this.#write((books) => settle(books, held, end, later))
+  settle = (held: Claim, end: End, later?: Later, follow?: readonly FollowUp[]) =>
+    this.#write((books) => settle(books, held, end, later, follow))
   postpone = (run: string, ids: readonly string[], ms: number) =>
     this.#write((books) => postpone(books, run, ids, ms))
   over = (run: string) => this.#read((books) => over(books, run))
@@ -80,7 +89,7 @@ class SqliteStore implements QueueStore {
   expire = (
     run: string,
     dead: readonly string[] = [],
-    left: ReadonlyMap<string, string> = new Map(),
+    left: ReadonlyMap<string, Left> = new Map(),
   ) => this.#write((books) => expire(books, run, dead, left))
   cancel = (run: string, name: string, why = 'cancelled', by?: Agent) =>
     this.#write((books) => cancel(books, run, name, why, by))
@@ -88,6 +97,8 @@ class SqliteStore implements QueueStore {
   send = (message: NewMessage) => this.#write((books) => send(books, message))
   lease = (run: string, agent: Agent, query: LeaseQuery, reader: string) =>
     this.#write((books) => lease(books, run, agent, query, reader))
+  take = (run: string, agent: Agent, query: TakeQuery, reader: string) =>
+    this.#write((books) => take(books, run, agent, query, reader))
   renew = (run: string, agent: Agent, reader: string) =>
     this.#write((books) => renew(books, run, agent, reader))
   ack = (leases: readonly Lease[]) =>

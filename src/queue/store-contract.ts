@@ -1,8 +1,10 @@
 import { describe } from 'bun:test'
+import { testAgain } from './contract/again.ts'
 import { testAttempts } from './contract/attempts.ts'
 import { testClocks } from './contract/clocks.ts'
 import { testFamilies } from './contract/families.ts'
 import { testFences } from './contract/fences.ts'
+import { testFollowUps } from './contract/follow-ups.ts'
 import type { Home } from './contract/home.ts'
 import { testLists } from './contract/lists.ts'
 import { testMessages } from './contract/messages.ts'
@@ -18,6 +20,8 @@ import { testWake } from './contract/wake.ts'
 export function testStore(name: string, home: Home): void {
   describe(`${name}: tasks`, () => testTasks(home))
   describe(`${name}: attempts`, () => testAttempts(home))
+  describe(`${name}: tried again`, () => testAgain(home))
+  describe(`${name}: what follows`, () => testFollowUps(home))
   describe(`${name}: what is left to do`, () => testOutlook(home))
   describe(`${name}: at the same time`, () => testTogether(home))
   describe(`${name}: who acts`, () => testFences(home))

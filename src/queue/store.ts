@@ -1,10 +1,20 @@
-import type { InboxLine, Lease, LeaseQuery, NewMessage, ReceiveStatus } from './message.ts'
+import type {
+  InboxLine,
+  Lease,
+  LeaseQuery,
+  NewMessage,
+  ReceiveStatus,
+  TakeQuery,
+  Taken,
+} from './message.ts'
 import type { Times } from './limits.ts'
+import type { QueueError } from './refusal.ts'
 import type {
   Agent,
   Claim,
   End,
   FailureClass,
+  FollowUp,
   NewTask,
   Task,
   TaskBrief,
@@ -38,8 +48,11 @@ export interface QueueStore {
   claim(run: string, worker: string): Promise<Claim | null>
   /** Keeps a claim for another while. A beat that throws says nothing about the claim. */
   beat(claim: Claim): Promise<Beat>
-  /** Ends the attempt and, unless it is tried again, tells the parent, in one transaction. */
-  settle(claim: Claim, end: End, later?: Later): Promise<Settled>
+  /**
+   * Ends the attempt and, unless it is tried again, tells the parent and queues what follows, in one
+   * transaction.
+   */
+  settle(claim: Claim, end: End, later?: Later, follow?: readonly FollowUp[]): Promise<Settled>
   /** Lets ready tasks, by their ids, wait for so long before they may be taken; 0: no longer. */
   postpone(run: string, ids: readonly string[], ms: number): Promise<void>
   /** Every attempt of the run that is over, oldest first. */
@@ -53,7 +66,7 @@ export interface QueueStore {
   expire(
     run: string,
     dead?: readonly string[],
-    left?: ReadonlyMap<string, string>,
+    left?: ReadonlyMap<string, Left>,
   ): Promise<readonly Expired[]>
   /** Ends a task and all below it; those at work are told by their next beat. */
   cancel(run: string, name: string, why?: string, by?: Agent): Promise<Cancelled>
@@ -62,6 +75,11 @@ export interface QueueStore {
   send(message: NewMessage): Promise<void>
   /** Hands messages to this reader and to no other, oldest first, until they are acknowledged. */
   lease(run: string, agent: Agent, query: LeaseQuery, reader: string): Promise<readonly Lease[]>
+  /**
+   * The same for one message of anybody, or for one of each of several senders once none of them may
+   * still answer; with what each of them does, as of the same moment.
+   */
+  take(run: string, agent: Agent, query: TakeQuery, reader: string): Promise<Taken>
   /** Keeps what a reader has in hand for another while. */
   renew(run: string, agent: Agent, reader: string): Promise<void>
   /** Says that they arrived; false for each that is no longer this reader's. */
@@ -138,9 +156,18 @@ export interface Over {
   readonly isAgain: boolean
 }
 
+/** What is known of an attempt whose worker is gone. */
+export interface Left {
+  readonly output?: string | undefined
+  /** What is queued where the task is not tried again. */
+  readonly follow?: readonly FollowUp[] | undefined
+}
+
 export interface Expired {
   readonly task: TaskBrief
   readonly settled: Exclude<Settled, 'fenced'>
+  /** Why what follows it could not be queued. */
+  readonly refused?: QueueError
 }
 
 export interface Cancelled {

@@ -32,7 +32,12 @@ export interface NewTask {
   readonly options?: TaskOptions | undefined
   /** How many times it is tried again after a `transient` or `lost` failure. */
   readonly retry?: number | undefined
+  /** Belongs to all attempts at its parent, as what its prompt has pushed; else to the one that acts. */
+  readonly isOfAll?: boolean | undefined
 }
+
+/** What is queued at the end of a task, for the nearest above it that will read; once by its id. */
+export type FollowUp = Omit<NewTask, 'run' | 'parent' | 'isOfAll'>
 
 /**
  * `queued` until its parent starts it, `ready` until a worker takes it, `running`, and `ended` for

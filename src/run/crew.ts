@@ -3,14 +3,15 @@ import { firstOf } from '../base/first-of.ts'
 import type { StepNode } from '../plan/plan.ts'
 import { deadHands, makeHand } from '../queue/desk.ts'
 import type { QueueError } from '../queue/refusal.ts'
-import type { Later, Settled } from '../queue/store.ts'
-import type { End } from '../queue/task.ts'
+import type { Settled } from '../queue/store.ts'
 import { Holds } from './holds.ts'
 import { Pushers } from './pushers.ts'
-import { despiteTrouble, isStoreGone } from './store-trouble.ts'
+import { despiteTrouble, isStoreGone, PATIENCE_WORDS } from './store-trouble.ts'
 import { beatAll, lookAround } from './signs-of-life.ts'
 import { TaskAttempt } from './task-attempt.ts'
-import { tellUntoldEnds, wordsForLost } from './untold-ends.ts'
+import type { Closers } from './task-close.ts'
+import { tellUntoldEnds } from './untold-ends.ts'
+import { leftOf, runningIn, tellUnfollowed } from './what-is-left.ts'
 import type { CrewContext } from './work-task.ts'
 
 /** After a store that could not be asked. */
@@ -61,10 +62,12 @@ export class Crew {
   async start(): Promise<void> {
     const { store, plan } = this.#context
     const dead = await deadHands(store, plan.run)
-    await store.expire(plan.run, dead, await wordsForLost(this.#context))
+    const left = await leftOf(await runningIn(this.#context), this.#context, this.#pushers)
+    const expired = await store.expire(plan.run, dead, left)
+    tellUnfollowed(expired, this.#context)
     await tellUntoldEnds(this.#context, this.#pushers.main)
     await this.#holds.takeUp()
-    const look = () => lookAround([...this.#attempts.keys()], this.#context, this.#pushers.main)
+    const look = () => lookAround([...this.#attempts.keys()], this.#context, this.#pushers)
     // A claim is kept by a sign of life, well before it would be lost.
     this.#beating = setInterval(
       () => void this.#orFail(this.#guard(look)),
@@ -150,7 +153,7 @@ export class Crew {
       beginning: () => this.#countBeginning(),
       isStuck: () => this.#isStuck(),
       childrenOver: () => this.#childrenOver(claim.task.id),
-      settle: (end, later) => this.#settle(attempt, end, later),
+      settle: (...how) => this.#settle(attempt, ...how),
       patiently: (work) => this.#patiently(work),
     })
     this.#attempts.set(attempt, this.#orFail(this.#seeThrough(attempt)))
@@ -177,9 +180,9 @@ export class Crew {
   }
 
   /** The next one need not wait until the store has told of the end of this one. */
-  #settle(attempt: TaskAttempt, end: End, later?: Later): Promise<Settled> {
+  #settle(attempt: TaskAttempt, ...how: Parameters<Closers['settle']>): Promise<Settled> {
     const { store } = this.#context
-    const settled = this.#patiently(() => store.settle(attempt.claim, end, later))
+    const settled = this.#patiently(() => store.settle(attempt.claim, ...how))
     if (this.#holds.isPausing) return settled
     // Asked for at once, so that the store can write both together.
     const next = this.#guard(async () => void (await this.#takeNext()))
@@ -189,7 +192,9 @@ export class Crew {
   }
 
   #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
-    return despiteTrouble(work, this.#context.ports.stop, (error) => this.#warn(error))
+    return despiteTrouble(work, this.#context.ports.stop, (error) =>
+      this.#warn(error, ` ${PATIENCE_WORDS}`),
+    )
   }
 
   async #seeThrough(attempt: TaskAttempt): Promise<void> {
@@ -232,8 +237,8 @@ export class Crew {
     }
   }
 
-  #warn(error: UserError): void {
-    const text = errorText(error)
+  #warn(error: UserError, more = ''): void {
+    const text = `${errorText(error)}${more}`
     if (text !== this.#trouble) this.#context.ports.emit({ type: 'warning', text })
     this.#trouble = text
   }

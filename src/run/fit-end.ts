@@ -3,8 +3,9 @@ import type { End } from '../queue/task.ts'
 
 /** The room that a result has where the store refuses one as too big; undefined: that is not it. */
 export function roomFor(error: unknown): number | undefined {
-  const isTooBig = error instanceof QueueError && error.refusal.kind === 'too_big'
-  return isTooBig ? error.refusal.limit : undefined
+  if (!(error instanceof QueueError)) return undefined
+  const { refusal } = error
+  return refusal.kind === 'too_big' && refusal.what === 'result' ? refusal.limit : undefined
 }
 
 /**

@@ -65,15 +65,13 @@ function partsOf(setup: Phases['setup'], id: string): Part[] {
  * once for an `id`, however often its agent ends. The names of those that are new are returned.
  */
 export async function tearDown(
-  { teardown }: Phases,
+  phases: Phases,
   isSuccess: boolean,
   id: string,
   { store, run, agent }: Owner,
 ): Promise<string[]> {
   const pushes: Push[] = []
-  for (const [index, command] of teardown.entries()) {
-    const push = asPush(command, `${id}.${command.on ?? 'success'}.${index}`)
-    if (!isWanted(command, isSuccess)) continue
+  for (const push of pushesAfter(phases, isSuccess, id)) {
     if ((await store.task(run, push.id)) === undefined) pushes.push(push)
   }
   return pushes.length === 0 ? [] : new Desk(store, run, agent).push(pushes)
@@ -82,13 +80,20 @@ export async function tearDown(
 /** The same at the desk of the agent, for an `id` that comes once. */
 export async function tearDownAt(
   desk: Desk,
-  { teardown }: Phases,
+  phases: Phases,
   isSuccess: boolean,
   id: string,
 ): Promise<PhaseDone> {
-  const wanted = teardown.filter((command) => isWanted(command, isSuccess))
-  const pushed = await desk.push(wanted.map((command, index) => asPush(command, `${id}.${index}`)))
+  const pushed = await desk.push(pushesAfter(phases, isSuccess, id))
   return { pushed, started: [], held: 0 }
+}
+
+/** What a prompt wants to be queued after its agent; each has an id of its own for an `id`. */
+export function pushesAfter({ teardown }: Phases, isSuccess: boolean, id: string) {
+  return teardown.flatMap((command, index) => {
+    if (!isWanted(command, isSuccess)) return []
+    return [asPush(command, `${id}.${command.on ?? 'success'}.${index}`)]
+  })
 }
 
 export function hasTeardown({ teardown }: Phases, isSuccess: boolean): boolean {

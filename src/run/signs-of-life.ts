@@ -1,8 +1,9 @@
-import type { StepNode } from '../plan/plan.ts'
 import { deadHands } from '../queue/desk.ts'
 import type { QueueStore } from '../queue/store.ts'
+import type { Pushers } from './pushers.ts'
 import type { TaskAttempt } from './task-attempt.ts'
-import { placeWords, tellLost } from './untold-ends.ts'
+import { tellLost } from './untold-ends.ts'
+import { leftOf, runningIn, tellUnfollowed } from './what-is-left.ts'
 import type { CrewContext } from './work-task.ts'
 
 /** Signs of life for all that are at work; who was told to stop learns it by that. */
@@ -22,19 +23,22 @@ async function beatOne(attempt: TaskAttempt, store: QueueStore): Promise<void> {
   )
 }
 
-/** The same, and a look at what has no worker any more; `main` is the step in which it is told. */
+/** The same, and a look at what has no worker any more. */
 export async function lookAround(
   attempts: readonly TaskAttempt[],
   context: CrewContext,
-  main: StepNode | undefined,
+  pushers: Pushers,
 ): Promise<void> {
-  const { store, plan, sites } = context
+  const { store, plan } = context
   // In this order: the machine may have slept for longer than a claim holds.
   await beatAll(attempts, store)
-  const ids = attempts.map(({ claim }) => claim.task.id)
-  const left = new Map(ids.map((id) => [id, placeWords(sites.siteOf(id))]))
+  const own = attempts.map(({ claim }) => claim.task)
+  const ids = own.map(({ id }) => id)
+  const tasks = [...own, ...(await runningIn(context, ids))]
+  const left = await leftOf(tasks, context, pushers)
   const expired = await store.expire(plan.run, await deadHands(store, plan.run), left)
+  tellUnfollowed(expired, context)
   // Those that are still worked at here tell of it themselves, with what they cost.
-  const others = expired.filter(({ task }) => !left.has(task.id))
-  tellLost(others, context, main)
+  const others = expired.filter(({ task }) => !ids.includes(task.id))
+  tellLost(others, context, pushers.main)
 }

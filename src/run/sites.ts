@@ -60,7 +60,7 @@ export class Sites {
       .filter(({ attempt, path }) => attempt < before && existsSync(path))
       .map(
         ({ attempt, path, branch }) =>
-          `[forkhestra] The work of attempt ${attempt} is in ${path}, on the branch ${branch}`,
+          `[forkhestra] The work of attempt ${attempt} is in ${path}, of the branch ${branch}`,
       )
       .join('\n')
   }
@@ -73,7 +73,7 @@ export class Sites {
     }
     own.isLeft = true
     const { path, branch } = site
-    const words = `[forkhestra] Its tasks still work in ${path}, on the branch ${branch}`
+    const words = `[forkhestra] Its tasks still work in ${path}, of the branch ${branch}`
     return { worktree: { path, branch, isKept: true }, words }
   }
 

@@ -5,10 +5,13 @@ const PAUSE_MS = 1000
 /** For so long a full disk is waited for before a result is given up. */
 const PATIENCE_MS = 10 * 60_000
 
+/** What is said with the trouble, once. */
+export const PATIENCE_WORDS = `Agents that are done are not lost: what they have said is written once that is mended; it is tried for ${PATIENCE_MS / 60_000} minutes.`
+
 const PASSING = ['disk_full', 'read_only', 'broken', 'busy']
 
 /** Whether the same may work a little later. */
-export function isPassing(error: unknown): error is QueueError {
+function isPassing(error: unknown): error is QueueError {
   return error instanceof QueueError && PASSING.includes(error.refusal.kind)
 }
 

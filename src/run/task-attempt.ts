@@ -72,7 +72,7 @@ export class TaskAttempt {
     const place = this.#place()
     const { worked, parent } = await this.#work(place)
     await this.#crew.patiently(() => this.#waitForChildren())
-    const closing = { claim, worked, parent: parent.name, place, began }
+    const closing = { claim, worked, parent: parent.name, place, pushers: this.#pushers, began }
     await closeTask(closing, this.#crew, this.#context, () => {
       this.#isOver = true
       this.#pushers.ended(claim.task)

@@ -1,10 +1,6 @@
-import { errorText, UserError } from '../base/errors.ts'
 import { isRetried } from '../queue/limits.ts'
-import { QueueError } from '../queue/refusal.ts'
-import { MAIN, type Agent, type Claim, type End } from '../queue/task.ts'
+import type { Claim } from '../queue/task.ts'
 import { cancelChildren } from './cancel-children.ts'
-import { hasTeardown, tearDown, type Phases } from './prompt-tasks.ts'
-import { isPassing } from './store-trouble.ts'
 import type { CrewContext, Worked } from './work-task.ts'
 
 /** Others may be waited for so long before one looks around. */
@@ -51,28 +47,4 @@ export async function waitForChildren(
 export function isTriedAgain({ end, later }: Worked, { task, attempt }: Claim): boolean {
   if (end.success) return false
   return later !== undefined || isRetried(end.class, attempt, task.retry)
-}
-
-/** Queues what a prompt wants after its agent, for the parent: its own queue ends with it. */
-export async function tearDownTask(
-  { id, name, parent: above, depth }: Claim['task'],
-  phases: Phases,
-  end: End,
-  parent: string,
-  { store, plan, ports }: CrewContext,
-): Promise<void> {
-  if (!hasTeardown(phases, end.success)) return
-  const into = (agent: Agent) =>
-    tearDown(phases, end.success, `${id}.teardown`, { store, run: plan.run, agent })
-  try {
-    const owner = above === null || depth <= 1 ? MAIN : { name: parent, task: above }
-    await into(owner).catch((error: unknown) => {
-      const isGone = error instanceof QueueError && error.refusal.kind === 'agent_ended'
-      if (!isGone || error.refusal.name !== parent) throw error
-      return into(MAIN)
-    })
-  } catch (error) {
-    if (!(error instanceof UserError) || isPassing(error)) throw error
-    ports.emit({ type: 'warning', text: `after task ${name}: ${errorText(error)}` })
-  }
 }

@@ -1,10 +1,14 @@
+import { errorText } from '../base/errors.ts'
 import type { Worktree } from '../events/schema.ts'
+import { QueueError } from '../queue/refusal.ts'
 import type { Later, Settled } from '../queue/store.ts'
-import type { Claim, End } from '../queue/task.ts'
+import type { Claim, End, FollowUp } from '../queue/task.ts'
 import { leftoverWords } from './family.ts'
 import { fitted, roomFor } from './fit-end.ts'
 import type { Place } from './place.ts'
-import { isTriedAgain, tearDownTask } from './task-children.ts'
+import type { Pushers } from './pushers.ts'
+import { isTriedAgain } from './task-children.ts'
+import { teardownOf } from './task-teardown.ts'
 import { taskKey, type CrewContext, type Worked } from './work-task.ts'
 
 /** An attempt whose agent and whose children are over. */
@@ -14,14 +18,15 @@ interface Closing {
   /** Name of the agent that has queued the task. */
   readonly parent: string
   readonly place: Place
+  readonly pushers: Pushers
   /** By the clock of `performance.now()`. */
   readonly began: number
 }
 
 /** What the end of an attempt needs of those it works with. */
 export interface Closers {
-  /** Ends the attempt in the store. */
-  settle(end: End, later?: Later): Promise<Settled>
+  /** Ends the attempt in the store, and queues what follows the task. */
+  settle(end: End, later?: Later, follow?: readonly FollowUp[]): Promise<Settled>
   /** Does something with a store that may be in trouble for a while. */
   patiently<Result>(work: () => Promise<Result>): Promise<Result>
 }
@@ -33,17 +38,25 @@ export async function closeTask(
   context: CrewContext,
   isOver: () => void,
 ): Promise<void> {
-  const { claim, worked, parent } = closing
+  const { claim, pushers } = closing
   await endLeftovers(claim, context)
   const { end, left } = await finish(closing, crew, context)
-  const { phases } = worked
-  if (phases !== undefined && !isTriedAgain(worked, claim)) {
-    await crew.patiently(() => tearDownTask(claim.task, phases, end, parent, context))
-  }
-  const settled = await settle(closing, end, crew, context)
+  const follow = await crew.patiently(() => teardownOf(claim.task, end.success, pushers))
+  const settled = await settle(closing, { end, follow }, crew, context).catch((error: unknown) => {
+    tellUnkept(claim, end, error, context)
+    throw error
+  })
   isOver()
   if (settled !== 'fenced') tell(closing, end, settled === 'retrying', left, context)
   else await crew.patiently(() => tellFenced(closing, left, context))
+}
+
+/** What cannot be written is said: nobody will find it anywhere else. */
+function tellUnkept({ task }: Claim, end: End, error: unknown, { ports }: CrewContext): void {
+  if (!(error instanceof QueueError)) return
+  const words = end.success ? end.output : `failed (${end.class}): ${end.error}`
+  const text = `the end of task ${task.name} could not be written (${errorText(error)}), and it will count as lost. What it has said:\n${words}`
+  ports.emit({ type: 'warning', text })
 }
 
 /** What its agent has left running would write into what is looked at next. */
@@ -70,21 +83,39 @@ async function finish(
   return { end: ports.mask?.(raw) ?? raw, left: left[0]?.worktree }
 }
 
-/** Masking and our own words make a text longer: what is too big then is cut, never thrown away. */
+interface LastWords {
+  readonly end: End
+  readonly follow: readonly FollowUp[]
+}
+
+/** What the store refuses is no reason to lose a result: that is cut, or what follows is left out. */
 async function settle(
-  { claim, worked }: Closing,
-  end: End,
+  closing: Closing,
+  { end, follow }: LastWords,
   crew: Closers,
-  { plan }: CrewContext,
+  context: CrewContext,
 ): Promise<Settled> {
+  const { claim, worked } = closing
+  const { plan, ports } = context
+  const { name } = claim.task
   try {
-    return await crew.settle(end, worked.later)
+    return await crew.settle(end, worked.later, follow)
   } catch (error) {
     const room = roomFor(error)
-    if (room === undefined) throw error
-    const whole = `forkhestra logs ${plan.run} --task ${claim.task.name}`
-    return crew.settle(fitted(end, room, whole), worked.later)
+    if (room !== undefined) {
+      const fit = fitted(end, room, `forkhestra logs ${plan.run} --task ${name}`)
+      return settle(closing, { end: fit, follow }, crew, context)
+    }
+    if (!(error instanceof QueueError) || 'place' in error.refusal || follow.length === 0)
+      throw error
+    ports.emit({ type: 'warning', text: followWords(name, error) })
+    return settle(closing, { end, follow: [] }, crew, context)
   }
+}
+
+/** That what a prompt wants after its task could not be queued. */
+export function followWords(task: string, error: QueueError): string {
+  return `after task ${task}: ${errorText(error)}`
 }
 
 /** It was given up by somebody else; where he has not told of it, what it has cost is told here. */

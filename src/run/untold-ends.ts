@@ -41,27 +41,6 @@ export async function tellUntoldEnds(
   }
 }
 
-/** For the results of those whose worker is gone: where their work is, by the ids of the tasks. */
-export async function wordsForLost({
-  store,
-  plan,
-  ports,
-}: CrewContext): Promise<Map<string, string>> {
-  const running = await store.list(plan.run, { states: ['running'] })
-  const isolated = running.filter(({ options }) => options.isolation === 'worktree')
-  return new Map(
-    isolated.map(({ id }) => {
-      const there = ports.queue!.worktrees(id).filter(({ path }) => existsSync(path))
-      return [id, there.map(placeWords).join('\n')]
-    }),
-  )
-}
-
-export function placeWords(place: Pick<Worktree, 'path' | 'branch'> | undefined): string {
-  if (place === undefined) return ''
-  return `[forkhestra] The work is on the branch ${place.branch}, in ${place.path}`
-}
-
 interface Ended {
   readonly end: (EndBrief & { readonly cost?: number | undefined }) | null
 }

@@ -22,7 +22,7 @@ import { endProcesses, TASK_PATH, treeOf } from './family.ts'
 import { followAgent, type Turned } from './follow-agent.ts'
 import type { Place } from './place.ts'
 import { makeDoor } from './queue-door.ts'
-import { setUp, type Phases } from './prompt-tasks.ts'
+import { setUp } from './prompt-tasks.ts'
 import { classOfError, endOfTurn, type Stopped } from './task-end.ts'
 import type { Sites } from './sites.ts'
 import type { Site, Worktrees } from './worktree.ts'
@@ -54,7 +54,6 @@ export interface Worked {
   /** Who worked. */
   readonly agent: string
   readonly turned?: Turned
-  readonly phases?: Phases
   /** Where it is not over: when it is tried again. */
   readonly later?: Later | undefined
 }
@@ -167,7 +166,7 @@ async function takeTurn(
     return pid === undefined ? end : ended(pid, end, stop, context)
   })
   const whole = `forkhestra logs ${plan.run} --task ${task.name}`
-  return { end: endOfTurn(turned, whyStopped(), whole), agent: step.agent.name, turned, phases }
+  return { end: endOfTurn(turned, whyStopped(), whole), agent: step.agent.name, turned }
 }
 
 /** An agent of this process needs no other one to get to its queue. */

@@ -54,22 +54,32 @@ async function hasOverlooked(path: string, ask: AskGit): Promise<boolean> {
   })
 }
 
-/** Commits that were made in it: the newest that only it has, or else a branch that has them. */
-export async function commitsOf(
-  { branch, base, gitDir }: Place,
-  ask: AskGit,
-): Promise<{ readonly onlyHere: boolean; readonly elsewhere?: string }> {
-  const own = await ask('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`)
+/** Commits that were made in it, and who has them. */
+export interface Commits {
+  /** Whether its branch has some that no other branch and no tag has. */
+  readonly isOnBranch: boolean
+  /** Those at the top of what no branch has: on a detached HEAD, or left behind. */
+  readonly loose: readonly string[]
+  /** Another branch that has them, where nothing is only here. */
+  readonly elsewhere?: string
+}
+
+const NONE: Commits = { isOnBranch: false, loose: [] }
+
+export async function commitsOf({ branch, base, gitDir }: Place, ask: AskGit): Promise<Commits> {
+  const own = (await ask('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`)).trim()
   // Where nothing is left of it, another one's would be asked for.
   const passed = existsSync(gitDir) ? await passedIn(ask) : ''
   const tips = [...new Set(`${own}\n${passed}`.split('\n'))]
   const commits = tips.filter((tip) => tip !== '' && tip !== base)
-  if (commits.length === 0) return { onlyHere: false }
-  if (commits.length > MOST_COMMITS) return { onlyHere: true }
+  if (commits.length === 0) return NONE
+  if (commits.length > MOST_COMMITS) throw new Error('more commits than can be judged')
   const others = ['--not', base, `--exclude=${branch}`, '--branches', '--tags']
-  if ((await ask('rev-list', '-n1', ...commits, ...others)) !== '') return { onlyHere: true }
+  const isOnBranch = own !== '' && (await ask('rev-list', '-n1', own, ...others)) !== ''
+  const loose = await looseOf(commits, base, ask)
+  if (isOnBranch || loose.length > 0) return { isOnBranch, loose }
   const made = (await ask('rev-list', '-n1', ...commits, '--not', base)).trim()
-  if (made === '') return { onlyHere: false }
+  if (made === '') return NONE
   const holders = await ask(
     'for-each-ref',
     '--format=%(refname:short)',
@@ -77,7 +87,19 @@ export async function commitsOf(
     'refs/heads',
   )
   const elsewhere = holders.split('\n').find((name) => name !== '' && name !== branch)
-  return { onlyHere: false, ...(elsewhere === undefined ? {} : { elsewhere }) }
+  return { ...NONE, ...(elsewhere === undefined ? {} : { elsewhere }) }
+}
+
+/** More are not compared with each other. */
+const MOST_LOOSE = 100
+
+/** Of these commits those that no branch and no tag leads to, without what others of them lead to. */
+async function looseOf(commits: readonly string[], base: string, ask: AskGit): Promise<string[]> {
+  const all = ['--not', base, '--branches', '--tags']
+  const found = new Set((await ask('rev-list', ...commits, ...all)).split('\n'))
+  const loose = commits.filter((commit) => found.has(commit))
+  if (loose.length <= 1 || loose.length > MOST_LOOSE) return loose
+  return (await ask('merge-base', '--independent', ...loose)).trim().split('\n')
 }
 
 /** The commits that were ever checked out in it. */

@@ -6,6 +6,7 @@ import type { Ports } from './ports.ts'
 import { GitStopped, runGit, soonAfter, type Patience } from './worktree-git.ts'
 import { asRefusal, gitDirOf, planSite, type Wanted } from './worktree-plan.ts'
 import { commitsOf, hasUncommitted, type Place } from './worktree-state.ts'
+import { unjudgedWords, wordsFor } from './worktree-words.ts'
 
 /** A large repository takes its time to be checked out. */
 const MAKE_MS = 10 * 60_000
@@ -87,7 +88,7 @@ export class Worktrees {
       return await this.#judge(site, { stop, force: this.#ports.force, ms: LOOK_MS })
     } catch {
       // Whatever cannot be judged stays.
-      return existsSync(path) ? kept(path, branch) : onBranch(path, branch)
+      return { worktree: { path, branch, isKept: existsSync(path) }, words: unjudgedWords(site) }
     } finally {
       release()
     }
@@ -103,17 +104,18 @@ export class Worktrees {
     const own = [`--git-dir=${gitDir}`, `--work-tree=${path}`]
     const ask = (...args: string[]) =>
       runGit(isThere ? path : common, [...own, ...args], this.#env, patience)
-    if (isThere && (await hasUncommitted(site, ask))) return kept(path, branch)
+    const isDirty = isThere && (await hasUncommitted(site, ask))
     const tip = await git('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`)
-    const { onlyHere, elsewhere } = await commitsOf(site, existsSync(gitDir) ? ask : git)
-    if (onlyHere) return isThere ? kept(path, branch) : onBranch(path, branch)
+    const commits = await commitsOf(site, existsSync(gitDir) ? ask : git)
+    const words = wordsFor(site, { ...commits, isDirty, isThere })
+    if (isDirty || commits.isOnBranch || commits.loose.length > 0) {
+      return { worktree: { path, branch, isKept: isThere }, words }
+    }
     // Refused where anything is in it after all.
     if (existsSync(gitDir)) await git('worktree', 'remove', path)
     // As it was judged: what has come to it since is not taken away.
     if (tip !== '') await git('update-ref', '-d', `refs/heads/${branch}`, tip.trim())
     removeIfEmpty(dirname(path))
-    const words =
-      elsewhere === undefined ? '' : `[forkhestra] The commits are on the branch ${elsewhere}`
     return { worktree: { path, branch, isKept: false }, words }
   }
 
@@ -122,17 +124,6 @@ export class Worktrees {
     this.#last = next.catch(() => undefined)
     return next
   }
-}
-
-function kept(path: string, branch: string): Left {
-  const words = `[forkhestra] The work is on the branch ${branch}, in ${path}`
-  return { worktree: { path, branch, isKept: true }, words }
-}
-
-/** Its folder was removed by somebody else. */
-function onBranch(path: string, branch: string): Left {
-  const words = `[forkhestra] The work is on the branch ${branch}`
-  return { worktree: { path, branch, isKept: false }, words }
 }
 
 function removeIfEmpty(folder: string): void {

@@ -33,6 +33,7 @@ export function nextSteps(run: RecordedRun, here?: string): (readonly [string, s
   switch (status) {
     case 'complete':
     case 'open':
+    case 'unknown':
       return [[`forkhestra logs ${id}`, 'what was printed']]
     case 'running':
       return [[`forkhestra logs ${id} --follow`, 'what it prints'], stop]

@@ -8,11 +8,14 @@ import { renderTable } from './table.ts'
 /** A run of the past or the present, as far as its record tells. */
 export interface RecordedRun {
   readonly id: string
-  /** `open`: it has no steps, and tasks that have not ended. */
-  readonly status: 'running' | 'waiting' | 'complete' | 'failed' | 'stopped' | 'dead' | 'open'
+  /** Of one without steps, `open`: tasks have not ended; `unknown`: they cannot be read. */
+  readonly status:
+    'running' | 'waiting' | 'complete' | 'failed' | 'stopped' | 'dead' | 'open' | 'unknown'
   readonly state: RunState
   /** Absent where it never had any tasks. */
   readonly counts?: TaskCounts | undefined
+  /** Why they cannot be read. */
+  readonly unreadable?: string | undefined
 }
 
 /** How many tasks are how far. */
@@ -43,8 +46,13 @@ export function renderRuns(runs: readonly RecordedRun[], now: number): string[] 
 }
 
 /** The name of the chain, or its steps: `planner:3 -> builder:20`; without any its tasks. */
-export function chainWords({ state, counts }: Pick<RecordedRun, 'state' | 'counts'>): string {
+export function chainWords({
+  state,
+  counts,
+  unreadable,
+}: Pick<RecordedRun, 'state' | 'counts' | 'unreadable'>): string {
   if (state.chain !== undefined) return printable(state.chain)
+  if (state.steps.length === 0 && unreadable !== undefined) return 'queue: cannot be read'
   if (state.steps.length === 0 && counts !== undefined) return `queue: ${countWords(counts)}`
   return stepsWords(state)
 }

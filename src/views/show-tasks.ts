@@ -92,5 +92,8 @@ export function nextForTasks(
     ...(queue === undefined || queue.unread === 0
       ? []
       : [[`forkhestra check --run ${run.id}${where}`, 'read the inbox'] as const]),
+    ...(tasks.some(({ worktrees = [] }) => worktrees.length > 0)
+      ? [['git worktree list', 'work of tasks that nobody has merged'] as const]
+      : []),
   ]
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { withLock } from '../../base/lock.ts'
+import { printable } from '../../base/printable.ts'
 import { writePlan } from '../../journal/plan-file.ts'
 import { keepOutOfGit } from '../../journal/record-folder.ts'
 import { holderOf } from '../../journal/run-lock.ts'
@@ -18,7 +19,7 @@ import type { Input } from '../command.ts'
 import { makeIdentity } from '../identity.ts'
 import { recordsOf } from '../records/place.ts'
 import { whyWanted } from '../records/with-queue.ts'
-import { hasStore, openStoreOf } from './store.ts'
+import { hasStore, limitsOf, openStoreOf, planIn } from './store.ts'
 
 /** For whom a verb acts: an agent of a run, by its environment, or a person. */
 export interface Caller {
@@ -86,6 +87,15 @@ export function isDriven({ record }: Pick<Caller, 'record'>): boolean {
   return life !== undefined && life !== 'dead'
 }
 
+/** Bytes that a prompt or a message may have: those of the run, or of one that would begin now. */
+export async function messageLimitFor(input: Input): Promise<number> {
+  const caller = findCaller(input)
+  if (caller !== undefined) return limitsOf(planIn(caller.record)).messageBytes
+  const { content } = await loadConfiguration(resolveCwd(input.text('cwd')), undefined, process.env)
+  const { queueLimits } = content
+  return limitsOf(queueLimits === undefined ? {} : { queueLimits }).messageBytes
+}
+
 function findCaller(input: Input): Caller | undefined {
   const word = input.text('run')
   const inside = fromEnvironment()
@@ -120,8 +130,13 @@ function fromEnvironment(): Caller | undefined {
 }
 
 function actingAs(name: string): { readonly acting?: Acting } {
+  if (name === MAIN) return {}
   const { FORKHESTRA_TASK_ID: task, FORKHESTRA_TASK_ATTEMPT: attempt } = process.env
-  return !task || name === MAIN ? {} : { acting: { name, task, attempt: Number(attempt) } }
+  if (task) return { acting: { name, task, attempt: Number(attempt) } }
+  throw new UserError(
+    `Nobody knows for which task '${printable(name)}' acts: FORKHESTRA_TASK_ID is not set.`,
+    'It is set for every sub-agent: hand it on together with FORKHESTRA_AGENT_NAME.',
+  )
 }
 
 /** Of several that find no run and come at once, one opens it, and it is that of all of them. */

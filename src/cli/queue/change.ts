@@ -2,6 +2,7 @@ import { UsageError, type Input } from '../command.ts'
 import { print } from '../tasks/print.ts'
 import { noAgents, withDesk, type Opened } from './caller.ts'
 import { goOnWords, isLeft } from './left.ts'
+import { readStdinText } from './stdin-text.ts'
 import { Words } from './words.ts'
 
 /** The verb `send`. */
@@ -14,7 +15,7 @@ export async function sendMessage(input: Input): Promise<number> {
       'Write e.g. forkhestra send main "…"',
     )
   }
-  const body = text === '-' ? await Bun.stdin.text() : text
+  const body = text === '-' ? await readStdinText(input, 'message') : text
   return withDesk(
     input,
     'fills',

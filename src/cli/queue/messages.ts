@@ -6,6 +6,7 @@ import { printable, printableLines } from '../../base/printable.ts'
 import type { Delivery } from '../../queue/desk.ts'
 import type { Message } from '../../queue/message.ts'
 import { CannotPrint } from '../tasks/print.ts'
+import { isStdoutClosed } from './closed-stdout.ts'
 
 /**
  * Hands messages over on stdout; only what was written there is gone from the inbox. False where the
@@ -13,6 +14,7 @@ import { CannotPrint } from '../tasks/print.ts'
  */
 export async function handOver(delivery: Delivery, text: string): Promise<boolean> {
   try {
+    if (text !== '' && isStdoutClosed()) throw new Error('stdout is closed')
     if (text !== '') await writeWhole(Buffer.from(`${text}\n`))
   } catch (error) {
     if (errorCode(error) === 'EPIPE') return false

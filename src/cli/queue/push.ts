@@ -3,13 +3,14 @@ import type { Push } from '../../queue/desk.ts'
 import { UsageError, type Input } from '../command.ts'
 import { print } from '../tasks/print.ts'
 import { withDesk } from './caller.ts'
+import { readStdinText } from './stdin-text.ts'
 import { Words } from './words.ts'
 
 const NAMES = ['name', 'agent', 'model', 'timeout', 'retry', 'isolation', 'on_parent_end']
 
 /** The verb `push`. */
 export async function pushTask(input: Input): Promise<number> {
-  const push = await readPush(new Words(input, NAMES))
+  const push = await readPush(input, new Words(input, NAMES))
   const none = () => 1
   return withDesk(
     input,
@@ -24,9 +25,9 @@ export async function pushTask(input: Input): Promise<number> {
 }
 
 /** Read as the same command in a prompt is, so that it means the same. */
-async function readPush(words: Words): Promise<Push> {
+async function readPush(input: Input, words: Words): Promise<Push> {
   const text = words.rest.join(' ')
-  const prompt = text === '-' ? await Bun.stdin.text() : text
+  const prompt = text === '-' ? await readStdinText(input, 'prompt') : text
   if (prompt.trim() === '') {
     throw new UsageError(
       'The prompt of the task is missing.',

@@ -5,7 +5,7 @@ import { readState } from '../../journal/read-run.ts'
 import { RunLock } from '../../journal/run-lock.ts'
 import { EXIT_CODES, stopReasonOf } from '../../run/ports.ts'
 import { ownFolder } from '../../setup/own-folder.ts'
-import type { EndBrief, TaskHead } from '../../queue/task.ts'
+import type { EndBrief, TaskBrief, TaskHead } from '../../queue/task.ts'
 import { UsageError, type Input } from '../command.ts'
 import { endOrphansOf, mayEndOrphans } from '../orphans.ts'
 import { readRecorded } from '../resume-run.ts'
@@ -48,8 +48,8 @@ export async function startQueue(input: Input): Promise<number> {
       const unfinished = opened.isInside ? [] : await unfinishedIn(opened)
       const mayKill = await mayGoOn(input, opened)
       const started = await opened.desk.run({ count, parallel })
-      tellStarted(input, started, unfinished, opened)
       const names = [...unfinished, ...started.started]
+      await tellStarted(input, started, unfinished, opened)
       if (opened.isInside) return 0
       if (names.length > 0 && !input.flag('json')) tellWhoWorks(opened)
       return seeThrough(input, opened, names, mayKill)
@@ -75,8 +75,9 @@ export async function goOnWithQueue(
     const driven = { store, run, record, options: ` --run ${run}` }
     const unfinished = await unfinishedIn(driven)
     if (unfinished.length === 0) return undefined
+    const mayKill = await mayEndOrphans(run, input.flag('kill-orphans'), () => isDriven({ record }))
     if (!input.flag('json')) tellUnfinished(unfinished)
-    return await seeThrough(input, driven, unfinished, input.flag('kill-orphans'))
+    return await seeThrough(input, driven, unfinished, mayKill)
   } finally {
     await store.close()
   }
@@ -112,14 +113,18 @@ async function seeThrough(
 ): Promise<number> {
   const { store, run, record } = driven
   const stopSwitch = new StopSwitch()
+  const isOver = watchOver(driven, names)
   let isListening = false
   for (;;) {
     const mark = await store.mark()
-    if (await isOver(driven, names)) return codeOf(newestOf(await store.list(run), names))
+    if (await isOver()) return codeOf(newestOf(await store.list(run), names))
     const lock = RunLock.take(record)
     if (lock instanceof RunLock) {
       const stopped = await drive(input, driven, lock, mayKill)
-      if (typeof stopped === 'number') return stopped
+      if (typeof stopped === 'number') {
+        await tellInterrupted(driven, names)
+        return stopped
+      }
       if (stopped === 'asked') return afterStop(driven, names)
       continue
     }
@@ -131,14 +136,43 @@ async function seeThrough(
   }
 }
 
-/** Whether none of these is open, and none of others for which nobody else works. */
-async function isOver(driven: Driven, names: readonly string[]): Promise<boolean> {
+/**
+ * Tells whether none of these is open, and none of others for which nobody else works. They may be
+ * thousands, so that one of them is asked about for as long as it is open.
+ */
+function watchOver(driven: Driven, names: readonly string[]): () => Promise<boolean> {
   const { store, run } = driven
-  const { isReady, isRunning } = await store.outlook(run)
-  if (!isReady && !isRunning) return true
-  if (!isDriven(driven)) return false
   const wanted = new Set(names)
-  return !(await store.list(run, { states: STARTED })).some(({ name }) => wanted.has(name))
+  let last: TaskHead | undefined
+  return async () => {
+    const { isReady, isRunning } = await store.outlook(run)
+    if (!isReady && !isRunning) return true
+    if (!isDriven(driven)) return false
+    const known = last === undefined ? undefined : await store.task(run, last.id)
+    if (known !== undefined && isStarted(known)) return false
+    // The newest, which is most likely to be the last.
+    last = (await store.list(run, { states: STARTED })).findLast(({ name }) => wanted.has(name))
+    return last === undefined
+  }
+}
+
+/** What Ctrl-C has ended and nobody will try again, and what is left. */
+async function tellInterrupted(
+  { store, run, options }: Driven,
+  names: readonly string[],
+): Promise<void> {
+  const tasks = newestOf(await store.list(run), names)
+  const namesOf = (isWanted: (task: TaskBrief) => boolean) =>
+    tasks.filter(isWanted).map(({ name }) => name)
+  const lost = namesOf(({ end }) => end?.success === false && end.class === 'lost')
+  const left = namesOf(isStarted)
+  if (lost.length > 0) {
+    console.error(`[forkhestra] Not tried again, and to be pushed anew: ${lost.join(', ')}`)
+  }
+  if (left.length > 0) {
+    const goOn = `to go on: forkhestra run-queue${options}`
+    console.error(`[forkhestra] Left: ${left.join(', ')}; ${goOn}`)
+  }
 }
 
 /** `forkhestra stop` is no failure where nothing was left to do. */

@@ -1,21 +1,39 @@
 import { holderOf } from '../../journal/run-lock.ts'
 import type { Started } from '../../queue/store.ts'
+import type { TaskBrief } from '../../queue/task.ts'
 import type { Input } from '../command.ts'
-import { print } from '../tasks/print.ts'
+import { CannotPrint, print } from '../tasks/print.ts'
 import type { Opened } from './caller.ts'
+import { isLeft } from './left.ts'
 import { tellOtherQueues } from './others.ts'
 
 export function tellUnfinished(names: readonly string[]): void {
   if (names.length > 0) print(`Going on with: ${names.join(', ')}`)
 }
 
-/** What `run-queue` has started, before it is worked at. */
-export function tellStarted(
+/** What `run-queue` has started, before it is worked at: where that cannot be said, it will not be. */
+export async function tellStarted(
+  input: Input,
+  started: Started,
+  unfinished: readonly string[],
+  opened: Opened,
+): Promise<void> {
+  try {
+    await tell(input, started, unfinished, opened)
+  } catch (error) {
+    const names = [...unfinished, ...started.started]
+    if (!(error instanceof CannotPrint) || names.length === 0 || !isLeft(opened)) throw error
+    const goOn = `nobody is at work; to go on: forkhestra run-queue${opened.options}`
+    throw new CannotPrint(error.message, `Started: ${names.join(', ')}; ${goOn}`)
+  }
+}
+
+async function tell(
   input: Input,
   { started, held }: Started,
   unfinished: readonly string[],
-  { run, agent }: Opened,
-): void {
+  { store, run, agent }: Opened,
+): Promise<void> {
   if (input.flag('json')) {
     print(JSON.stringify({ ok: true, run, agent, started, held, unfinished }))
     return
@@ -23,10 +41,22 @@ export function tellStarted(
   tellUnfinished(unfinished)
   if (started.length > 0) print(`Started: ${started.join(', ')}`)
   else if (unfinished.length === 0) {
-    print('Nothing was started.')
+    print(`Nothing was started.${atWorkWords(await store.list(run, { states: STARTED }))}`)
     tellOtherQueues(input, run)
   }
   if (held > 0) print(`${held} stay queued: no more may run at once.`)
+}
+
+const STARTED = ['ready', 'running'] as const
+/** More are not named. */
+const NAMED = 10
+
+/** What was started before. */
+function atWorkWords(tasks: readonly TaskBrief[]): string {
+  if (tasks.length === 0) return ''
+  const names = tasks.slice(0, NAMED).map(({ name }) => name)
+  const more = tasks.length > NAMED ? `, and ${tasks.length - NAMED} more` : ''
+  return ` At work already: ${names.join(', ')}${more}.`
 }
 
 /** Where another process works, this one only waits. */

@@ -3,6 +3,7 @@ import type { Input } from '../command.ts'
 import { readEventsOf } from '../records/ended-iterations.ts'
 import { print } from '../tasks/print.ts'
 import { isDriven, withDesk, type Caller, type Opened } from './caller.ts'
+import { storePath } from './store.ts'
 
 /** Proves from the records that every task ended once and no message was lost or delivered twice. */
 export async function verifyQueue(
@@ -12,17 +13,28 @@ export async function verifyQueue(
   return withDesk(
     input,
     'looks',
-    async (opened) => {
-      const problems = await problemsOf(opened)
-      const { run } = opened
-      const ok = problems.length === 0
-      if (input.flag('json')) print(JSON.stringify({ ok, run, problems }))
-      else if (ok) print(`The queues of run ${run} are as their history says.`)
-      for (const problem of input.flag('json') ? [] : problems) print(problem)
-      return ok ? 0 : 1
+    async (opened) => tell(input, opened.run, await problemsOf(opened)),
+    (caller) => {
+      const problems = caller === undefined ? [] : problemsWithout(caller)
+      return problems.length === 0 ? nothing(caller) : tell(input, caller!.run, problems)
     },
-    nothing,
   )
+}
+
+function tell(input: Input, run: string, problems: readonly string[]): number {
+  const ok = problems.length === 0
+  if (input.flag('json')) print(JSON.stringify({ ok, run, problems }))
+  else if (ok) print(`The queues of run ${run} are as their history says.`)
+  for (const problem of input.flag('json') ? [] : problems) print(problem)
+  return ok ? 0 : 1
+}
+
+/** Of a run without a store, which most have never had. */
+function problemsWithout({ record }: Caller): string[] {
+  const { told } = readEnds(record)
+  if (told.length === 0) return []
+  const gone = `the store ${storePath(record)} is gone, and what was queued or unread in it`
+  return [gone, ...compareEvents(told, [], false)]
 }
 
 async function problemsOf({ store, run, record }: Opened): Promise<string[]> {

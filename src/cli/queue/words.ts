@@ -77,8 +77,10 @@ function refuseMistyped(name: string, word: string, names: readonly string[]): v
   )
 }
 
+const MOST = 1_000_000
+
 export function readCount(what: string, text: string): number {
-  const value = /^\d{1,7}$/.test(text) ? Number(text) : 0
-  if (value > 0) return value
-  throw new UsageError(`${what} is '${text}', expected a whole number from 1 on.`)
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : 0
+  if (value > 0 && value <= MOST) return value
+  throw new UsageError(`${what} is '${text}', expected a whole number from 1 to ${MOST}.`)
 }

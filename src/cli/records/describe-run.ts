@@ -3,7 +3,7 @@ import type { QueuedBrief } from './with-queue.ts'
 
 /** A run as a script gets it. */
 export function describeRun(
-  { id, folder, status, state, holder, counts }: QueuedBrief,
+  { id, folder, status, state, holder, counts, unreadable }: QueuedBrief,
   now: number,
 ) {
   const { chain, cwd, startedAt, ended, waiting, at } = state
@@ -23,6 +23,7 @@ export function describeRun(
     waiting: waiting && { why: waiting.why, until: waiting.until, error: waiting.error },
     spent: { ...state.spent, ms: durationOf({ id, status, state }, now) },
     counts,
+    unreadable,
     steps: state.steps.map((step) => ({
       step: step.number,
       agent: step.agent,

@@ -20,6 +20,8 @@ export async function listRecordedRuns(input: Input): Promise<number> {
   else console.log(renderRuns(runs, now).join('\n'))
   for (const { id } of runs.filter(({ status }) => status === 'dead'))
     console.log(`The forkhestra of ${id} is gone; go on with: forkhestra resume ${id}`)
+  for (const { id, unreadable } of runs)
+    if (unreadable !== undefined) console.log(`The queue of ${id}: ${printable(unreadable)}`)
   for (const id of broken) console.log(`The record of ${printable(id)} cannot be read`)
   return 0
 }

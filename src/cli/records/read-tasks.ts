@@ -1,18 +1,20 @@
 import { existsSync } from 'node:fs'
 import { UserError } from '../../base/errors.ts'
 import { addUsage, NOTHING_SPENT } from '../../events/spent.ts'
-import type { RunBrief } from '../../journal/runs.ts'
 import { MAIN, type TaskBrief as QueuedTask } from '../../queue/task.ts'
 import { leftInQueue } from '../../run/left-in-queue.ts'
 import type { ShownTasks, TaskBrief } from '../../views/show-tasks.ts'
 import { hasStore, openStoreOf } from '../queue/store.ts'
 import { readEventsOf } from './ended-iterations.ts'
+import type { QueuedBrief } from './with-queue.ts'
 
 /** The tasks of a run and what is left of them; undefined where it never had any. */
 export async function readTasks({
   id: run,
   folder,
-}: Pick<RunBrief, 'id' | 'folder'>): Promise<ShownTasks | undefined> {
+  unreadable,
+}: Pick<QueuedBrief, 'id' | 'folder' | 'unreadable'>): Promise<ShownTasks | undefined> {
+  if (unreadable !== undefined) return { tasks: [], problem: unreadable }
   if (!hasStore(folder)) return undefined
   try {
     const store = await openStoreOf(folder)

@@ -3,30 +3,46 @@ import { counted } from '../../base/amounts.ts'
 import { statOf } from '../../base/files.ts'
 import { holderOf } from '../../journal/run-lock.ts'
 import { listRuns, type RunBrief } from '../../journal/runs.ts'
-import type { Glance } from '../../queue/glance.ts'
+import type { Glance, Unreadable } from '../../queue/glance.ts'
 import { glanceAt } from '../../queue/sqlite/glance.ts'
 import { hasStore, storePath } from '../queue/store.ts'
 import { readEventsOf } from './ended-iterations.ts'
 
 /** A run with what is in its queue. */
 export interface QueuedBrief extends Omit<RunBrief, 'status'> {
-  /** `open`: it has no steps, and tasks that have not ended. */
-  readonly status: RunBrief['status'] | 'open'
+  /** Of one without steps, `open`: tasks have not ended; `unknown`: they cannot be read. */
+  readonly status: RunBrief['status'] | 'open' | 'unknown'
   /** Absent where it never had any, or where they cannot be read. */
   readonly counts?: Glance
+  /** Why they cannot be read. */
+  readonly unreadable?: string
 }
 
 export function withQueue(run: RunBrief): QueuedBrief {
-  const path = storePath(run.folder)
-  const counts = statOf(path) === undefined ? undefined : glanceAt(path)
-  return counts === undefined ? run : { ...run, counts, status: statusOf(run, counts) }
+  const counts = countsOf(run)
+  if (counts === undefined) return run
+  if (!('why' in counts)) return { ...run, counts, status: statusOf(run, counts) }
+  const status = isShownByQueue(run) ? 'unknown' : run.status
+  return { ...run, unreadable: counts.why, status }
+}
+
+/** Undefined where nobody has queued anything. */
+function countsOf({ folder, state }: RunBrief): Glance | Unreadable | undefined {
+  const path = storePath(folder)
+  if (statOf(path) !== undefined) return glanceAt(path)
+  return state.hasCrew === true ? { why: `The queue store ${path} is gone.` } : undefined
 }
 
 /** A run without steps is what its queue is. */
-function statusOf({ status, state, holder }: RunBrief, counts: Glance): QueuedBrief['status'] {
-  if (state.steps.length > 0 || holder !== undefined) return status
+function statusOf(run: RunBrief, counts: Glance): QueuedBrief['status'] {
+  const { status } = run
+  if (!isShownByQueue(run)) return status
   if (openIn(counts) > 0) return status === 'dead' ? 'dead' : 'open'
   return counts.failed > 0 ? 'failed' : 'complete'
+}
+
+function isShownByQueue({ state, holder }: RunBrief): boolean {
+  return state.steps.length === 0 && holder === undefined
 }
 
 function openIn({ queued, ready, running }: Glance): number {
@@ -38,7 +54,7 @@ export function whyWanted(folder: string): string | undefined {
   const path = storePath(folder)
   if (statOf(path) === undefined) return undefined
   const counts = glanceAt(path)
-  if (counts === undefined) return 'its queue cannot be read'
+  if ('why' in counts) return 'its queue cannot be read'
   const open = openIn(counts)
   if (open > 0) return `${tasksAre(open)} queued in it`
   if (counts.unread > 0) {
@@ -63,7 +79,7 @@ export function otherQueues(root: string | undefined, run: string, option = ''):
     if (isDriven(folder)) return []
     const path = storePath(folder)
     const counts = glanceAt(path)
-    const open = counts === undefined ? 0 : openIn(counts)
+    const open = 'why' in counts ? 0 : openIn(counts)
     const command = `forkhestra queue --run ${id}${option}`
     return open === 0 ? [] : [`${tasksAre(open)} queued in run ${id}: ${command}`]
   })

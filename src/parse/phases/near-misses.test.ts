@@ -13,6 +13,15 @@ test.each([
   ],
   ['Go.\n\n/psuh name=a x', [['/psuh', '/push']]],
   ['/review the code\n/usr/bin is a folder\n/ \n /raed x\nsee /raed\n/read\n/i', []],
+  [
+    ' /read notes.md\n\n\t/raed x\nGo.',
+    [
+      ['/read', '/read'],
+      ['/raed', '/read'],
+    ],
+  ],
+  ['Go.\n  /push name=a "x"\n', [['/push', '/push']]],
+  ['Write it so:\n    /read notes.md\nand go.', []],
   ['Go.', []],
 ])('%j', (content, found) => {
   expect(findNearMisses(content).map(({ word, meant }) => [word, meant])).toEqual(found)

@@ -23,10 +23,10 @@ export function testClocks(home: Home): void {
   test('what was sent first is read first, also after the clock went back', async () => {
     const stage = await Stage.set(home)
     for (const body of ['1', '2', '3']) {
-      await stage.store.send(newMessage('a', 'main', body))
+      await stage.store.send(newMessage('main', 'main', body))
       stage.clock.pass(-HOUR)
     }
-    expect(await stage.read('main')).toEqual(['a: 1', 'a: 2', 'a: 3'])
+    expect(await stage.read('main')).toEqual(['main: 1', 'main: 2', 'main: 3'])
     await stage.strike()
   })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Home } from './home.ts'
-import { DONE, failed, RUN, Stage } from './stage.ts'
+import { DONE, RUN, Stage } from './stage.ts'
 
 export function testFamilies(home: Home): void {
   test('a result whose parent is gone goes to the nearest that lives', async () => {
@@ -68,15 +68,6 @@ export function testFamilies(home: Home): void {
     expect(await stage.store.claim(RUN, 'w')).toBeNull()
     await stage.store.settle(b, DONE)
     await stage.claim('c')
-    await stage.strike()
-  })
-
-  test('a parent that is tried again finds its queue as it was', async () => {
-    const stage = await Stage.set(home)
-    const a = await stage.begin('main', 'a', { retry: 1 })
-    await stage.push('a', ['b'])
-    await stage.store.settle(a, failed('transient'))
-    expect(await stage.states()).toEqual({ a: 'ready', b: 'queued' })
     await stage.strike()
   })
 }

@@ -93,7 +93,7 @@ export function testFences(home: Home): void {
   test("what a reader keeps is no other's, for however long it takes", async () => {
     const stage = await Stage.set(home, { times: TIMES })
     const { store } = stage
-    await store.send(newMessage('a', 'main', 'hello'))
+    await store.send(newMessage('main', 'main', 'hello'))
     const leases = await store.lease(RUN, 'main', {}, 'slow')
     for (let round = 0; round < 5; round += 1) {
       stage.clock.pass(900)
@@ -107,7 +107,7 @@ export function testFences(home: Home): void {
   test('what was too late to keep is not taken back from who has it now', async () => {
     const stage = await Stage.set(home, { times: TIMES })
     const { store } = stage
-    await store.send(newMessage('a', 'main', 'hello'))
+    await store.send(newMessage('main', 'main', 'hello'))
     const late = await store.lease(RUN, 'main', {}, 'slow')
     stage.clock.pass(1000)
     const leases = await store.lease(RUN, 'main', {}, 'other')

@@ -7,6 +7,7 @@ const TIMES = { readerLeaseMs: 1000 }
 
 async function mailed(home: Home): Promise<Stage> {
   const stage = await Stage.set(home, { times: TIMES })
+  await stage.push('main', ['a', 'b', 'c', 'd'])
   for (const [from, body] of Object.entries({ a: '1', b: '2', c: '3', d: '4' })) {
     await stage.store.send(newMessage(from, 'main', body))
     stage.clock.pass(1)
@@ -23,9 +24,9 @@ export function testMessages(home: Home): void {
   test('a message is there until it is acknowledged, and then gone', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
-    await store.send(newMessage('a', 'main', 'hello'))
+    await store.send(newMessage('main', 'main', 'hello'))
     const leases = await store.lease(RUN, 'main', {}, 'r1')
-    expect(leases).toMatchObject([{ message: { kind: 'text', from: 'a', body: 'hello' } }])
+    expect(leases).toMatchObject([{ message: { kind: 'text', from: 'main', body: 'hello' } }])
     expect(await store.ack(leases)).toEqual([true])
     expect(await store.ack(leases)).toEqual([false])
     expect(await store.lease(RUN, 'main', {}, 'r1')).toEqual([])
@@ -36,7 +37,7 @@ export function testMessages(home: Home): void {
   test('a message that is sent again is sent once, also after it was read', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
-    const message = newMessage('a', 'main', 'hello')
+    const message = newMessage('main', 'main', 'hello')
     await store.send(message)
     await store.send(message)
     const leases = await store.lease(RUN, 'main', { max: 9 }, 'r1')
@@ -56,6 +57,17 @@ export function testMessages(home: Home): void {
     expect(await send('a')).toEqual({ kind: 'agent_ended', name: 'a' })
     const lost = { ...newMessage('main', 'main', 'x'), run: 'other' }
     expect(await refusalOf(store.send(lost))).toEqual({ kind: 'unknown_run', run: 'other' })
+    await stage.strike()
+  })
+
+  test('who is unknown or ended sends nothing', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    await store.settle(await stage.begin('main', 'a'), DONE)
+    const send = (from: string) => refusalOf(store.send(newMessage(from, 'main', 'hello')))
+    expect(await send('nobody')).toEqual({ kind: 'unknown_agent', name: 'nobody' })
+    expect(await send('a')).toEqual({ kind: 'agent_ended', name: 'a' })
+    expect(await stage.read('main')).toEqual(['a: done'])
     await stage.strike()
   })
 
@@ -116,7 +128,7 @@ export function testMessages(home: Home): void {
   test('what dead readers have is taken back, and what is worked at is not touched', async () => {
     const stage = await mailed(home)
     const { store } = stage
-    await stage.begin('main', 'busy')
+    await stage.begin('a', 'busy')
     await store.lease(RUN, 'main', { max: 1 }, 'dead')
     const [held] = await store.lease(RUN, 'main', { max: 1 }, 'alive')
     expect((await store.hands(RUN)).toSorted()).toEqual(['alive', 'dead', 'worker of busy'])
@@ -130,14 +142,15 @@ export function testMessages(home: Home): void {
 
   test('the inbox tells senders and ages', async () => {
     const stage = await mailed(home)
-    await stage.store.settle(await stage.begin('main', 'task'), DONE)
+    await stage.store.start(RUN, 'main', 1)
+    await stage.store.settle(await stage.claim('a'), DONE)
     const lines = await stage.store.inbox(RUN, 'main')
     expect(lines.map(({ from, kind, ageMs }) => `${from} ${kind} ${ageMs}`)).toEqual([
       'a text 4',
       'b text 3',
       'c text 2',
       'd text 1',
-      'task result 0',
+      'a result 0',
     ])
     expect((await refusalOf(stage.store.inbox(RUN, 'nobody'))).kind).toBe('unknown_agent')
     await stage.strike()
@@ -146,7 +159,7 @@ export function testMessages(home: Home): void {
   test('any text arrives as it was', async () => {
     const stage = await Stage.set(home)
     const body = 'NUL \0, quotes \' " `, 𝄞, \r\n, and more'.repeat(1000)
-    await stage.store.send(newMessage('a', 'main', body))
+    await stage.store.send(newMessage('main', 'main', body))
     expect(await bodies(stage, {}, 'r1')).toEqual([body])
     await stage.strike()
   })

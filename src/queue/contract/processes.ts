@@ -49,7 +49,7 @@ export function testProcesses(home: Home): void {
     'readers that race for messages get each of them once',
     async () => {
       const stage = await Stage.set(home, { clock: SYSTEM_CLOCK })
-      for (const name of names(150)) await stage.store.send(newMessage('a', 'main', name))
+      for (const name of names(150)) await stage.store.send(newMessage('main', 'main', name))
       const mates = names(4).map((name) => new Mate(home, stage.place, 'readAll', name, {}))
       const read = (await Promise.all(mates.map((mate) => mate.finish())))
         .flat()

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import { QueueError } from '../refusal.ts'
 import type { Refusal } from '../refusal.ts'
 import type { QueueStore } from '../store.ts'
-import type { Claim, End, NewTask, TaskOptions } from '../task.ts'
+import type { Agent, Claim, End, NewTask, TaskOptions } from '../task.ts'
 import type { Home, OpenOptions } from './home.ts'
 
 export const RUN = 'run-1'
@@ -28,6 +28,7 @@ export class TestClock implements Clock {
 
 interface PushOptions extends TaskOptions {
   readonly retry?: number
+  readonly isOfAll?: boolean
 }
 
 /** A store with one open run, and short words for what tests do with it. */
@@ -50,12 +51,12 @@ export class Stage {
     return new Stage(store, place, clock)
   }
 
-  push(parent: string, names: readonly string[], options: PushOptions = {}): Promise<void> {
+  push(parent: Agent, names: readonly string[], options: PushOptions = {}): Promise<void> {
     return this.store.push(names.map((name) => newTask(parent, name, options)))
   }
 
   /** Pushes one task, starts it and takes it. */
-  async begin(parent: string, name: string, options: PushOptions = {}): Promise<Claim> {
+  async begin(parent: Agent, name: string, options: PushOptions = {}): Promise<Claim> {
     await this.push(parent, [name], options)
     await this.store.start(RUN, parent)
     return this.claim(name)
@@ -94,13 +95,13 @@ export class Stage {
 let tasks = 0
 
 export function newTask(
-  parent: string,
+  parent: Agent,
   name: string,
-  { retry = 0, ...options }: PushOptions = {},
+  { retry = 0, isOfAll, ...options }: PushOptions = {},
 ): NewTask {
   tasks += 1
   const id = `task-${tasks}-${name}`
-  return { id, run: RUN, parent, name, prompt: `Do ${name}`, options, retry }
+  return { id, run: RUN, parent, name, prompt: `Do ${name}`, options, retry, isOfAll }
 }
 
 let messages = 0

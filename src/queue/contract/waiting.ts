@@ -92,6 +92,34 @@ export function testStatus(home: Home): void {
     expect(await isOver()).toBe(false)
     await stage.strike()
   })
+
+  test('of several answers all are taken, or none while another reader has one in hand', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    for (const name of ['a', 'b']) await store.settle(await stage.begin('main', name), DONE)
+    const [held] = await store.lease(RUN, 'main', { from: ['a'] }, 'other')
+    const query = { from: ['a', 'b'] }
+    const none = await store.take(RUN, 'main', query, 'reader')
+    expect(none.leases).toEqual([])
+    expect(none.senders.map(({ status }) => status)).toEqual(['running', 'received'])
+    await store.ack([held!])
+    const rest = await store.take(RUN, 'main', query, 'reader')
+    expect(rest.senders.map(({ status }) => status)).toEqual(['dead', 'received'])
+    expect(rest.leases.map(({ message }) => message.from)).toEqual(['b'])
+    await stage.strike()
+  })
+
+  test('the last that is asked for is taken, whoever has not answered yet', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    await store.settle(await stage.begin('main', 'a'), DONE)
+    await stage.begin('main', 'b')
+    const query = { from: ['a', 'b'] }
+    expect((await store.take(RUN, 'main', query, 'reader')).leases).toEqual([])
+    const { leases } = await store.take(RUN, 'main', { ...query, isLast: true }, 'reader')
+    expect(leases.map(({ message }) => message.from)).toEqual(['a'])
+    await stage.strike()
+  })
 }
 
 export function testDeadlocks(home: Home): void {

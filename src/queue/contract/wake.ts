@@ -66,7 +66,7 @@ export function testWake(home: Home): void {
       await mate.said(1)
       const delays: number[] = []
       for (let round = 1; round <= 60; round += 1) {
-        await stage.store.send(newMessage('a', 'main', 'x'))
+        await stage.store.send(newMessage('main', 'main', 'x'))
         const sent = preciseNow()
         await mate.said(1 + round)
         delays.push(Number(mate.lines[round]![1]) - sent)

@@ -4,6 +4,7 @@ import { statOf } from '../../base/files.ts'
 import { QueueError } from '../refusal.ts'
 import type { Refusal } from '../refusal.ts'
 import { Group } from './group.ts'
+import { hasNoRoom } from './room.ts'
 
 const PATIENCE_MS = 30_000
 /** Tasks end by the hundred, and a file that is there is there a moment later. */
@@ -69,6 +70,19 @@ export class Connection {
   /** All of it as of one moment. */
   read<Result>(work: () => Result): Promise<Result> {
     return this.#retry(() => this.#transact('begin', work))
+  }
+
+  /** Within a transaction: where it fails, all of it is taken out again, and the rest stays. */
+  nested<Result>(work: () => Result): Result {
+    this.run('savepoint nested')
+    try {
+      return work()
+    } catch (error) {
+      this.run('rollback to nested')
+      throw error
+    } finally {
+      this.run('release nested')
+    }
   }
 
   /** Outside of a transaction. */
@@ -171,6 +185,9 @@ function refusalFor(code: number | undefined, place: string, error: unknown): Re
     case 26: // SQLITE_NOTADB
       return { kind: 'not_a_store', place }
     case 10: // SQLITE_IOERR
+      // So it also calls a disk without room for the files beside the store.
+      if (hasNoRoom(place)) return { kind: 'disk_full', place }
+      return { kind: 'broken', place, detail: errorText(error) }
     case 11: // SQLITE_CORRUPT
       return { kind: 'broken', place, detail: errorText(error) }
     default:

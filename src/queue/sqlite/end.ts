@@ -1,12 +1,18 @@
 import { resultId } from '../history.ts'
 import type { Cancelled } from '../store.ts'
-import type { End, EndBrief, TaskOptions } from '../task.ts'
-import { note } from './note.ts'
+import type { End, EndBrief, FollowUp, TaskOptions } from '../task.ts'
+import { note, pushedBy } from './note.ts'
+import { push } from './push.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { beginningOf, COLUMNS, taskById } from './rows.ts'
 
 /** Ends a task for good: its message, its queue and its inbox go with it, in the same transaction. */
-export function endTask(books: Books, row: TaskRow, end: End): void {
+export function endTask(
+  books: Books,
+  row: TaskRow,
+  end: End,
+  follow: readonly FollowUp[] = [],
+): void {
   books.db.run(
     `update task set state = 'ended', since = ?, outcome = ?, end = ?, worker = null,
      lease_until = null where seq = ?`,
@@ -20,7 +26,21 @@ export function endTask(books: Books, row: TaskRow, end: End): void {
   tellParent(books, row)
   forwardUnread(books, row)
   endQueue(books, row)
+  // Before the drain of its parent may end: what follows is a part of it.
+  pushFollowUps(books, row, follow)
   if (row.is_drained === 1) endDrain(books, row.run, row.parent!)
+}
+
+/** They belong to the attempt to which the task has belonged. */
+function pushFollowUps(books: Books, row: TaskRow, follow: readonly FollowUp[]): void {
+  if (follow.length === 0) return
+  const { id: task, name, attempt } = taskById(books, heirOf(books, row))!
+  const isOfAll = attempt === 0 || pushedBy(books, row.id) === 0
+  const parent = isOfAll ? { name, task } : { name, task, attempt }
+  push(
+    books,
+    follow.map((each) => ({ ...each, run: row.run, parent, isOfAll })),
+  )
 }
 
 function outcomeOf(end: End): EndBrief {
@@ -30,7 +50,7 @@ function outcomeOf(end: End): EndBrief {
 }
 
 function tellParent(books: Books, row: TaskRow): void {
-  const recipient = nearestLiving(books, row.parent!)
+  const recipient = heirOf(books, row)
   const id = resultId(row.id)
   books.db.run(
     `insert into message (id, run, recipient, sender, task, body, at) values (?, ?, ?, ?, ?, '', ?)`,
@@ -44,42 +64,72 @@ function tellParent(books: Books, row: TaskRow): void {
   note(books, row.run, 'sent', id, 0, recipient)
 }
 
-/** Whoever is nearest above and will read; `main` never ends. */
-function nearestLiving(books: Books, id: string): string {
-  let agent = taskById(books, id)!
-  while (agent.parent !== null && (agent.state === 'ended' || agent.cancelled !== null)) {
+/** Whoever is nearest above and will read what a task leaves; `main` never ends. */
+function heirOf(books: Books, row: TaskRow): string {
+  let below = row
+  let agent = taskById(books, row.parent!)!
+  while (agent.parent !== null && !isReading(books, agent, below)) {
+    below = agent
     agent = taskById(books, agent.parent)!
   }
   return agent.id
 }
 
-interface Unread {
+function isReading(books: Books, agent: TaskRow, below: TaskRow): boolean {
+  return agent.state !== 'ended' && agent.cancelled === null && !isStray(books, below.id, agent)
+}
+
+/** Whether a task was pushed by an attempt at its parent that is over: the next one knows nothing of it. */
+export function isStray(books: Books, task: string, parent: TaskRow): boolean {
+  const over = attemptsOver(parent)
+  if (over === 0) return false
+  const attempt = pushedBy(books, task)
+  return attempt > 0 && attempt <= over
+}
+
+/** How many attempts at a task are over. */
+export function attemptsOver({ state, attempt }: TaskRow): number {
+  return state === 'running' ? Math.max(0, attempt - 1) : attempt
+}
+
+export interface Unread {
   readonly seq: number
   readonly id: string
+  readonly sender: string
+  readonly addressee: string | null
+  readonly task: string | null
   readonly delivery: number
   readonly reader: string | null
 }
 
-/** What an agent has not read when it ends goes up; what a reader has in hand stays there. */
-export function forwardUnread(books: Books, ended: TaskRow): void {
-  const unread = books.db.all<Unread>(
-    `select seq, id, delivery, reader from message where recipient = ?
+/** What an agent could read now; what a reader has in hand is not among it. */
+export function unreadOf(books: Books, agent: TaskRow): Unread[] {
+  return books.db.all<Unread>(
+    `select seq, id, sender, addressee, task, delivery, reader from message where recipient = ?
      and (reader is null or lease_until <= ?) order by seq`,
-    ended.id,
+    agent.id,
     books.clock.now(),
   )
-  if (unread.length === 0) return
-  const recipient = nearestLiving(books, ended.id)
-  for (const { seq, id, delivery, reader } of unread) {
-    if (reader !== null) note(books, ended.run, 'returned', id, delivery, reader)
+}
+
+/** What an agent has not read when it ends goes up; what a reader has in hand stays there. */
+export function forwardUnread(books: Books, ended: TaskRow): void {
+  forward(books, ended, unreadOf(books, ended))
+}
+
+export function forward(books: Books, from: TaskRow, messages: readonly Unread[]): void {
+  if (messages.length === 0) return
+  const recipient = heirOf(books, from)
+  for (const { seq, id, delivery, reader } of messages) {
+    if (reader !== null) note(books, from.run, 'returned', id, delivery, reader)
     books.db.run(
       `update message set recipient = ?, reader = null, lease_until = null,
        addressee = iif(task is null, coalesce(addressee, ?), null) where seq = ?`,
       recipient,
-      ended.name,
+      from.name,
       seq,
     )
-    note(books, ended.run, 'forwarded', id, 0, recipient)
+    note(books, from.run, 'forwarded', id, 0, recipient)
   }
 }
 
@@ -124,7 +174,7 @@ function tell(books: Books, row: TaskRow, why: string): void {
 }
 
 /** A queue that ran empty is an ordinary one again: what is pushed later waits to be started. */
-function endDrain(books: Books, run: string, parent: string): void {
+export function endDrain(books: Books, run: string, parent: string): void {
   books.db.run(
     `update task set drain_width = null where id = ?2 and drain_width is not null and not exists
      (select 1 from task where run = ?1 and state in ('ready', 'running') and is_drained = 1

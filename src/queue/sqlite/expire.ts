@@ -1,5 +1,5 @@
 import { QueueError } from '../refusal.ts'
-import type { Cancelled, Expired } from '../store.ts'
+import type { Cancelled, Expired, Left } from '../store.ts'
 import { MAIN, type Agent } from '../task.ts'
 import { cancelTree } from './end.ts'
 import { dropWaits, releaseStale } from './messages.ts'
@@ -13,7 +13,7 @@ export function expire(
   books: Books,
   run: string,
   dead: readonly string[],
-  left: ReadonlyMap<string, string>,
+  left: ReadonlyMap<string, Left>,
 ): Expired[] {
   const gone = new Set(dead)
   const now = books.clock.now()
@@ -24,23 +24,28 @@ export function expire(
     )
     .filter((row) => row.lease_until! <= now || gone.has(row.worker!))
   dropWaits(books, run, dead)
-  const expired = lost.map(({ id }) => {
-    // Anew: an end before this one in the list may have told it to stop.
-    const row = taskById(books, id)!
-    const error = 'its worker is gone'
-    const partialOutput = left.get(id)
-    const end = {
-      success: false,
-      class: 'lost',
-      error,
-      ...(partialOutput && { partialOutput }),
-    } as const
-    const settled = settleAttempt(books, row, end)
-    return { task: briefOf(taskById(books, id)!, now), settled }
-  })
+  // First: what comes back goes the way of all that is unread.
   releaseStale(books, run, dead)
+  const expired = lost.map(({ id }) => lose(books, id, left.get(id)))
   markDeadlocks(books, run)
   return expired
+}
+
+function lose(books: Books, id: string, { output, follow = [] }: Left = {}): Expired {
+  // Anew: an end before this one in the list may have told it to stop.
+  const row = taskById(books, id)!
+  const partialOutput = output || undefined
+  const end = { success: false, class: 'lost', error: 'its worker is gone', partialOutput } as const
+  const told = (settled: Expired['settled']) => ({
+    task: briefOf(taskById(books, id)!, books.clock.now()),
+    settled,
+  })
+  try {
+    return told(books.db.nested(() => settleAttempt(books, row, end, { follow })))
+  } catch (error) {
+    if (!(error instanceof QueueError) || follow.length === 0) throw error
+    return { ...told(settleAttempt(books, row, end)), refused: error }
+  }
 }
 
 /** Whoever has something of a run in hand, or waits in it. */

@@ -1,10 +1,12 @@
-import type { Glance } from '../glance.ts'
+import { errorText } from '../../base/errors.ts'
+import type { Glance, Unreadable } from '../glance.ts'
+import { asRefusal } from './connection.ts'
 
 /**
- * What there is in a store, of all its runs: without a word to it, so that it is as it was. Undefined
- * where it cannot be read, or is none of ours.
+ * What there is in a store, of all its runs: without a word to it, so that it is as it was; or why
+ * that cannot be read.
  */
-export function glanceAt(path: string): Glance | undefined {
+export function glanceAt(path: string): Glance | Unreadable {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   try {
     const database = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
@@ -13,8 +15,8 @@ export function glanceAt(path: string): Glance | undefined {
     } finally {
       database.close()
     }
-  } catch {
-    return undefined
+  } catch (error) {
+    return { why: errorText(asRefusal(error, path)) }
   }
 }
 

@@ -1,9 +1,20 @@
-import type { InboxLine, Lease, LeaseQuery, Message, NewMessage } from '../message.ts'
+import { isOver } from '../message.ts'
+import type {
+  InboxLine,
+  Lease,
+  LeaseQuery,
+  Message,
+  NewMessage,
+  TakeQuery,
+  Taken,
+} from '../message.ts'
 import { nameOf, type Agent, type End } from '../task.ts'
+import { forwardStrays } from './again.ts'
 import { forwardUnread } from './end.ts'
 import { isNoted, note } from './note.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { agentOf, livingAgent, refuseBig, taskById } from './rows.ts'
+import { receiveStatus } from './status.ts'
 
 interface MessageRow {
   readonly seq: number
@@ -21,7 +32,7 @@ interface MessageRow {
 }
 
 export function send(books: Books, { id, run, from, to, body }: NewMessage): void {
-  if (typeof from !== 'string') livingAgent(books, run, from)
+  livingAgent(books, run, from)
   if (isNoted(books, 'sent', id)) return
   const recipient = livingAgent(books, run, to).id
   refuseBig(books, 'message', body)
@@ -48,16 +59,42 @@ export function lease(
   books: Books,
   run: string,
   agent: Agent,
-  { from = [], lifo = false, max = 1 }: LeaseQuery,
+  { from = [], ...query }: LeaseQuery,
   reader: string,
 ): Lease[] {
+  const { id } = agentOf(books, run, agent)
+  return unread(books, id, from, query).map((row) => hand(books, row, reader))
+}
+
+/** Status and messages of one moment: of what it says nothing is gone to another reader. */
+export function take(
+  books: Books,
+  run: string,
+  agent: Agent,
+  query: TakeQuery,
+  reader: string,
+): Taken {
+  const { from, lifo, isLast = false } = query
+  const status = receiveStatus(books, run, agent, from)
+  if (!isLast && !isOver(query, status)) return { ...status, leases: [] }
+  const groups = from === undefined ? [[]] : [...new Set(from)].map((name) => [name])
+  const leases = groups.flatMap((names) =>
+    lease(books, run, agent, { from: names, lifo, max: 1 }, reader),
+  )
+  return { ...status, leases }
+}
+
+function unread(
+  { db, clock }: Books,
+  agent: string,
+  from: readonly string[],
+  { lifo = false, max = 1 }: LeaseQuery,
+): MessageRow[] {
   const rest = `order by seq ${lifo ? 'desc' : ''} limit ?3`
-  const values = [agentOf(books, run, agent).id, books.clock.now(), max] as const
-  const rows =
-    from.length === 0
-      ? books.db.all<MessageRow>(`${UNREAD} ${rest}`, ...values)
-      : books.db.all<MessageRow>(`${OF_SENDERS} ${rest}`, ...values, JSON.stringify(from))
-  return rows.map((row) => hand(books, row, reader))
+  const values = [agent, clock.now(), max] as const
+  return from.length === 0
+    ? db.all<MessageRow>(`${UNREAD} ${rest}`, ...values)
+    : db.all<MessageRow>(`${OF_SENDERS} ${rest}`, ...values, JSON.stringify(from))
 }
 
 export function renew(books: Books, run: string, agent: Agent, reader: string): void {
@@ -146,7 +183,10 @@ function release(books: Books, rows: readonly MessageRow[]): void {
     recipients.set(row.recipient, taskById(books, row.recipient)!)
   }
   // Its reader is gone, and so is the agent for which it read.
-  for (const agent of recipients.values()) if (agent.state === 'ended') forwardUnread(books, agent)
+  for (const agent of recipients.values()) {
+    if (agent.state === 'ended') forwardUnread(books, agent)
+    else forwardStrays(books, agent)
+  }
 }
 
 type InboxRow = Omit<MessageRow, 'body'>

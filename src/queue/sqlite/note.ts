@@ -22,6 +22,16 @@ export function note(
   )
 }
 
+/** The attempt at its parent to which a task belongs; 0: to all of them. */
+export function pushedBy({ db }: Books, task: string): number {
+  const row = db.get<{ attempt: number }>(
+    `select attempt from history where subject = ? and what = 'pushed'
+     and what in ('pushed', 'claimed', 'over', 'ended', 'sent', 'acked')`,
+    task,
+  )
+  return row?.attempt ?? 0
+}
+
 /** That all queued tasks of an agent are started. */
 export function noteStarted({ db, clock, pulse }: Books, run: string, parent: string): void {
   pulse.count += db.run(

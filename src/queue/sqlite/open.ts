@@ -50,7 +50,8 @@ function makeFile(path: string): void {
     closeSync(openSync(path, 'a', 0o600))
   } catch (error) {
     const code = errorCode(error)
-    if (code === 'ENOSPC') throw new QueueError({ kind: 'disk_full', place: path })
+    if (code === 'ENOSPC' || code === 'EDQUOT')
+      throw new QueueError({ kind: 'disk_full', place: path })
     if (code === 'EISDIR') throw new QueueError({ kind: 'not_a_store', place: path })
     if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
       throw new QueueError({ kind: 'read_only', place: path })

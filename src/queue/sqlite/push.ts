@@ -73,7 +73,12 @@ function insert(books: Books, task: NewTask, parent: TaskRow): void {
   ] as const
   books.db.run(INSERT, ...values, parent.depth + 1, state, now, now, Number(isDrained))
   if (!isWhole(prompt)) books.db.run(INSERT_PROMPT, prompt)
-  note(books, run, 'pushed', id, 0, state)
+  note(books, run, 'pushed', id, attemptOf(task), state)
+}
+
+/** The attempt that pushes, where its task is for no other. */
+function attemptOf({ parent, isOfAll = false }: NewTask): number {
+  return isOfAll || typeof parent === 'string' || !('attempt' in parent) ? 0 : parent.attempt
 }
 
 const QUEUED = `select id, name from task where run = ? and state = 'queued' and is_drained = 0

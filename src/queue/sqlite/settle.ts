@@ -1,6 +1,7 @@
 import { isRetried, pauseAfter } from '../limits.ts'
-import type { Later, Over, Settled } from '../store.ts'
-import type { Claim, End } from '../task.ts'
+import type { Later, Left, Over, Settled } from '../store.ts'
+import type { Claim, End, FollowUp } from '../task.ts'
+import { tryAgain } from './again.ts'
 import { heldBy } from './claim.ts'
 import { endTask } from './end.ts'
 import { note } from './note.ts'
@@ -8,11 +9,17 @@ import type { Books, TaskRow } from './rows.ts'
 import { refuseBig } from './rows.ts'
 import { markDeadlocks } from './waiting.ts'
 
-export function settle(books: Books, claim: Claim, end: End, later?: Later): Settled {
+export function settle(
+  books: Books,
+  claim: Claim,
+  end: End,
+  later?: Later,
+  follow?: readonly FollowUp[],
+): Settled {
   const row = heldBy(books, claim)
   if (row === undefined) return 'fenced'
   refuseBig(books, 'result', end.success ? end.output : end.error + (end.partialOutput ?? ''))
-  const settled = settleAttempt(books, row, end, later)
+  const settled = settleAttempt(books, row, end, { later, follow })
   markDeadlocks(books, row.run)
   return settled
 }
@@ -22,7 +29,7 @@ export function settleAttempt(
   books: Books,
   row: TaskRow,
   end: End,
-  later?: Later,
+  { later, follow }: { readonly later?: Later | undefined } & Pick<Left, 'follow'> = {},
 ): 'ended' | 'retrying' {
   const last = asCancelled(row, end)
   const isFree = later !== undefined && !last.success && last.class !== 'cancelled'
@@ -32,7 +39,7 @@ export function settleAttempt(
   if (isAgain && !isFree) return tryAgain(books, row, pauseAfter(row.attempt, books.times))
   // One more than it had: this one does not count.
   if (isFree) return tryAgain(books, { ...row, retry: row.retry + 1 }, later.inMs)
-  endTask(books, row, last)
+  endTask(books, row, last, follow)
   return 'ended'
 }
 
@@ -56,20 +63,6 @@ function asCancelled(row: TaskRow, end: End): End {
   if (row.cancelled === null || end.success) return end
   const error = end.class === 'cancelled' ? end.error : row.cancelled
   return { ...end, class: 'cancelled', error }
-}
-
-function tryAgain(books: Books, { seq, id, retry }: TaskRow, inMs: number): 'retrying' {
-  const now = books.clock.now()
-  books.db.run(
-    `update task set state = 'ready', since = ?1, not_before = ?2, paused_at = ?1, retry = ?3,
-     worker = null, lease_until = null where seq = ?4`,
-    now,
-    now + inMs,
-    retry,
-    seq,
-  )
-  books.db.run('delete from waiting where agent = ?', id)
-  return 'retrying'
 }
 
 export function postpone(books: Books, run: string, ids: readonly string[], ms: number): void {

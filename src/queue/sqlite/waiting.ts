@@ -1,6 +1,6 @@
 import type { Need } from '../deadlock.ts'
 import { findCircles, letGo } from '../deadlock.ts'
-import type { Agent } from '../task.ts'
+import { MAIN, type Agent } from '../task.ts'
 import { note } from './note.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { agentNamed, COLUMNS, countOf, liveAgent, livingAgent } from './rows.ts'
@@ -62,7 +62,7 @@ export function markDeadlocks(books: Books, run: string): void {
     run,
     books.clock.now(),
   )
-  if (waits.length === 0) return
+  if (waits.length === 0 || isOnlyMain(books, run, waits)) return
   const agents = books.db.all<TaskRow>(
     `select ${COLUMNS} from task where run = ?1 and state = 'running'
      union select ${COLUMNS} from task where id in
@@ -88,6 +88,17 @@ export function markDeadlocks(books: Books, run: string): void {
     )
     if (isNew > 0) note(books, run, 'deadlock', agent, 0, others)
   }
+}
+
+/**
+ * Whether nobody but `main` waits, for others, while somebody works: it holds no slot, so that nobody
+ * who works needs it. That is how most wait, and for thousands.
+ */
+function isOnlyMain(books: Books, run: string, waits: readonly WaitRow[]): boolean {
+  const { id } = agentNamed(books, run, MAIN)
+  const isForOthers = ({ agent, senders }: WaitRow) =>
+    agent === id && !senders.includes(JSON.stringify(MAIN))
+  return waits.every(isForOthers) && countOf(books, run, 'running') > 0
 }
 
 /** Waits for anybody, of agents below whom nobody is at work. */

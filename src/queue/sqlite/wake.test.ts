@@ -28,7 +28,7 @@ test('who waits again after the bell was replaced hears the new one', async () =
   const place = join(makeProject(), 'queue.db')
   const [one, other] = [await openSqliteStore(place), await openSqliteStore(place)]
   const send = (id: string, by: typeof one) =>
-    by.send({ id, run: 'r', from: 'a', to: 'main', body: 'x' })
+    by.send({ id, run: 'r', from: 'main', to: 'main', body: 'x' })
   await one.openRun('r')
   const before = one.wait('r', await one.mark())
   await send('first', one)
@@ -50,7 +50,7 @@ const TWO_STORES = `
   await one.openRun('r')
   const woken = one.wait('r', await one.mark()).then(() => performance.now())
   await Bun.sleep(100)
-  await other.send({ id: 'm', run: 'r', from: 'a', to: 'main', body: 'x' })
+  await other.send({ id: 'm', run: 'r', from: 'main', to: 'main', body: 'x' })
   const sent = performance.now()
   console.log((await woken) - sent)
   process.exit()`

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs'
+
+/** In the flags of an open file; no program can hand such a file on to the one that it becomes. */
+const O_CLOEXEC = 0o2000000
+
+/**
+ * Whether stdout was closed when we were started. The runtime then puts /dev/null in its place, where
+ * everything can be written and nothing is read: it is known by not having been handed to us. Where
+ * the system does not tell (it is no Linux), what is there is taken for what it seems.
+ */
+export function isStdoutClosed(): boolean {
+  try {
+    const info = readFileSync('/proc/self/fdinfo/1', 'utf8')
+    const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(info)?.[1] ?? '0', 8)
+    return (flags & O_CLOEXEC) !== 0
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,110 @@
+import { Transform, type TransformCallback } from 'node:stream'
+import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
+
+const PARSE_ERROR = -32_700
+const INVALID_REQUEST = -32_600
+
+/** What is said to who has sent no message; the id is null where nobody can know it. */
+export interface Refusal {
+  readonly jsonrpc: '2.0'
+  readonly id: string | number | null
+  readonly error: { readonly code: number; readonly message: string }
+}
+
+/** What becomes of a line: messages that are handed on, and refusals. */
+export interface Sifted {
+  readonly messages: readonly object[]
+  readonly refusals: readonly Refusal[]
+}
+
+const NOTHING: Sifted = { messages: [], refusals: [] }
+
+/** Of a batch, as older versions of the protocol have it, each is a message of its own. */
+export function sift(line: string): Sifted {
+  if (line.trim() === '') return NOTHING
+  const value = parse(line)
+  if (value === undefined) return refuse(null, PARSE_ERROR, 'Parse error: this line is no JSON.')
+  if (!Array.isArray(value)) return siftOne(value)
+  if (value.length === 0) return refuse(null, INVALID_REQUEST, 'Invalid request: an empty batch.')
+  const sifted = value.map(siftOne)
+  return {
+    messages: sifted.flatMap(({ messages }) => messages),
+    refusals: sifted.flatMap(({ refusals }) => refusals),
+  }
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+function siftOne(value: unknown): Sifted {
+  try {
+    return { messages: [parseJSONRPCMessage(value)], refusals: [] }
+  } catch {
+    // An answer is never answered.
+    const isAnswer = isObject(value) && ('result' in value || 'error' in value)
+    return isAnswer ? NOTHING : refuse(idOf(value), INVALID_REQUEST, 'Invalid request.')
+  }
+}
+
+function refuse(id: Refusal['id'], code: number, message: string): Sifted {
+  return { messages: [], refusals: [{ jsonrpc: '2.0', id, error: { code, message } }] }
+}
+
+function idOf(value: unknown): Refusal['id'] {
+  const id = isObject(value) ? value['id'] : undefined
+  return typeof id === 'string' || Number.isSafeInteger(id) ? (id as string | number) : null
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+/** Hands on the lines that are messages; of others the sender is told, where he would wait for ever. */
+export class Sieve extends Transform {
+  readonly #longest: number
+  readonly #tell: (refusal: Refusal) => void
+  #pending: Buffer[] = []
+  #bytes = 0
+
+  /** A line that is longer is handed on as it is, for whoever refuses it. */
+  constructor(longest: number, tell: (refusal: Refusal) => void) {
+    super()
+    this.#longest = longest
+    this.#tell = tell
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    let from = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      this.#hold(chunk.subarray(from, end))
+      this.#handOn(this.#takeLine())
+      from = end + 1
+    }
+    this.#hold(chunk.subarray(from))
+    if (this.#bytes > this.#longest) this.push(this.#takeLine())
+    done()
+  }
+
+  #hold(part: Buffer): void {
+    this.#pending.push(part)
+    this.#bytes += part.length
+  }
+
+  #takeLine(): Buffer {
+    const line = Buffer.concat(this.#pending)
+    this.#pending = []
+    this.#bytes = 0
+    return line
+  }
+
+  #handOn(line: Buffer): void {
+    const { messages, refusals } = sift(line.toString('utf8'))
+    for (const message of messages) this.push(`${JSON.stringify(message)}\n`)
+    for (const refusal of refusals) this.#tell(refusal)
+  }
+}

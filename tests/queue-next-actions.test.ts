@@ -1,0 +1,100 @@
+import { afterEach, expect, test } from 'bun:test'
+import { forkhestra, Running, shell } from './support/forkhestra.ts'
+import { makeProject, sh } from './support/project.ts'
+import { tasksOf } from './support/queue.ts'
+import { makeRepository, removeWorktrees } from './support/repository.ts'
+import { fileIn } from './support/until.ts'
+
+afterEach(removeWorktrees)
+
+const SLEEPER = sh('touch "up-$FORKHESTRA_AGENT_NAME"; [ -e awake ] || exec sleep 60')
+
+function project(): string {
+  return makeProject({ 'forge/.keep': '', sleeper: SLEEPER })
+}
+
+const push = (cwd: string, ...words: string[]) =>
+  forkhestra(['push', 'agent=./sleeper', ...words, 'x'], { cwd })
+
+test('a number that is too large is refused with what it may be', async () => {
+  const cwd = project()
+  await push(cwd)
+  const { code, stderr } = await forkhestra(['check', '--max', '10000000'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toContain("max is '10000000', expected a whole number from 1 to 1000000.")
+})
+
+test('who wants to cancel main is told how to stop the run', async () => {
+  const cwd = project()
+  await push(cwd)
+  const { stderr } = await forkhestra(['cancel', 'main'], { cwd })
+  expect(stderr).toContain('forkhestra stop')
+})
+
+test('who is refused because of the depth is told what to do', async () => {
+  const cwd = makeProject({
+    'forge/.keep': '',
+    'forge/orch/chains.json': '{"agents":{},"chains":{},"queueLimits":{"depth":1}}',
+    deep: sh('forkhestra push below 2>&1 || exit 0'),
+  })
+  await forkhestra(['push', 'agent=./deep', 'x'], { cwd })
+  await forkhestra(['run-queue'], { cwd })
+  expect((await forkhestra(['check'], { cwd })).stdout).toContain('queueLimits.depth')
+})
+
+test('after Ctrl-C one is told what must be pushed again, and what goes on by itself', async () => {
+  const cwd = project()
+  await push(cwd, 'name=once')
+  await push(cwd, 'name=again', 'retry=1')
+  const running = new Running(['run-queue'], { cwd })
+  for (const name of ['once', 'again']) await fileIn(cwd, `up-${name}`)
+  running.signal('SIGINT')
+  const { code, stderr } = await running.finished
+  expect(code).toBe(130)
+  expect(stderr).toContain('[forkhestra] Not tried again, and to be pushed anew: once\n')
+  expect(stderr).toContain('[forkhestra] Left: again; to go on: forkhestra run-queue\n')
+})
+
+test('a resume that is refused because of orphans does not say that it goes on', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a', 'retry=1')
+  const running = new Running(['run-queue'], { cwd })
+  await fileIn(cwd, 'up-a')
+  running.signal('SIGKILL')
+  await running.finished
+  const { code, stdout, stderr } = await forkhestra(['resume'], { cwd })
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toContain('--kill-orphans')
+  await Bun.write(`${cwd}/awake`, '')
+  const gone = await forkhestra(['resume', '--kill-orphans'], { cwd })
+  expect(gone.stdout).toContain('Going on with: a')
+})
+
+test('a second run-queue that finds nothing to start names what is at work', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a')
+  const running = new Running(['run-queue'], { cwd })
+  await fileIn(cwd, 'up-a')
+  const { code, stdout } = await forkhestra(['run-queue'], { cwd })
+  expect([code, stdout]).toEqual([0, 'Nothing was started. At work already: a.\n'])
+  running.signal('SIGINT')
+  await running.finished
+})
+
+test('where run-queue cannot say what it has started it says that nobody works at it', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a')
+  const { code, stderr } = await shell('forkhestra run-queue > /dev/full', cwd)
+  expect(code).toBe(1)
+  expect(stderr).toContain('Started: a; nobody is at work; to go on: forkhestra run-queue')
+  expect(await tasksOf(cwd)).toMatchObject([{ name: 'a', state: 'ready' }])
+})
+
+test('show leads to the work that is left in worktrees', async () => {
+  const cwd = makeRepository()
+  const words = ['push', 'agent=./agent', 'isolation=worktree', 'echo new > new.txt']
+  await forkhestra(words, { cwd })
+  await forkhestra(['run-queue'], { cwd })
+  const { stdout } = await forkhestra(['show'], { cwd })
+  expect(stdout).toMatch(/^ {2}git worktree list +work of tasks that nobody has merged$/m)
+})
