@@ -6,7 +6,7 @@ import { NO_EVENTS, next, type RunState } from '../events/state.ts'
 import { Control } from '../journal/control.ts'
 import { recordRoot } from '../journal/record-folder.ts'
 import type { RunLock } from '../journal/run-lock.ts'
-import { RunRecord } from '../journal/run-record.ts'
+import { RunRecord, type Trouble } from '../journal/run-record.ts'
 import type { Plan } from '../plan/plan.ts'
 import { DEFAULT_GRACE } from '../plan/policy.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
@@ -164,6 +164,7 @@ class Teller {
     if (body.type === 'iteration_ended' || body.type === 'task_ended') {
       for (const chunk of this.#masked.end(body.scope)) void this.#pass(chunk)
     }
+    if (body.type === 'run_ended') this.#settle()
     const event = this.#stamp(this.#mask.data(body))
     this.state = next(this.state, event)
     this.#record.append(event)
@@ -191,8 +192,16 @@ class Teller {
   close(): void {
     this.#record.checkpoint(this.state)
     this.#record.close()
-    const why = this.#record.takeTrouble()
-    if (why !== undefined) this.#view.show(this.#stamp({ type: 'record_lost', why }))
+    for (const trouble of this.#record.takeTroubles()) {
+      const body = troubleTold(trouble)
+      if (trouble.kind !== 'back') this.#view.show(this.#stamp(body))
+    }
+  }
+
+  /** Before the run tells its end, so that the summary can speak of it. */
+  #settle(): void {
+    this.#record.settle()
+    this.#tellTrouble()
   }
 
   #pass(chunk: OutputChunk): void | Promise<void> {
@@ -201,7 +210,27 @@ class Teller {
   }
 
   #tellTrouble(): void {
-    const why = this.#record.takeTrouble()
-    if (why !== undefined) this.emit({ type: 'record_lost', why })
+    for (const trouble of this.#record.takeTroubles()) this.emit(troubleTold(trouble))
+  }
+}
+
+function troubleTold({ kind, why }: Trouble): EventBody {
+  switch (kind) {
+    case 'lost':
+      return { type: 'record_lost', why }
+    case 'torn':
+      return { type: 'record_lost', why, partly: true }
+    case 'behind':
+      return {
+        type: 'warning',
+        text: `the record cannot be written now: ${why}. The run goes on; what is missing is written when that is possible`,
+      }
+    case 'back':
+      return { type: 'warning', text: 'the record can be written again' }
+    case 'gaps':
+      return {
+        type: 'warning',
+        text: `the record is incomplete, because it could not be written for a while (${why}): some of what agents printed is missing, nothing that resume needs`,
+      }
   }
 }

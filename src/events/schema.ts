@@ -223,6 +223,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     type: z.literal('record_lost'),
     ...inRun,
     why: z.string().describe('Why the run goes on without a record.'),
+    partly: z.boolean().optional().describe('True where only what came last is not in it.'),
   }),
   z.object({
     type: z.literal('run_ended'),

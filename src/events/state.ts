@@ -70,6 +70,7 @@ export function next(before: RunState, event: Told): RunState {
     case 'task_ended':
       return spend(state, event.step, event.usage, false)
     case 'record_lost': {
+      if (event.partly === true) return state
       const { record: _, ...rest } = state
       return rest
     }

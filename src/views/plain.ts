@@ -111,7 +111,7 @@ export class PlainView implements View {
       case 'warning':
         return this.#warn(`Warning: ${event.text}`)
       case 'record_lost':
-        return this.#warn(`Warning: the run goes on without a record: ${event.why}`)
+        return this.#warn(`Warning: ${lostWords(event)}`)
       case 'run_ended':
         return this.#summarize()
       case 'dry_run':
@@ -267,6 +267,12 @@ export class PlainView implements View {
 
 function nameOf({ name, agent }: StepState): string {
   return name === undefined ? agent : `${name} (${agent})`
+}
+
+function lostWords({ why, partly }: EventOf<'record_lost'>): string {
+  return partly === true
+    ? `the record lacks the end of the run (${why}): resume would do again what is missing`
+    : `the run goes on without a record: ${why}`
 }
 
 function placeWords({ step, iteration }: EventOf<'run_resumed'>): string {
