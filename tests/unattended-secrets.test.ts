@@ -199,7 +199,7 @@ async function stopped(args: readonly string[], env: Readonly<Record<string, str
 test('a secret of the plan that a variable holds comes from there when the run goes on', async () => {
   const cwd = await stopped(['--', '--api-key', SECRETS.environment], ENV)
   const refused = await forkhestra(['resume'], { cwd })
-  expect(refused.code).toBe(2)
+  expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('holds secrets that its record does not: DEPLOY_KEY.')
   expect(refused.stderr).toContain('Set the variables again')
   const { code, stderr } = await forkhestra(['resume'], { cwd, env: ENV })
@@ -209,6 +209,6 @@ test('a secret of the plan that a variable holds comes from there when the run g
 test('a run with a secret that nobody holds is not resumed with a wrong one', async () => {
   const cwd = await stopped(['--', '--api-key', SECRETS.environment], {})
   const refused = await forkhestra(['resume'], { cwd, env: ENV })
-  expect(refused.code).toBe(2)
+  expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('holds secrets that its record does not: --api-key.')
 })

@@ -7,6 +7,7 @@ import { Control } from '../journal/control.ts'
 import { recordRoot } from '../journal/record-folder.ts'
 import type { RunLock } from '../journal/run-lock.ts'
 import { RunRecord, type Trouble } from '../journal/run-record.ts'
+import type { ChainsConfig } from '../parse/chains-schema.ts'
 import type { Plan } from '../plan/plan.ts'
 import { DEFAULT_GRACE } from '../plan/policy.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
@@ -23,7 +24,7 @@ import { cwdOption } from '../views/words.ts'
 import { MaskedOutput } from './masked-output.ts'
 import { makeQueuePort } from './queue/port.ts'
 import { otherQueues, whyWanted } from './records/with-queue.ts'
-import { secretsOf, secretWarnings } from './secrets.ts'
+import { lacksOf, lacksWarning, secretsOf } from './secrets.ts'
 import { StopSwitch } from './signals.ts'
 
 /** How often the record is brought up to date while nothing but output happens. */
@@ -36,6 +37,8 @@ interface Options {
   readonly json: boolean
   /** All agents that may get a task. */
   readonly agents?: Parameters<typeof secretsOf>[2]
+  /** The configuration, where it is the one that the plan was made from. */
+  readonly content?: ChainsConfig | undefined
   /** Where a run that another process began goes on. */
   readonly resumed?: Resumed
   /** Where nobody looks on, and standard output is for others: what ends it. */
@@ -54,7 +57,7 @@ interface Resumed {
 export async function carryOut(
   plan: Plan,
   warnings: readonly string[],
-  { env, stamp, verbose, json, agents, resumed, unseen, work = runPlan }: Options,
+  { env, stamp, verbose, json, agents, content, resumed, unseen, work = runPlan }: Options,
 ): Promise<number> {
   const stopSwitch = unseen ?? new StopSwitch()
   const warn = (text: string) => teller.emit({ type: 'warning', text })
@@ -70,8 +73,10 @@ export async function carryOut(
   const teller = new Teller(record, view, stamp, mask, before)
   const control = new Control(record.folder)
   control.clear()
-  const secrets = resumed === undefined ? secretWarnings(plan, mask, env) : []
-  for (const text of [...warnings, ...secrets]) teller.emit({ type: 'warning', text })
+  const lacks = lacksOf(plan, mask, env, content)
+  const isNews = lacks !== undefined && resumed === undefined
+  for (const text of [...warnings, ...(isNews ? [lacksWarning(lacks)] : [])])
+    teller.emit({ type: 'warning', text })
   adoptOrphans()
   const ticking = setInterval(() => teller.tick(), TICK_MS)
   await work(plan, {
@@ -89,6 +94,7 @@ export async function carryOut(
     ownsDescendants: true,
     queue: makeQueuePort(record.folder, plan, env),
     record: record.folder,
+    lacks,
     version: VERSION,
   })
   clearInterval(ticking)

@@ -1,5 +1,5 @@
 import type { EventBody, EventOf } from './event.ts'
-import type { Leftover, LeftInQueue, Spent, Usage } from './schema.ts'
+import type { Lacks, Leftover, LeftInQueue, Spent, Usage } from './schema.ts'
 import { addTime, addUsage, NOTHING_SPENT } from './spent.ts'
 import { isComplete, isFailure, isSettled, NEW_STEP, type StepState } from './step-state.ts'
 
@@ -16,6 +16,8 @@ export interface RunState {
   readonly startedAt?: string
   readonly cwd?: string
   readonly chain?: string
+  /** What its record does not hold of the plan. */
+  readonly lacks?: Lacks | undefined
   readonly waiting?: EventOf<'waiting'> | undefined
   /** Whether its queue was worked off without its steps. */
   readonly hasCrew?: boolean
@@ -42,7 +44,7 @@ export function next(before: RunState, event: Told): RunState {
     case 'run_started':
       return begin(state, event)
     case 'run_resumed':
-      return resume(state)
+      return { ...resume(state), lacks: event.lacks }
     case 'step_started':
       return openStep(state, event.step, event.round ?? 1)
     case 'iteration_started': {
@@ -95,7 +97,7 @@ export function next(before: RunState, event: Told): RunState {
 }
 
 function begin(state: RunState, event: Told & { type: 'run_started' }): RunState {
-  const { record, at, cwd, chain } = event
+  const { record, at, cwd, chain, lacks } = event
   const steps = event.steps.map(({ step: number, ...rest }) => ({ number, ...rest, ...NEW_STEP }))
   return {
     ...state,
@@ -104,6 +106,7 @@ function begin(state: RunState, event: Told & { type: 'run_started' }): RunState
     ...(chain === undefined ? {} : { chain }),
     ...(at === undefined ? {} : { startedAt: at }),
     ...(record === undefined ? {} : { record }),
+    ...(lacks === undefined ? {} : { lacks }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { EventBody, OutputChunk } from '../events/event.ts'
-import type { RunEvent, Worktree } from '../events/schema.ts'
+import type { Lacks, RunEvent, Worktree } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
 import type { StepNode } from '../plan/plan.ts'
 import type { Tasks } from '../plan/tasks.ts'
@@ -36,8 +36,9 @@ export interface Ports {
   readonly ownsDescendants: boolean
   /** Queues and inboxes; absent where there is no record to keep them in. */
   readonly queue?: QueuePort | undefined
-  /** For `run_started`: what the record of the run is. */
+  /** For `run_started`: what the record of the run is, and what of the plan it cannot hold. */
   readonly record?: string | undefined
+  readonly lacks?: Lacks | undefined
   readonly version: string
 }
 

@@ -48,9 +48,10 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
   await finish(leftovers, left, context)
 }
 
-function announce(plan: Plan, { emit, record, state, version }: Ports): void {
+function announce(plan: Plan, { emit, record, lacks, state, version }: Ports): void {
+  const lacking = lacks === undefined ? {} : { lacks }
   if (state().steps.length > 0) {
-    const place = nextPlace(plan, state())
+    const place = { ...nextPlace(plan, state()), ...lacking }
     emit({ type: 'run_resumed', version, pid: process.pid, ...place, plan: { ...plan } })
     return
   }
@@ -68,6 +69,7 @@ function announce(plan: Plan, { emit, record, state, version }: Ports): void {
     cwd: plan.cwd,
     ...(plan.chain === undefined ? {} : { chain: plan.chain }),
     ...(record === undefined ? {} : { record }),
+    ...lacking,
     steps: [
       ...stepsOf(plan.root).map(brief),
       ...plan.recoveries.map((step) => ({ ...brief(step), isRecovery: true })),

@@ -14,6 +14,7 @@ import {
   cwdOption,
   failingWords,
   iterations,
+  lacksWords,
   limitWords,
   moreBudget,
   reasonWords,
@@ -235,7 +236,16 @@ export class PlainView implements View {
     if (advice !== undefined) this.#warn(advice)
     if (record === undefined) return
     this.#warn(`Record of the run: ${record}`)
-    this.#warn(`To go on: ${this.#command(`resume ${basename(record)}`)}${moreBudget(failed)}`)
+    this.#warn(this.#resumeWords(basename(record), failed))
+  }
+
+  #resumeWords(run: string, failed: StepState): string {
+    const { lacks } = this.#state
+    if (lacks !== undefined && lacks.prompt !== true)
+      return `It cannot be resumed: ${lacksWords(lacks)}. Start it again, with that in a variable of the environment`
+    const prompt = lacks === undefined ? '' : ' --prompt TEXT'
+    const again = lacks === undefined ? '' : `, with the same text: ${lacksWords(lacks)}`
+    return `To go on: ${this.#command(`resume ${run}${prompt}`)}${moreBudget(failed)}${again}`
   }
 
   #iteration({ step, iteration }: { readonly step: number; readonly iteration: number }): string {

@@ -18,6 +18,7 @@ import {
 } from './runs.ts'
 import { nextForTasks, renderTasks, type ShownTasks } from './show-tasks.ts'
 import { renderTable } from './table.ts'
+import { lacksWords } from './words.ts'
 
 /** One iteration in a line. */
 export interface IterationBrief {
@@ -72,12 +73,19 @@ export function renderRun(
     `  ${spentWords(spent)}`,
     ...run.policy.map((words) => `  ${printable(words)}`),
     `  record: ${printable(run.folder)}`,
+    ...(isLost(run) ? [`  cannot be resumed: ${printable(lacksWords(state.lacks!))}`] : []),
     ...steps.flatMap((step) => ['', ...renderStep(run, step, of(step), now)]),
     ...(run.tasks === undefined ? [] : renderTasks(run, run.tasks)),
     '',
     'Next:',
     ...renderTable(nexts.map(([command, why]) => [`  ${command}`, why])),
   ]
+}
+
+/** Whether nobody can go on with it. */
+function isLost({ status, state: { lacks } }: ShownRun): boolean {
+  const isOver = status === 'failed' || status === 'stopped' || status === 'dead'
+  return isOver && lacks !== undefined && lacks.prompt !== true
 }
 
 function endWords({ state: { ended, steps } }: ShownRun): string {

@@ -1,6 +1,6 @@
 import type { EventOf } from '../events/event.ts'
 import { durationWords } from '../base/durations.ts'
-import type { Reason, Refusal } from '../events/schema.ts'
+import type { Lacks, Reason, Refusal } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
 
@@ -116,4 +116,9 @@ export function moreBudget({ reason, detail = '' }: StepState): string {
   if (reason !== 'budget') return ''
   if (detail.includes('$')) return ' --max-cost <more>'
   return detail.includes('tokens') ? ' --max-tokens <more>' : ' --max-duration <more>'
+}
+
+/** Why a run cannot simply go on. */
+export function lacksWords({ what }: Lacks): string {
+  return `the record does not hold ${what.join(', ')}`
 }
