@@ -63,7 +63,7 @@ test('texts of a configuration that has not changed are read from there again', 
     verify: GATE,
     prompt: 'Use API_KEY=Abcd-1234-efgh for ${ITERATION}',
   }
-  const cwd = makeChain([{ agent: 'agent', iterations: 1, ...step }], {
+  const cwd = makeChain([{ iterations: 1, ...step }], {
     agent: sh('printf "%s\\n" "$1" >>told', 'echo ORCHESTRA_COMPLETE'),
   })
   const ran = await runChain(cwd)

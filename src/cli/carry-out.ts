@@ -82,6 +82,7 @@ export async function carryOut(
   await work(plan, {
     emit: (body) => teller.emit(body),
     mask: (data) => mask.data(data),
+    maskStream: () => mask.stream(),
     state: () => teller.state,
     output: (chunk) => teller.output(chunk),
     keepPrompt: (hash, text) => teller.keepPrompt(hash, text),

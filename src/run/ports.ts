@@ -1,3 +1,4 @@
+import type { MaskStream } from '../base/mask.ts'
 import type { EventBody, OutputChunk } from '../events/event.ts'
 import type { Lacks, RunEvent, Worktree } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
@@ -16,6 +17,8 @@ export interface Ports {
   readonly emit: (event: EventBody) => RunEvent
   /** The same data without its secrets, for what is told before it is an event. */
   readonly mask?: <Data>(data: Data) => Data
+  /** The same for a stream of bytes that is cut before it is told. */
+  readonly maskStream?: () => MaskStream
   /** What all events so far, those of an earlier process included, have come to. */
   readonly state: () => RunState
   /** Keeps a prompt under its hash. */
