@@ -92,6 +92,49 @@ test.each([
   expect(mask.text(shown)).toBe(shown)
 })
 
+test.each([
+  [btoa(`user:${KEY}`), 'base64'],
+  [btoa(`me:${KEY}:x`), 'base64'],
+  [btoa(`${KEY}, and more`), 'base64'],
+  [Buffer.from(`~~~?${KEY}`).toString('base64url'), 'base64'],
+  [Buffer.from(KEY).toString('base64url'), 'base64'],
+  [Buffer.from(KEY).toString('hex'), 'hex'],
+  [Buffer.from(KEY).toString('hex').toUpperCase(), 'hexcaps'],
+  [JSON.stringify({ log: JSON.stringify({ key: KEY }) }), 'json2'],
+])('a value is found inside of what programs make of it: %s (%s)', (text, form) => {
+  expect(mask.text(text)).toContain(`[masked DEPLOY_KEY:${form}`)
+})
+
+const LINES = ['MIIEpAIBAAKCAQEAx7', 'Zk2jQ9vLwT4nB8sD1f', 'aGVsbG8=']
+const PEM = ['-----BEGIN RSA PRIVATE KEY-----', ...LINES, '-----END RSA PRIVATE KEY-----'].join(
+  '\n',
+)
+
+test.each([
+  ['indented', PEM.replaceAll(/^/gm, '    ')],
+  ['the end', PEM.split('\n').slice(-3).join('\n')],
+  [
+    'with numbers',
+    PEM.split('\n')
+      .map((line, at) => `${at + 1}:${line}`)
+      .join('\n'),
+  ],
+  ['a diff', PEM.replaceAll(/^/gm, '+')],
+])('of a key of many lines each line is masked: %s', (_, text) => {
+  const masked = new Mask({ SIGNING_KEY: PEM }).text(text)
+  for (const line of LINES.slice(0, 2)) expect(masked).not.toContain(line)
+  expect(masked).toContain('[masked')
+})
+
+test('lines of a key are filled again, and other lines of a variable are no secrets', () => {
+  const other = '{\n  "type": "service_account",\n  "client_id": "x"\n}'
+  const both = new Mask({ SIGNING_KEY: PEM, ACCOUNT_KEY: other })
+  const plan = { verify: `grep ${LINES[1]} key`, text: '"type": "service_account",' }
+  const masked = both.data(plan)
+  expect(masked).toEqual({ ...plan, verify: 'grep [masked SIGNING_KEY:line3] key' })
+  expect(unmask(masked, { SIGNING_KEY: PEM })).toEqual({ value: plan, missing: [] })
+})
+
 test('a long text is masked like a short one', () => {
   const prose = 'All quiet on this line, and a task-12 beside it. '.repeat(1000)
   expect(mask.text(prose)).toBe(prose)

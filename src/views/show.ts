@@ -72,7 +72,7 @@ export function renderRun(
     `  in ${printable(state.cwd ?? '?')}, begun ${agoWords(state.startedAt, now)}`,
     `  ${spentWords(spent)}`,
     ...run.policy.map((words) => `  ${printable(words)}`),
-    `  record: ${printable(run.folder)}`,
+    `  record: ${printable(recordWords(run))}`,
     ...(isLost(run) ? [`  cannot be resumed: ${printable(lacksWords(state.lacks!))}`] : []),
     ...steps.flatMap((step) => ['', ...renderStep(run, step, of(step), now)]),
     ...(run.tasks === undefined ? [] : renderTasks(run, run.tasks)),
@@ -80,6 +80,11 @@ export function renderRun(
     'Next:',
     ...renderTable(nexts.map(([command, why]) => [`  ${command}`, why])),
   ]
+}
+
+/** Where it is now; as it was recorded, where a secret is in the path. */
+function recordWords({ folder, state: { record } }: ShownRun): string {
+  return record?.includes('[masked') === true ? record : folder
 }
 
 /** Whether nobody can go on with it. */
