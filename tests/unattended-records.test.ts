@@ -4,12 +4,13 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { executeChain } from 'forkhestra'
-import { makeChain, reasonsIn, startChain, toldBy, turnsIn } from './support/chains.ts'
+import { makeChain, reasonsIn, runChain, startChain, toldBy, turnsIn } from './support/chains.ts'
 import { environment, FORKHESTRA, forkhestra } from './support/forkhestra.ts'
 import { makeProject, sh, writeFiles, type Files } from './support/project.ts'
 import { journalOf, ofType, runsOf } from './support/record.ts'
@@ -176,8 +177,10 @@ test.each([
 
 test('events that only a later version knows are passed over', async () => {
   const { cwd, run, journal } = await stopped()
-  const { at } = journalOf(cwd, run)[0]!
-  const later = { type: 'moon_phase', at, run, seq: 1000, worker: 'w-x', step: 1, phase: 'full' }
+  const known = journalOf(cwd, run)
+  const { at } = known[0]!
+  const seq = known.at(-1)!.seq! + 1
+  const later = { type: 'moon_phase', at, run, seq, worker: 'w-x', step: 1, phase: 'full' }
   appendFileSync(journal, `${JSON.stringify(later)}\n`)
   for (const view of [['runs'], ['show', run], ['logs', run], ['logs', run, '--json'], ['cost']]) {
     const { code, stderr } = await forkhestra(view, { cwd })
@@ -188,7 +191,7 @@ test('events that only a later version knows are passed over', async () => {
   const { code } = await forkhestra(['resume', run], { cwd })
   const events = journalOf(cwd, run)
   expect({ code, turns: turnsIn(events) }).toEqual({ code: 0, turns: AFTER })
-  expect(ofType(events, 'run_resumed')[0]?.seq).toBe(1001)
+  expect(ofType(events, 'run_resumed')[0]?.seq).toBe(seq + 1)
 })
 
 test('a journal without its beginning is named as broken, and nothing crashes', async () => {
@@ -206,6 +209,29 @@ test('a journal without its beginning is named as broken, and nothing crashes', 
     expect({ args, isRefused: code !== 0 }).toEqual({ args, isRefused: true })
     expect(stderr).toStartWith(`[forkhestra] Error: The record of run ${run} cannot be read.`)
   }
+})
+
+test('a line that was damaged is named, and a step that was complete does not run again', async () => {
+  const steps = [{ agent: 'first' }, { agent: 'second' }]
+  const cwd = makeChain(steps, {
+    first: sh('echo ran >>first.txt'),
+    second: sh('[ -e free ]'),
+  })
+  const { run } = await runChain(cwd)
+  const folder = join(cwd, 'forge/orch/runs', run)
+  const path = join(folder, 'events.ndjson')
+  const lines = readFileSync(path, 'utf8').split('\n')
+  const at = lines.findIndex((line) => line.startsWith('{"type":"step_ended"'))
+  const { seq } = JSON.parse(lines[at]!) as { seq: number }
+  writeFileSync(path, lines.with(at, '{garbage').join('\n'))
+  rmSync(join(folder, 'checkpoint.json'))
+  const words = `the record is damaged: event ${seq} is missing`
+  expect((await forkhestra(['show', run], { cwd })).stdout).toContain(`  ${words}\n`)
+  writeFileSync(join(cwd, 'free'), '')
+  const { code, stdout, stderr } = await forkhestra(['resume', run], { cwd })
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`Warning: ${words}. The run goes on`)])
+  expect(stdout).toContain(`Resuming run ${run} at step 2, iteration 1\n`)
+  expect(readFileSync(join(cwd, 'first.txt'), 'utf8')).toBe('ran\n')
 })
 
 test('caches that are gone cost nothing but time', async () => {

@@ -60,7 +60,7 @@ function chooseRun(root: string, [word, surplus]: readonly string[]): RunBrief {
 const RESUMABLE: readonly RunBrief['status'][] = ['failed', 'stopped', 'dead']
 
 async function goOn(id: string, folder: string, lock: RunLock, input: Input): Promise<number> {
-  const { state, seq } = readState(folder)
+  const { state, seq, damage } = readState(folder)
   if (state.ended?.ok === true) {
     lock.release()
     const { goOnWithQueue } = await import('./queue/run-queue.ts')
@@ -77,7 +77,7 @@ async function goOn(id: string, folder: string, lock: RunLock, input: Input): Pr
   const ended = await endOrphansOf(id, input.flag('kill-orphans'))
   const changed = await changedConfiguration(plan)
   const { carryOut } = await import('./carry-out.ts')
-  return carryOut(plan, [...warnings, ...ended, ...changed], {
+  return carryOut(plan, [...damageWarnings(damage), ...warnings, ...ended, ...changed], {
     env,
     stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
     verbose: input.flag('verbose'),
@@ -86,6 +86,11 @@ async function goOn(id: string, folder: string, lock: RunLock, input: Input): Pr
     content: await unchangedConfiguration(plan),
     resumed: { folder, lock, state },
   })
+}
+
+function damageWarnings(damage: readonly string[]): string[] {
+  if (damage.length === 0) return []
+  return [`the record is damaged: ${damage.join(', ')}. The run goes on by what the others tell`]
 }
 
 function checkFolder(id: string, cwd: string): void {

@@ -149,7 +149,18 @@ function isOwn({ agent, isRecovery }: StepState): boolean {
   return agent !== '' && isRecovery !== true
 }
 
-function openStep(state: RunState, number: number, rounds: number): RunState {
+/** A step is open alone; where the end of another one was lost, its last iteration tells it. */
+function closeOthers(state: RunState, number: number): RunState {
+  const isLost = (step: StepState) => isOwn(step) && step.isOpen && step.number !== number
+  if (!state.steps.some(isLost)) return state
+  const steps = state.steps.map((step) =>
+    isLost(step) ? { ...step, isOpen: false, running: undefined, reason: step.ends?.reason } : step,
+  )
+  return { ...state, steps }
+}
+
+function openStep(before: RunState, number: number, rounds: number): RunState {
+  const state = isOwn(stepAt(before, number)) ? closeOthers(before, number) : before
   const known = stepAt(state, number)
   const { fingerprint, jumps, closings, spent, isSetUp, isRecovery = false } = known
   const opened = change(state, number, {

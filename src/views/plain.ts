@@ -227,7 +227,7 @@ export class PlainView implements View {
   #tellFailure(failed: StepState, record: string | undefined): void {
     const place = `step ${failed.number}: ${nameOf(failed)}`
     if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${reasonWords(failed)})`)
-    else this.#say(`Stopped before ${place} (${this.#state.ended?.stopped})`)
+    else this.#say(`Stopped before ${place} (${this.#state.ended?.stopped ?? 'not begun'})`)
     const { stopped } = this.#state.ended ?? {}
     const isNews = failed.reason !== 'skipped' && failed.reason !== 'interrupted'
     if (stopped !== undefined && isNews) this.#say(`Then the run was ${stopped}`)

@@ -46,6 +46,8 @@ export interface StepDetails {
 
 export interface ShownRun extends RecordedRun {
   readonly folder: string
+  /** What of its events is missing, in words. */
+  readonly damage: readonly string[]
   /** Gates and limits of the chain as a whole, in words. */
   readonly policy: readonly string[]
   /** Absent where it had none. */
@@ -73,6 +75,7 @@ export function renderRun(
     `  ${spentWords(spent)}`,
     ...run.policy.map((words) => `  ${printable(words)}`),
     `  record: ${printable(recordWords(run))}`,
+    ...(run.damage.length > 0 ? [`  the record is damaged: ${run.damage.join(', ')}`] : []),
     ...(isLost(run) ? [`  cannot be resumed: ${printable(lacksWords(state.lacks!))}`] : []),
     ...steps.flatMap((step) => ['', ...renderStep(run, step, of(step), now)]),
     ...(run.tasks === undefined ? [] : renderTasks(run, run.tasks)),

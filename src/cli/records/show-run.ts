@@ -45,7 +45,8 @@ function describeWithReceipts(run: QueuedBrief, steps: readonly StepState[], rou
     const step = steps.find(({ number }) => number === each.step)
     return step === undefined ? [] : [{ ...each, ...readOf(run.folder, step, round) }]
   })
-  return { ...described, steps: shown, plan: readRecordedPlan(run.folder) }
+  const damage = run.damage.length === 0 ? {} : { damage: run.damage }
+  return { ...described, ...damage, steps: shown, plan: readRecordedPlan(run.folder) }
 }
 
 function renderWithReceipts(
