@@ -61,7 +61,9 @@ export async function carryOut(
 ): Promise<number> {
   const stopSwitch = unseen ?? new StopSwitch()
   const warn = (text: string) => teller.emit({ type: 'warning', text })
-  const terminal = unseen === undefined ? openTerminal(stopSwitch, verbose, warn) : undefined
+  const isWaiting = () => isOnlyWaiting(teller.state)
+  const terminal =
+    unseen === undefined ? openTerminal(stopSwitch, verbose, warn, isWaiting) : undefined
   const before = resumed?.state ?? NO_EVENTS
   const view = makeView(terminal, { json, verbose, stamp }, before)
   const root = recordRoot(plan.cwd, process.env)
@@ -124,6 +126,7 @@ function openTerminal(
   stopSwitch: StopSwitch,
   uncut: boolean,
   warn: (text: string) => void,
+  isWaiting: () => boolean,
 ): Terminal {
   const terminal = new Terminal({
     uncut,
@@ -140,13 +143,19 @@ function openTerminal(
   })
   stopSwitch.listen((signal) => {
     const seconds = DEFAULT_GRACE.termMs / 1000
-    const words =
-      signal === 'SIGQUIT'
-        ? 'everything is killed'
-        : `the agent has ${seconds} s to end; a second signal kills it at once`
+    const gently = isWaiting()
+      ? 'the wait ends, and the run with it'
+      : `the agent has ${seconds} s to end; a second signal kills it at once`
+    const words = signal === 'SIGQUIT' ? 'everything is killed' : gently
     terminal.warn(`[forkhestra] ${signal}: ${words}`)
   })
   return terminal
+}
+
+/** Whether no agent runs; where a task waits, others may. */
+function isOnlyWaiting({ waiting, steps }: RunState): boolean {
+  const isRunning = steps.some(({ running }) => running !== undefined)
+  return waiting !== undefined && waiting.task === undefined && !isRunning
 }
 
 /** Tells the record and the view what happens, without the secrets, and keeps what it comes to. */

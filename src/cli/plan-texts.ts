@@ -73,6 +73,14 @@ export interface Lacking {
   readonly isPrompt: boolean
 }
 
+/** A plan and, apart from it, the text of its configuration: nobody needs that to go on. */
+export function withoutConfigurationText(plan: Plan): { plan: Plan; text: string | undefined } {
+  const { configuration, ...rest } = plan
+  if (configuration === undefined) return { plan, text: undefined }
+  const { text, ...about } = configuration
+  return { plan: { ...rest, configuration: about }, text }
+}
+
 /** The texts that a record holds only without something that looks like a secret and has no name. */
 export function lackingIn(plan: Plan): Lacking[] {
   const { root, recoveries, ...rest } = plan

@@ -16,7 +16,8 @@ import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
 import { ownFolder } from '../setup/own-folder.ts'
 import { VERSION } from '../setup/version.ts'
 import { UsageError, type Input } from './command.ts'
-import { lackingIn, restoreTexts, type Lacking } from './plan-texts.ts'
+import { changedConfiguration } from './configuration-changes.ts'
+import { lackingIn, restoreTexts, withoutConfigurationText, type Lacking } from './plan-texts.ts'
 import { nameIn, secretsOf } from './secrets.ts'
 import { endOrphansOf } from './orphans.ts'
 import { readOverrides } from './overrides.ts'
@@ -75,7 +76,7 @@ async function goOn(id: string, folder: string, lock: RunLock, input: Input): Pr
   const overrides = readOverrides(input)
   const plan = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
   const ended = await endOrphansOf(id, input.flag('kill-orphans'))
-  const changed = await changedConfiguration(plan)
+  const changed = await changedConfiguration(plan, env)
   const { carryOut } = await import('./carry-out.ts')
   return carryOut(plan, [...damageWarnings(damage), ...warnings, ...ended, ...changed], {
     env,
@@ -125,10 +126,11 @@ export async function readRecorded(
 
 async function withSecrets(
   id: string,
-  recorded: Plan,
+  whole: Plan,
   env: Record<string, string>,
   prompt: string | undefined,
 ): Promise<Plan> {
+  const { plan: recorded, text } = withoutConfigurationText(whole)
   if (prompt !== undefined && !lackingIn(recorded).some(({ isPrompt }) => isPrompt)) {
     throw new UserError(
       `The record of the run ${id} holds all of its prompt.`,
@@ -141,7 +143,9 @@ async function withSecrets(
   const restored = restoreTexts(recorded, { content, prompt }, mask)
   const { value, missing } = unmask(restored, known)
   if (missing.length > 0) throw refusal(id, missing, lackingIn(restored), prompt)
-  return value
+  const { configuration } = value
+  if (configuration === undefined || text === undefined) return value
+  return { ...value, configuration: { ...configuration, text } }
 }
 
 /** Says what is missing, where, and what can be done about each. */
@@ -188,15 +192,6 @@ function configuredSecrets(plan: Plan, content: ChainsConfig | undefined): Recor
       secrets[nameIn(step, name)] = value
   }
   return secrets
-}
-
-/** The recorded plan is carried out; that it would be another one now is worth a word. */
-async function changedConfiguration(plan: Plan): Promise<string[]> {
-  const { configuration } = plan
-  if (configuration === undefined || (await unchangedConfiguration(plan)) !== undefined) return []
-  return [
-    `${configuration.file} has changed since; the run goes on with the plan that it was started with`,
-  ]
 }
 
 async function unchangedConfiguration({

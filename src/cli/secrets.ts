@@ -4,7 +4,7 @@ import type { Lacks } from '../events/schema.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { renderTemplate } from '../parse/template.ts'
 import { stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
-import { lackingIn, restoreTexts, type Lacking } from './plan-texts.ts'
+import { lackingIn, restoreTexts, withoutConfigurationText, type Lacking } from './plan-texts.ts'
 
 type Named = readonly (readonly [name: string, value: string])[]
 
@@ -70,7 +70,8 @@ export function lacksOf(
   env: Readonly<Record<string, string>>,
   content: ChainsConfig | undefined,
 ): Lacks | undefined {
-  const recorded = restoreTexts(mask.data(plan), { content }, mask)
+  const { plan: bare } = withoutConfigurationText(plan)
+  const recorded = restoreTexts(mask.data(bare), { content }, mask)
   // What the configuration gives its steps is found there again.
   const configured = allSteps(plan).flatMap((step) =>
     Object.keys(step.policy.env).map((name) => nameIn(step, name)),

@@ -168,6 +168,7 @@ function openStep(before: RunState, number: number, rounds: number): RunState {
     rounds,
     isOpen: true,
     running: undefined,
+    lastFailure: undefined,
     ends: undefined,
     reason: undefined,
     detail: undefined,
@@ -187,6 +188,7 @@ function endIteration(state: RunState, event: Told & { type: 'iteration_ended' }
   const failed = !again && isFailure(outcome) ? 1 : 0
   return change(spend(state, event.step, usage, !again), event.step, {
     lastOutcome: outcome,
+    ...(failed > 0 ? { lastFailure: outcome } : {}),
     running: undefined,
     isAgain: again,
     failures: step.failures + failed,

@@ -193,7 +193,7 @@ describe('after a crash', () => {
   })
 
   test.each([
-    [[1, 2], ['events 2 to 3 are missing']],
+    [[1, 2], ['2 of the events 2 to 6 are missing']],
     // Those that change no state are counted, and not looked into.
     [[3], ['1 of the events 4 to 6 is missing']],
     [

@@ -20,7 +20,7 @@ import { Spending } from './spending.ts'
  * nothing of the run is left behind.
  */
 export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
-  announce(plan, ports)
+  const { worker } = announce(plan, ports)
   const family = new Family(plan.run, ports.ownsDescendants)
   const spending = new Spending(plan, ports.state)
   const queues = new Queues(plan, ports, family, spending)
@@ -45,15 +45,14 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
   }
   const left = await queues.left()
   await queues.close()
-  await finish(leftovers, left, context)
+  await finish(leftovers, left, worker, context)
 }
 
-function announce(plan: Plan, { emit, record, lacks, state, version }: Ports): void {
+function announce(plan: Plan, { emit, record, lacks, state, version }: Ports): RunEvent {
   const lacking = lacks === undefined ? {} : { lacks }
   if (state().steps.length > 0) {
     const place = { ...nextPlace(plan, state()), ...lacking }
-    emit({ type: 'run_resumed', version, pid: process.pid, ...place, plan: { ...plan } })
-    return
+    return emit({ type: 'run_resumed', version, pid: process.pid, ...place, plan: { ...plan } })
   }
   const brief = ({ number, agent, loop, name }: StepNode) => ({
     step: number,
@@ -61,7 +60,7 @@ function announce(plan: Plan, { emit, record, lacks, state, version }: Ports): v
     ...(name === undefined ? {} : { name }),
     ...(loop === undefined ? {} : { maxIterations: loop }),
   })
-  emit({
+  return emit({
     type: 'run_started',
     schema: 1,
     version,
@@ -194,6 +193,7 @@ function end(
 async function finish(
   leftovers: Leftover[],
   queue: LeftInQueue | undefined,
+  worker: string,
   context: Context,
 ): Promise<void> {
   const { plan, ports, family } = context
@@ -214,7 +214,8 @@ async function finish(
   }
   if (plan.hooks.afterRun !== undefined && !force.aborted) {
     const told = ports.mask?.(body) ?? body
-    const event: RunEvent = { ...told, at: new Date().toISOString(), run: plan.run, worker: '' }
+    // It gets its number when it is told, behind what is told of the hook.
+    const event: RunEvent = { ...told, at: new Date().toISOString(), run: plan.run, worker }
     // After a stop the last word is still wanted; a second one ends that, too.
     await runHooks('afterRun', event, undefined, context, stop.aborted ? force : stop)
     await family.end(force)
