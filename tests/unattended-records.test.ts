@@ -77,7 +77,9 @@ test('what a disk has no room for is left out, and the record tells how the run 
   )
   const [behind, gaps, nothing, ...more] = stderr.trimEnd().split('\n')
   expect(behind).toMatch(/Warning: the record cannot be written now: ENOSPC.* The run goes on;/)
-  expect(gaps).toMatch(/Warning: the record is incomplete, .*ENOSPC.*: some of what agents printed/)
+  expect(gaps).toMatch(
+    /Warning: the record is incomplete, .*ENOSPC.*: receipts, or some of what agents printed/,
+  )
   expect(nothing).toContain('is complete: there is nothing to go on with')
   expect(more).toEqual([])
   expect(stdout).toContain('the end\n')
@@ -102,11 +104,12 @@ test.each([
   const script = [
     prepare,
     'forkhestra ./filler:5 >out 2>err || exit 1',
-    'rm -f forge/fill; forkhestra runs; forkhestra resume >>out 2>&1; forkhestra show --step 1 --iteration 3',
+    'rm -f forge/fill; forkhestra runs; forkhestra resume >>out 2>&1; forkhestra show --step 1 --iteration 3; forkhestra show',
   ].join('\n')
   const { code, stdout, cwd } = await withForgeOn('size=300k', script, { filler: FILLER })
   expect(stdout).toMatch(/ {2}complete {2}/)
   expect(stdout).toContain('marker')
+  expect(stdout).toMatch(/\n +1 +exit 0 .*\n +2 +exit 0 .*\n +3 +marker /)
   expect(code).toBe(0)
   expect(readFileSync(join(cwd, 'turns'), 'utf8')).toBe('at 1\nat 2\nat 3\n')
 })

@@ -246,7 +246,7 @@ function troubleTold({ kind, why }: Trouble): EventBody {
     case 'gaps':
       return {
         type: 'warning',
-        text: `the record is incomplete, because it could not be written for a while (${why}): some of what agents printed is missing, nothing that resume needs`,
+        text: `the record is incomplete, because it could not be written for a while (${why}): receipts, or some of what agents printed, are missing; nothing that resume needs`,
       }
   }
 }
