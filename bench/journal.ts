@@ -5,8 +5,9 @@ import type { RunEvent } from '../src/events/schema.ts'
 import { next, NO_EVENTS } from '../src/events/state.ts'
 import { Journal } from '../src/journal/journal.ts'
 import { readState } from '../src/journal/read-run.ts'
+import { measureAppends } from './appends.ts'
 import type { Figure } from './figure.ts'
-import { makeProject } from './project.ts'
+import { makeProject, type Programs } from './project.ts'
 
 const ROUNDS = 5
 const CHUNK_BYTES = 256 * 1024
@@ -20,8 +21,8 @@ const stamp = makeStamp('20260101-000000-bench', 'w-bench')
 const TEXT = 'The tests pass. Next I look at how the parser treats a file that ends in a comment.'
 
 /** What the record of a run costs to write, and what it takes to know where a run was. */
-export function measureJournal(): Figure[] {
-  return [...measureReading(), ...measureWriting()]
+export async function measureJournal(programs: Programs): Promise<Figure[]> {
+  return [...measureReading(), ...measureWriting(), ...(await measureAppends(programs))]
 }
 
 function measureReading(): Figure[] {

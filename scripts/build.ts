@@ -31,31 +31,38 @@ export async function compile(entry: string, outfile: string): Promise<void> {
     bytecode: true,
     format: 'esm',
     splitting: true,
-    plugins: [inOnePiece(await bundleQuick())],
+    plugins: [inOnePiece(await bundlePieces())],
   })
 }
-
-const QUICK = join(root, 'src/cli/tasks/quick')
 
 /**
  * The verbs of every day, each in one piece with all that it imports: to load the twenty pieces that
  * splitting makes of it would take as long as its work. A call loads one of them and nothing else, so
  * that no class is there twice.
  */
-async function bundleQuick(): Promise<ReadonlyMap<string, string>> {
-  const bundles = readdirSync(QUICK).map(async (name) => {
-    const path = join(QUICK, name)
-    const { outputs } = await Bun.build({
-      entrypoints: [path],
-      target: 'bun',
-      minify: true,
-      plugins: [LEAN],
-    })
-    const text = await outputs[0]!.text()
+const QUICK = join(root, 'src/cli/tasks/quick')
+
+/** By itself it takes the part of its validator that it needs, a third of what all schemas together do. */
+const SCHEMA = join(root, 'src/parse/chains-schema.ts')
+
+async function bundlePieces(): Promise<ReadonlyMap<string, string>> {
+  const quick = readdirSync(QUICK).map(async (name) => {
+    const text = await bundle(join(QUICK, name), [LEAN])
     if (/from"(?:fs|path)"/.test(text)) throw new Error(`${name} loads what is slow to load`)
-    return [path, text] as const
+    return [join(QUICK, name), text] as const
   })
-  return new Map(await Promise.all(bundles))
+  const schema = bundle(SCHEMA).then((text) => [SCHEMA, text] as const)
+  return new Map(await Promise.all([...quick, schema]))
+}
+
+async function bundle(path: string, plugins: BunPlugin[] = []): Promise<string> {
+  const { outputs } = await Bun.build({
+    entrypoints: [path],
+    target: 'bun',
+    minify: true,
+    plugins,
+  })
+  return outputs[0]!.text()
 }
 
 /** What is slow to load, and imported for a few functions, has a small one in its place. */
@@ -77,7 +84,7 @@ function inOnePiece(bundles: ReadonlyMap<string, string>): BunPlugin {
   return {
     name: 'in one piece',
     setup(plan) {
-      plan.onLoad({ filter: /\/quick\/\w+\.ts$/ }, ({ path }) => {
+      plan.onLoad({ filter: /\/(?:quick\/\w+|chains-schema)\.ts$/ }, ({ path }) => {
         const contents = bundles.get(path)
         return contents === undefined ? undefined : { contents, loader: 'js' }
       })

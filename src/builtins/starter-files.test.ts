@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { parseChainsFile } from '../parse/chains-file.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
 import chainsSchema from '../../schema/chains.schema.json'
-import { STARTER_CONFIGURATION, STARTER_PERSONAS, STARTER_SPECS } from './starter-files.ts'
+import { STARTER_CONFIGURATION, STARTER_PERSONAS } from './starter-files.ts'
+import { STARTER_SPECS } from './starter-specs.ts'
 
 const CHAINS = 'forge/orch/chains.json'
 

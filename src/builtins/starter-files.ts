@@ -2,23 +2,13 @@ import schema from '../../schema/chains.schema.json'
 import supervisor from './personas/supervisor.md' with { type: 'text' }
 import taskBuilder from './personas/task-builder.md' with { type: 'text' }
 import worker from './personas/worker.md' with { type: 'text' }
-import agents from './templates/AGENTS.md' with { type: 'text' }
 import chains from './templates/chains.txt' with { type: 'text' }
-import plan from './templates/PLAN.md' with { type: 'text' }
-import specs from './templates/SPECS.md' with { type: 'text' }
 
 /** The configuration that a project begins with, by path. */
 export const STARTER_CONFIGURATION: Readonly<Record<string, string>> = {
   'forge/orch/chains.json': chains,
   // A copy beside it: editors find it without a network, and it fits this version.
   'forge/orch/chains.schema.json': `${JSON.stringify(schema, null, 2)}\n`,
-}
-
-/** What a person is to fill in, by path. */
-export const STARTER_SPECS: Readonly<Record<string, string>> = {
-  'forge/orch/specs/PLAN.md': plan,
-  'forge/orch/specs/SPECS.md': specs,
-  'forge/orch/specs/AGENTS.md': agents,
 }
 
 /** How an agent may be told to behave, with `/read`, by path. */

@@ -184,7 +184,7 @@ class Teller {
     const event = this.#stamp(this.#mask.data(body))
     this.state = next(this.state, event)
     this.#record.append(event)
-    this.#view.show(event)
+    this.#view.show(event, this.state)
     this.#tellTrouble()
     return event
   }

@@ -4,11 +4,8 @@ import { UserError } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
 import { promptFiles } from '../builtins/agents.ts'
 import { findSpecs } from '../builtins/specs.ts'
-import {
-  STARTER_CONFIGURATION,
-  STARTER_PERSONAS,
-  STARTER_SPECS,
-} from '../builtins/starter-files.ts'
+import { STARTER_CONFIGURATION, STARTER_PERSONAS } from '../builtins/starter-files.ts'
+import { STARTER_SPECS } from '../builtins/starter-specs.ts'
 import { resolveCwd } from '../setup/configuration.ts'
 import type { Input } from './command.ts'
 import { writeAllOrNothing, type NewFile } from './write-all-or-nothing.ts'

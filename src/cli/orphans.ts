@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { NotNow, UserError } from '../base/errors.ts'
 import type { Leftover } from '../events/schema.ts'
 import { holderOf } from '../journal/run-lock.ts'
@@ -95,6 +94,8 @@ function namesOf({ processes }: Orphans): string {
 /** Asks, where somebody is there to answer; the end of the input is no agreement. */
 async function agrees(words: string): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return false
+  // Loaded only here: hardly any run asks, and it would take a tenth of the start of each.
+  const { createInterface } = await import('node:readline')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const { promise: answer, resolve, reject } = Promise.withResolvers<string>()
   lines.once('line', resolve)

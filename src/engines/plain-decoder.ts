@@ -23,7 +23,8 @@ class PlainDecoder implements Decoder {
 
   end(): readonly Fact[] {
     const facts = this.#scanner?.end() ?? []
-    const failure = readLastWords(this.#tail.text, this.#now())
+    const { text } = this.#tail
+    const failure = text === '' ? undefined : readLastWords(text, this.#now())
     return failure === undefined ? facts : [...facts, { type: 'last_words', failure }]
   }
 

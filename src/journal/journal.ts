@@ -12,7 +12,8 @@ import { Logs } from './logs.ts'
 import { OpenIterations } from './open-iterations.ts'
 import { promptPath } from './places.ts'
 import { writePlan, type RecordedPlan } from './plan-file.ts'
-import { makeReceipt, receiptPath, writeReceipt } from './receipt.ts'
+import { makeReceipt, receiptPath } from './receipt.ts'
+import { Receipts } from './receipts.ts'
 import { keepOutOfGit, makeFolder } from './record-folder.ts'
 import { Syncer } from './syncer.ts'
 
@@ -48,6 +49,7 @@ export class Journal {
   readonly #events: EventFile
   readonly #logs: Logs
   readonly #iterations = new OpenIterations()
+  readonly #receipts: Receipts
   /** Files that could not be written yet. */
   readonly #backlog = new Backlog()
   #checkpoint: Checkpoint | undefined
@@ -62,6 +64,7 @@ export class Journal {
     this.#syncer = isDurable ? new Syncer() : undefined
     this.#events = new EventFile(join(folder, EVENTS))
     this.#logs = new Logs(folder, stamp, this.#syncer, (span) => this.#events.keep(span))
+    this.#receipts = new Receipts(folder)
     this.#saved.length = this.#events.length
     this.#syncer?.later(folder, dirname(folder))
   }
@@ -78,6 +81,7 @@ export class Journal {
     this.#events.keep(event)
     if (this.#events.isBehind) return
     this.#events.write()
+    if (event.type === 'iteration_started') this.#prepareReceipt(event)
     if (DURABLE.has(event.type)) this.#sync()
     else if (SOON_DURABLE.has(event.type)) this.#syncer?.later(this.#eventsPath)
   }
@@ -154,6 +158,7 @@ export class Journal {
 
   close(): void {
     this.#logs.close()
+    this.#receipts.discard()
     this.#events.write()
     if (this.#events.count > this.#saved.count) this.#saveCheckpoint()
     this.#events.close()
@@ -164,6 +169,12 @@ export class Journal {
   abandon(): void {
     this.#logs.abandon()
     this.#events.close()
+    this.#receipts.discard()
+  }
+
+  #prepareReceipt(event: EventOf<'iteration_started'>): void {
+    this.#checkFolder()
+    this.#attempt(() => this.#receipts.prepare(event))
   }
 
   #endIteration(event: EventOf<'iteration_ended'>): void {
@@ -173,7 +184,7 @@ export class Journal {
     const open = this.#iterations.find(event.scope)
     this.#iterations.end(event.scope)
     const receipt = makeReceipt(this.#folder, open, event, log)
-    const write = () => writeReceipt(this.#folder, receipt)
+    const write = () => this.#receipts.write(event.scope, receipt)
     this.#attempt(() => this.#backlog.write(receiptPath(this.#folder, receipt), write))
   }
 

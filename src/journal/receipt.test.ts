@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject, writeFiles } from '../../tests/support/project.ts'
 import { makeStamp, type EventBody } from '../events/event.ts'
@@ -153,6 +153,17 @@ test('a command is told where it belongs', () => {
   ])
   const commands = (step: number) => readReceipt(folder, step, 2)?.commands.map((c) => c.command)
   expect([commands(1), commands(2)]).toEqual([['npm test'], ['of another step']])
+})
+
+test('while an iteration runs its receipt is empty; of one that never ends there is none', () => {
+  const folder = makeProject()
+  const journal = new Journal(folder, stamp)
+  journal.append(stamp(STARTED))
+  const path = join(folder, 'steps/1/iterations/2.json')
+  expect(statSync(path)).toMatchObject({ size: 0, mode: 0o100600 })
+  expect(readReceipt(folder, 1, 2)).toBeUndefined()
+  journal.close()
+  expect(existsSync(path)).toBe(false)
 })
 
 test('where a receipt cannot be written, the events tell the same', () => {

@@ -1,11 +1,8 @@
-import { dirname, join } from 'node:path'
-import { writeFileAtomic, writeNewFile } from '../base/atomic-write.ts'
-import { errorCode } from '../base/errors.ts'
+import { join } from 'node:path'
 import { statOf } from '../base/files.ts'
 import type { EventOf } from '../events/event.ts'
 import type { Changes, End, Outcome, Usage } from '../events/schema.ts'
 import { iterationPath, promptPath, type IterationPlace } from './places.ts'
-import { makeFolder } from './record-folder.ts'
 
 /** A gate or another command of the configuration that ran in the iteration. */
 export type CommandReceipt = Pick<
@@ -105,23 +102,6 @@ export function makeReceipt(
     tasks: ended.tasks ?? [],
     outputBytes: ended.outputBytes,
     log,
-  }
-}
-
-/**
- * Where a receipt is there already, its iteration was never recorded as over: it is replaced. It tells
- * what the events tell, so that it need not survive a power failure where they do.
- */
-export function writeReceipt(folder: string, receipt: Receipt): void {
-  const path = receiptPath(folder, receipt)
-  const text = `${JSON.stringify(receipt, null, 2)}\n`
-  const options = { durable: false, mode: 0o600 }
-  makeFolder(dirname(path))
-  try {
-    writeNewFile(path, text, options)
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error
-    writeFileAtomic(path, text, options)
   }
 }
 

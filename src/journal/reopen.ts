@@ -17,14 +17,18 @@ export function mendRecord(folder: string): void {
   } finally {
     closeSync(fd)
   }
-  for (const name of ['steps', 'tasks']) mendLogs(join(folder, name))
+  for (const name of ['steps', 'tasks']) mendFiles(join(folder, name))
 }
 
-function mendLogs(folder: string): void {
+/** What was printed is put together; the receipt of an iteration that did not end goes. */
+function mendFiles(folder: string): void {
   if (statOf(folder) === undefined) return
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   const logs = new Set(names.flatMap((name) => TAIL.exec(name)?.[1] ?? []))
   for (const log of logs) joinTails(join(folder, log))
+  for (const name of names) {
+    if (name.endsWith('.json') && statOf(join(folder, name))?.size === 0) rmSync(join(folder, name))
+  }
 }
 
 /** A power failure may take the end of the events and leave the checkpoint that speaks of it. */

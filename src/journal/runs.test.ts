@@ -64,6 +64,7 @@ test('runs are listed by their status, the newest first', () => {
   record(root, '5-dead-waiting', [WAITING])
   const open = [record(root, '6-running', [], true), record(root, '7-waiting', [WAITING], true)]
   const runs = listRuns(root)
+  expect(listRuns(root, (id) => id === '2-failed')).toEqual([runs[5]!])
   expect(runs.map(({ id, status }) => [id, status])).toEqual([
     ['7-waiting', 'waiting'],
     ['6-running', 'running'],

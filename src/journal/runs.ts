@@ -24,16 +24,19 @@ const NAMED = 5
 /** Folders that are being removed are called so. */
 const REMOVED = '.removed-'
 
-/** All runs, the newest first. */
-export function listRuns(root: string): RunBrief[] {
-  return readRuns(root).runs
+/** All runs, or those whose id is wanted, the newest first. */
+export function listRuns(root: string, isWanted?: (id: string) => boolean): RunBrief[] {
+  return readRuns(root, isWanted).runs
 }
 
 /** All runs, the newest first, and the ids of those whose record cannot be read. */
-export function readRuns(root: string): { runs: RunBrief[]; broken: string[] } {
+export function readRuns(
+  root: string,
+  isWanted: (id: string) => boolean = () => true,
+): { runs: RunBrief[]; broken: string[] } {
   const runs: RunBrief[] = []
   const broken: string[] = []
-  for (const id of idsOf(root)) {
+  for (const id of idsOf(root).filter(isWanted)) {
     const run = readBrief(root, id)
     if (run === undefined) broken.push(id)
     else runs.push(run)

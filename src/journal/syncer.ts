@@ -2,6 +2,9 @@ import { closeSync, fsync, fsyncSync, openSync } from 'node:fs'
 
 /** So long quick iterations may share a sync. */
 const PAUSE_MS = 1000
+/** Whoever writes to a file while it is synced may have to wait: on a slow disk that is to be rare. */
+const PAUSE_SHARE = 25
+const LONGEST_PAUSE_MS = 10_000
 
 /**
  * Makes what was written survive a power failure, soon and without anybody waiting for it. What
@@ -12,6 +15,7 @@ export class Syncer {
   /** What is being synced, and may be written to in the meantime. */
   #inHand = new Set<string>()
   #isAtWork = false
+  #pause = PAUSE_MS
 
   /** Of a file, what is in it; of a folder, the names. */
   later(...paths: readonly string[]): void {
@@ -28,10 +32,13 @@ export class Syncer {
   async #work(): Promise<void> {
     this.#isAtWork = true
     while (this.#waiting.size > 0) {
-      await Bun.sleep(PAUSE_MS)
+      await Bun.sleep(this.#pause)
       this.#inHand = this.#waiting
       this.#waiting = new Set()
+      const began = performance.now()
       for (const path of this.#inHand) await syncFile(path)
+      const due = (performance.now() - began) * PAUSE_SHARE
+      this.#pause = Math.min(Math.max(due, PAUSE_MS), LONGEST_PAUSE_MS)
       this.#inHand = new Set()
     }
     this.#isAtWork = false

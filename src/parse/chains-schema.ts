@@ -3,83 +3,105 @@ import * as z from 'zod/mini'
 import { MODEL, MODEL_WORDS, PERMISSION_MODES } from './agent-words.ts'
 import { MAX_ITERATIONS } from './dsl.ts'
 import { CHAIN_POLICY_FIELDS, POLICY_FIELDS, stepName, type OnFailConfig } from './policy-schema.ts'
-import { agentName, count, flag, text, texts } from './schema-fields.ts'
+import {
+  about,
+  agentName,
+  count,
+  flag,
+  makeShape,
+  text,
+  texts,
+  type IsThere,
+} from './schema-fields.ts'
 import { findStep, targetWords } from './step-targets.ts'
 
-const model = z
-  .string({ error: 'a model name' })
-  .check(
-    z.regex(MODEL, { error: MODEL_WORDS }),
-    z.describe('sonnet, opus, haiku, or a full model id (it contains a digit). Default: sonnet.'),
-  )
+const model = () =>
+  z
+    .string({ error: 'a model name' })
+    .check(z.regex(MODEL, { error: MODEL_WORDS }))
+    .register(
+      ...about('sonnet, opus, haiku, or a full model id (it contains a digit). Default: sonnet.'),
+    )
 
-const permissionMode = z
-  .enum(PERMISSION_MODES, {
-    error: '"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk" or "plan"',
-  })
-  .check(z.describe('What claude may do without asking. Absent: everything.'))
+const permissionMode = () =>
+  z
+    .enum(PERMISSION_MODES, {
+      error: '"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk" or "plan"',
+    })
+    .register(...about('What claude may do without asking. Absent: everything.'))
 
 const LIMITLESS = Number.MAX_SAFE_INTEGER
 
-const agentSchema = z.strictObject(
-  {
-    defaultPrompt: text('Prompt where neither command line, step nor chain gives one.'),
-    defaultPromptFile: text('The same, from a file, read again at every iteration.'),
-    systemPrompt: text('File with the system prompt; makes this a direct-spawn agent.'),
-    systemPromptText: text('System prompt as text; wins over systemPrompt.'),
-    mcpConfig: text('MCP configuration file of the agent.'),
-    settings: text('Settings file of the agent.'),
-    model: z.optional(model),
-    maxTurns: count(Number.MAX_SAFE_INTEGER, 'Turns per iteration. Default: 100.'),
-    allowedTools: texts('The only tools that the agent may use.'),
-    disallowedTools: texts('Tools that the agent may not use.'),
-    permissionMode: z.optional(permissionMode),
-    args: texts('Further arguments for claude, before those of the command line.'),
-    userSettings: flag("False: the user's own settings of claude do not apply. Default: true."),
-    queue: flag(
+const AGENT_FIELDS = {
+  defaultPrompt: () => text('Prompt where neither command line, step nor chain gives one.'),
+  defaultPromptFile: () => text('The same, from a file, read again at every iteration.'),
+  systemPrompt: () => text('File with the system prompt; makes this a direct-spawn agent.'),
+  systemPromptText: () => text('System prompt as text; wins over systemPrompt.'),
+  mcpConfig: () => text('MCP configuration file of the agent.'),
+  settings: () => text('Settings file of the agent.'),
+  model: () => z.optional(model()),
+  maxTurns: () => count(Number.MAX_SAFE_INTEGER, 'Turns per iteration. Default: 100.'),
+  allowedTools: () => texts('The only tools that the agent may use.'),
+  disallowedTools: () => texts('Tools that the agent may not use.'),
+  permissionMode: () => z.optional(permissionMode()),
+  args: () => texts('Further arguments for claude, before those of the command line.'),
+  userSettings: () => flag("False: the user's own settings of claude do not apply. Default: true."),
+  queue: () =>
+    flag(
       'Whether the agent gets the tools for queue and inbox. Absent: where its prompt has /push or /run.',
     ),
-    ...POLICY_FIELDS,
-  },
-  { error: 'an object with the fields of an agent' },
-)
+  ...POLICY_FIELDS,
+}
 
-const stepSchema = z.strictObject(
-  {
-    agent: agentName,
-    name: stepName,
-    iterations: count(
-      MAX_ITERATIONS,
-      'Loop until the marker, at most this often. Absent: run once.',
-    ),
-    args: texts('Arguments for this step, behind those of the command line.'),
-    prompt: text('Prompt of this step.'),
-    promptFile: text('The same, from a file, read again at every iteration.'),
-    ...POLICY_FIELDS,
-  },
-  { error: 'an object such as { "agent": "builder", "iterations": 20 }' },
-)
+const makeAgentSchema = (isThere: IsThere) =>
+  z.strictObject(makeShape(AGENT_FIELDS, isThere), {
+    error: 'an object with the fields of an agent',
+  })
 
-export const chainSchema = z
-  .strictObject(
+const STEP_FIELDS = {
+  name: stepName,
+  iterations: () =>
+    count(MAX_ITERATIONS, 'Loop until the marker, at most this often. Absent: run once.'),
+  args: () => texts('Arguments for this step, behind those of the command line.'),
+  prompt: () => text('Prompt of this step.'),
+  promptFile: () => text('The same, from a file, read again at every iteration.'),
+  ...POLICY_FIELDS,
+}
+
+const makeStepSchema = (isThere: IsThere) =>
+  z.strictObject(
+    { agent: agentName, ...makeShape(STEP_FIELDS, isThere) },
     {
-      description: text('One line for people.'),
-      prompt: text('Prompt of every step that has none of its own.'),
-      promptFile: text('The same, from a file, read again at every iteration.'),
-      steps: z
-        .array(stepSchema, { error: 'a list of steps' })
-        .check(z.minLength(1, { error: 'at least one step' }), z.describe('What runs, in order.')),
-      ...CHAIN_POLICY_FIELDS,
+      error: 'an object such as { "agent": "builder", "iterations": 20 }',
     },
-    { error: 'an object with "steps"' },
   )
-  .check(
-    z.check(({ value, issues }) => {
-      for (const { path, message } of findWrongNames(value)) {
-        issues.push({ code: 'custom', input: value, path, message })
-      }
-    }),
-  )
+
+const CHAIN_TEXTS = {
+  description: () => text('One line for people.'),
+  prompt: () => text('Prompt of every step that has none of its own.'),
+  promptFile: () => text('The same, from a file, read again at every iteration.'),
+}
+
+export const makeChainSchema = (isThere: IsThere = () => true) =>
+  z
+    .strictObject(
+      {
+        ...makeShape(CHAIN_TEXTS, isThere),
+        steps: z
+          .array(makeStepSchema(isThere), { error: 'a list of steps' })
+          .check(z.minLength(1, { error: 'at least one step' }))
+          .register(...about('What runs, in order.')),
+        ...makeShape(CHAIN_POLICY_FIELDS, isThere),
+      },
+      { error: 'an object with "steps"' },
+    )
+    .check(
+      z.check(({ value, issues }) => {
+        for (const { path, message } of findWrongNames(value)) {
+          issues.push({ code: 'custom', input: value, path, message })
+        }
+      }),
+    )
 
 interface WrongName {
   readonly path: (string | number)[]
@@ -107,47 +129,54 @@ function findWrongNames({ steps, onFail }: Pick<ChainConfig, 'steps' | 'onFail'>
 const LEAST_MESSAGE_BYTES = 1024 * 1024
 const LEAST_ERROR = `a whole number from ${LEAST_MESSAGE_BYTES} on`
 
-const queueLimits = z
-  .strictObject(
-    {
-      depth: count(LIMITLESS, 'How far below the main agent a task may be. Default: 5.'),
-      running: count(LIMITLESS, 'Tasks of a run at work at once. Default: 16.'),
-      queued: count(LIMITLESS, 'Tasks of a run that wait. Default: 10000.'),
-      messageBytes: z.optional(
-        z
-          .int({ error: LEAST_ERROR })
-          .check(
-            z.minimum(LEAST_MESSAGE_BYTES, { error: LEAST_ERROR }),
-            z.describe('Bytes of a prompt of a task, or of a message. Default: 1048576.'),
-          ),
-      ),
-    },
-    { error: 'an object with "depth", "running", "queued" or "messageBytes"' },
-  )
-  .check(z.describe('What the queues and inboxes of a run may not exceed.'))
+const queueLimits = () =>
+  z
+    .strictObject(
+      {
+        depth: count(LIMITLESS, 'How far below the main agent a task may be. Default: 5.'),
+        running: count(LIMITLESS, 'Tasks of a run at work at once. Default: 16.'),
+        queued: count(LIMITLESS, 'Tasks of a run that wait. Default: 10000.'),
+        messageBytes: z.optional(
+          z
+            .int({ error: LEAST_ERROR })
+            .check(z.minimum(LEAST_MESSAGE_BYTES, { error: LEAST_ERROR }))
+            .register(...about('Bytes of a prompt of a task, or of a message. Default: 1048576.')),
+        ),
+      },
+      { error: 'an object with "depth", "running", "queued" or "messageBytes"' },
+    )
+    .register(...about('What the queues and inboxes of a run may not exceed.'))
 
-export const chainsSchema = z
-  .strictObject(
-    {
-      $schema: text('Where editors find this schema.'),
-      agents: z.optional(
-        z
-          .record(z.string(), agentSchema, { error: 'an object of agents by name' })
-          .check(
-            z.describe('Agents by name: their defaults, or, with a system prompt, all of them.'),
-          ),
-      ),
-      queueLimits: z.optional(queueLimits),
-      chains: z
-        .record(z.string(), chainSchema, { error: 'an object of chains by name' })
-        .check(z.describe('Chains by name; run one with forkhestra --chain NAME.')),
-    },
-    { error: 'an object with "chains"' },
-  )
-  .check(z.describe('Configuration of forkhestra: forge/orch/chains.json'))
+const agents = (isThere: IsThere) =>
+  z
+    .record(z.string(), makeAgentSchema(isThere), { error: 'an object of agents by name' })
+    .register(...about('Agents by name: their defaults, or, with a system prompt, all of them.'))
 
-export type QueueLimits = z.infer<typeof queueLimits>
-export type AgentConfig = z.infer<typeof agentSchema>
-export type StepConfig = z.infer<typeof stepSchema>
-export type ChainConfig = z.infer<typeof chainSchema>
-export type ChainsConfig = z.infer<typeof chainsSchema>
+/** The schema of a file with these keys; of all that there are where nothing is said. */
+export const makeChainsSchema = (isThere: IsThere = () => true) =>
+  z
+    .strictObject(
+      {
+        ...makeShape(
+          {
+            $schema: () => text('Where editors find this schema.'),
+            agents: () => z.optional(agents(isThere)),
+            queueLimits: () => z.optional(queueLimits()),
+          },
+          isThere,
+        ),
+        chains: z
+          .record(z.string(), makeChainSchema(isThere), { error: 'an object of chains by name' })
+          .register(...about('Chains by name; run one with forkhestra --chain NAME.')),
+      },
+      { error: 'an object with "chains"' },
+    )
+    .register(...about('Configuration of forkhestra: forge/orch/chains.json'))
+
+type Made<Make extends (isThere: IsThere) => z.ZodMiniType> = z.infer<ReturnType<Make>>
+
+export type QueueLimits = Made<typeof queueLimits>
+export type AgentConfig = Made<typeof makeAgentSchema>
+export type StepConfig = Made<typeof makeStepSchema>
+export type ChainConfig = Made<typeof makeChainSchema>
+export type ChainsConfig = Made<typeof makeChainsSchema>

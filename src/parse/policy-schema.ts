@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { parseDuration } from '../base/durations.ts'
-import { agentName, count, flag, isText } from './schema-fields.ts'
+import { about, agentName, count, flag, isText, type Makers, type Shape } from './schema-fields.ts'
 
 // What a step does beside its agent. The same fields are there on a step, a chain and an agent;
 // times stay texts here, and become milliseconds in plan/make-policy.ts.
@@ -30,8 +30,8 @@ const time = (description: string, { zero = false, off = false }: TimeKind = {})
       .check(
         z.regex(pattern, { error }),
         z.refine(isShort, { error: 'a time of at most ten years' }),
-        z.describe(description),
-      ),
+      )
+      .register(...about(description)),
   )
 }
 
@@ -46,96 +46,110 @@ function isReadable(value: string): boolean {
 
 const atLeastZero = (description: string) => {
   const error = 'a whole number, 0 or more'
-  return z.optional(z.int({ error }).check(z.minimum(0, { error }), z.describe(description)))
+  return z.optional(
+    z
+      .int({ error })
+      .check(z.minimum(0, { error }))
+      .register(...about(description)),
+  )
 }
 
-const verify = z
-  .union([command, z.array(command).check(z.minLength(1, { error: 'at least one command' }))], {
-    error: 'a command or a list of at least one command',
-  })
-  .check(
-    z.describe(
-      'Commands that must succeed before the marker, or the success of a single run, is believed.',
-    ),
-  )
+const verify = () =>
+  z
+    .union([command, z.array(command).check(z.minLength(1, { error: 'at least one command' }))], {
+      error: 'a command or a list of at least one command',
+    })
+    .register(
+      ...about(
+        'Commands that must succeed before the marker, or the success of a single run, is believed.',
+      ),
+    )
 
-const maxCostUsd = z
-  .number({ error: 'an amount in US dollars, more than 0' })
-  .check(
-    z.positive({ error: 'an amount in US dollars, more than 0' }),
-    z.describe('What may be spent, in US dollars, as far as the agents tell.'),
-  )
+const maxCostUsd = () =>
+  z
+    .number({ error: 'an amount in US dollars, more than 0' })
+    .check(z.positive({ error: 'an amount in US dollars, more than 0' }))
+    .register(...about('What may be spent, in US dollars, as far as the agents tell.'))
 
-const retry = z
-  .strictObject(
-    {
-      for: time('How long in all. Default: 2h.', { zero: true }),
-      attempts: atLeastZero('How often, instead of how long.'),
-      backoff: time('The first wait; each further one is twice as long. Default: 10s.'),
-      maxBackoff: time('The longest wait between two of them. Default: 10m.'),
-    },
-    { error: 'an object such as { "for": "2h" } or { "attempts": 5 }' },
-  )
-  .check(
-    z.refine((value) => value.for === undefined || value.attempts === undefined, {
-      error: 'either "for" or "attempts", not both',
-    }),
-    z.describe('For how long, or how often, a failure that may pass is tried again.'),
-  )
-
-const onFail = z
-  .union(
-    [
-      z.enum(['stop', 'continue']),
-      z.strictObject({
-        goto: z
-          .union([z.string(), z.int()])
-          .check(z.describe('Name or number of the step that comes next.')),
-        times: count(Number.MAX_SAFE_INTEGER, 'How often this step may send back. Default: 1.'),
+const retry = () =>
+  z
+    .strictObject(
+      {
+        for: time('How long in all. Default: 2h.', { zero: true }),
+        attempts: atLeastZero('How often, instead of how long.'),
+        backoff: time('The first wait; each further one is twice as long. Default: 10s.'),
+        maxBackoff: time('The longest wait between two of them. Default: 10m.'),
+      },
+      { error: 'an object such as { "for": "2h" } or { "attempts": 5 }' },
+    )
+    .check(
+      z.refine((value) => value.for === undefined || value.attempts === undefined, {
+        error: 'either "for" or "attempts", not both',
       }),
-      z.strictObject({ run: agentName }),
-    ],
-    {
-      error: '"stop", "continue", { "goto": "step", "times": 2 } or { "run": "agent" }',
-    },
-  )
-  .check(z.describe('What happens where the step is not complete. Default: stop.'))
+    )
+    .register(...about('For how long, or how often, a failure that may pass is tried again.'))
 
-const STEP_HOOKS = {
+const onFail = () =>
+  z
+    .union(
+      [
+        z.enum(['stop', 'continue']),
+        z.strictObject({
+          goto: z
+            .union([z.string(), z.int()])
+            .register(...about('Name or number of the step that comes next.')),
+          times: count(Number.MAX_SAFE_INTEGER, 'How often this step may send back. Default: 1.'),
+        }),
+        z.strictObject({ run: agentName }),
+      ],
+      {
+        error: '"stop", "continue", { "goto": "step", "times": 2 } or { "run": "agent" }',
+      },
+    )
+    .register(...about('What happens where the step is not complete. Default: stop.'))
+
+const stepHookFields = () => ({
   beforeStep: commandField('Before a step; if it fails, so does the step.'),
   afterIteration: commandField('After each iteration.'),
   afterStep: commandField('After a step.'),
   onWait: commandField('Where a wait begins.'),
-}
+})
 
 const HOOKS_ERROR = 'an object of commands such as { "afterStep": "notify-send done" }'
 const HOOKS_WORDS = 'Commands that get the event as JSON on stdin.'
 
-const stepHooks = z.strictObject(STEP_HOOKS, { error: HOOKS_ERROR }).check(z.describe(HOOKS_WORDS))
-const chainHooks = z
-  .strictObject({ ...STEP_HOOKS, afterRun: commandField('After the run.') }, { error: HOOKS_ERROR })
-  .check(z.describe(HOOKS_WORDS))
+const stepHooks = () =>
+  z.strictObject(stepHookFields(), { error: HOOKS_ERROR }).register(...about(HOOKS_WORDS))
+const chainHooks = () =>
+  z
+    .strictObject(
+      { ...stepHookFields(), afterRun: commandField('After the run.') },
+      { error: HOOKS_ERROR },
+    )
+    .register(...about(HOOKS_WORDS))
 
 const variableName = z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/))
 
-const env = z
-  .record(variableName, z.string({ error: 'a string' }).check(isText), {
-    error: ({ code }) =>
-      code === 'invalid_key'
-        ? 'a name of letters, digits and _ that does not begin with a digit'
-        : 'an object of strings by name',
-  })
-  .check(z.describe('Variables that are added to the environment.'))
+const env = () =>
+  z
+    .record(variableName, z.string({ error: 'a string' }).check(isText), {
+      error: ({ code }) =>
+        code === 'invalid_key'
+          ? 'a name of letters, digits and _ that does not begin with a digit'
+          : 'an object of strings by name',
+    })
+    .register(...about('Variables that are added to the environment.'))
 
-const grace = z
-  .strictObject(
-    {
-      marker: time('How long an agent may go on after its marker. Default: 60s.', { zero: true }),
-      term: time('How long it may go on after a signal. Default: 10s.', { zero: true }),
-    },
-    { error: 'an object such as { "marker": "60s", "term": "10s" }' },
-  )
-  .check(z.describe('How long an agent that is to end may go on.'))
+const grace = () =>
+  z
+    .strictObject(
+      {
+        marker: time('How long an agent may go on after its marker. Default: 60s.', { zero: true }),
+        term: time('How long it may go on after a signal. Default: 10s.', { zero: true }),
+      },
+      { error: 'an object such as { "marker": "60s", "term": "10s" }' },
+    )
+    .register(...about('How long an agent that is to end may go on.'))
 
 const folder = z.string({ error: 'a folder' }).check(
   isText,
@@ -144,49 +158,55 @@ const folder = z.string({ error: 'a folder' }).check(
   z.regex(/^(?!~)/, { error: 'a folder with its whole path, ~ is not replaced' }),
 )
 
-const readRoots = z
-  .array(folder, { error: 'a list of folders' })
-  .check(z.describe('Folders outside of the project whose files /read may take.'))
+const readRoots = () =>
+  z
+    .array(folder, { error: 'a list of folders' })
+    .register(...about('Folders outside of the project whose files /read may take.'))
 
 /** What a step and an agent may say. */
 export const POLICY_FIELDS = {
-  verify: z.optional(verify),
-  until: commandField('After each iteration without a marker; its success completes the step.'),
-  timeout: time('Limit of one iteration. Default: 4h.', { off: true }),
-  idleTimeout: time('Limit of silence. Default: 30m for direct agents.', { off: true }),
-  maxCostUsd: z.optional(maxCostUsd),
-  maxTokens: count(Number.MAX_SAFE_INTEGER, 'How many tokens may be used.'),
-  maxDuration: time('How long it may take, waits included.'),
-  retry: z.optional(retry),
-  maxWait: time('Longest wait for the reset of a quota. Default: 6h.', { zero: true }),
-  stall: atLeastZero('Iterations without progress after which the step stops; 0: never.'),
-  onFail: z.optional(onFail),
-  when: commandField('Where it fails, the step, or the chain, is skipped.'),
-  hooks: z.optional(stepHooks),
-  env: z.optional(env),
-  grace: z.optional(grace),
-  rawPrompt: flag('True: nothing in the prompt is a command.'),
-  readLimit: count(
-    Number.MAX_SAFE_INTEGER,
-    'How many bytes a file may have that /read takes. Default: 262144.',
-  ),
-  readRoots: z.optional(readRoots),
+  verify: () => z.optional(verify()),
+  until: () =>
+    commandField('After each iteration without a marker; its success completes the step.'),
+  timeout: () => time('Limit of one iteration. Default: 4h.', { off: true }),
+  idleTimeout: () => time('Limit of silence. Default: 30m for direct agents.', { off: true }),
+  maxCostUsd: () => z.optional(maxCostUsd()),
+  maxTokens: () => count(Number.MAX_SAFE_INTEGER, 'How many tokens may be used.'),
+  maxDuration: () => time('How long it may take, waits included.'),
+  retry: () => z.optional(retry()),
+  maxWait: () => time('Longest wait for the reset of a quota. Default: 6h.', { zero: true }),
+  stall: () => atLeastZero('Iterations without progress after which the step stops; 0: never.'),
+  onFail: () => z.optional(onFail()),
+  when: () => commandField('Where it fails, the step, or the chain, is skipped.'),
+  hooks: () => z.optional(stepHooks()),
+  env: () => z.optional(env()),
+  grace: () => z.optional(grace()),
+  rawPrompt: () => flag('True: nothing in the prompt is a command.'),
+  readLimit: () =>
+    count(
+      Number.MAX_SAFE_INTEGER,
+      'How many bytes a file may have that /read takes. Default: 262144.',
+    ),
+  readRoots: () => z.optional(readRoots()),
 }
 
 /** What a chain may say. */
-export const CHAIN_POLICY_FIELDS = { ...POLICY_FIELDS, hooks: z.optional(chainHooks) }
+export const CHAIN_POLICY_FIELDS = { ...POLICY_FIELDS, hooks: () => z.optional(chainHooks()) }
 
-export const stepName = z.optional(
-  z.string({ error: 'a string' }).check(
-    z.regex(/^(?!\d+$)(?!\s)\P{Cc}+(?<!\s)$/u, {
-      error: 'a name that is not a number, without spaces around it',
-    }),
-    z.describe('What people call the step; onFail can go to it.'),
-  ),
-)
+export const stepName = () =>
+  z.optional(
+    z
+      .string({ error: 'a string' })
+      .check(
+        z.regex(/^(?!\d+$)(?!\s)\P{Cc}+(?<!\s)$/u, {
+          error: 'a name that is not a number, without spaces around it',
+        }),
+      )
+      .register(...about('What people call the step; onFail can go to it.')),
+  )
 
-type Fields<Shape extends z.core.$ZodShape> = z.infer<z.ZodMiniObject<Shape>>
+type Fields<Made extends Makers> = z.infer<z.ZodMiniObject<Shape<Made>>>
 
 export type PolicyConfig = Fields<typeof POLICY_FIELDS>
 export type ChainPolicyConfig = Fields<typeof CHAIN_POLICY_FIELDS>
-export type OnFailConfig = z.infer<typeof onFail>
+export type OnFailConfig = z.infer<ReturnType<typeof onFail>>

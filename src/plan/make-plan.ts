@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Problem } from '../base/errors.ts'
 import { findSpecs, REQUIREMENTS, specsMissing, specsUnfilled } from '../builtins/specs.ts'
-import { STARTER_SPECS } from '../builtins/starter-files.ts'
+import { STARTER_SPECS } from '../builtins/starter-specs.ts'
 import type { AgentConfig, ChainConfig, StepConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import { isBlank } from '../prompt/choose.ts'

@@ -78,8 +78,9 @@ export function readerFor(
   { cwd, reading = {} }: StepNode,
   warn: (text: string) => void,
 ): (path: string) => FileRead {
-  const read = makeReader({ cwd, ...reading })
+  let read: ReturnType<typeof makeReader> | undefined
   return (path) => {
+    read ??= makeReader({ cwd, ...reading })
     const answer = read(path)
     if (!answer.ok) warn(`/read: ${answer.error}`)
     return { path, ...answer }

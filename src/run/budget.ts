@@ -22,8 +22,16 @@ function runAccount({ budget }: Plan, state: RunState, now: number): Account {
   return { of: 'the run', budget, spent: withTime(state.spent, state, now) }
 }
 
+/** Most steps have none to keep, and nothing to count. */
+export function hasBudget({ policy }: StepNode, plan: Plan): boolean {
+  return [policy.budget, plan.budget].some(
+    ({ costUsd, tokens, ms }) => (costUsd ?? tokens ?? ms) !== undefined,
+  )
+}
+
 /** The budgets that a step has to keep, its own and that of the run. */
 function accounts(step: StepNode, plan: Plan, state: RunState, now: number): Account[] {
+  if (!hasBudget(step, plan)) return []
   const spent = withTime(stepAt(state, step.number).spent, state, now)
   return [{ of: 'the step', budget: step.policy.budget, spent }, runAccount(plan, state, now)]
 }
@@ -71,6 +79,7 @@ function overspent({ costUsd, tokens, ms }: Budget, spent: Spent): string | unde
 /** What is left for the next iteration; absent: as much as it likes. */
 export function leftOver(step: StepNode, plan: Plan, state: RunState, now = Date.now()): Budget {
   const all = accounts(step, plan, state, now)
+  if (all.length === 0) return {}
   const least = (pick: (budget: Budget) => number | undefined, used: (spent: Spent) => number) => {
     const rests = all.flatMap(({ budget, spent }) => {
       const limit = pick(budget)

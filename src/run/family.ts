@@ -4,7 +4,7 @@ import { sendSignal } from './child.ts'
 import { firstOf } from '../base/first-of.ts'
 import { hasDeadChild, reap } from './libc.ts'
 import { isOwnChild } from './own-children.ts'
-import { readProc, readProcesses, type Row } from './process-table.ts'
+import { readOwnChildren, readProc, readProcesses, type Row } from './process-table.ts'
 
 /** From SIGTERM to SIGKILL. */
 const TERM_MS = 2000
@@ -29,8 +29,7 @@ export class Family {
   constructor(run: string, ownsDescendants: boolean) {
     this.#run = run
     this.#owns = ownsDescendants
-    const children = ownsDescendants ? childrenOf(process.pid, readProcesses()) : []
-    this.#strangers = new Set(children)
+    this.#strangers = new Set(ownsDescendants ? readOwnChildren() : [])
   }
 
   /** Waits for the end of an agent; orphans that end in the meantime are taken note of. */
@@ -100,16 +99,10 @@ export class Family {
   }
 
   #adopted(): number[] {
-    const children = readProc(process.pid, `task/${process.pid}/children`)?.split(' ') ?? []
-    return children.map(Number).filter((pid) => {
-      const isOurs = this.#agents.has(pid) || this.#strangers.has(pid) || isOwnChild(pid)
-      return pid > 0 && !isOurs
-    })
+    return readOwnChildren().filter(
+      (pid) => !this.#agents.has(pid) && !this.#strangers.has(pid) && !isOwnChild(pid),
+    )
   }
-}
-
-function childrenOf(parent: number, rows: readonly Row[]): number[] {
-  return rows.flatMap((row) => (row.parent === parent ? [row.pid] : []))
 }
 
 /** Everything below some processes, without the dead and without the subtrees of strangers. */

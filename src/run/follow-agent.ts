@@ -48,7 +48,6 @@ export function followAgent(
 ): { readonly pid: number; readonly end: Promise<Turned> } {
   const verdict = new Verdict()
   const purse = spending.open(place, left)
-  const listener = new Listener(launch, place, verdict, ports, (usage) => purse.look(usage))
   const { timeoutMs, idleMs, grace } = step.policy
   const { pid, finished } = startProcess(launch, {
     cwd: step.cwd,
@@ -60,6 +59,8 @@ export function followAgent(
     enough: Promise.race([markerToBelieve(verdict.marker, step, ports), verdict.blocked]),
     take: (stream, bytes) => listener.hear(stream, bytes),
   })
+  // Made while the process begins: nobody can have said anything yet.
+  const listener = new Listener(launch, place, verdict, ports, (usage) => purse.look(usage))
   const over = family.whileAlive(pid, finished).finally(() => {
     listener.close()
     purse.close()

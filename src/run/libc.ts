@@ -22,6 +22,7 @@ const WNOWAIT = 0x1000000
 /** Of the structure that waitid fills. */
 const SIGINFO_BYTES = 128
 const SIGINFO_PID = 16
+const siginfo = Buffer.alloc(SIGINFO_BYTES)
 
 let opened: { readonly symbols: ReturnType<typeof open> } | undefined
 const open = () => (process.platform === 'linux' ? openLibc(SYMBOLS) : undefined)
@@ -37,9 +38,10 @@ export function adoptOrphans(): void {
 
 /** Whether any child, adopted ones included, has ended and nobody has taken note of it yet. */
 export function hasDeadChild(): boolean {
-  const info = Buffer.alloc(SIGINFO_BYTES)
-  const answer = libc()?.waitid(P_ALL, 0, ptr(info), WEXITED | WNOHANG | WNOWAIT)
-  return answer === 0 && info.readInt32LE(SIGINFO_PID) !== 0
+  // Where there is none, the system leaves it as it is.
+  siginfo.fill(0)
+  const answer = libc()?.waitid(P_ALL, 0, ptr(siginfo), WEXITED | WNOHANG | WNOWAIT)
+  return answer === 0 && siginfo.readInt32LE(SIGINFO_PID) !== 0
 }
 
 /** Takes note of an adopted child's end; without it the dead would pile up. */

@@ -144,6 +144,8 @@ async function drain(
   said: Promise<unknown>,
   { stop, force }: Supervision,
 ): Promise<void> {
+  // As a rule its pipes have come to their end before it has.
+  if (Bun.peek.status(said) === 'fulfilled') return
   let cause: 'said' | 'stop' | 'late' | 'force' = await firstOf({ said, stop, late: LINGER_MS })
   if (cause === 'stop') cause = await firstOf({ said, force, late: STOPPED_LINGER_MS })
   if (cause === 'late') {

@@ -3,7 +3,7 @@ import { spend, stepAt } from '../events/state.ts'
 import { isFailure } from '../events/step-state.ts'
 import type { StepNode } from '../plan/plan.ts'
 import { takeTurn } from './agent-turn.ts'
-import { spentBudget } from './budget.ts'
+import { hasBudget, spentBudget } from './budget.ts'
 import type { Context } from './context.ts'
 import { runHooks } from './hooks.ts'
 import { judge, type Judgement } from './judge.ts'
@@ -63,7 +63,9 @@ function endByCount(
 ): End | undefined {
   const { stall } = step.policy
   if (iteration >= (step.loop ?? 1)) return usedUp(step, judged, ports)
-  const broke = spentBudget(step, plan, spend(ports.state(), step.number, usage))
+  const broke = hasBudget(step, plan)
+    ? spentBudget(step, plan, spend(ports.state(), step.number, usage))
+    : undefined
   if (broke !== undefined) return broke
   return stall > 0 && idle >= stall ? stalledEnd(idle, judged, fingerprint) : undefined
 }

@@ -23,12 +23,12 @@ export interface TempFiles {
 }
 
 /** Writes what is too long for the command line. */
-export function makeTempFiles({ argv, stdin, files = [] }: Launch, place = tmpdir()): TempFiles {
+export function makeTempFiles({ argv, stdin, files = [] }: Launch, place?: string): TempFiles {
   if (stdin === undefined && files.length === 0) {
     return { argv, stdin: 'ignore', closeStdin: () => undefined, remove: () => undefined }
   }
   // The process may work in another folder than we do.
-  const temp = resolve(place)
+  const temp = resolve(place ?? tmpdir())
   removeLeftovers(temp)
   const folder = mkdtempSync(join(temp, `forkhestra-${process.pid}-`))
   const remove = () => removeFolder(folder)

@@ -46,8 +46,8 @@ export class PlainView implements View {
     this.#tasks = new TaskLines(screen)
   }
 
-  show(event: RunEvent): void {
-    this.#state = next(this.#state, event)
+  show(event: RunEvent, state = next(this.#state, event)): void {
+    this.#state = state
     if (event.type !== 'message' && event.type !== 'tool') void this.#tell()
     switch (event.type) {
       case 'run_started':

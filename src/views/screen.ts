@@ -1,5 +1,6 @@
 import type { OutputChunk } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
+import type { RunState } from '../events/state.ts'
 
 /** Where a view writes to. */
 export interface Screen {
@@ -14,7 +15,8 @@ export interface Screen {
 
 /** Shows a run while it happens. */
 export interface View {
-  show(event: RunEvent): void
+  /** `state` is what the run has come to with it; whoever does not know it leaves it out. */
+  show(event: RunEvent, state?: RunState): void
   /** A promise asks to wait until there is room for more. */
   output(chunk: OutputChunk): void | Promise<void>
   /** Called once a second. */

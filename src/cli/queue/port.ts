@@ -1,14 +1,13 @@
-import { watch } from 'node:fs'
 import { errorWithHint, UserError } from '../../base/errors.ts'
 import type { Plan } from '../../plan/plan.ts'
 import type { AttemptWorktree, QueuePort } from '../../run/ports.ts'
 import { readEventsOf } from '../records/ended-iterations.ts'
 import { ownProgram } from '../../setup/own-folder.ts'
-import { hasStore, openStore, STORE } from './store.ts'
+import { hasStore, openStore } from './store.ts'
 import { SubAgents } from './sub-agent.ts'
 
-/** Where nothing can be watched. */
-const LOOK_MS = 500
+/** So soon a queue is seen that an agent has made by itself. */
+const LOOK_MS = 100
 
 /** The queues of a run that this process carries out. */
 export function makeQueuePort(
@@ -22,7 +21,7 @@ export function makeQueuePort(
   return {
     program: ownProgram(),
     isThere,
-    onceThere: (callback) => onceThere(record, isThere, callback),
+    onceThere: (callback) => onceThere(isThere, callback),
     open: () => openStore(record, plan),
     endsTold: () => endsTold(record),
     worktrees: (id) => worktreesIn(record, id),
@@ -52,30 +51,15 @@ function worktreesIn(record: string, task: string): AttemptWorktree[] {
   return found
 }
 
-function onceThere(record: string, isThere: () => boolean, callback: () => void): () => void {
-  let stop = () => undefined as void
+function onceThere(isThere: () => boolean, callback: () => void): () => void {
   const look = () => {
     if (!isThere()) return
-    stop()
+    clearInterval(timer)
     callback()
   }
-  const lookNowAndThen = () => {
-    const timer = setInterval(look, LOOK_MS)
-    timer.unref()
-    stop = () => clearInterval(timer)
-  }
-  try {
-    const watcher = watch(record, { persistent: false }, (_, name) => {
-      if (name === STORE) look()
-    })
-    stop = () => watcher.close()
-    watcher.on('error', () => {
-      watcher.close()
-      lookNowAndThen()
-    })
-  } catch {
-    lookNowAndThen()
-  }
+  // To watch the folder would wake a thread at every event that is written there.
+  const timer = setInterval(look, LOOK_MS)
+  timer.unref()
   look()
-  return () => stop()
+  return () => clearInterval(timer)
 }

@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../queue/limits.ts'
 import { openSqliteStore } from '../../queue/sqlite-store.ts'
 import type { QueueStore } from '../../queue/store.ts'
 
-export const STORE = 'queue.sqlite'
+const STORE = 'queue.sqlite'
 
 /** Where the queues of a run are: in its record, which all its processes can reach. */
 export function storePath(record: string): string {

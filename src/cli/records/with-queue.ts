@@ -5,7 +5,7 @@ import { holderOf } from '../../journal/run-lock.ts'
 import { listRuns, type RunBrief } from '../../journal/runs.ts'
 import type { Glance } from '../../queue/glance.ts'
 import { glanceAt } from '../../queue/sqlite/glance.ts'
-import { storePath } from '../queue/store.ts'
+import { hasStore, storePath } from '../queue/store.ts'
 import { readEventsOf } from './ended-iterations.ts'
 
 /** A run with what is in its queue. */
@@ -57,9 +57,11 @@ function worktreesOf(folder: string): string[] {
 /** A line for each other run in whose queue something waits for a person. */
 export function otherQueues(root: string | undefined, run: string, option = ''): string[] {
   if (root === undefined) return []
-  return listRuns(root).flatMap(({ id, folder }) => {
-    const path = storePath(join(root, id))
-    if (id === run || statOf(path) === undefined || isDriven(folder)) return []
+  // Nearly no run has a queue, and to read all of them takes longer than a short run.
+  const hasQueue = (id: string) => id !== run && hasStore(join(root, id))
+  return listRuns(root, hasQueue).flatMap(({ id, folder }) => {
+    if (isDriven(folder)) return []
+    const path = storePath(folder)
     const counts = glanceAt(path)
     const open = counts === undefined ? 0 : openIn(counts)
     const command = `forkhestra queue --run ${id}${option}`

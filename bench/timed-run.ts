@@ -1,0 +1,36 @@
+import { writeFileSync } from 'node:fs'
+import { main } from '../src/cli/main.ts'
+import { EventFile } from '../src/journal/event-file.ts'
+
+// The program itself, with a clock around every append to the events of the run. What it has measured
+// goes to the file that its first argument names.
+
+/** How long the run took, and how much of that its appends, in ms. */
+export interface Timed {
+  readonly whole: number
+  readonly appends: number
+}
+
+const [path = '', ...args] = process.argv.slice(2)
+let appends = 0
+/** One may call the other. */
+let depth = 0
+
+for (const name of ['keep', 'write'] as const) {
+  const original = EventFile.prototype[name] as (...given: unknown[]) => void
+  EventFile.prototype[name] = function timed(this: EventFile, ...given: unknown[]) {
+    const began = performance.now()
+    depth += 1
+    try {
+      original.apply(this, given)
+    } finally {
+      depth -= 1
+      if (depth === 0) appends += performance.now() - began
+    }
+  }
+}
+
+const code = await main(args)
+const timed: Timed = { whole: performance.now(), appends }
+writeFileSync(path, JSON.stringify(timed))
+process.exit(code)

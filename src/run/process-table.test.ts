@@ -1,0 +1,29 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { readOwnChildren, readProcesses } from './process-table.ts'
+
+test('a child is among the processes, and among our own children until it is waited for', async () => {
+  const child = Bun.spawn(['sleep', '999'])
+  try {
+    const row = readProcesses().find(({ pid }) => pid === child.pid)
+    expect(row).toEqual({ pid: child.pid, parent: process.pid, isDead: false })
+    expect(readOwnChildren()).toContain(child.pid)
+  } finally {
+    child.kill('SIGKILL')
+    await child.exited
+  }
+  expect(readOwnChildren()).not.toContain(child.pid)
+})
+
+test.if(process.platform === 'linux')('threads of the kernel are no processes', () => {
+  const names = readProcesses().map(({ pid }) => {
+    try {
+      return readFileSync(`/proc/${pid}/comm`, 'utf8')
+    } catch {
+      return ''
+    }
+  })
+  expect(names.filter((name) => /^(?:kthreadd|kworker\/.*|ksoftirqd\/.*)\n$/.test(name))).toEqual(
+    [],
+  )
+})
