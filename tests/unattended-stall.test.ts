@@ -152,10 +152,9 @@ onLinux(
     ])
     const seen = readFileSync(join(cwd, '.state/queues'), 'utf8').split('\n')
     expect(seen.filter((line) => line.startsWith('agent'))).toEqual(Array(9).fill('agent 0'))
-    // One is for the queue that an agent may open.
     expect(seen.filter((line) => line.startsWith('own'))).toEqual([
-      ...Array<string>(2).fill('own 1'),
-      ...Array<string>(7).fill('own 2'),
+      ...Array<string>(2).fill('own 0'),
+      ...Array<string>(7).fill('own 1'),
     ])
   },
 )
