@@ -72,7 +72,7 @@ test('Ctrl-D at the question means no: a new run goes on beside them, an old one
     await using pty = ask(['resume', dead], orphans.cwd)
     await pty.shows(QUESTION)
     pty.type('\u0004')
-    expect(await pty.exited).toBe(2)
+    expect(await pty.exited).toBe(1)
     await pty.shows('End it: --kill-orphans')
     expect(pty.text).not.toContain('mistake')
   }

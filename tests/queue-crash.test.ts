@@ -32,7 +32,7 @@ test('a killed run goes on: what was at work is lost and tried again, nothing tw
   await running.finished
   writeFileSync(join(cwd, 'go'), '')
   const refused = await forkhestra(['resume'], { cwd })
-  expect(refused.code).toBe(2)
+  expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('--kill-orphans')
 
   const { code } = await forkhestra(['resume', '--kill-orphans'], { cwd })

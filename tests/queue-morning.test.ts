@@ -39,7 +39,7 @@ test('resume works off the queue of a run whose steps are complete', async () =>
   expect(await ask<object>(cwd, 'runs')).toMatchObject({ runs: [{ status: 'dead' }] })
   const refused = await forkhestra(['resume'], { cwd })
   expect(refused.stderr).toContain('End it: --kill-orphans')
-  expect(refused.code).toBe(2)
+  expect(refused.code).toBe(1)
   const resumed = await forkhestra(['resume', '--kill-orphans'], { cwd })
   expect(resumed.stdout).toContain('Going on with: again, once\n')
   expect(resumed.code).toBe(1)

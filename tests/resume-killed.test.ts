@@ -189,7 +189,7 @@ test('what a dead run has left running is named, and ended before it goes on', a
   first.signal('SIGKILL')
   await first.finished
   const refused = await forkhestra(['resume'], { cwd })
-  expect(refused.code).toBe(2)
+  expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('has left running: ')
   expect(refused.stderr).toContain('--kill-orphans')
   const beside = await forkhestra(['true'], { cwd })

@@ -108,6 +108,29 @@ test.each(['verify', 'until'])('%s gets no more time than the budget leaves', as
   expect(existsSync(join(cwd, 'after'))).toBe(true)
 })
 
+test.each([
+  ['of a single run', undefined, 'verify'],
+  ['of the last iteration', 1, 'verify'],
+  ['of the last iteration', 1, 'until'],
+])('where time is over in a check %s (%p, %s), that is the reason', async (_, iterations, role) => {
+  const agent = sh(role === 'verify' ? 'echo ORCHESTRA_COMPLETE' : 'exit 0')
+  const cwd = makeChain([{ agent: 'agent', iterations, [role]: 'sleep 60' }], { agent })
+  const { code, events, stdout } = await runChain(cwd, { args: ['--max-duration', '900ms'] })
+  expect({ code, reasons: reasonsIn(events) }).toEqual({ code: 1, reasons: ['budget'] })
+  expect(stdout).toMatch(/\(budget spent: sleep 60: time is over after another [\d.]+ s\)/)
+})
+
+test('of a check that ends with one long line its end is kept', async () => {
+  const line = String.raw`printf "{\"error\":\"boom\",\"pad\":\"%04500d\",\"last\":\"$LAST\"}\n" 0`
+  const cwd = gated(`LAST=boom; ${line}; ${SECOND}`)
+  const { code, events, stderr } = await runChain(cwd)
+  expect(code).toBe(0)
+  const { tail = '' } = ofType(events, 'command')[0]!
+  expect(tail).toMatch(/^…0{3900,}","last":"boom"}$/)
+  expect(stderr).toContain('000","last":"boom"}\n')
+  expect(read(cwd, 'prompt2')).toContain('000","last":"boom"}\n')
+})
+
 test.each([126, 127])('a check that ends with %d is never green', async (number) => {
   const { code, events } = await runChain(gated(['true', `exit ${number}`]))
   expect({ code, reasons: reasonsIn(events) }).toEqual({ code: 1, reasons: ['error'] })

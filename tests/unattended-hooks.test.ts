@@ -122,5 +122,6 @@ test('after a stop afterRun still has the last word, and says what stopped the r
   expect(said(cwd, 'ended')).toMatchObject([
     { type: 'run_ended', exitCode: 143, stopped: { signal: 'SIGTERM' } },
   ])
+  expect(said(cwd, 'ended')).toMatchObject([{ worker: expect.stringMatching(/^w-/) }])
   expect(existsSync(join(cwd, 'after-step'))).toBe(false)
 })

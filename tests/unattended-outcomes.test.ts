@@ -103,6 +103,32 @@ const ROWS: Readonly<Record<string, Row>> = {
     steps: [loop(3, { onFail: 'continue' }), once()],
     says: 'See what is missing: forkhestra doctor',
   },
+  'whoever has no credit is not asked again': {
+    outcomes: ['auth_failed'],
+    reasons: ['auth'],
+    agent: [
+      `echo 'API Error: 400 {"error":{"message":"Your credit balance is too low."}}'`,
+      'exit 1',
+    ],
+    steps: [loop(3)],
+    says: 'See what is missing: forkhestra doctor',
+  },
+  'a model that nobody knows is not asked for again': {
+    outcomes: ['auth_failed'],
+    reasons: ['auth'],
+    agent: [
+      `echo 'API Error: 404 {"error":{"type":"not_found_error","message":"model: x"}}' >&2`,
+      'exit 1',
+    ],
+    steps: [loop(3)],
+  },
+  'a rate limit without a reset is tried again': {
+    outcomes: ['overloaded', 'overloaded'],
+    reasons: ['agent_failed'],
+    agent: ['echo "API Error: Rate limit reached"', 'exit 1'],
+    steps: [loop(2, { retry: { attempts: 2, backoff: '20ms' } })],
+    says: '(2 tries)',
+  },
   'an overload is tried again, and in the end the agent has failed': {
     outcomes: ['overloaded', 'overloaded', 'overloaded'],
     reasons: ['agent_failed'],

@@ -1,10 +1,18 @@
 import { expect, test } from 'bun:test'
-import { appendFileSync, existsSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { executeChain } from 'forkhestra'
-import { makeChain, reasonsIn, startChain, toldBy, turnsIn } from './support/chains.ts'
+import { makeChain, reasonsIn, runChain, startChain, toldBy, turnsIn } from './support/chains.ts'
 import { environment, FORKHESTRA, forkhestra } from './support/forkhestra.ts'
-import { makeProject, sh } from './support/project.ts'
+import { makeProject, sh, writeFiles, type Files } from './support/project.ts'
 import { journalOf, ofType, runsOf } from './support/record.ts'
 import { MadeRecord, RECORDS } from './support/records.ts'
 import { fileIn } from './support/until.ts'
@@ -21,8 +29,9 @@ const project = () =>
   )
 
 /** Runs a script where forge/ is a file system of its own, gone with the script. */
-async function withForgeOn(options: string, script: string) {
+async function withForgeOn(options: string, script: string, files: Files = {}) {
   const cwd = project()
+  writeFiles(cwd, files)
   const env = environment({ cwd })
   const mount = `cp -r forge kept && mount -t tmpfs -o ${options} none forge && cp -r kept/. forge || exit 99`
   const child = Bun.spawn(['unshare', '-rm', 'sh', '-c', `${mount}\n${script}`], {
@@ -36,7 +45,7 @@ async function withForgeOn(options: string, script: string) {
     child.stderr.text(),
     child.exited,
   ])
-  return { stdout, stderr, code }
+  return { stdout, stderr, code, cwd }
 }
 
 const LOST = /^\[forkhestra\] Warning: the run goes on without a record: (EROFS|ENOSPC).*\n$/
@@ -51,16 +60,58 @@ test('on a read-only file system a run goes on without a record, and says so onc
   expect(code).toBe(0)
 })
 
-test.each([
-  ['from the beginning', 'cat /dev/zero > forge/fill 2>/dev/null'],
-  ['in the middle', 'true'],
-])('on a disk that is full %s a run goes on without a record', async (_, fill) => {
-  const script = `${fill}; forkhestra --chain c; code=$?; rm -f forge/fill; forkhestra runs > /dev/null && exit $code`
+test('on a disk that is full from the beginning a run goes on without a record', async () => {
+  const script =
+    'cat /dev/zero > forge/fill 2>/dev/null; forkhestra --chain c; code=$?; rm -f forge/fill; forkhestra runs > /dev/null && exit $code'
   const { code, stdout, stderr } = await withForgeOn('size=256k', script)
   expect(stderr).toMatch(LOST)
   expect(stdout).toContain('the end\n')
   expect(stdout).toEndWith('[forkhestra] Chain complete (2/2 steps)\n')
   expect(code).toBe(0)
+})
+
+test('what a disk has no room for is left out, and the record tells how the run ended', async () => {
+  const { code, stdout, stderr } = await withForgeOn(
+    'size=256k',
+    'forkhestra --chain c; code=$?; forkhestra runs; forkhestra resume; exit $code',
+  )
+  const [behind, gaps, nothing, ...more] = stderr.trimEnd().split('\n')
+  expect(behind).toMatch(/Warning: the record cannot be written now: ENOSPC.* The run goes on;/)
+  expect(gaps).toMatch(
+    /Warning: the record is incomplete, .*ENOSPC.*: receipts, or some of what agents printed/,
+  )
+  expect(nothing).toContain('is complete: there is nothing to go on with')
+  expect(more).toEqual([])
+  expect(stdout).toContain('the end\n')
+  expect(stdout).toMatch(/ {2}complete {2}/)
+  expect(code).toBe(0)
+})
+
+/** Fills the disk in its first iteration, and is done in the third. */
+const FILLER = sh(
+  '[ -e forge/fill ] || head -c 600000 /dev/zero >forge/fill 2>/dev/null',
+  'echo "at $FORKHESTRA_ITERATION" >>turns',
+  'cat talk 2>/dev/null',
+  '[ $FORKHESTRA_ITERATION = 3 ] && { [ -e free ] && rm forge/fill; echo ORCHESTRA_COMPLETE; }',
+  'exit 0',
+)
+
+test.each([
+  ['stays full', ''],
+  ['has room again in the end', 'touch free'],
+  ['has room again behind more than it can keep', 'touch free; yes | head -c 200000 >talk'],
+])('a run that is complete on a disk that %s stays complete', async (_, prepare) => {
+  const script = [
+    prepare,
+    'forkhestra ./filler:5 >out 2>err || exit 1',
+    'rm -f forge/fill; forkhestra runs; forkhestra resume >>out 2>&1; forkhestra show --step 1 --iteration 3; forkhestra show',
+  ].join('\n')
+  const { code, stdout, cwd } = await withForgeOn('size=300k', script, { filler: FILLER })
+  expect(stdout).toMatch(/ {2}complete {2}/)
+  expect(stdout).toContain('marker')
+  expect(stdout).toMatch(/\n +1 +exit 0 .*\n +2 +exit 0 .*\n +3 +marker /)
+  expect(code).toBe(0)
+  expect(readFileSync(join(cwd, 'turns'), 'utf8')).toBe('at 1\nat 2\nat 3\n')
 })
 
 test('of 52 runs the newest 50 are kept, whatever became of them', async () => {
@@ -129,8 +180,10 @@ test.each([
 
 test('events that only a later version knows are passed over', async () => {
   const { cwd, run, journal } = await stopped()
-  const { at } = journalOf(cwd, run)[0]!
-  const later = { type: 'moon_phase', at, run, seq: 1000, worker: 'w-x', step: 1, phase: 'full' }
+  const known = journalOf(cwd, run)
+  const { at } = known[0]!
+  const seq = known.at(-1)!.seq! + 1
+  const later = { type: 'moon_phase', at, run, seq, worker: 'w-x', step: 1, phase: 'full' }
   appendFileSync(journal, `${JSON.stringify(later)}\n`)
   for (const view of [['runs'], ['show', run], ['logs', run], ['logs', run, '--json'], ['cost']]) {
     const { code, stderr } = await forkhestra(view, { cwd })
@@ -141,7 +194,7 @@ test('events that only a later version knows are passed over', async () => {
   const { code } = await forkhestra(['resume', run], { cwd })
   const events = journalOf(cwd, run)
   expect({ code, turns: turnsIn(events) }).toEqual({ code: 0, turns: AFTER })
-  expect(ofType(events, 'run_resumed')[0]?.seq).toBe(1001)
+  expect(ofType(events, 'run_resumed')[0]?.seq).toBe(seq + 1)
 })
 
 test('a journal without its beginning is named as broken, and nothing crashes', async () => {
@@ -159,6 +212,29 @@ test('a journal without its beginning is named as broken, and nothing crashes', 
     expect({ args, isRefused: code !== 0 }).toEqual({ args, isRefused: true })
     expect(stderr).toStartWith(`[forkhestra] Error: The record of run ${run} cannot be read.`)
   }
+})
+
+test('a line that was damaged is named, and a step that was complete does not run again', async () => {
+  const steps = [{ agent: 'first' }, { agent: 'second' }]
+  const cwd = makeChain(steps, {
+    first: sh('echo ran >>first.txt'),
+    second: sh('[ -e free ]'),
+  })
+  const { run } = await runChain(cwd)
+  const folder = join(cwd, 'forge/orch/runs', run)
+  const path = join(folder, 'events.ndjson')
+  const lines = readFileSync(path, 'utf8').split('\n')
+  const at = lines.findIndex((line) => line.startsWith('{"type":"step_ended"'))
+  const { seq } = JSON.parse(lines[at]!) as { seq: number }
+  writeFileSync(path, lines.with(at, '{garbage').join('\n'))
+  rmSync(join(folder, 'checkpoint.json'))
+  const words = `the record is damaged: event ${seq} is missing`
+  expect((await forkhestra(['show', run], { cwd })).stdout).toContain(`  ${words}\n`)
+  writeFileSync(join(cwd, 'free'), '')
+  const { code, stdout, stderr } = await forkhestra(['resume', run], { cwd })
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`Warning: ${words}. The run goes on`)])
+  expect(stdout).toContain(`Resuming run ${run} at step 2, iteration 1\n`)
+  expect(readFileSync(join(cwd, 'first.txt'), 'utf8')).toBe('ran\n')
 })
 
 test('caches that are gone cost nothing but time', async () => {

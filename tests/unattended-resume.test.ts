@@ -91,19 +91,31 @@ test('a run is found by the beginning of its id; none and several are refused', 
 })
 
 test.each([
-  ['changed', (path: string) => writeFileSync(path, '{"chains":{"c":{"steps":[]}}}')],
-  ['gone', (path: string) => rmSync(path)],
-  ['broken', (path: string) => writeFileSync(path, '{')],
+  [
+    'changed',
+    'has changed since',
+    (path: string) => writeFileSync(path, '{"chains":{"c":{"steps":[{"agent":"x"}]}}}'),
+  ],
+  [
+    'gone',
+    `can no longer be used (Configuration not found: ${CONFIGURATION})`,
+    (path: string) => rmSync(path),
+  ],
+  [
+    'broken',
+    `can no longer be used (${CONFIGURATION}:1:2  '}' is missing.)`,
+    (path: string) => writeFileSync(path, '{'),
+  ],
 ])(
   'that the configuration is %s is said, and the recorded plan is carried out',
-  async (_, change) => {
+  async (_, words, change) => {
     const cwd = project()
     await runChain(cwd)
     go(cwd)
     change(join(cwd, CONFIGURATION))
     const { code, stderr } = await resume(cwd)
     expect(stderr).toContain(
-      `Warning: ${CONFIGURATION} has changed since; the run goes on with the plan that it was started with\n`,
+      `Warning: ${CONFIGURATION} ${words}; the run goes on with the plan that it was started with\n`,
     )
     expect(code).toBe(0)
   },

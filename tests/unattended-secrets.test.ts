@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeChain, runChain, startChain, toldBy, type Ran } from './support/chains.ts'
 import { forkhestra } from './support/forkhestra.ts'
-import { makeProject, sh } from './support/project.ts'
+import { makeProject, sh, writeFiles } from './support/project.ts'
 import { fileIn } from './support/until.ts'
 
 /** One for each place, so that a leak says where it came from. Made up, in the forms of real ones. */
@@ -199,7 +199,7 @@ async function stopped(args: readonly string[], env: Readonly<Record<string, str
 test('a secret of the plan that a variable holds comes from there when the run goes on', async () => {
   const cwd = await stopped(['--', '--api-key', SECRETS.environment], ENV)
   const refused = await forkhestra(['resume'], { cwd })
-  expect(refused.code).toBe(2)
+  expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('holds secrets that its record does not: DEPLOY_KEY.')
   expect(refused.stderr).toContain('Set the variables again')
   const { code, stderr } = await forkhestra(['resume'], { cwd, env: ENV })
@@ -209,6 +209,35 @@ test('a secret of the plan that a variable holds comes from there when the run g
 test('a run with a secret that nobody holds is not resumed with a wrong one', async () => {
   const cwd = await stopped(['--', '--api-key', SECRETS.environment], {})
   const refused = await forkhestra(['resume'], { cwd, env: ENV })
-  expect(refused.code).toBe(2)
+  expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('holds secrets that its record does not: --api-key.')
+})
+
+test('of a key of many lines no line is told, however a program prints it', async () => {
+  const lines = ['MIIEpAIBAAKCAQEAx7dQm2', 'Zk2jQ9vLwT4nB8sD1fGh3K', 'p0oI9uY8tR7eW6qA5sD4fG']
+  const key = `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`
+  const print = ['sed "s/^/    /" k', 'tail -n 2 k', 'grep -n . k', 'cat -n k', 'diff /dev/null k']
+  const cwd = makeChain([{ agent: 'teller', verify: `${print.join('; ')}; false` }], {
+    teller: sh('printf "%s\\n" "$DEPLOY_KEY" >k', ...print, 'exit 0'),
+  })
+  const ran = await runChain(cwd, { env: { DEPLOY_KEY: key } })
+  const record = join(cwd, 'forge/orch/runs', ran.run)
+  const files = ['events.ndjson', 'steps/1/iterations/1.log', 'steps/1/iterations/1.json']
+  const told = [
+    ran.stdout,
+    ran.stderr,
+    ...files.map((file) => readFileSync(join(record, file), 'utf8')),
+  ]
+  for (const line of lines) expect(told.filter((text) => text.includes(line))).toEqual([])
+  expect(ran.stdout).toContain('[masked DEPLOY_KEY:line2]')
+})
+
+test('a secret in the path of a project is shown by no line', async () => {
+  const cwd = join(makeProject(), SECRETS.environment)
+  writeFiles(cwd, { agent: sh('exit 1'), 'forge/.keep': '' })
+  const env = { ...ENV, PATH: `${cwd}:${process.env['PATH']}` }
+  await forkhestra(['agent'], { cwd, env })
+  const { stdout } = await forkhestra(['show'], { cwd, env })
+  expect(stdout).toContain('record: ')
+  expect(leaksIn(stdout)).toEqual([])
 })

@@ -20,6 +20,11 @@ export class UserError extends Error {
   }
 }
 
+/** What was asked for is right, and something else must be so first. */
+export class NotNow extends UserError {
+  override readonly exitCode = 1
+}
+
 /** The operating system's short word for what went wrong (`ENOENT`), or undefined. */
 export function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined

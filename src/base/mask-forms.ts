@@ -78,8 +78,15 @@ const PARAMETERS = [
   'password',
 ]
 
+/** What people write where a secret belongs: told by its first eight characters. */
+const PLACEHOLDERS = [
+  ['your', 'YOUR', 'dummy', 'DUMMY', 'fake', 'FAKE'].map((word) => `${word}[-_]`),
+  ['[Cc]hange-?_?m', 'CHANGE-?_?M', '[Ee]xample', 'EXAMPLE', '[Pp]lacehol', 'PLACEHOL'],
+  ['[Rr]eplace[-_]', 'REPLACE[-_]', '[Ii]nsert[-_]', 'INSERT[-_]', 'x{8}', 'X{8}', '\\.{3}'],
+].flat()
+
 const OF_A_VARIABLE = {
-  where: '(?!process\\.|os\\.|env\\.)',
+  where: `(?!process\\.|os\\.|env\\.|${PLACEHOLDERS.join('|')})`,
   secret: [
     [FIRST, 1, 1],
     [UNQUOTED, 7, 7],

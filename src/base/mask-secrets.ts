@@ -17,11 +17,49 @@ export const MASKED = '[masked]'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+type Encode = (value: string) => string
+
+const base64 = (value: string) => Buffer.from(value).toString('base64').replace(/=+$/, '')
+const urlSafe = (text: string) => text.replaceAll('+', '-').replaceAll('/', '_')
+const json = (value: string) => JSON.stringify(value).slice(1, -1)
+
+/** What base64 makes of a value behind so many other bytes, whatever these and those behind it are. */
+function inner(value: string, before: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)])
+  const first = Math.ceil((before * 8) / 6)
+  return bytes.toString('base64').slice(first, Math.floor((bytes.length * 8) / 6))
+}
+
 /** The forms in which the value of a variable is met, by the word that tells them apart. */
-export const ENCODINGS: Readonly<Record<string, (value: string) => string>> = {
-  json: (value) => JSON.stringify(value).slice(1, -1),
-  url: encodeURIComponent,
-  base64: (value) => Buffer.from(value).toString('base64').replace(/=+$/, ''),
+const ENCODINGS: Readonly<Record<string, Encode>> = { json, url: encodeURIComponent, base64 }
+
+/** Further ones of values that are not very long: keys of many lines are met line by line. */
+const RARE_ENCODINGS: Readonly<Record<string, Encode>> = {
+  json2: (value) => json(json(value)),
+  base64a: (value) => inner(value, 0),
+  base64b: (value) => inner(value, 1),
+  base64c: (value) => inner(value, 2),
+  base64url: (value) => urlSafe(base64(value)),
+  base64urla: (value) => urlSafe(inner(value, 0)),
+  base64urlb: (value) => urlSafe(inner(value, 1)),
+  base64urlc: (value) => urlSafe(inner(value, 2)),
+  hex: (value) => Buffer.from(value).toString('hex'),
+  hexcaps: (value) => Buffer.from(value).toString('hex').toUpperCase(),
+}
+const RARE_UP_TO = 256
+
+/** How the form that is called so is made; undefined: there is none. */
+export function encodingOf(word: string): Encode | undefined {
+  const [, line] = /^line(\d+)$/.exec(word) ?? []
+  if (line !== undefined) return (value) => linesOf(value).get(Number(line)) ?? ''
+  return ENCODINGS[word] ?? RARE_ENCODINGS[word]
+}
+
+/** The lines of a value, by number, that tell something: programs also print them one by one. */
+function linesOf(value: string): Map<number, string> {
+  const lines = value.split('\n').map((line, index) => [index + 1, line.trim()] as const)
+  if (lines.length === 1) return new Map()
+  return new Map(lines.filter(([, line]) => /^(?!-----)\S{16,}$/.test(line)))
 }
 
 /** Each secret of the environment in all its forms, with what is shown instead. */
@@ -31,12 +69,18 @@ export function masksOf(env: Environment): Map<string, string> {
     const value = raw?.trim() ?? ''
     if (!isSecretName(name) || !isSecretValue(value)) continue
     if (!masks.has(value)) masks.set(value, `[masked ${name}]`)
-    for (const [word, encode] of Object.entries(ENCODINGS)) {
-      const encoded = value.isWellFormed() ? encode(value) : value
+    if (!value.isWellFormed()) continue
+    for (const [word, encoded] of formsOf(value)) {
       if (!masks.has(encoded)) masks.set(encoded, `[masked ${name}:${word}]`)
     }
   }
   return masks
+}
+
+function formsOf(value: string): (readonly [word: string, encoded: string])[] {
+  const encodings = value.length > RARE_UP_TO ? ENCODINGS : { ...ENCODINGS, ...RARE_ENCODINGS }
+  const encoded = Object.entries(encodings).map(([word, encode]) => [word, encode(value)] as const)
+  return [...encoded, ...[...linesOf(value)].map(([at, line]) => [`line${at}`, line] as const)]
 }
 
 export interface Found {

@@ -36,6 +36,7 @@ test.each([
   [`with Bearer ${R}, then`, 'with Bearer [masked], then'],
   ['X-Api-Key: abcdefgh', 'X-Api-Key: [masked]'],
   ['--api-key=abcdefgh x', '--api-key=[masked] x'],
+  ['OPENAI_API_KEY=yourself9 PASSWORD=changing1', 'OPENAI_API_KEY=[masked] PASSWORD=[masked]'],
   ['OPENAI_API_KEY=abcdefgh\nHOME=/root', 'OPENAI_API_KEY=[masked]\nHOME=/root'],
   ['export A_TOKEN="abcd efgh ijkl"', 'export A_TOKEN="abcd efgh ijkl"'],
   ['export A_TOKEN="abcd-efgh"', 'export A_TOKEN="[masked]"'],
@@ -63,6 +64,8 @@ test.each([
   ['bearer of internationalization news; Bearer authentication'],
   ['authorization is needed; "authorization": null, "a": 1'],
   ['GH_TOKEN=$GH_TOKEN A_KEY=${{ secrets.A_KEY }} API_KEY=<your key> B_KEY=process.env.B_KEY'],
+  ['API_KEY=your-key-here PASSWORD=changeme123 A_TOKEN="change-me-please" B_KEY=xxxxxxxxxxxx'],
+  ['SECRET_KEY=REPLACE_ME_SOON DB_PASSWORD=example-password C_TOKEN=placeholder-token'],
   ['MONKEY=banana-banana HOTKEY=ctrl+shift+p TOKEN=short'],
   ['api_key=settings.provider.value'],
   ['elevenchars are too few, and correcthorse is a part'],
@@ -87,6 +90,49 @@ test.each([
 ])('%j is shown with the name of its variable: %j', (text, shown) => {
   expect(mask.text(text)).toBe(shown)
   expect(mask.text(shown)).toBe(shown)
+})
+
+test.each([
+  [btoa(`user:${KEY}`), 'base64'],
+  [btoa(`me:${KEY}:x`), 'base64'],
+  [btoa(`${KEY}, and more`), 'base64'],
+  [Buffer.from(`~~~?${KEY}`).toString('base64url'), 'base64'],
+  [Buffer.from(KEY).toString('base64url'), 'base64'],
+  [Buffer.from(KEY).toString('hex'), 'hex'],
+  [Buffer.from(KEY).toString('hex').toUpperCase(), 'hexcaps'],
+  [JSON.stringify({ log: JSON.stringify({ key: KEY }) }), 'json2'],
+])('a value is found inside of what programs make of it: %s (%s)', (text, form) => {
+  expect(mask.text(text)).toContain(`[masked DEPLOY_KEY:${form}`)
+})
+
+const LINES = ['MIIEpAIBAAKCAQEAx7', 'Zk2jQ9vLwT4nB8sD1f', 'aGVsbG8=']
+const PEM = ['-----BEGIN RSA PRIVATE KEY-----', ...LINES, '-----END RSA PRIVATE KEY-----'].join(
+  '\n',
+)
+
+test.each([
+  ['indented', PEM.replaceAll(/^/gm, '    ')],
+  ['the end', PEM.split('\n').slice(-3).join('\n')],
+  [
+    'with numbers',
+    PEM.split('\n')
+      .map((line, at) => `${at + 1}:${line}`)
+      .join('\n'),
+  ],
+  ['a diff', PEM.replaceAll(/^/gm, '+')],
+])('of a key of many lines each line is masked: %s', (_, text) => {
+  const masked = new Mask({ SIGNING_KEY: PEM }).text(text)
+  for (const line of LINES.slice(0, 2)) expect(masked).not.toContain(line)
+  expect(masked).toContain('[masked')
+})
+
+test('lines of a key are filled again, and other lines of a variable are no secrets', () => {
+  const other = '{\n  "type": "service_account",\n  "client_id": "x"\n}'
+  const both = new Mask({ SIGNING_KEY: PEM, ACCOUNT_KEY: other })
+  const plan = { verify: `grep ${LINES[1]} key`, text: '"type": "service_account",' }
+  const masked = both.data(plan)
+  expect(masked).toEqual({ ...plan, verify: 'grep [masked SIGNING_KEY:line3] key' })
+  expect(unmask(masked, { SIGNING_KEY: PEM })).toEqual({ value: plan, missing: [] })
 })
 
 test('a long text is masked like a short one', () => {

@@ -1,4 +1,11 @@
-import { ENCODINGS, isSecretName, isSecretValue, MASKED, masksOf, Secrets } from './mask-secrets.ts'
+import {
+  encodingOf,
+  isSecretName,
+  isSecretValue,
+  MASKED,
+  masksOf,
+  Secrets,
+} from './mask-secrets.ts'
 import { SecretStream, type MaskStream } from './mask-stream.ts'
 import { Needles } from './needles.ts'
 
@@ -91,7 +98,7 @@ export function unmask<T>(
 ): { readonly value: T; readonly missing: readonly string[] } {
   const missing = new Set<string>()
   const fill = (mask: string, name?: string, encoding?: string) => {
-    const encode = encoding === undefined ? String : ENCODINGS[encoding]
+    const encode = encoding === undefined ? String : encodingOf(encoding)
     if (name !== undefined && (!isSecretName(name) || encode === undefined)) return mask
     const secret = env[name ?? '']?.trim() ?? ''
     if (name !== undefined && encode !== undefined && secret !== '') return encode(secret)
@@ -102,7 +109,8 @@ export function unmask<T>(
   return { value: filled as T, missing: [...missing] }
 }
 
-function mapStrings(value: unknown, map: (text: string) => string): unknown {
+/** Plain data with each of its strings replaced; keys stay. */
+export function mapStrings(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === 'string') return map(value)
   if (Array.isArray(value)) return value.map((each) => mapStrings(each, map))
   if (!isPlain(value)) return value

@@ -6,7 +6,8 @@ import { NO_EVENTS, next, type RunState } from '../events/state.ts'
 import { Control } from '../journal/control.ts'
 import { recordRoot } from '../journal/record-folder.ts'
 import type { RunLock } from '../journal/run-lock.ts'
-import { RunRecord } from '../journal/run-record.ts'
+import { RunRecord, type Trouble } from '../journal/run-record.ts'
+import type { ChainsConfig } from '../parse/chains-schema.ts'
 import type { Plan } from '../plan/plan.ts'
 import { DEFAULT_GRACE } from '../plan/policy.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
@@ -24,7 +25,7 @@ import { MaskedOutput } from './masked-output.ts'
 import { conversationIn } from './conversation-place.ts'
 import { makeQueuePort } from './queue/port.ts'
 import { otherQueues, whyWanted } from './records/with-queue.ts'
-import { secretsOf, secretWarnings } from './secrets.ts'
+import { lacksOf, lacksWarning, secretsOf } from './secrets.ts'
 import { StopSwitch } from './signals.ts'
 
 /** How often the record is brought up to date while nothing but output happens. */
@@ -37,6 +38,8 @@ interface Options {
   readonly json: boolean
   /** All agents that may get a task. */
   readonly agents?: Parameters<typeof secretsOf>[2]
+  /** The configuration, where it is the one that the plan was made from. */
+  readonly content?: ChainsConfig | undefined
   /** Where a run that another process began goes on. */
   readonly resumed?: Resumed
   /** Where nobody looks on, and standard output is for others: what ends it. */
@@ -57,11 +60,24 @@ interface Resumed {
 export async function carryOut(
   plan: Plan,
   warnings: readonly string[],
-  { env, stamp, verbose, json, agents, resumed, unseen, view: own, work = runPlan }: Options,
+  {
+    env,
+    stamp,
+    verbose,
+    json,
+    agents,
+    content,
+    resumed,
+    unseen,
+    view: own,
+    work = runPlan,
+  }: Options,
 ): Promise<number> {
   const stopSwitch = unseen ?? new StopSwitch()
   const warn = (text: string) => teller.emit({ type: 'warning', text })
-  const terminal = unseen === undefined ? openTerminal(stopSwitch, verbose, warn) : undefined
+  const isWaiting = () => isOnlyWaiting(teller.state)
+  const terminal =
+    unseen === undefined ? openTerminal(stopSwitch, verbose, warn, isWaiting) : undefined
   const before = resumed?.state ?? NO_EVENTS
   const view = own ?? makeView(terminal, { json, verbose, stamp }, before)
   const root = recordRoot(plan.cwd, process.env)
@@ -73,8 +89,10 @@ export async function carryOut(
   const teller = new Teller(record, view, stamp, mask, before)
   const control = new Control(record.folder)
   control.clear()
-  const secrets = resumed === undefined ? secretWarnings(plan, mask, env) : []
-  for (const text of [...warnings, ...secrets]) teller.emit({ type: 'warning', text })
+  const lacks = lacksOf(plan, mask, env, content)
+  const isNews = lacks !== undefined && resumed === undefined
+  for (const text of [...warnings, ...(isNews ? [lacksWarning(lacks)] : [])])
+    teller.emit({ type: 'warning', text })
   adoptOrphans()
   const ticking = setInterval(() => teller.tick(), TICK_MS)
   await work(plan, {
@@ -94,6 +112,7 @@ export async function carryOut(
     queue: makeQueuePort(record.folder, plan, env),
     record: record.folder,
     conversation: (place) => conversationIn(record.folder, place),
+    lacks,
     version: VERSION,
   })
   clearInterval(ticking)
@@ -122,6 +141,7 @@ function openTerminal(
   stopSwitch: StopSwitch,
   uncut: boolean,
   warn: (text: string) => void,
+  isWaiting: () => boolean,
 ): Terminal {
   const terminal = new Terminal({
     uncut,
@@ -138,13 +158,19 @@ function openTerminal(
   })
   stopSwitch.listen((signal) => {
     const seconds = DEFAULT_GRACE.termMs / 1000
-    const words =
-      signal === 'SIGQUIT'
-        ? 'everything is killed'
-        : `the agent has ${seconds} s to end; a second signal kills it at once`
+    const gently = isWaiting()
+      ? 'the wait ends, and the run with it'
+      : `the agent has ${seconds} s to end; a second signal kills it at once`
+    const words = signal === 'SIGQUIT' ? 'everything is killed' : gently
     terminal.warn(`[forkhestra] ${signal}: ${words}`)
   })
   return terminal
+}
+
+/** Whether no agent runs; where a task waits, others may. */
+function isOnlyWaiting({ waiting, steps }: RunState): boolean {
+  const isRunning = steps.some(({ running }) => running !== undefined)
+  return waiting !== undefined && waiting.task === undefined && !isRunning
 }
 
 /** Tells the record and the view what happens, without the secrets, and keeps what it comes to. */
@@ -171,6 +197,7 @@ class Teller {
     if (body.type === 'iteration_ended' || body.type === 'task_ended') {
       for (const chunk of this.#masked.end(body.scope)) void this.#pass(chunk)
     }
+    if (body.type === 'run_ended') this.#settle()
     const event = this.#stamp(this.#mask.data(body))
     this.state = next(this.state, event)
     this.#record.append(event)
@@ -200,8 +227,16 @@ class Teller {
   close(): void {
     this.#record.checkpoint(this.state)
     this.#record.close()
-    const why = this.#record.takeTrouble()
-    if (why !== undefined) this.#view.show(this.#stamp({ type: 'record_lost', why }))
+    for (const trouble of this.#record.takeTroubles()) {
+      const body = troubleTold(trouble)
+      if (trouble.kind !== 'back') this.#view.show(this.#stamp(body))
+    }
+  }
+
+  /** Before the run tells its end, so that the summary can speak of it. */
+  #settle(): void {
+    this.#record.settle()
+    this.#tellTrouble()
   }
 
   #pass(chunk: OutputChunk): void | Promise<void> {
@@ -210,7 +245,27 @@ class Teller {
   }
 
   #tellTrouble(): void {
-    const why = this.#record.takeTrouble()
-    if (why !== undefined) this.emit({ type: 'record_lost', why })
+    for (const trouble of this.#record.takeTroubles()) this.emit(troubleTold(trouble))
+  }
+}
+
+function troubleTold({ kind, why }: Trouble): EventBody {
+  switch (kind) {
+    case 'lost':
+      return { type: 'record_lost', why }
+    case 'torn':
+      return { type: 'record_lost', why, partly: true }
+    case 'behind':
+      return {
+        type: 'warning',
+        text: `the record cannot be written now: ${why}. The run goes on; what is missing is written when that is possible`,
+      }
+    case 'back':
+      return { type: 'warning', text: 'the record can be written again' }
+    case 'gaps':
+      return {
+        type: 'warning',
+        text: `the record is incomplete, because it could not be written for a while (${why}): receipts, or some of what agents printed, are missing; nothing that resume needs`,
+      }
   }
 }

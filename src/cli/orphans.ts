@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { UserError } from '../base/errors.ts'
+import { NotNow, UserError } from '../base/errors.ts'
 import type { Leftover } from '../events/schema.ts'
 import { holderOf } from '../journal/run-lock.ts'
 import { Family, findBearers } from '../run/family.ts'
@@ -42,7 +42,7 @@ export async function endOrphansOf(run: string, mayKill: boolean): Promise<strin
   if (orphans.processes.length === 0) return []
   const words = leftWords(orphans)
   if (mayKill || (await agrees(words))) return [await end(orphans)]
-  throw refusal(orphans)
+  throw new NotNow(...refusal(orphans))
 }
 
 /**
@@ -61,7 +61,7 @@ export async function mayEndOrphans(
   const orphans = { run, processes: before.filter(({ pid }) => still.has(pid)) }
   if (orphans.processes.length === 0) return mayKill
   if (await agrees(leftWords(orphans))) return true
-  throw refusal(orphans)
+  throw new UserError(...refusal(orphans))
 }
 
 export function hasOrphans(run: string): boolean {
@@ -72,11 +72,11 @@ function leftWords(orphans: Orphans): string {
   return `The run ${orphans.run} has left running: ${namesOf(orphans)}`
 }
 
-function refusal(orphans: Orphans): UserError {
-  return new UserError(
+function refusal(orphans: Orphans): [message: string, hint: string] {
+  return [
     `${leftWords(orphans)}.`,
     'It would work beside the run that goes on. End it: --kill-orphans',
-  )
+  ]
 }
 
 async function end({ run, processes }: Orphans): Promise<string> {

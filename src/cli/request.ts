@@ -12,12 +12,15 @@ import { VERBS } from './verbs.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
+/** Of a configuration so much is recorded, to show what has changed. */
+const LONGEST_TEXT = 32 * 1024
+
 /** Turns what was typed into a request for a plan. */
 export function makeRequest(
   input: Input,
   run: string,
   cwd: string,
-  { content, base, file, hash }: Configuration,
+  { content, base, file, hash, text = '' }: Configuration,
   facts: Facts,
 ): Request {
   const name = input.text('chain')
@@ -51,7 +54,9 @@ export function makeRequest(
     cliPrompt: { prompt, promptFile },
     overrides: readOverrides(input),
     rawPrompt: input.flag('raw-prompt'),
-    ...(file === undefined || hash === undefined ? {} : { configuration: { file, hash } }),
+    ...(file === undefined || hash === undefined
+      ? {}
+      : { configuration: { file, hash, ...(text.length > LONGEST_TEXT ? {} : { text }) } }),
     ...(content.prices === undefined ? {} : { prices: content.prices }),
     ...(content.queueLimits === undefined ? {} : { queueLimits: content.queueLimits }),
   }

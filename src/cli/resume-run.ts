@@ -1,12 +1,13 @@
-import { UserError } from '../base/errors.ts'
+import { NotNow, UserError } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
 import { randomLetters } from '../base/ids.ts'
-import { unmask } from '../base/mask.ts'
+import { Mask, unmask } from '../base/mask.ts'
+import { MASKED } from '../base/mask-secrets.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makeStamp } from '../events/event.ts'
 import { readPlan, readState } from '../journal/read-run.ts'
 import { recordRoot } from '../journal/record-folder.ts'
-import { RunLock } from '../journal/run-lock.ts'
+import { holderOf, RunLock } from '../journal/run-lock.ts'
 import { findRun, listRuns, type RunBrief } from '../journal/runs.ts'
 import { applyOverrides, raiseBudgets } from '../plan/make-policy.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
@@ -15,16 +16,16 @@ import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
 import { ownFolder } from '../setup/own-folder.ts'
 import { VERSION } from '../setup/version.ts'
 import { UsageError, type Input } from './command.ts'
-import { nameIn } from './secrets.ts'
+import { changedConfiguration } from './configuration-changes.ts'
+import { lackingIn, restoreTexts, withoutConfigurationText, type Lacking } from './plan-texts.ts'
+import { nameIn, secretsOf } from './secrets.ts'
 import { endOrphansOf } from './orphans.ts'
 import { readOverrides } from './overrides.ts'
 import { agentsOf } from './queue/configuration.ts'
 import { isChat } from './records/is-chat.ts'
 
 /** Another process carries the run out. */
-export class RunIsDriven extends UserError {
-  override readonly exitCode = 1
-
+export class RunIsDriven extends NotNow {
   constructor(run: string, { pid, since }: { readonly pid: number; readonly since: string }) {
     super(
       `The run ${run} is carried out by process ${pid} since ${since}.`,
@@ -39,10 +40,17 @@ export async function resumeRun(input: Input): Promise<number> {
   const root = recordRoot(cwd, process.env)
   if (root === undefined) throw new UserError('HOME is no absolute path, so there are no records.')
   const { id, folder } = chooseRun(root, input.positionals)
+  const isDead = holderOf(folder) !== undefined
   const lock = RunLock.take(folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
-  // Where it cannot go on, the lock stays: as that of a process that is dead.
-  return goOn(id, folder, lock, input)
+  try {
+    return await goOn(id, folder, lock, input)
+  } catch (error) {
+    // Nothing was begun: whoever comes next finds the run as it was, with the lock of a dead process
+    // where it died, by which what it left running is found.
+    if (error instanceof UserError && !isDead) lock.release()
+    throw error
+  }
 }
 
 /** The one that was named, or the newest that is not complete. */
@@ -60,7 +68,7 @@ function chooseRun(root: string, [word, surplus]: readonly string[]): RunBrief {
 const RESUMABLE: readonly RunBrief['status'][] = ['failed', 'stopped', 'dead']
 
 async function goOn(id: string, folder: string, lock: RunLock, input: Input): Promise<number> {
-  const { state, seq } = readState(folder)
+  const { state, seq, damage } = readState(folder)
   const isTalk = isChat(folder)
   if (state.ended?.ok === true || isTalk) {
     lock.release()
@@ -74,21 +82,27 @@ async function goOn(id: string, folder: string, lock: RunLock, input: Input): Pr
     return 0
   }
   const env = makeAgentEnvironment(process.env, ownFolder())
-  const { plan: recorded, warnings } = await readRecorded(id, folder, env)
+  const { plan: recorded, warnings } = await readRecorded(id, folder, env, input.text('prompt'))
   checkFolder(id, recorded.cwd)
   const overrides = readOverrides(input)
   const plan = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
   const ended = await endOrphansOf(id, input.flag('kill-orphans'))
-  const changed = await changedConfiguration(plan)
+  const changed = await changedConfiguration(plan, env)
   const { carryOut } = await import('./carry-out.ts')
-  return carryOut(plan, [...warnings, ...ended, ...changed], {
+  return carryOut(plan, [...damageWarnings(damage), ...warnings, ...ended, ...changed], {
     env,
     stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
     verbose: input.flag('verbose'),
     json: input.flag('json'),
     agents: await agentsOf(plan),
+    content: await unchangedConfiguration(plan),
     resumed: { folder, lock, state },
   })
+}
+
+function damageWarnings(damage: readonly string[]): string[] {
+  if (damage.length === 0) return []
+  return [`the record is damaged: ${damage.join(', ')}. The run goes on by what the others tell`]
 }
 
 function checkFolder(id: string, cwd: string): void {
@@ -100,20 +114,17 @@ function checkFolder(id: string, cwd: string): void {
 }
 
 /** The plan as it was made, with its secrets; those alone are not in the record. */
-export async function readRecorded(id: string, folder: string, env: Record<string, string>) {
+export async function readRecorded(
+  id: string,
+  folder: string,
+  env: Record<string, string>,
+  prompt?: string,
+) {
   const found = readPlan(folder)
   if (found === undefined) {
     throw new UserError(`The run ${id} ended before its plan was written.`, 'Start it again.')
   }
-  const configured = isPlan(found.plan) ? await configuredSecrets(found.plan) : {}
-  const { value, missing } = unmask(found.plan, { ...env, ...configured })
-  if (missing.length > 0) {
-    throw new UserError(
-      `The plan of the run ${id} holds secrets that its record does not: ${missing.join(', ')}.`,
-      'Set the variables again. What was typed in plain, or has changed in the configuration since, can only be started again.',
-    )
-  }
-  if (!isPlan(value)) {
+  if (!isPlan(found.plan)) {
     throw new UserError(
       `The plan of the run ${id} was made by forkhestra ${found.version}, and this is ${VERSION}.`,
       'Go on with that version, or start it again.',
@@ -121,7 +132,60 @@ export async function readRecorded(id: string, folder: string, env: Record<strin
   }
   const isOlder = found.version !== VERSION
   const warnings = isOlder ? [`the run was begun by forkhestra ${found.version}`] : []
-  return { plan: value, warnings }
+  return { plan: await withSecrets(id, found.plan, env, prompt), warnings }
+}
+
+async function withSecrets(
+  id: string,
+  whole: Plan,
+  env: Record<string, string>,
+  prompt: string | undefined,
+): Promise<Plan> {
+  const { plan: recorded, text } = withoutConfigurationText(whole)
+  if (prompt !== undefined && !lackingIn(recorded).some(({ isPrompt }) => isPrompt)) {
+    throw new UserError(
+      `The record of the run ${id} holds all of its prompt.`,
+      'Leave --prompt out. With another prompt it is another run.',
+    )
+  }
+  const content = await unchangedConfiguration(recorded)
+  const known = { ...env, ...configuredSecrets(recorded, content) }
+  const mask = new Mask(secretsOf(unmask(recorded, known).value, env, content?.agents ?? {}))
+  const restored = restoreTexts(recorded, { content, prompt }, mask)
+  const { value, missing } = unmask(restored, known)
+  if (missing.length > 0) throw refusal(id, missing, lackingIn(restored), prompt)
+  const { configuration } = value
+  if (configuration === undefined || text === undefined) return value
+  return { ...value, configuration: { ...configuration, text } }
+}
+
+/** Says what is missing, where, and what can be done about each. */
+function refusal(
+  id: string,
+  missing: readonly string[],
+  texts: readonly Lacking[],
+  prompt: string | undefined,
+): UserError {
+  const names = missing.filter((name) => name !== MASKED)
+  const isPrompt = texts.some((text) => text.isPrompt)
+  const isElsewhere = texts.some((text) => !text.isPrompt)
+  const hints = [
+    ...(names.length > 0 ? ['Set the variables again.'] : []),
+    ...(isPrompt && prompt === undefined
+      ? ['Give the prompt again, word for word: --prompt TEXT.']
+      : []),
+    ...(isPrompt && prompt !== undefined ? ['--prompt is not the prompt of the run.'] : []),
+    ...(names.length > 0 || isElsewhere
+      ? [
+          'What was typed in plain, or has changed in the configuration since, can only be started again.',
+        ]
+      : []),
+  ]
+  const what = [...names, ...texts.map(({ words }) => words)].join(', ')
+  return new NotNow(
+    `The plan of the run ${id} holds secrets that its record does not: ${what}.`,
+    hints.join(' '),
+  )
 }
 
 function isPlan(value: unknown): value is Plan {
@@ -129,8 +193,7 @@ function isPlan(value: unknown): value is Plan {
 }
 
 /** The values that the configuration gives, where it is still the one that the plan was made from. */
-async function configuredSecrets(plan: Plan): Promise<Record<string, string>> {
-  const content = await unchangedConfiguration(plan)
+function configuredSecrets(plan: Plan, content: ChainsConfig | undefined): Record<string, string> {
   const chain = plan.chain === undefined ? undefined : content?.chains[plan.chain]
   const secrets: Record<string, string> = {}
   for (const step of [...stepsOf(plan.root), ...plan.recoveries]) {
@@ -140,15 +203,6 @@ async function configuredSecrets(plan: Plan): Promise<Record<string, string>> {
       secrets[nameIn(step, name)] = value
   }
   return secrets
-}
-
-/** The recorded plan is carried out; that it would be another one now is worth a word. */
-async function changedConfiguration(plan: Plan): Promise<string[]> {
-  const { configuration } = plan
-  if (configuration === undefined || (await unchangedConfiguration(plan)) !== undefined) return []
-  return [
-    `${configuration.file} has changed since; the run goes on with the plan that it was started with`,
-  ]
 }
 
 async function unchangedConfiguration({

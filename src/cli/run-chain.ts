@@ -38,6 +38,7 @@ export async function runChain(input: Input): Promise<number> {
     verbose,
     json,
     agents: configuration.content.agents ?? {},
+    content: configuration.content,
   })
 }
 

@@ -1,7 +1,10 @@
 import { unmask, type Mask } from '../base/mask.ts'
-import { isSecretName } from '../base/mask-secrets.ts'
+import { isSecretName, MASKED } from '../base/mask-secrets.ts'
+import type { Lacks } from '../events/schema.ts'
+import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { renderTemplate } from '../parse/template.ts'
 import { stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
+import { lackingIn, restoreTexts, withoutConfigurationText, type Lacking } from './plan-texts.ts'
 
 type Named = readonly (readonly [name: string, value: string])[]
 
@@ -60,20 +63,37 @@ function secretArguments({ args }: StepNode): Named {
   })
 }
 
-/** What somebody should know beforehand who writes a secret where the record cannot hold it. */
-export function secretWarnings(
+/** What a run that goes on will need again, because no record of it keeps secrets. */
+export function lacksOf(
   plan: Plan,
   mask: Mask,
   env: Readonly<Record<string, string>>,
-): string[] {
+  content: ChainsConfig | undefined,
+): Lacks | undefined {
+  const { plan: bare } = withoutConfigurationText(plan)
+  const recorded = restoreTexts(mask.data(bare), { content }, mask)
   // What the configuration gives its steps is found there again.
   const configured = allSteps(plan).flatMap((step) =>
     Object.keys(step.policy.env).map((name) => nameIn(step, name)),
   )
-  const missing = unmask(mask.data(plan), env).missing.filter((name) => !configured.includes(name))
-  if (missing.length === 0) return []
-  const names = missing.join(', ')
-  return [
-    `the plan holds secrets in plain (${names}), which no record keeps: should this run die, it cannot be resumed. Put them into variables of the environment`,
-  ]
+  const { missing } = unmask(recorded, env)
+  const names = missing.filter((name) => name !== MASKED && !configured.includes(name))
+  return makeLacks(names, lackingIn(recorded))
+}
+
+function makeLacks(names: readonly string[], texts: readonly Lacking[]): Lacks | undefined {
+  // An option before anything else would name that as its secret.
+  const what = [...texts.map(({ words }) => words), ...names]
+  if (what.length === 0) return undefined
+  const isPrompt = names.length === 0 && texts.every((text) => text.isPrompt)
+  return { what, ...(isPrompt ? { prompt: true } : {}) }
+}
+
+/** What somebody should know beforehand who writes a secret where the record cannot hold it. */
+export function lacksWarning({ what, prompt }: Lacks): string {
+  const then =
+    prompt === true
+      ? 'to resume this run, the prompt will have to be given again'
+      : 'should this run die, it cannot be resumed. Put them into variables of the environment'
+  return `the plan holds secrets in plain (${what.join(', ')}), which no record keeps: ${then}`
 }

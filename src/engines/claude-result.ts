@@ -1,3 +1,4 @@
+import { kindOfAnswer } from './api-status.ts'
 import { asNumber, asObject, type Event } from './claude-event.ts'
 import type { Fact, Failure, Tokens } from './engine.ts'
 import { readLastWords } from './wordings.ts'
@@ -56,7 +57,7 @@ function messageOf({ result, errors, subtype }: Event): string {
 
 /** Whoever has no right to ask will not get it by asking again. */
 const AUTH =
-  /not logged in|please run \/login|invalid api key|failed to authenticate|credit balance/i
+  /not logged in|please run \/login|invalid api key|failed to authenticate|credit balance|billing_error/i
 const CONNECTION = /connection (?:refused|error|reset)|econn|overloaded|internal server error/i
 
 function kindOf(
@@ -72,8 +73,9 @@ function kindOf(
   if (problem === 'usage_limit_reached' || isRejected || said === 'rate_limited') {
     return 'rate_limited'
   }
-  // An unknown model (404) will not be known at the next try either.
-  if (status === 401 || status === 403 || status === 404 || AUTH.test(message)) return 'auth_failed'
-  if (status === 429 || (typeof status === 'number' && status >= 500)) return 'overloaded'
+  // Of a direct agent nothing but a model can be unknown.
+  if (status === 404 || AUTH.test(message)) return 'auth_failed'
+  const answered = typeof status === 'number' ? kindOfAnswer(status, message) : undefined
+  if (answered !== undefined) return answered
   return CONNECTION.test(message) ? 'overloaded' : (said ?? 'error')
 }

@@ -96,6 +96,20 @@ const KNOWN: readonly Row[] = [
   ['overloaded', 'ERROR: stream disconnected before completion: error sending request'],
   ['overloaded', 'ERROR: unexpected status 503 Service Unavailable: x, url: http://127.0.0.1/'],
 
+  ['overloaded', 'API Error: Rate limit reached'],
+  ['overloaded', 'API Error (429 {"type":"error"}) · Retrying'],
+  ['overloaded', 'ERROR: exceeded retry limit, last status: 429 Too Many Requests'],
+
+  [
+    'auth_failed',
+    'API Error: 404 {"type":"error","error":{"type":"not_found_error","message":"model: x"}}',
+  ],
+  ['auth_failed', 'API Error: 402 {"type":"error","error":{"type":"billing_error"}}'],
+  [
+    'auth_failed',
+    'API Error: 400 {"error":{"message":"Your credit balance is too low to access the API."}}',
+  ],
+  ['auth_failed', 'ERROR: unexpected status 404 Not Found: the model `x` does not exist'],
   ['auth_failed', 'Not logged in · Please run /login'],
   ['auth_failed', 'Invalid API key · Fix external API key'],
   ['auth_failed', 'Invalid API key · Please run /login'],
@@ -155,6 +169,8 @@ describe('nothing is read into', () => {
     ['API Error: the client was renamed'],
     ['API Error: Connection handling is better now'],
     ['API Error: 400 nope'],
+    ['API Error: 404 /users/7 is not there'],
+    ['API Error: Rate limits are tested now'],
     ['Fixed: Not logged in · Please run /login'],
     ['Invalid API key handling is tested'],
     ['Reached max turns (2)'],
@@ -250,6 +266,7 @@ test.each([
   ['auth_failed', 'Credit balance is too low'],
   ['auth_failed', 'OAuth token revoked'],
   ['auth_failed', 'API Error: 401'],
+  ['auth_failed', 'API Error: 402'],
   ['rate_limited', "You've hit your limit"],
   ['rate_limited', "You're out of extra usage"],
   ['rate_limited', 'Claude usage limit reached'],

@@ -1,4 +1,5 @@
 import { Fences } from '../base/fences.ts'
+import { kindOfAnswer } from './api-status.ts'
 import { parseEvent, readLimit } from './claude-event.ts'
 import type { Failure } from './engine.ts'
 import { isWhen, readWhen } from './reset-time.ts'
@@ -37,7 +38,7 @@ const WORDINGS: readonly (readonly [Kind, RegExp])[] = [
   ],
 
   // What is better a little later.
-  ['overloaded', wording(String.raw`api error:? \(?(?:repeated )?(?:429|5\d\d)\b.*`)],
+  ['overloaded', wording('api error: rate limit (?:reached|exceeded).*')],
   ['overloaded', wording(String.raw`api error: request rejected \(429\).*`)],
   [
     'overloaded',
@@ -46,16 +47,12 @@ const WORDINGS: readonly (readonly [Kind, RegExp])[] = [
     ),
   ],
   ['overloaded', wording('error: stream disconnected before completion(?:: .*)?')],
-  ['overloaded', wording(String.raw`error: unexpected status (?:429|5\d\d)\b.*`)],
-  ['overloaded', wording(String.raw`error: exceeded retry limit, last status: (?:429|5\d\d)\b.*`)],
 
   // What no second try makes better.
   ['auth_failed', wording('not logged in(?: · please run /login)?')],
   ['auth_failed', wording('please run /login(?: · api error: 40[13].*)?')],
   ['auth_failed', wording('invalid api key(?: · .*)?')],
   ['auth_failed', wording(String.raw`failed to authenticate\. api error: 40[13]\b.*`)],
-  ['auth_failed', wording(String.raw`api error:? \(?40[13]\b.*`)],
-  ['auth_failed', wording(String.raw`error: unexpected status 40[13]\b.*`)],
   ['auth_failed', wording('credit balance is too low(?: · .*)?')],
   [
     'auth_failed',
@@ -67,9 +64,14 @@ const WORDINGS: readonly (readonly [Kind, RegExp])[] = [
   ['budget', wording(String.raw`error: exceeded usd budget \([\d.]+\)`)],
 ]
 
+/** An answer of an API, handed on with its status; `api-status.ts` says what it means. */
+const ANSWERED = wording(
+  String.raw`(?:api error:? \(?(?:repeated )?|error: unexpected status |error: exceeded retry limit, last status: )(?<status>\d{3})\b(?<said>.*)`,
+)
+
 /** So little is also printed by programs that a project is about; then more lines follow. */
 const FEW_WORDS = wording(
-  String.raw`(?:not logged in|please run /login|invalid api key|credit balance is too low|oauth token (?:has expired|has been revoked|revoked|expired)|api error:? \(?40[13]\)?|you(?:'ve| have) (?:hit|reached) your ${WHOSE}limit|you're out of (?:extra )?usage|claude (?:ai )?usage limit reached)`,
+  String.raw`(?:not logged in|please run /login|invalid api key|credit balance is too low|oauth token (?:has expired|has been revoked|revoked|expired)|api error:? \(?40[1-4]\)?|you(?:'ve| have) (?:hit|reached) your ${WHOSE}limit|you're out of (?:extra )?usage|claude (?:ai )?usage limit reached)`,
 )
 
 function wording(source: string): RegExp {
@@ -115,7 +117,13 @@ function readLine(line: string, isLast: boolean, now: Date): Failure | undefined
   const words = line.replaceAll(/[‘’]/g, "'").replaceAll(/\s+/g, ' ').replace(/\.$/, '')
   const bare = words.replace(/^error: /i, '')
   if (!isLast && FEW_WORDS.test(bare)) return undefined
-  return readWords(words, line, now) ?? readWords(bare, line, now)
+  return readWords(words, line, now) ?? readWords(bare, line, now) ?? readAnswer(words, line)
+}
+
+function readAnswer(words: string, message: string): Failure | undefined {
+  const { status = '', said = '' } = ANSWERED.exec(words)?.groups ?? {}
+  const kind = kindOfAnswer(status, said)
+  return kind === undefined ? undefined : { kind, message }
 }
 
 function readWords(words: string, message: string, now: Date): Failure | undefined {

@@ -52,6 +52,13 @@ export const refusal = z
   .enum(['code_fence', 'longer_line', 'quotes', 'letter_case', 'stderr', 'tasks_ready', 'gate'])
   .describe('Why a marker was seen and not believed.')
 
+export const lacks = z
+  .object({
+    what: z.array(z.string()).describe('Each with a word before it, and where it stands.'),
+    prompt: z.boolean().optional().describe('True where it is enough to give the prompt again.'),
+  })
+  .describe('What a resume needs again, because no record holds it: what looks like a secret.')
+
 export const inRun = {
   at: z.iso.datetime().describe('When, in UTC.'),
   run: z.string().describe('Id of the run.'),

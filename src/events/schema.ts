@@ -7,6 +7,7 @@ import {
   inRun,
   inStep,
   inTask,
+  lacks,
   leftInQueue,
   leftover,
   ofTask,
@@ -48,6 +49,7 @@ export const eventSchema = z.discriminatedUnion('type', [
         }),
       )
       .describe('The steps to come, in short.'),
+    lacks: lacks.optional(),
     plan: z.looseObject({}).describe('The complete plan; its form may change.'),
   }),
   z.object({
@@ -57,6 +59,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     pid: z.int(),
     step: z.int().min(1).optional().describe('Where it goes on; absent: all steps have ended.'),
     iteration: z.int().min(1).optional().describe('The iteration that is carried out next.'),
+    lacks: lacks.optional(),
     plan: z.looseObject({}).optional().describe('The plan, where options have changed it.'),
   }),
   z.object({
@@ -238,6 +241,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     type: z.literal('record_lost'),
     ...inRun,
     why: z.string().describe('Why the run goes on without a record.'),
+    partly: z.boolean().optional().describe('True where only what came last is not in it.'),
   }),
   z.object({
     type: z.literal('run_ended'),
@@ -309,6 +313,7 @@ export type Spent = z.infer<typeof spent>
 export type Usage = z.infer<typeof usage>
 export type Changes = z.infer<typeof changes>
 export type Worktree = z.infer<typeof worktree>
+export type Lacks = z.infer<typeof lacks>
 export type LeftInQueue = z.infer<typeof leftInQueue>
 /** Why a step ends. */
 export type End = z.infer<typeof ends>

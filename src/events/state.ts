@@ -1,5 +1,5 @@
 import type { EventBody, EventOf } from './event.ts'
-import type { Leftover, LeftInQueue, Spent, Usage } from './schema.ts'
+import type { Lacks, Leftover, LeftInQueue, Spent, Usage } from './schema.ts'
 import { addTime, addUsage, NOTHING_SPENT } from './spent.ts'
 import { isComplete, isFailure, isSettled, NEW_STEP, type StepState } from './step-state.ts'
 
@@ -16,6 +16,8 @@ export interface RunState {
   readonly startedAt?: string
   readonly cwd?: string
   readonly chain?: string
+  /** What its record does not hold of the plan. */
+  readonly lacks?: Lacks | undefined
   readonly waiting?: EventOf<'waiting'> | undefined
   /** Whether its queue was worked off without its steps. */
   readonly hasCrew?: boolean
@@ -42,7 +44,7 @@ export function next(before: RunState, event: Told): RunState {
     case 'run_started':
       return begin(state, event)
     case 'run_resumed':
-      return resume(state)
+      return { ...resume(state), lacks: event.lacks }
     case 'step_started':
       return openStep(state, event.step, event.round ?? 1)
     case 'iteration_started': {
@@ -70,6 +72,7 @@ export function next(before: RunState, event: Told): RunState {
     case 'task_ended':
       return spend(state, event.step, event.usage, false)
     case 'record_lost': {
+      if (event.partly === true) return state
       const { record: _, ...rest } = state
       return rest
     }
@@ -95,7 +98,7 @@ export function next(before: RunState, event: Told): RunState {
 }
 
 function begin(state: RunState, event: Told & { type: 'run_started' }): RunState {
-  const { record, at, cwd, chain } = event
+  const { record, at, cwd, chain, lacks } = event
   const steps = event.steps.map(({ step: number, ...rest }) => ({ number, ...rest, ...NEW_STEP }))
   return {
     ...state,
@@ -104,6 +107,7 @@ function begin(state: RunState, event: Told & { type: 'run_started' }): RunState
     ...(chain === undefined ? {} : { chain }),
     ...(at === undefined ? {} : { startedAt: at }),
     ...(record === undefined ? {} : { record }),
+    ...(lacks === undefined ? {} : { lacks }),
   }
 }
 
@@ -146,7 +150,18 @@ function isOwn({ agent, isRecovery }: StepState): boolean {
   return agent !== '' && isRecovery !== true
 }
 
-function openStep(state: RunState, number: number, rounds: number): RunState {
+/** A step is open alone; where the end of another one was lost, its last iteration tells it. */
+function closeOthers(state: RunState, number: number): RunState {
+  const isLost = (step: StepState) => isOwn(step) && step.isOpen && step.number !== number
+  if (!state.steps.some(isLost)) return state
+  const steps = state.steps.map((step) =>
+    isLost(step) ? { ...step, isOpen: false, running: undefined, reason: step.ends?.reason } : step,
+  )
+  return { ...state, steps }
+}
+
+function openStep(before: RunState, number: number, rounds: number): RunState {
+  const state = isOwn(stepAt(before, number)) ? closeOthers(before, number) : before
   const known = stepAt(state, number)
   const { fingerprint, jumps, closings, spent, isSetUp, isRecovery = false } = known
   const opened = change(state, number, {
@@ -154,6 +169,7 @@ function openStep(state: RunState, number: number, rounds: number): RunState {
     rounds,
     isOpen: true,
     running: undefined,
+    lastFailure: undefined,
     ends: undefined,
     reason: undefined,
     detail: undefined,
@@ -173,6 +189,7 @@ function endIteration(state: RunState, event: Told & { type: 'iteration_ended' }
   const failed = !again && isFailure(outcome) ? 1 : 0
   return change(spend(state, event.step, usage, !again), event.step, {
     lastOutcome: outcome,
+    ...(failed > 0 ? { lastFailure: outcome } : {}),
     running: undefined,
     isAgain: again,
     failures: step.failures + failed,

@@ -24,6 +24,8 @@ export interface StepState {
   /** The iteration that has begun and not ended. */
   readonly running?: { readonly iteration: number; readonly pid?: number | undefined } | undefined
   readonly lastOutcome?: Outcome
+  /** Of the last iteration of this round that ended with an error of the agent. */
+  readonly lastFailure?: Outcome | undefined
   /** What the last iteration means for the step, where it ends it. */
   readonly ends?: End | undefined
   /** Absent until it ended. */

@@ -1,41 +1,78 @@
-import { closeSync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
 import { writeAll } from '../base/files.ts'
+import { reserve } from '../base/reserve.ts'
 import type { RunEvent } from '../events/schema.ts'
 
 /** So much may wait to be written. */
 const WAITING_LENGTH = 64 * 1024
+
+/** So much more is kept while there is no room on the disk; then only what a run needs to go on. */
+const MOST_LENGTH = 16 * 1024 * 1024
+/** So much of the disk is set aside, so that a run on a full one can still tell how it ends. */
+const RESERVED_BYTES = 64 * 1024
+
+/** How an event begins that changes no state; there may be very many of them. */
+const DISPENSABLE = /^\{"type":"(?:message|tool|output|limit|marker_refused|command|warning)"/
 
 /** The events of a run, a line each. Only ever appended to, so that a crash costs at most a line. */
 export class EventFile {
   readonly #fd: number
   #waiting = ''
   #waitingSeq = 0
+  #reserved = 0
   /** Length of the file, and the number of the last event in it. */
   length: number
   seq = 0
   /** How many events were taken, those that wait included. */
   count = 0
+  /** Whether what waits could not be written when that was tried last. */
+  isBehind = false
 
   constructor(path: string) {
     this.#fd = openSync(path, 'a', 0o600)
     this.length = fstatSync(this.#fd).size
+    this.#reserve()
   }
 
   /** Takes an event; it is written together with those that follow, or by `write`. */
   keep(event: RunEvent): void {
-    this.#waiting += `${JSON.stringify(event)}\n`
+    const line = `${JSON.stringify(event)}\n`
+    if (this.isBehind && this.#waiting.length > MOST_LENGTH && DISPENSABLE.test(line)) return
+    this.#waiting += line
     this.#waitingSeq = event.seq ?? this.#waitingSeq
     this.count += 1
-    if (this.#waiting.length > WAITING_LENGTH) this.write()
+    if (this.#waiting.length > WAITING_LENGTH && !this.isBehind) this.write()
   }
 
+  /** What cannot be written is kept for the next time. */
   write(): void {
     if (this.#waiting === '') return
     const lines = Buffer.from(this.#waiting)
+    try {
+      writeAll(this.#fd, lines)
+    } catch (error) {
+      this.isBehind = true
+      // Of a line that is written again nothing may be there before.
+      ftruncateSync(this.#fd, this.length)
+      this.#reserved = 0
+      throw error
+    }
     this.#waiting = ''
-    writeAll(this.#fd, lines)
+    this.isBehind = false
     this.length += lines.length
     this.seq = this.#waitingSeq
+    this.#reserve()
+  }
+
+  /** The same where there may be room for less: what changes no state is given up. */
+  writeLast(): void {
+    try {
+      this.write()
+    } catch {
+      const lines = this.#waiting.split('\n').filter((line) => !DISPENSABLE.test(line))
+      this.#waiting = lines.join('\n')
+      this.write()
+    }
   }
 
   /** Returns when what was written survives a power failure. */
@@ -47,7 +84,18 @@ export class EventFile {
     return fstatSync(this.#fd).nlink === 0
   }
 
+  /** Gives back what was set aside. */
   close(): void {
-    closeSync(this.#fd)
+    try {
+      if (this.#reserved > this.length) ftruncateSync(this.#fd, this.length)
+    } finally {
+      closeSync(this.#fd)
+    }
+  }
+
+  #reserve(): void {
+    if (this.#reserved - this.length >= RESERVED_BYTES / 2) return
+    this.#reserved = this.length + RESERVED_BYTES
+    reserve(this.#fd, this.length, this.#reserved)
   }
 }

@@ -1,16 +1,18 @@
+import { rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { writeFileAtomic } from '../base/atomic-write.ts'
+import { unfinishedPath, writeFileAtomic } from '../base/atomic-write.ts'
 import { statOf } from '../base/files.ts'
 import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
+import { Backlog } from './backlog.ts'
 import { writeCheckpoint, type Checkpoint } from './checkpoint.ts'
 import { EventFile } from './event-file.ts'
 import { Logs } from './logs.ts'
 import { OpenIterations } from './open-iterations.ts'
 import { promptPath } from './places.ts'
 import { writePlan, type RecordedPlan } from './plan-file.ts'
-import { makeReceipt } from './receipt.ts'
+import { makeReceipt, receiptPath } from './receipt.ts'
 import { Receipts } from './receipts.ts'
 import { keepOutOfGit, makeFolder } from './record-folder.ts'
 import { Syncer } from './syncer.ts'
@@ -48,10 +50,14 @@ export class Journal {
   readonly #logs: Logs
   readonly #iterations = new OpenIterations()
   readonly #receipts: Receipts
+  /** Files that could not be written yet. */
+  readonly #backlog = new Backlog()
   #checkpoint: Checkpoint | undefined
   /** Length of the file and count of events at the last checkpoint. */
   #saved = { length: 0, count: 0 }
   #plan: RecordedPlan | undefined
+  /** Why something beside the events could not be written, until somebody asks. */
+  #trouble: unknown
 
   constructor(folder: string, stamp: Stamp, { isDurable = true } = {}) {
     this.#folder = folder
@@ -63,17 +69,19 @@ export class Journal {
     this.#syncer?.later(folder, dirname(folder))
   }
 
+  /** An event is kept where it cannot be written, and so is what belongs to it. */
   append(event: RunEvent): void {
     // What an agent says and does comes in thousands; it may wait for company like its output.
     if (event.type === 'message' || event.type === 'tool') return this.#events.keep(event)
-    this.#logs.endSpans()
+    this.#attempt(() => this.#logs.endSpans())
     this.#iterations.note(event)
     if (event.type === 'run_started' || event.type === 'run_resumed') this.#keepPlan(event)
     if (event.type === 'iteration_ended') this.#endIteration(event)
-    if (event.type === 'task_ended') this.#logs.end(event.scope)
+    if (event.type === 'task_ended') this.#attempt(() => this.#logs.end(event.scope))
     this.#events.keep(event)
+    if (this.#events.isBehind) return
     this.#events.write()
-    if (event.type === 'iteration_started') this.#receipts.prepare(event)
+    if (event.type === 'iteration_started') this.#prepareReceipt(event)
     if (DURABLE.has(event.type)) this.#sync()
     else if (SOON_DURABLE.has(event.type)) this.#syncer?.later(this.#eventsPath)
   }
@@ -91,9 +99,11 @@ export class Journal {
     const path = join(this.#folder, promptPath(hash))
     if (statOf(path) !== undefined) return
     this.#checkFolder()
-    const changed = makeFolder(dirname(path))
-    writeFileAtomic(path, text, { durable: false, mode: 0o600 })
-    this.#syncer?.later(path, dirname(path), ...changed)
+    this.#backlog.write(path, () => {
+      const changed = makeFolder(dirname(path))
+      writeFileAtomic(path, text, { durable: false, mode: 0o600 })
+      this.#syncer?.later(path, dirname(path), ...changed)
+    })
   }
 
   /** Says what all events so far have come to. */
@@ -101,6 +111,38 @@ export class Journal {
     const { length: offset, seq } = this.#events
     // What still waits to be written changes no state, so it may as well come after.
     if (seq > 0) this.#checkpoint = { offset, seq, state }
+  }
+
+  /** Whether every event is on the disk that is to be there. */
+  get isWhole(): boolean {
+    return !this.#events.isBehind
+  }
+
+  /** Whether files beside the events are still to be written. */
+  get hasBacklog(): boolean {
+    return !this.#backlog.isEmpty
+  }
+
+  get isDeleted(): boolean {
+    return this.#events.isDeleted
+  }
+
+  /** Why something could not be written since the last call, where no event was. */
+  takeTrouble(): unknown {
+    const trouble = this.#trouble
+    this.#trouble = undefined
+    return trouble
+  }
+
+  /** Tries again what could not be written; where nothing follows, with what there is room for. */
+  catchUp(isLast = false): void {
+    this.#checkFolder()
+    if (isLast) this.#events.writeLast()
+    else this.#events.write()
+    this.#sync()
+    checkRoom(this.#folder)
+    this.#backlog.retry()
+    this.#logs.goOn()
   }
 
   /** Writes down what has been waiting for company; called now and then. */
@@ -130,13 +172,20 @@ export class Journal {
     this.#receipts.discard()
   }
 
+  #prepareReceipt(event: EventOf<'iteration_started'>): void {
+    this.#checkFolder()
+    this.#attempt(() => this.#receipts.prepare(event))
+  }
+
   #endIteration(event: EventOf<'iteration_ended'>): void {
     this.#checkFolder()
-    const log = this.#logs.end(event.scope)
-    this.#events.write()
+    const log = this.#attempt(() => this.#logs.end(event.scope))
+    if (!this.#events.isBehind) this.#attempt(() => this.#events.write())
     const open = this.#iterations.find(event.scope)
     this.#iterations.end(event.scope)
-    this.#receipts.write(event.scope, makeReceipt(this.#folder, open, event, log))
+    const receipt = makeReceipt(this.#folder, open, event, log)
+    const write = () => this.#receipts.write(event.scope, receipt)
+    this.#attempt(() => this.#backlog.write(receiptPath(this.#folder, receipt), write))
   }
 
   /** With the checkpoint it stands by itself, too: nobody has to look for it among the events. */
@@ -144,7 +193,7 @@ export class Journal {
     if (plan === undefined) return
     this.#plan = { version, plan }
     // The copy of an earlier plan may be there already.
-    if (type === 'run_resumed') this.#savePlan()
+    if (type === 'run_resumed') this.#attempt(() => this.#savePlan())
   }
 
   #savePlan(): void {
@@ -168,8 +217,30 @@ export class Journal {
     writeCheckpoint(this.#folder, this.#checkpoint)
   }
 
+  #attempt<Result>(job: () => Result): Result | undefined {
+    try {
+      return job()
+    } catch (error) {
+      this.#trouble ??= error
+      return undefined
+    }
+  }
+
   /** An agent that cleans up may have taken the record away under our hands. */
   #checkFolder(): void {
     if (this.#events.isDeleted) throw new Error(`${this.#folder} was deleted`)
+  }
+}
+
+/** So much must be free before files are written again. */
+const ROOM_BYTES = 64 * 1024
+
+/** Throws where there is no room. What was set aside for the events says nothing about that. */
+function checkRoom(folder: string): void {
+  const path = unfinishedPath(folder)
+  try {
+    writeFileSync(path, Buffer.alloc(ROOM_BYTES), { flag: 'wx', mode: 0o600 })
+  } finally {
+    rmSync(path, { force: true })
   }
 }

@@ -25,6 +25,8 @@ export class Logs {
   readonly #syncer: Syncer | undefined
   readonly #tell: (span: EventOf<'output'>) => void
   readonly #open = new Map<string, OpenLog>()
+  /** Iterations of which nothing more is written for now: half a log would tell a wrong story. */
+  readonly #broken = new Set<string>()
 
   constructor(
     folder: string,
@@ -38,11 +40,37 @@ export class Logs {
     this.#tell = tell
   }
 
+  /** Whether something of an iteration has come already. */
   has(scope: readonly string[]): boolean {
-    return this.#open.has(keyOf(scope))
+    return this.#open.has(keyOf(scope)) || this.#broken.has(keyOf(scope))
   }
 
+  /** What comes behind bytes that could not be written is left out, up to `goOn`. */
   write(chunk: OutputChunk, round: number | undefined): void {
+    const key = keyOf(chunk.scope)
+    if (this.#broken.has(key)) return
+    try {
+      this.#write(chunk, round)
+    } catch (error) {
+      this.#break(chunk.scope)
+      throw error
+    }
+  }
+
+  #break(scope: readonly string[]): void {
+    try {
+      this.end(scope)
+    } finally {
+      this.#broken.add(keyOf(scope))
+    }
+  }
+
+  /** There is room again: what comes now is in a further log. */
+  goOn(): void {
+    this.#broken.clear()
+  }
+
+  #write(chunk: OutputChunk, round: number | undefined): void {
     const log = this.#openLog(chunk, round)
     const offset = log.file.write(chunk.bytes)
     const { span } = log
@@ -70,6 +98,7 @@ export class Logs {
   /** Closes the log of an iteration and says its name; undefined where nothing was printed. */
   end(scope: readonly string[]): string | undefined {
     const log = this.#open.get(keyOf(scope))
+    this.#broken.delete(keyOf(scope))
     if (log === undefined) return undefined
     this.#open.delete(keyOf(scope))
     this.#endSpan(log)

@@ -189,11 +189,29 @@ describe('after a crash', () => {
     bytes.fill(0, second, second + 30)
     writeFileSync(path, bytes)
     expectState(folder, [events[0]!, ...events.slice(2)])
+    expect(readState(folder).damage).toEqual(['event 2 is missing'])
+  })
+
+  test.each([
+    [[1, 2], ['2 of the events 2 to 6 are missing']],
+    // Those that change no state are counted, and not looked into.
+    [[3], ['1 of the events 4 to 6 is missing']],
+    [
+      [1, 4],
+      ['event 2 is missing', '1 of the events 4 to 6 is missing'],
+    ],
+    [[], []],
+  ])('which of them are missing before the end is named: %j', (lost, words) => {
+    const { folder, path, bytes } = whole()
+    const lines = bytes.toString().split('\n')
+    const kept = lines.map((line, index) => (lost.includes(index as never) ? '{garbage' : line))
+    writeFileSync(path, kept.join('\n'))
+    expect(readState(folder).damage).toEqual(words)
   })
 
   test('before the first event, there is nothing', () => {
     const folder = makeProject({ 'events.ndjson': '{"type":"run_sta' })
-    expect(readState(folder)).toEqual({ state: NO_EVENTS, seq: 0, tornBytes: 16 })
+    expect(readState(folder)).toEqual({ state: NO_EVENTS, seq: 0, tornBytes: 16, damage: [] })
     expect(readPlan(folder)).toBeUndefined()
   })
 })

@@ -4,6 +4,7 @@ import type { EventOf } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { next, NO_EVENTS, type RunState } from '../events/state.ts'
 import { readCheckpoint } from './checkpoint.ts'
+import { Damage } from './damage.ts'
 import { beginningOf, beginsWith, parseEvent } from './event-lines.ts'
 import { readPlanFile, type RecordedPlan } from './plan-file.ts'
 import { LineReader } from './line-reader.ts'
@@ -23,6 +24,8 @@ export interface ReadState {
   readonly state: RunState
   readonly seq: number
   readonly tornBytes: number
+  /** What is missing before its end, in words. */
+  readonly damage: readonly string[]
 }
 
 /** What the events of a run have come to. */
@@ -34,18 +37,26 @@ export function readState(folder: string): ReadState {
     const lines = new LineReader(fd, from?.offset ?? 0, end)
     /** Where the last line with a number is that was not looked into. */
     let unread: number | undefined
+    const damage = new Damage(seq)
     while (lines.next()) {
       if (isAnyOf(PASSED_OVER, lines)) {
-        if (!isAnyOf([OUTPUT], lines)) unread = lines.offset
+        if (isAnyOf([OUTPUT], lines)) continue
+        unread = lines.offset
+        damage.pass()
         continue
       }
       const event = parseEvent(lines.text)
-      if (event === undefined) continue
-      state = next(state, event)
-      if (event.seq !== undefined) [seq, unread] = [event.seq, undefined]
+      if (event === undefined) damage.break()
+      else state = next(state, event)
+      if (event?.seq === undefined) continue
+      ;[seq, unread] = [event.seq, undefined]
+      damage.take(seq)
     }
-    if (unread !== undefined) seq = seqAt(fd, unread, end) ?? seq
-    return { state, seq, tornBytes }
+    if (unread !== undefined) {
+      seq = seqAt(fd, unread, end) ?? seq
+      damage.end(seq)
+    }
+    return { state, seq, tornBytes, damage: damage.words }
   })
 }
 

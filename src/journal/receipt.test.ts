@@ -166,11 +166,11 @@ test('while an iteration runs its receipt is empty; of one that never ends there
   expect(existsSync(path)).toBe(false)
 })
 
-test('without its receipt no iteration counts as over', () => {
+test('where a receipt cannot be written, the events tell the same', () => {
   const folder = makeProject()
   mkdirSync(join(folder, 'steps/1/iterations/2.json'), { recursive: true })
-  expect(() => record([STARTED, ENDED], folder)).toThrow()
-  expect(readFileSync(join(folder, 'events.ndjson'), 'utf8')).not.toContain('iteration_ended')
+  record([STARTED, ENDED], folder)
+  expect(readReceipt(folder, 1, 2)).toMatchObject({ exitCode: 3, argv: ['/bin/agent', 'Do it'] })
 })
 
 test('the receipt of an attempt that never counted as over is replaced', () => {

@@ -48,8 +48,8 @@ const DRIVER = `
       for (let j = 0; j < 30; j++) emit({ type: 'message', ...place, text: 'x'.repeat(j * 50) })
       record.flush()
     }
-    const trouble = record.takeTrouble()
-    if (trouble) throw new Error(trouble)
+    const [trouble] = record.takeTroubles()
+    if (trouble) throw new Error(trouble.why)
     emit({ type: 'iteration_ended', ...place, outcome: { kind: 'exited', code: 0 }, ms: 1, outputBytes: 1 })
   }
 `
@@ -79,7 +79,7 @@ test('a run whose processes are killed again and again has one whole record', as
   const record = RunRecord.reopen(folder, later, lock)
   record.append(later({ type: 'warning', text: 'I am the last' }))
   record.close()
-  expect(record.takeTrouble()).toBeUndefined()
+  expect(record.takeTroubles()).toEqual([])
   expect(holderOf(folder)).toBeUndefined()
 
   let numbers = 0
@@ -117,7 +117,7 @@ describe('a record that is opened again', () => {
     const record = RunRecord.reopen(folder, stamp, RunLock.take(folder) as RunLock)
     record.append(EVENT)
     record.close()
-    expect(record.takeTrouble()).toBeUndefined()
+    expect(record.takeTroubles()).toEqual([])
   }
   const line = `${JSON.stringify(EVENT)}\n`
 
@@ -140,7 +140,7 @@ describe('a record that is opened again', () => {
     const record = RunRecord.reopen(folder, stamp, lock)
     record.append(EVENT)
     expect(record.folder).toBeUndefined()
-    expect(record.takeTrouble()).toStartWith('ENOENT')
+    expect(record.takeTroubles()[0]?.why).toStartWith('ENOENT')
     record.close()
     expect(existsSync(folder)).toBe(false)
   })

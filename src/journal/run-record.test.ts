@@ -24,7 +24,7 @@ test('a run is recorded in a folder of its own', () => {
   record.output(CHUNK)
   record.close()
   expect(record.folder).toBe(join(root, 'r1'))
-  expect(record.takeTrouble()).toBeUndefined()
+  expect(record.takeTroubles()).toEqual([])
   expect(readFileSync(join(root, 'r1/events.ndjson'), 'utf8')).toStartWith(
     `${JSON.stringify(EVENT)}\n`,
   )
@@ -36,25 +36,38 @@ describe('where the record cannot be written', () => {
     const root = join(makeProject({ file: '' }), 'file')
     const record = RunRecord.begin(root, 'r1', stamp)
     expect(record.folder).toBeUndefined()
-    expect(record.takeTrouble()).toMatch(/^(ENOTDIR|EEXIST)/)
+    expect(record.takeTroubles()).toMatchObject([
+      { why: expect.stringMatching(/^(ENOTDIR|EEXIST)/) },
+    ])
     record.append(EVENT)
     record.output(CHUNK)
     record.close()
-    expect(record.takeTrouble()).toBeUndefined()
+    expect(record.takeTroubles()).toEqual([])
   })
 
-  test('any longer, what follows is dropped', () => {
+  test('only in part, the rest is written, and so is that part once it can be', () => {
     const root = makeProject()
     const record = RunRecord.begin(root, 'r1', stamp)
-    record.append(EVENT)
-    writeFileSync(join(root, 'r1/steps'), 'a file where a folder is needed')
+    const steps = join(root, 'r1/steps')
+    writeFileSync(steps, 'a file where a folder is needed')
+    const place = { scope: ['s1', 'i1'], step: 1, iteration: 1, attempt: 1 }
+    const end = { outcome: { kind: 'marker' as const }, ms: 1, outputBytes: 1 }
+    const ended = stamp({ type: 'iteration_ended', ...place, ...end })
     record.output(CHUNK)
-    record.output(CHUNK)
-    record.append(EVENT)
+    record.append(ended)
+    const why = expect.stringMatching(/^(ENOTDIR|EEXIST)/) as string
+    expect(record.takeTroubles()).toEqual([{ kind: 'behind', why }])
+    expect(readFileSync(join(root, 'r1/events.ndjson'), 'utf8')).toBe(`${JSON.stringify(ended)}\n`)
+    record.flush()
+    rmSync(steps)
+    record.flush()
+    record.settle()
+    expect(record.takeTroubles()).toEqual([
+      { kind: 'back', why },
+      { kind: 'gaps', why },
+    ])
+    expect(existsSync(join(steps, '1/iterations/1.json'))).toBe(true)
     record.close()
-    expect(record.takeTrouble()).toMatch(/^(ENOTDIR|EEXIST)/)
-    expect(record.takeTrouble()).toBeUndefined()
-    expect(readFileSync(join(root, 'r1/events.ndjson'), 'utf8')).toBe(`${JSON.stringify(EVENT)}\n`)
   })
 
   test('because an agent removed it, nothing is thrown', () => {
@@ -64,17 +77,20 @@ describe('where the record cannot be written', () => {
     record.append(EVENT)
     record.output(CHUNK)
     expect(() => record.close()).not.toThrow()
-    expect(record.takeTrouble()).toBe(`${join(root, 'r1')} was deleted`)
+    expect(record.takeTroubles()).toEqual([
+      { kind: 'lost', why: `${join(root, 'r1')} was deleted` },
+    ])
     expect(existsSync(root)).toBe(false)
   })
 
   test('because nobody knows where, that is the trouble', () => {
     const record = RunRecord.begin(undefined, 'r1', stamp)
-    expect([record.folder, record.takeTrouble()]).toEqual([undefined, 'HOME is no absolute path'])
+    const why = 'HOME is no absolute path'
+    expect([record.folder, record.takeTroubles()]).toEqual([undefined, [{ kind: 'lost', why }]])
     record.output(CHUNK)
     record.flush()
     record.close()
-    expect(record.takeTrouble()).toBeUndefined()
+    expect(record.takeTroubles()).toEqual([])
   })
 })
 
@@ -94,7 +110,7 @@ describe('a run is driven by the process that records it', () => {
     const record = RunRecord.begin(root, 'r1', stamp)
     writeFileSync(join(root, 'r1/steps'), 'a file where a folder is needed')
     record.output(CHUNK)
-    expect(record.takeTrouble()).toBeDefined()
+    expect(record.takeTroubles()).toHaveLength(1)
     expect(holderOf(record.folder!)?.life).toBe('alive')
     record.close()
     expect(holderOf(record.folder!)).toBeUndefined()
@@ -111,14 +127,16 @@ const FILL = `
   const stamp = makeStamp('r1', 'w-1')
   const record = RunRecord.begin('disk', 'r1', stamp)
   const troubles = []
-  for (let i = 1; i < 200; i++) {
+  for (let i = 1; i < 1500; i++) {
     const place = { scope: ['s1', 'i' + i], step: 1, iteration: i, attempt: 1 }
     record.output({ ...place, stream: 'out', bytes: Buffer.alloc(5000) })
     const end = { outcome: { kind: 'marker' }, ms: 1, outputBytes: 1 }
     record.append(stamp({ type: 'iteration_ended', ...place, ...end }))
-    troubles.push(record.takeTrouble() ?? [])
+    troubles.push(...record.takeTroubles())
   }
+  record.settle()
   record.close()
+  troubles.push(...record.takeTroubles())
   const { seq } = readState('disk/r1')
   rmSync('disk/r1/steps', { recursive: true })
   const later = makeStamp('r1', 'w-2', seq + 1)
@@ -126,7 +144,7 @@ const FILL = `
   again.append(later({ type: 'warning', text: 'x' }))
   again.close()
   const isGoneOn = readState('disk/r1').seq === seq + 1
-  console.log(JSON.stringify({ troubles: troubles.flat(), isGoneOn, trouble: again.takeTrouble() }))
+  console.log(JSON.stringify({ troubles, isGoneOn, later: again.takeTroubles() }))
 `
 
 test('on a full disk the run goes on, and so can its record once there is room', async () => {
@@ -138,8 +156,9 @@ test('on a full disk the run goes on, and so can its record once there is room',
     stderr: 'inherit',
   })
   expect(JSON.parse(await child.stdout.text())).toEqual({
-    troubles: [expect.stringMatching(/^ENOSPC/)],
+    troubles: ['behind', 'torn'].map((kind) => ({ kind, why: expect.stringMatching(/^ENOSPC/) })),
     isGoneOn: true,
+    later: [],
   })
   expect(await child.exited).toBe(0)
 })

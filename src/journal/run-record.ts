@@ -11,11 +11,31 @@ import { pruneRuns, type WhyWanted } from './runs.ts'
 /** So many of the newest runs are kept. */
 const KEPT_RUNS = 50
 
-/** The journal of a run, or nothing where it cannot be written: the work is worth more. */
+/** What is wrong with a record. */
+export interface Trouble {
+  /**
+   * `lost`: there is none, or none any more. `behind`: it cannot be written now. `back`: it can be
+   * again. `gaps`: at the end, something beside events is missing. `torn`: at the end, events are.
+   */
+  readonly kind: 'lost' | 'behind' | 'back' | 'gaps' | 'torn'
+  readonly why: string
+}
+
+/**
+ * The journal of a run, or nothing where it cannot be written: the work is worth more. What a disk has
+ * no room for now is kept, and written when there is room.
+ */
 export class RunRecord {
   #journal: Journal | undefined
   #lock: RunLock | undefined
-  #trouble: string | undefined
+  readonly #troubles: Trouble[] = []
+  /** Why it cannot be written now. */
+  #behind: string | undefined
+  /** Why it was behind at first; that it comes and goes is told once. */
+  #firstWhy: string | undefined
+  #hasLostOutput = false
+  #isTornTold = false
+  #isBackTold = false
   /** Absent where the record could not be begun. */
   readonly folder: string | undefined
 
@@ -58,7 +78,8 @@ export class RunRecord {
   }
 
   output(chunk: OutputChunk): void {
-    this.#guard(() => this.#journal?.output(chunk))
+    const isTaken = this.#guard(() => this.#journal?.output(chunk) ?? true)
+    if (isTaken === undefined) this.#hasLostOutput = true
   }
 
   /** Kept once for each hash, for the receipts to refer to. */
@@ -68,25 +89,47 @@ export class RunRecord {
 
   /** What all that was appended comes to; written down now and then. */
   checkpoint(state: RunState): void {
-    this.#journal?.checkpoint(state)
+    if (this.#journal?.isWhole === true) this.#journal.checkpoint(state)
   }
 
   /** Called now and then while an agent speaks without anything else happening. */
   flush(): void {
-    this.#guard(() => this.#journal?.flush())
+    if (this.#behind === undefined) this.#guard(() => this.#journal?.flush())
+    else this.#catchUp()
+  }
+
+  /** Called before the run tells its end: what is missing by then is trouble. */
+  settle(): void {
+    if (this.#behind !== undefined) this.#catchUp()
+    if (this.#journal === undefined) return
+    const hasGaps = this.#hasLostOutput || this.#journal.hasBacklog
+    if (!this.#journal.isWhole) this.#tellTorn()
+    else if (hasGaps) this.#troubles.push({ kind: 'gaps', why: this.#firstWhy ?? '' })
   }
 
   /** Whoever drives a run has its lock to the end, even where the record was lost on the way. */
   close(): void {
+    if (this.#behind !== undefined) this.#catchUp(true)
     this.#guard(() => this.#journal?.close())
+    if (this.#journal?.isWhole === false) this.#tellTorn()
     this.#releaseLock()
   }
 
-  /** What went wrong since the last call, once. */
-  takeTrouble(): string | undefined {
-    const trouble = this.#trouble
-    this.#trouble = undefined
-    return trouble
+  /** What went wrong, or well again, since the last call. */
+  takeTroubles(): Trouble[] {
+    return this.#troubles.splice(0)
+  }
+
+  #catchUp(isLast = false): void {
+    const journal = this.#journal
+    const isBack = this.#guard(() => {
+      journal?.catchUp(isLast)
+      return true
+    })
+    if (isBack !== true) return
+    if (!this.#isBackTold) this.#troubles.push({ kind: 'back', why: this.#firstWhy ?? '' })
+    this.#isBackTold = true
+    this.#behind = undefined
   }
 
   #releaseLock(): void {
@@ -98,18 +141,39 @@ export class RunRecord {
   }
 
   #guard<T>(write: () => T): T | undefined {
+    const journal = this.#journal
     try {
-      return write()
+      const result = write()
+      const trouble = journal?.takeTrouble()
+      if (trouble !== undefined) this.#fallBehind(errorText(trouble))
+      return result
     } catch (error) {
-      const journal = this.#journal
-      this.#journal = undefined
-      this.#trouble = errorText(error)
-      try {
-        journal?.abandon()
-      } catch {
-        // Its files are beyond help; what matters has been said.
-      }
+      if (journal === undefined || journal.isDeleted) this.#lose(journal, error)
+      else this.#fallBehind(errorText(error))
       return undefined
+    }
+  }
+
+  #fallBehind(why: string): void {
+    this.#behind = why
+    if (this.#firstWhy === undefined) this.#troubles.push({ kind: 'behind', why })
+    this.#firstWhy ??= why
+  }
+
+  #tellTorn(): void {
+    if (this.#isTornTold) return
+    this.#isTornTold = true
+    this.#troubles.push({ kind: 'torn', why: this.#behind ?? '' })
+  }
+
+  #lose(journal: Journal | undefined, error: unknown): void {
+    this.#journal = undefined
+    this.#behind = undefined
+    this.#troubles.push({ kind: 'lost', why: errorText(error) })
+    try {
+      journal?.abandon()
+    } catch {
+      // Its files are beyond help; what matters has been said.
     }
   }
 }

@@ -12,6 +12,8 @@ export interface RunBrief {
   readonly folder: string
   readonly status: 'running' | 'waiting' | 'complete' | 'failed' | 'stopped' | 'dead'
   readonly state: RunState
+  /** What of its events is missing, in words. */
+  readonly damage: readonly string[]
   /** Who drives it now. */
   readonly holder?: Holder
 }
@@ -108,11 +110,11 @@ function readBrief(root: string, id: string): RunBrief | undefined {
   try {
     const found = holderOf(folder)
     const holder = found === undefined || found.life === 'dead' ? undefined : withoutLife(found)
-    const { state } = readState(folder)
+    const { state, damage } = readState(folder)
     // Whoever drives it may not have come to its first event yet.
     if (state.startedAt === undefined && holder === undefined) return undefined
     const status = statusOf(state, found?.life)
-    return { id, folder, status, state, ...(holder === undefined ? {} : { holder }) }
+    return { id, folder, status, state, damage, ...(holder === undefined ? {} : { holder }) }
   } catch {
     return undefined
   }

@@ -20,8 +20,13 @@ export interface Plan {
   readonly hooks: Hooks
   /** Where the configuration says what queues and inboxes may not exceed. */
   readonly queueLimits?: QueueLimits
-  /** The configuration it was made from, to see whether it has changed since. */
-  readonly configuration?: { readonly file: string; readonly hash: string }
+  /** The configuration it was made from, to see whether it has changed since, and what. */
+  readonly configuration?: {
+    readonly file: string
+    readonly hash: string
+    /** Absent where it is very long. */
+    readonly text?: string
+  }
 }
 
 export type Node = StepNode | SequenceNode

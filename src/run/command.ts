@@ -11,6 +11,7 @@ import { runEnvironment, stepEnvironment } from './environment.ts'
 import { placeOf } from './place.ts'
 import { startProcess, type Cut } from './process.ts'
 import { Tail } from './tail.ts'
+import { watchTime } from './time-over.ts'
 
 /** A command of the configuration, and the place it runs at. */
 export interface Errand {
@@ -24,7 +25,8 @@ export interface Errand {
 }
 
 export interface CommandEnd {
-  readonly result: 'ok' | 'failed' | 'broken' | 'stopped'
+  /** `late`: the budget had no more time for it. */
+  readonly result: 'ok' | 'failed' | 'late' | 'broken' | 'stopped'
   readonly detail: string
   readonly tail: string
 }
@@ -43,17 +45,17 @@ export async function runCommand(
 ): Promise<CommandEnd> {
   const { role, command, step, iteration } = errand
   const began = performance.now()
-  const tail = new Tail()
+  const tail = new Tail(context.ports.maskStream)
   const end = await supervise(errand, tail, context, stop)
   const { result, detail } = judge(end)
-  const text = tail.text
+  const text = tail.end()
   if (result === 'stopped') return { result, detail, tail: text }
   context.ports.emit({
     type: 'command',
     ...placeIn(step, iteration, context),
     role,
     command,
-    result,
+    result: result === 'late' ? 'failed' : result,
     detail,
     ms: Math.round(performance.now() - began),
     ...(result === 'ok' || text === '' ? {} : { tail: text }),
@@ -84,6 +86,7 @@ async function supervise(
     ...(stdin === undefined ? {} : { stdin }),
     decode: () => undefined,
   }
+  const time = timeFor(errand, context)
   try {
     const { pid, finished } = startProcess(launch, {
       cwd: step?.cwd ?? plan.cwd,
@@ -92,25 +95,26 @@ async function supervise(
           ? { ...runEnvironment(plan.run, ports), PWD: plan.cwd }
           : stepEnvironment(step, iteration, context),
       grace: step?.policy.grace ?? DEFAULT_GRACE,
-      limits: { timeoutMs: timeLimit(errand, context) },
+      limits: { timeoutMs: (step?.policy ?? DEFAULT_POLICY).timeoutMs, budget: time.over },
       stop,
       force: ports.force,
-      take: (_, bytes) => tail.add(bytes),
+      take: (stream, bytes) => tail.add(stream, bytes),
     })
     return await family.whileAlive(pid, finished)
   } catch (error) {
     if (error instanceof SpawnError) return error
     throw error
+  } finally {
+    time.stop()
   }
 }
 
-/** The step's; checks get no more than its budget leaves, and hooks have their say in any case. */
-function timeLimit({ role, step }: Errand, { plan, ports }: Context): number | undefined {
-  const { timeoutMs = Infinity } = step?.policy ?? DEFAULT_POLICY
+/** Checks get no more than the budget leaves; hooks have their say in any case. */
+function timeFor({ role, step }: Errand, { plan, ports }: Context) {
   const isCheck = step !== undefined && (role === 'verify' || role === 'until')
-  const { ms: leftMs = Infinity } = isCheck ? leftOver(step, plan, ports.state()) : {}
-  const ms = Math.min(timeoutMs, leftMs)
-  return ms === Infinity ? undefined : ms
+  const { ms } = isCheck ? leftOver(step, plan, ports.state()) : {}
+  const over = new AbortController()
+  return { over: over.signal, stop: watchTime(ms, (words) => over.abort(words)) }
 }
 
 function judge(end: Exit | Cut | SpawnError | undefined): Pick<CommandEnd, 'result' | 'detail'> {
@@ -129,6 +133,6 @@ function judge(end: Exit | Cut | SpawnError | undefined): Pick<CommandEnd, 'resu
     case 'idle':
       return { result: 'failed', detail: `timed out after ${durationWords(end.ms)}` }
     case 'budget':
-      return { result: 'failed', detail: end.error }
+      return { result: 'late', detail: end.error }
   }
 }

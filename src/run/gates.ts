@@ -16,6 +16,8 @@ export type GateAnswer =
       readonly detail: string
       readonly feedback?: string
     }
+  /** The budget had no more time for a check. */
+  | { readonly kind: 'late'; readonly detail: string }
   /** A check could not be made at all. */
   | { readonly kind: 'broken'; readonly detail: string }
 
@@ -35,6 +37,7 @@ export async function askGates(
     )
     if (result === 'stopped') return { kind: 'stopped' }
     const words = `${command}: ${detail}`
+    if (result === 'late') return { kind: 'late', detail: words }
     if (result === 'broken') return { kind: 'broken', detail: `the check cannot be run: ${words}` }
     if (result === 'failed')
       return { kind: 'shut', why: 'gate', detail: words, feedback: feedback(words, tail) }

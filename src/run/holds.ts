@@ -159,6 +159,7 @@ export class Holds {
     const context = { ...this.#context, ports: { ...ports, stop } }
     const cause = await waitFor(pause, this.#pushers.main, place, context)
     this.#pauses.delete(kind)
+    this.#patience.get(kind)?.waited()
     if (cause === 'stopped') return
     if (cause === 'retry_now') {
       const ready = await store.list(plan.run, { states: ['ready'] })

@@ -62,11 +62,18 @@ async function passGates(seen: Judgement, of: Case): Promise<Judgement> {
       const { why: refusal, detail, feedback } = answer
       return { ...seen, gate: { isOpen: false, detail }, refusal, feedback }
     }
+    case 'late':
+      return { ...seen, ends: lateEnd(answer.detail) }
     case 'broken':
       return { ...seen, ends: { reason: 'error', detail: answer.detail } }
     case 'stopped':
       return breakOff(seen, of)
   }
+}
+
+/** Nobody knows what a check would have said that was cut short. */
+function lateEnd(words: string): End {
+  return { reason: 'budget', detail: `budget spent: ${words}` }
 }
 
 /** The run was stopped before it was clear what the iteration means: it comes again. */
@@ -114,6 +121,8 @@ async function askUntil(seen: Judgement, of: Case): Promise<Judgement | undefine
       return { ...seen, ends: { reason: 'until', detail: until } }
     case 'stopped':
       return breakOff(seen, of)
+    case 'late':
+      return { ...seen, ends: lateEnd(`${until}: ${detail}`) }
     case 'broken': {
       const words = `until cannot be run: ${until}: ${detail}`
       return { ...seen, ends: { reason: 'error', detail: words } }

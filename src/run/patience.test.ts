@@ -56,6 +56,7 @@ test.each([
       const { until } = pause(next)
       waits.push(until - now)
       now = until
+      tried.waited(now)
     }
     waits.forEach((ms, index) => {
       expect(ms / 1000).toBeGreaterThanOrEqual(seconds[index]!)
@@ -65,20 +66,47 @@ test.each([
   },
 )
 
+const limitAt = (now: number, inMs: number): Outcome => ({
+  kind: 'rate_limited',
+  error: 'the limit',
+  resetsAt: (now + inMs) / 1000,
+})
+
 test('waits add up, unless there was work in between', () => {
   const tried = patience({ maxWaitMs: 10 * MINUTE })
-  const limit = (now: number): Outcome => ({
-    kind: 'rate_limited',
-    error: 'the limit',
-    resetsAt: (now + 6 * MINUTE) / 1000,
+  pause(tried.after(limitAt(NOW, 6 * MINUTE), NOW))
+  let now = NOW + 6 * MINUTE
+  tried.waited(now)
+  expect(tried.after(limitAt(now + 1000, 6 * MINUTE), now + 1000)).toEqual({
+    reason: 'quota',
+    detail:
+      'the limit resets at 2026-01-20T10:12:01.000Z, longer than 10 min with the 6 min waited already',
   })
-  const first = pause(tried.after(limit(NOW), NOW)).until
-  expect(tried.after(limit(first + 1000), first + 1000)).toMatchObject({ reason: 'quota' })
   const other = patience({ maxWaitMs: 10 * MINUTE })
-  let now = NOW
   for (let count = 0; count < 20; count += 1) {
-    now = pause(other.after(limit(now), now)).until + 5 * MINUTE
+    now = pause(other.after(limitAt(now, 6 * MINUTE), now)).until
+    other.waited(now)
+    now += 5 * MINUTE
   }
+})
+
+test('a wait that somebody ended counts as long as it was', () => {
+  const tried = patience()
+  let now = NOW
+  for (let count = 0; count < 5; count += 1) {
+    pause(tried.after(limitAt(now, 230 * MINUTE), now))
+    tried.waited((now += MINUTE))
+    // Refused at once, or after work of 63 s.
+    now += count % 2 === 0 ? 100 : 63_000
+  }
+})
+
+test('a time that is past is named as such', () => {
+  const tried = patience({ maxWaitMs: 5000 })
+  expect(tried.after(limited(-MINUTE), NOW)).toEqual({
+    reason: 'quota',
+    detail: 'the limit holds on, although it said 2026-01-20T09:59:00.000Z, longer than 5 s',
+  })
 })
 
 test('what is only temporary is tried again after longer and longer pauses', () => {
@@ -91,10 +119,22 @@ test('what is only temporary is tried again after longer and longer pauses', () 
   })
 })
 
+/** Fails after so much work each time, until it is enough; the minutes that were waited in all. */
+function waitedMinutes(tried: Patience, workMs: number): number {
+  let [now, waitedMs] = [NOW, 0]
+  for (let count = 0; count < 200; count += 1) {
+    const next = tried.after(OVERLOADED, (now += workMs))
+    if (next !== undefined && 'reason' in next) return waitedMs / MINUTE
+    waitedMs += pause(next).until - now
+    tried.waited((now = pause(next).until))
+  }
+  return Infinity
+}
+
 test('after its time, or its tries, it is a failure of the agent', () => {
-  const late = patience()
-  pause(late.after(OVERLOADED, NOW))
-  expect(late.after(OVERLOADED, NOW + 120 * MINUTE)).toMatchObject({ reason: 'agent_failed' })
+  const minutes = waitedMinutes(patience(), 100)
+  expect(minutes).toBeGreaterThan(109)
+  expect(minutes).toBeLessThanOrEqual(120)
   const often = patience({ retry: { attempts: 3, backoffMs: 1, maxBackoffMs: 1 } })
   pause(often.after(OVERLOADED, NOW))
   pause(often.after(OVERLOADED, NOW))
@@ -102,6 +142,31 @@ test('after its time, or its tries, it is a failure of the agent', () => {
     reason: 'agent_failed',
     detail: 'not available: 529 (3 tries)',
   })
+})
+
+test('only waiting uses up the time for tries, and work of some length begins it anew', () => {
+  // A CLI that asks for minutes itself does not work.
+  expect(waitedMinutes(patience(), 3 * MINUTE)).toBeLessThanOrEqual(120)
+  expect(waitedMinutes(patience(), 60 * MINUTE)).toBe(Infinity)
+})
+
+test('a limit that is waited for is no failed try', () => {
+  const retry = { forMs: 3000, backoffMs: 500, maxBackoffMs: 500 }
+  const tried = patience({ retry })
+  tried.waited(pause(tried.after(OVERLOADED, NOW)).until)
+  tried.waited(pause(tried.after(limited(5000), NOW + 1000)).until)
+  expect(pause(tried.after(OVERLOADED, NOW + 7000)).why).toBe('retry')
+})
+
+test('limits and failures in turn are not waited for without end', () => {
+  const tried = patience({ maxWaitMs: 30 * MINUTE })
+  let now = NOW
+  for (let count = 0; count < 100; count += 1) {
+    const next = tried.after(count % 2 === 0 ? LIMITED : OVERLOADED, now)
+    if (next !== undefined && 'reason' in next) return
+    tried.waited((now = pause(next).until))
+  }
+  throw new Error('it goes on')
 })
 
 test('an iteration that worked begins the count anew', () => {

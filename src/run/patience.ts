@@ -7,8 +7,10 @@ import type { Policy } from '../plan/policy.ts'
 const BLIND_MS = 60_000
 const JUST_OVER_MS = 10_000
 const MAX_BLIND_MS = 30 * 60_000
-/** An attempt that took longer was not refused at once. */
+/** An attempt that took longer was not refused by a limit at once. */
 const WORKED_MS = 60_000
+/** One that took longer has worked and not only asked a server again and again, as CLIs do for minutes. */
+const WORKED_LONG_MS = 10 * 60_000
 
 /** When the same iteration is tried again, and what it waits for. */
 export interface Pause {
@@ -22,42 +24,77 @@ export interface Pause {
 export class Patience {
   readonly #policy: Policy
   #failures = 0
-  #failingSince: number | undefined
   #blindMs = 0
-  /** In all, without an attempt in between that could work. */
-  #waited = 0
-  #until = 0
+  /** So long each was really waited for, without an attempt in between that could work. */
+  readonly #waited = { quota: 0, retry: 0 }
+  #pause: { readonly why: Pause['why']; readonly began: number } | undefined
+  /** When the attempt began that is judged next. */
+  #began: number | undefined
 
   constructor(policy: Policy) {
     this.#policy = policy
   }
 
+  /** To be told when a pause is over, however it ended. */
+  waited(now = Date.now()): void {
+    if (this.#pause !== undefined) {
+      this.#waited[this.#pause.why] += Math.max(0, now - this.#pause.began)
+    }
+    this.#pause = undefined
+    this.#began = now
+  }
+
   /** A pause, the end of the step, or undefined where nothing is to be waited for. */
   after(outcome: Outcome, now = Date.now()): Pause | End | undefined {
-    if (outcome.kind === 'rate_limited') return this.#afterLimit(outcome, now)
+    const next = this.#decide(outcome, now - (this.#began ?? now), now)
+    this.#pause = next !== undefined && 'why' in next ? { why: next.why, began: now } : undefined
+    return next
+  }
+
+  #decide(outcome: Outcome, workedMs: number, now: number): Pause | End | undefined {
+    const isLimit = outcome.kind === 'rate_limited'
+    const isFailure = outcome.kind === 'overloaded'
+    const isLong = workedMs > WORKED_LONG_MS
+    // Whoever worked for a while has used what he waited for.
+    if (isLong || (!isFailure && (!isLimit || workedMs > WORKED_MS))) this.#forgetLimits()
+    if (isLong || !isFailure) this.#forgetFailures()
+    if (isLimit) return this.#afterLimit(outcome, now)
+    return isFailure ? this.#afterFailure(outcome, now) : undefined
+  }
+
+  #forgetLimits(): void {
     this.#blindMs = 0
-    this.#waited = 0
-    if (outcome.kind === 'overloaded') return this.#afterFailure(outcome, now)
+    this.#waited.quota = 0
+  }
+
+  #forgetFailures(): void {
     this.#failures = 0
-    this.#failingSince = undefined
-    return undefined
+    this.#waited.retry = 0
   }
 
   #afterLimit(outcome: Outcome & { kind: 'rate_limited' }, now: number): Pause | End {
     const { error, resetsAt = 0 } = outcome
     const reset = resetsAt * 1000
-    // Whoever worked for a while has used what he waited for.
-    if (now - this.#until > WORKED_MS) this.#waited = 0
     const ms = reset > now ? reset - now : this.#nextBlind(reset > 0 ? JUST_OVER_MS : BLIND_MS)
-    this.#waited += ms
-    if (this.#waited <= this.#policy.maxWaitMs) {
-      // A moment later than all the others that wait for the same reset.
-      this.#until = now + ms + jitter(Math.min(ms / 20, 60_000))
-      return { why: 'quota', until: this.#until, error }
+    if (this.#waited.quota + ms > this.#policy.maxWaitMs) {
+      return { reason: 'quota', detail: this.#limitWords(reset, now) }
     }
-    const when = reset > now ? `resets at ${new Date(reset).toISOString()}` : 'says no time'
-    const words = `the limit ${when}, longer than ${durationWords(this.#policy.maxWaitMs)}`
-    return { reason: 'quota', detail: words }
+    // A moment later than all the others that wait for the same reset.
+    return { why: 'quota', until: now + ms + jitter(Math.min(ms / 20, 60_000)), error }
+  }
+
+  #limitWords(reset: number, now: number): string {
+    const time = new Date(reset).toISOString()
+    const isPast = reset > 0 && reset <= now
+    const when =
+      reset > now
+        ? `resets at ${time}`
+        : isPast
+          ? `holds on, although it said ${time}`
+          : 'says no time'
+    const { quota } = this.#waited
+    const before = quota < 1000 ? '' : ` with the ${durationWords(quota)} waited already`
+    return `the limit ${when}, longer than ${durationWords(this.#policy.maxWaitMs)}${before}`
   }
 
   #nextBlind(first: number): number {
@@ -66,14 +103,12 @@ export class Patience {
   }
 
   #afterFailure(outcome: Outcome & { kind: 'overloaded' }, now: number): Pause | End {
-    const { forMs, attempts, backoffMs, maxBackoffMs } = this.#policy.retry
+    const { forMs = Infinity, attempts = Infinity, backoffMs, maxBackoffMs } = this.#policy.retry
     this.#failures += 1
-    this.#failingSince ??= now
-    const ms = Math.min(backoffMs * 2 ** (this.#failures - 1), maxBackoffMs)
-    const until = now + ms / 2 + jitter(ms / 2)
-    const isLate = forMs !== undefined && until - this.#failingSince > forMs
-    const isOften = attempts !== undefined && this.#failures >= attempts
-    if (!isLate && !isOften) return { why: 'retry', until, error: outcome.error }
+    const most = Math.min(backoffMs * 2 ** (this.#failures - 1), maxBackoffMs)
+    const ms = most / 2 + jitter(most / 2)
+    const isOver = this.#waited.retry + ms > forMs || this.#failures >= attempts
+    if (!isOver) return { why: 'retry', until: now + ms, error: outcome.error }
     const tries = `${this.#failures} ${this.#failures === 1 ? 'try' : 'tries'}`
     return { reason: 'agent_failed', detail: `${outcomeWords(outcome)} (${tries})` }
   }

@@ -1,6 +1,6 @@
 import type { MaskStream } from '../base/mask.ts'
 import type { EventBody, OutputChunk } from '../events/event.ts'
-import type { RunEvent, Worktree } from '../events/schema.ts'
+import type { Lacks, RunEvent, Worktree } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
 import type { StepNode } from '../plan/plan.ts'
 import type { Place } from './place.ts'
@@ -18,7 +18,7 @@ export interface Ports {
   readonly emit: (event: EventBody) => RunEvent
   /** The same data without its secrets, for what is told before it is an event. */
   readonly mask?: <Data>(data: Data) => Data
-  /** The same for what comes in pieces. */
+  /** The same for a stream of bytes that is cut before it is told. */
   readonly maskStream?: () => MaskStream
   /** What all events so far, those of an earlier process included, have come to. */
   readonly state: () => RunState
@@ -42,8 +42,9 @@ export interface Ports {
   readonly queue?: QueuePort | undefined
   /** Where the conversation of an agent of this process is kept; absent: nowhere. */
   readonly conversation?: ((place: Place) => string | undefined) | undefined
-  /** For `run_started`: what the record of the run is. */
+  /** For `run_started`: what the record of the run is, and what of the plan it cannot hold. */
   readonly record?: string | undefined
+  readonly lacks?: Lacks | undefined
   readonly version: string
 }
 

@@ -20,7 +20,7 @@ import { Spending } from './spending.ts'
  * nothing of the run is left behind.
  */
 export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
-  announce(plan, ports)
+  const { worker } = announce(plan, ports)
   const family = new Family(plan.run, ports.ownsDescendants)
   const spending = new Spending(plan, ports.state)
   const queues = new Queues(plan, ports, family, spending)
@@ -45,15 +45,16 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
   }
   const left = await queues.left()
   await queues.close()
-  await finish(leftovers, left, context)
+  await finish(leftovers, left, worker, context)
 }
 
 /** Says that a run begins, or goes on. */
-export function announce(plan: Plan, { emit, record, state, version }: Ports): void {
+export function announce(plan: Plan, { emit, record, lacks, state, version }: Ports): RunEvent {
+  const lacking = lacks === undefined ? {} : { lacks }
   if (state().steps.length > 0) {
     const place = plan.isChat === true ? { step: 1 } : nextPlace(plan, state())
-    emit({ type: 'run_resumed', version, pid: process.pid, ...place, plan: { ...plan } })
-    return
+    const where = { ...place, ...lacking }
+    return emit({ type: 'run_resumed', version, pid: process.pid, ...where, plan: { ...plan } })
   }
   const brief = ({ number, agent, loop, name }: StepNode) => ({
     step: number,
@@ -61,7 +62,7 @@ export function announce(plan: Plan, { emit, record, state, version }: Ports): v
     ...(name === undefined ? {} : { name }),
     ...(loop === undefined ? {} : { maxIterations: loop }),
   })
-  emit({
+  return emit({
     type: 'run_started',
     schema: 1,
     version,
@@ -69,6 +70,7 @@ export function announce(plan: Plan, { emit, record, state, version }: Ports): v
     cwd: plan.cwd,
     ...(plan.chain === undefined ? {} : { chain: plan.chain }),
     ...(record === undefined ? {} : { record }),
+    ...lacking,
     steps: [
       ...stepsOf(plan.root).map(brief),
       ...plan.recoveries.map((step) => ({ ...brief(step), isRecovery: true })),
@@ -193,6 +195,7 @@ function end(
 async function finish(
   leftovers: Leftover[],
   queue: LeftInQueue | undefined,
+  worker: string,
   context: Context,
 ): Promise<void> {
   const { plan, ports, family } = context
@@ -213,7 +216,8 @@ async function finish(
   }
   if (plan.hooks.afterRun !== undefined && !force.aborted) {
     const told = ports.mask?.(body) ?? body
-    const event: RunEvent = { ...told, at: new Date().toISOString(), run: plan.run, worker: '' }
+    // It gets its number when it is told, behind what is told of the hook.
+    const event: RunEvent = { ...told, at: new Date().toISOString(), run: plan.run, worker }
     // After a stop the last word is still wanted; a second one ends that, too.
     await runHooks('afterRun', event, undefined, context, stop.aborted ? force : stop)
     await family.end(force)

@@ -84,6 +84,7 @@ async function loop(step: StepNode, context: Context): Promise<End> {
       const late = tooLong(pause, step, context)
       if (late !== undefined) return late
       const cause = await waitFor(pause, step, place, context)
+      patience.waited()
       if (cause === 'stopped') return interrupted(ports.stop)
     }
     pause = await runIteration(step, place, patience, context)

@@ -1,5 +1,4 @@
 import { moneyWords, tokenWords } from '../base/amounts.ts'
-import { durationWords } from '../base/durations.ts'
 import { UserError } from '../base/errors.ts'
 import type { End, Spent, Usage } from '../events/schema.ts'
 import { countTokens, NOTHING_SPENT } from '../events/spent.ts'
@@ -8,8 +7,7 @@ import type { Plan, StepNode } from '../plan/plan.ts'
 import type { Budget } from '../plan/policy.ts'
 import { leftOver, overspentBudget, spentBudget } from './budget.ts'
 import type { Place } from './place.ts'
-
-const LONGEST_MS = 2 ** 31 - 1
+import { watchTime } from './time-over.ts'
 
 /** What one agent takes from the budgets, from the moment when it is promised something. */
 interface Turn {
@@ -89,8 +87,7 @@ export class Spending {
   /** The purse of an agent that starts with what it was promised. */
   open({ scope }: Place, { ms }: Budget): Purse {
     const turn = this.#turns.get(keyOf(scope))!
-    const words = () => turn.spent.abort(`time is over after another ${durationWords(ms!)}`)
-    const timer = ms === undefined ? undefined : setTimeout(words, Math.min(ms, LONGEST_MS))
+    const stop = watchTime(ms, (words) => turn.spent.abort(words))
     return {
       spent: turn.spent.signal,
       look: (usage) => {
@@ -99,7 +96,7 @@ export class Spending {
       },
       close: () => {
         turn.isOver = true
-        clearTimeout(timer)
+        stop()
       },
     }
   }

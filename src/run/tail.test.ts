@@ -1,13 +1,17 @@
 import { expect, test } from 'bun:test'
+import { Mask } from '../base/mask.ts'
 import { Tail } from './tail.ts'
 
 const KEY = 'Zq7-tR"9/xW+2LmN'
 
+const mask = new Mask({ DEPLOY_KEY: KEY })
+
 function tailOf(text: string, size = 1 << 20): string {
-  const tail = new Tail()
+  const tail = new Tail(() => mask.stream())
   const bytes = Buffer.from(text)
-  for (let from = 0; from < bytes.length; from += size) tail.add(bytes.subarray(from, from + size))
-  return tail.text
+  for (let from = 0; from < bytes.length; from += size)
+    tail.add('out', bytes.subarray(from, from + size))
+  return tail.end()
 }
 
 test('a short output is kept as it is, without colours and signs', () => {
@@ -21,18 +25,29 @@ test.each([1, 7, 4000, 1 << 20])('of a long one whole lines are kept, in chunks 
   expect(kept.length).toBeWithin(3980, 4001)
 })
 
-test('of one long line whole words are kept, so that no part of a key is left', () => {
-  for (let behind = 3970; behind < 4000; behind += 1) {
-    for (const end of ['', '\n']) {
-      const kept = tailOf(`${'x'.repeat(100)} ${KEY} ${'y '.repeat(behind / 2)}${end}`)
-      expect(kept.replace(KEY, '')).toMatch(/^[y ]+$/)
-      expect(kept.length).toBeGreaterThan(3900)
-    }
+test.each([1, 7, 1 << 20])('wherever a long line is cut, no part of a key is left (%d)', (size) => {
+  for (let behind = 3960; behind < 4000; behind += 1) {
+    const kept = tailOf(`${'x'.repeat(100)} ${KEY}${'y'.repeat(behind)}\n`, size)
+    expect(/Zq7|-tR|9.xW|2L|mN/.exec(kept)).toBeNull()
+    expect(kept.length).toBeWithin(3990, 4002)
   }
 })
 
-test('of one long word nothing is kept, nor of a private key without its beginning', () => {
-  expect(tailOf('x'.repeat(5000))).toBe('…')
+test('of a line without an end its end is kept, and so is the end of a private key', () => {
+  expect(tailOf('x'.repeat(5000))).toBe(`…${'x'.repeat(4000)}`)
+  expect(tailOf(`${'€'.repeat(2000)}\n`)).toMatch(/^…€{1332,1333}$/)
+  expect(tailOf(`${'x'.repeat(5000)}\nboom\n`)).toMatch(/^…x{3994}\nboom$/)
   const key = `-----BEGIN PRIVATE KEY-----\n${'MIIEpAIB\n'.repeat(1000)}-----END PRIVATE KEY-----\n`
-  expect(tailOf(`${key}red\n`)).toBe('-----END PRIVATE KEY-----\nred')
+  expect(tailOf(`${key}red\n`)).toBe(
+    '-----BEGIN PRIVATE KEY-----[masked]-----END PRIVATE KEY-----\nred',
+  )
+})
+
+test('a secret on each stream is found, although the streams come in turn', () => {
+  const tail = new Tail(() => mask.stream())
+  for (const letter of KEY) {
+    tail.add('out', Buffer.from(letter))
+    tail.add('err', Buffer.from(letter))
+  }
+  expect(tail.end()).toBe('[masked DEPLOY_KEY][masked DEPLOY_KEY]')
 })

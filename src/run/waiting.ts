@@ -7,8 +7,9 @@ import type { Place } from './place.ts'
 
 /** How often a wait looks up: at the clock, for a machine may have slept, and at who asks for what. */
 const LOOK_MS = 500
-/** How long a hook may go on after the wait. */
+/** How long a hook may go on after the wait, and where somebody has ended it. */
 const LAST_WORDS_MS = 10_000
+const ASKED_MS = 1000
 
 /** What every wait needs. */
 type Waiting = Pick<Context, 'plan' | 'ports' | 'family'>
@@ -35,7 +36,8 @@ export async function waitFor(
   const hook = runHooks('onWait', event, step, context, AbortSignal.any([ports.stop, over.signal]))
   const cause = await linger(until, context)
   // It runs beside the wait, and may finish what it has to say.
-  await firstOf({ hook, late: LAST_WORDS_MS, stop: ports.stop })
+  const late = cause === 'over' ? LAST_WORDS_MS : ASKED_MS
+  await firstOf({ hook, late, stop: ports.stop })
   over.abort()
   await hook
   ports.emit({ type: 'waited', ...place, ms: Date.now() - began, cause })
@@ -46,11 +48,35 @@ async function linger(
   until: number,
   { ports: { stop, control } }: Waiting,
 ): Promise<'over' | 'retry_now' | 'stopped'> {
+  const watch = new Watch(until)
   for (;;) {
     if (stop.aborted || control.isStopAsked) return 'stopped'
     if (control.takeRetryNow()) return 'retry_now'
-    const rest = until - Date.now()
+    const rest = watch.restMs()
     if (rest <= 0) return 'over'
     await firstOf({ look: Math.min(rest, LOOK_MS), stop })
+  }
+}
+
+/** The two clocks of a machine. */
+const CLOCKS = { time: () => Date.now(), passed: () => performance.now() }
+
+/**
+ * Says how long it is until a moment. One clock stands still while the machine sleeps, the other one
+ * may be set back by hours: the moment has come when the first of them says so.
+ */
+export class Watch {
+  readonly #until: number
+  readonly #clocks: typeof CLOCKS
+  readonly #end: number
+
+  constructor(until: number, clocks = CLOCKS) {
+    this.#until = until
+    this.#clocks = clocks
+    this.#end = clocks.passed() + until - clocks.time()
+  }
+
+  restMs(): number {
+    return Math.min(this.#until - this.#clocks.time(), this.#end - this.#clocks.passed())
   }
 }

@@ -6,8 +6,9 @@ import type { ChainsConfig } from '../parse/chains-schema.ts'
 /** The configuration that applies, and what its relative paths are relative to. */
 export interface Configuration {
   readonly file: string | undefined
-  /** SHA-256 of the file's text. */
+  /** SHA-256 of the file's text, and the text itself. */
   readonly hash?: string
+  readonly text?: string
   readonly base: string
   readonly content: ChainsConfig
 }
@@ -30,7 +31,7 @@ export async function loadConfiguration(
       const { parseChainsFile } = await import('../parse/chains-file.ts')
       const content = parseChainsFile(file.text, name)
       const hash = new Bun.CryptoHasher('sha256').update(file.text).digest('hex')
-      return { file: name, hash, base, content }
+      return { file: name, hash, text: file.text, base, content }
     }
     if (file.kind === 'unusable')
       throw new UserError(`Configuration ${nameFor(path, cwd)} ${file.problem}.`)

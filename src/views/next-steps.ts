@@ -1,6 +1,6 @@
 import type { Reason } from '../events/schema.ts'
 import { currentStep, type RecordedRun } from './runs.ts'
-import { cwdOption, moreBudget } from './words.ts'
+import { cwdOption, lacksWords, moreBudget } from './words.ts'
 
 /** What helps beside going on, by why the step ended. */
 const ADVICE: Partial<Record<Reason, readonly [string, string]>> = {
@@ -44,13 +44,23 @@ export function nextSteps(run: RecordedRun, here?: string): (readonly [string, s
     case 'dead':
       return [
         ...(advice === undefined ? [] : [advice]),
-        [
-          `forkhestra resume ${id}${step === undefined ? '' : moreBudget(step)}`,
-          `go on${place.replace(' --', ' at ')}`,
-        ],
+        ...goOn(run, id, place.replace(' --', ' at '), step),
         ...look,
       ]
   }
+}
+
+function goOn(
+  { state: { lacks } }: RecordedRun,
+  id: string,
+  place: string,
+  step: ReturnType<typeof currentStep>,
+): (readonly [string, string])[] {
+  if (lacks !== undefined && lacks.prompt !== true) return []
+  const prompt = lacks === undefined ? '' : ' --prompt TEXT'
+  const again = lacks === undefined ? '' : `, with the same text: ${lacksWords(lacks)}`
+  const budget = step === undefined ? '' : moreBudget(step)
+  return [[`forkhestra resume ${id}${prompt}${budget}`, `go on${place}${again}`]]
 }
 
 /** Of a run without steps; what is queued or unread comes with its tasks. */

@@ -14,6 +14,7 @@ import {
   cwdOption,
   failingWords,
   iterations,
+  lacksWords,
   limitWords,
   moreBudget,
   reasonWords,
@@ -113,7 +114,7 @@ export class PlainView implements View {
       case 'warning':
         return this.#warn(`Warning: ${event.text}`)
       case 'record_lost':
-        return this.#warn(`Warning: the run goes on without a record: ${event.why}`)
+        return this.#warn(`Warning: ${lostWords(event)}`)
       case 'run_ended':
         return this.#summarize()
       case 'dry_run':
@@ -235,7 +236,7 @@ export class PlainView implements View {
   #tellFailure(failed: StepState, record: string | undefined): void {
     const place = `step ${failed.number}: ${nameOf(failed)}`
     if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${reasonWords(failed)})`)
-    else this.#say(`Stopped before ${place} (${this.#state.ended?.stopped})`)
+    else this.#say(`Stopped before ${place} (${this.#state.ended?.stopped ?? 'not begun'})`)
     const { stopped } = this.#state.ended ?? {}
     const isNews = failed.reason !== 'skipped' && failed.reason !== 'interrupted'
     if (stopped !== undefined && isNews) this.#say(`Then the run was ${stopped}`)
@@ -244,7 +245,16 @@ export class PlainView implements View {
     if (advice !== undefined) this.#warn(advice)
     if (record === undefined) return
     this.#warn(`Record of the run: ${record}`)
-    this.#warn(`To go on: ${this.#command(`resume ${basename(record)}`)}${moreBudget(failed)}`)
+    this.#warn(this.#resumeWords(basename(record), failed))
+  }
+
+  #resumeWords(run: string, failed: StepState): string {
+    const { lacks } = this.#state
+    if (lacks !== undefined && lacks.prompt !== true)
+      return `It cannot be resumed: ${lacksWords(lacks)}. Start it again, with that in a variable of the environment`
+    const prompt = lacks === undefined ? '' : ' --prompt TEXT'
+    const again = lacks === undefined ? '' : `, with the same text: ${lacksWords(lacks)}`
+    return `To go on: ${this.#command(`resume ${run}${prompt}`)}${moreBudget(failed)}${again}`
   }
 
   #iteration({ step, iteration }: { readonly step: number; readonly iteration: number }): string {
@@ -276,6 +286,12 @@ export class PlainView implements View {
 
 function nameOf({ name, agent }: StepState): string {
   return name === undefined ? agent : `${name} (${agent})`
+}
+
+function lostWords({ why, partly }: EventOf<'record_lost'>): string {
+  return partly === true
+    ? `the record lacks the end of the run (${why}): resume would do again what is missing`
+    : `the run goes on without a record: ${why}`
 }
 
 function placeWords({ step, iteration }: EventOf<'run_resumed'>): string {

@@ -18,6 +18,7 @@ import {
 } from './runs.ts'
 import { nextForTasks, renderTasks, type ShownTasks } from './show-tasks.ts'
 import { renderTable } from './table.ts'
+import { lacksWords } from './words.ts'
 
 /** One iteration in a line. */
 export interface IterationBrief {
@@ -45,6 +46,8 @@ export interface StepDetails {
 
 export interface ShownRun extends RecordedRun {
   readonly folder: string
+  /** What of its events is missing, in words. */
+  readonly damage: readonly string[]
   /** Gates and limits of the chain as a whole, in words. */
   readonly policy: readonly string[]
   /** Absent where it had none. */
@@ -71,13 +74,26 @@ export function renderRun(
     `  in ${printable(state.cwd ?? '?')}, begun ${agoWords(state.startedAt, now)}`,
     `  ${spentWords(spent)}`,
     ...run.policy.map((words) => `  ${printable(words)}`),
-    `  record: ${printable(run.folder)}`,
+    `  record: ${printable(recordWords(run))}`,
+    ...(run.damage.length > 0 ? [`  the record is damaged: ${run.damage.join(', ')}`] : []),
+    ...(isLost(run) ? [`  cannot be resumed: ${printable(lacksWords(state.lacks!))}`] : []),
     ...steps.flatMap((step) => ['', ...renderStep(run, step, of(step), now)]),
     ...(run.tasks === undefined ? [] : renderTasks(run, run.tasks)),
     '',
     'Next:',
     ...renderTable(nexts.map(([command, why]) => [`  ${command}`, why])),
   ]
+}
+
+/** Where it is now; as it was recorded, where a secret is in the path. */
+function recordWords({ folder, state: { record } }: ShownRun): string {
+  return record?.includes('[masked') === true ? record : folder
+}
+
+/** Whether nobody can go on with it. */
+function isLost({ status, state: { lacks } }: ShownRun): boolean {
+  const isOver = status === 'failed' || status === 'stopped' || status === 'dead'
+  return isOver && lacks !== undefined && lacks.prompt !== true
 }
 
 function endWords({ state: { ended, steps } }: ShownRun): string {

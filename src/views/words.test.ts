@@ -59,11 +59,11 @@ test.each([
 test.each<[Partial<StepState>, string]>([
   [{ failures: 2 }, 'In 2 of 2 iterations the agent failed'],
   [
-    { failures: 2, lastOutcome: { kind: 'exited', code: 3 } },
+    { failures: 2, lastFailure: { kind: 'exited', code: 3 } },
     'In 2 of 2 iterations the agent failed; the last ended with: exit 3',
   ],
   [
-    { failures: 1, iterations: 1, lastOutcome: { kind: 'signalled', signal: 'SIGKILL' } },
+    { failures: 1, iterations: 1, lastFailure: { kind: 'signalled', signal: 'SIGKILL' } },
     'In 1 of 1 iteration the agent failed; the last ended with: killed by SIGKILL',
   ],
 ])('a loop that failed as %j is told as %j', (fields, words) => {

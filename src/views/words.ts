@@ -1,6 +1,6 @@
 import type { EventOf } from '../events/event.ts'
 import { durationWords } from '../base/durations.ts'
-import type { Reason, Refusal } from '../events/schema.ts'
+import type { Lacks, Reason, Refusal } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
 
@@ -62,9 +62,9 @@ export function failureWords(step: StepState): string {
 }
 
 /** Tells a loop in which the agent itself fails from one that is not done yet. */
-export function failingWords({ failures, iterations: count, lastOutcome }: StepState): string {
+export function failingWords({ failures, iterations: count, lastFailure }: StepState): string {
   const last =
-    lastOutcome === undefined ? '' : `; the last ended with: ${outcomeWords(lastOutcome)}`
+    lastFailure === undefined ? '' : `; the last ended with: ${outcomeWords(lastFailure)}`
   return `In ${failures} of ${iterations(count)} the agent failed${last}`
 }
 
@@ -78,8 +78,13 @@ export function limitWords({ status, kind, resetsAt, utilization }: EventOf<'lim
 }
 
 /** What helps next, where the reason alone does not say it. */
-export function adviceFor({ reason, lastOutcome }: StepState): string | undefined {
+export function adviceFor({ reason, detail, lastOutcome }: StepState): string | undefined {
   switch (reason) {
+    case 'error':
+      // The shell has said so, by 126 or 127.
+      return detail?.includes(' cannot be run: ') === true
+        ? 'See whether the program exists and may be executed: the command runs by /bin/sh in the folder of the run'
+        : undefined
     case 'auth':
       return 'See what is missing: forkhestra doctor'
     case 'blocked':
@@ -116,4 +121,9 @@ export function moreBudget({ reason, detail = '' }: StepState): string {
   if (reason !== 'budget') return ''
   if (detail.includes('$')) return ' --max-cost <more>'
   return detail.includes('tokens') ? ' --max-tokens <more>' : ' --max-duration <more>'
+}
+
+/** Why a run cannot simply go on. */
+export function lacksWords({ what }: Lacks): string {
+  return `the record does not hold ${what.join(', ')}`
 }

@@ -12,6 +12,11 @@ export const resumeCommand: Command = {
   options: {
     cwd: { value: '<path>', help: 'the project of the run' },
     'kill-orphans': { help: 'end the processes that the dead run has left behind' },
+    prompt: {
+      short: 'p',
+      value: '<text>',
+      help: 'the prompt of the run once more, where the record does not hold all of it',
+    },
     ...LIMIT_OPTIONS,
     verbose: { short: 'v', help: 'everything, untruncated, and where each prompt came from' },
     json: { help: 'one JSON event a line on stdout, nothing else' },

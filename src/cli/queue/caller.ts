@@ -165,7 +165,8 @@ function beginRecord(root: string, cwd: string, { queueLimits }: Configuration['
   const plan = about satisfies Plan
   const record = RunRecord.begin(root, run, stamp, whyWanted)
   const { folder } = record
-  if (folder === undefined) throw new UserError(`No record can be made: ${record.takeTrouble()}`)
+  if (folder === undefined)
+    throw new UserError(`No record can be made: ${record.takeTroubles()[0]?.why}`)
   const start = { schema: 1 as const, version: VERSION, pid: process.pid, cwd, record: folder }
   writePlan(folder, { version: VERSION, plan })
   record.append(stamp({ type: 'run_started', ...start, steps: [], plan }))

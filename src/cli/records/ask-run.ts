@@ -1,11 +1,11 @@
-import { errorText } from '../../base/errors.ts'
+import { NotNow, errorText } from '../../base/errors.ts'
 import { lifeOf } from '../../base/process-identity.ts'
 import { printable } from '../../base/printable.ts'
 import { ask } from '../../journal/control.ts'
 import { findRun, listRuns, type RunBrief } from '../../journal/runs.ts'
 import { currentStep } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
-import { NotNow, recordsOf, runWord } from './place.ts'
+import { recordsOf, runWord } from './place.ts'
 
 type Status = RunBrief['status']
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { errorText } from '../../base/errors.ts'
+import { NotNow, errorText } from '../../base/errors.ts'
 import { printable } from '../../base/printable.ts'
 import { pruneRuns, readRuns, type WhyWanted } from '../../journal/runs.ts'
 import { counted } from '../../base/amounts.ts'
 import { UsageError, type Input } from '../command.ts'
-import { NotNow, readNumber, recordsOf } from './place.ts'
+import { readNumber, recordsOf } from './place.ts'
 import { whyWanted } from './with-queue.ts'
 
 /** The verb `clean`. */

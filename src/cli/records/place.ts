@@ -5,11 +5,6 @@ import { findRun, type RunBrief } from '../../journal/runs.ts'
 import { resolveCwd } from '../../setup/configuration.ts'
 import { UsageError, type Input } from '../command.ts'
 
-/** It may be different the next time. */
-export class NotNow extends UserError {
-  override readonly exitCode = 1
-}
-
 /** The folder with the records of the project that a person means. */
 export function recordsOf(input: Input): string {
   const root = recordRoot(resolveCwd(input.text('cwd')), process.env)

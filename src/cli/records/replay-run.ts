@@ -1,4 +1,4 @@
-import { errorCode } from '../../base/errors.ts'
+import { NotNow, errorCode } from '../../base/errors.ts'
 import { formatBytes } from '../../base/files.ts'
 import type { RunEvent } from '../../events/schema.ts'
 import { readOutput } from '../../journal/read-run.ts'
@@ -6,7 +6,6 @@ import { holderOf } from '../../journal/run-lock.ts'
 import { isPart, Replay, type Part } from '../../views/replay.ts'
 import type { View } from '../../views/screen.ts'
 import { followEvents, type FollowEnd } from './follow-events.ts'
-import { NotNow } from './place.ts'
 import { structuredSteps } from './recorded-plan.ts'
 import { UntoldOutput } from './untold-output.ts'
 

@@ -45,7 +45,8 @@ function describeWithReceipts(run: QueuedBrief, steps: readonly StepState[], rou
     const step = steps.find(({ number }) => number === each.step)
     return step === undefined ? [] : [{ ...each, ...readOf(run.folder, step, round) }]
   })
-  return { ...described, steps: shown, plan: readRecordedPlan(run.folder) }
+  const damage = run.damage.length === 0 ? {} : { damage: run.damage }
+  return { ...described, ...damage, steps: shown, plan: readRecordedPlan(run.folder) }
 }
 
 function renderWithReceipts(
@@ -86,9 +87,10 @@ function showIteration(input: Input, run: QueuedBrief, step: StepState, which: W
 
 /** The last round and the last attempt count where nobody says which. */
 function findReceipt({ id, folder }: QueuedBrief, step: StepState, which: Which): Receipt {
-  const round = which.round ?? Math.max(1, step.rounds)
+  const of = roundOf(step, which.round)
+  const { round } = of
   const { number } = step
-  const attempts = listAttempts(folder, number, round)
+  const attempts = listAttempts(folder, of)
   const tries = attempts.filter(({ iteration }) => iteration === which.iteration)
   const attempt = which.attempt ?? tries.at(-1)?.attempt
   const receipt = readReceipt(folder, number, which.iteration, attempt, round)
@@ -102,8 +104,14 @@ function findReceipt({ id, folder }: QueuedBrief, step: StepState, which: Which)
   )
 }
 
-function readOf(folder: string, step: StepState, round = Math.max(1, step.rounds)) {
-  return readNewest(folder, { step: step.number, round, count: LISTED })
+function readOf(folder: string, step: StepState, round: Round) {
+  return readNewest(folder, { ...roundOf(step, round), count: LISTED })
+}
+
+function roundOf({ number: step, rounds, iterations, running }: StepState, round: Round) {
+  const last = Math.max(1, rounds)
+  const ended = running === undefined ? iterations : iterations - 1
+  return { step, round: round ?? last, ...((round ?? last) === last ? { ended } : {}) }
 }
 
 function brief(receipt: Receipt): IterationBrief {

@@ -1,0 +1,74 @@
+import { expect, test } from 'bun:test'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeChain, runChain, startChain } from './support/chains.ts'
+import { forkhestra } from './support/forkhestra.ts'
+import { sh } from './support/project.ts'
+import { until } from './support/until.ts'
+
+const CONFIGURATION = 'forge/orch/chains.json'
+
+test('of a loop that failed now and then the last failure is named, not the last iteration', async () => {
+  const agent = sh('[ $FORKHESTRA_ITERATION -gt 2 ] || exit 3')
+  const { stderr } = await runChain(makeChain([{ agent: 'agent', iterations: 4 }], { agent }))
+  expect(stderr).toContain('In 2 of 4 iterations the agent failed; the last ended with: exit 3\n')
+})
+
+test('who stops a wait is not told of an agent that has time to end', async () => {
+  const agent = sh('echo "Claude AI usage limit reached|$(($(date +%s) + 3600))"; exit 1')
+  const cwd = makeChain([{ agent: 'agent', iterations: 2 }], { agent })
+  const running = startChain(cwd)
+  await until(() => running.stderr.includes('To try at once'))
+  running.signal('SIGINT')
+  const { stderr, code } = await running.finished
+  expect(code).toBe(130)
+  expect(stderr).toContain('[forkhestra] SIGINT: the wait ends, and the run with it\n')
+  expect(stderr).not.toContain('to end; a second signal')
+})
+
+test.each(['verify', 'until'])('%s that cannot be run comes with what to do', async (role) => {
+  const agent = sh('echo ORCHESTRA_COMPLETE')
+  const { stderr } = await runChain(
+    makeChain([{ agent: 'agent', iterations: 2, [role]: 'no-such-program --all' }], {
+      agent: role === 'until' ? sh() : agent,
+    }),
+  )
+  expect(stderr).toContain('[forkhestra] See whether the program exists and may be executed')
+})
+
+test('what has changed in the configuration is shown, without its secrets', async () => {
+  const step = { agent: 'agent', env: { DEPLOY_KEY: 'Abcd-1234-Efgh' } }
+  const cwd = makeChain([], { agent: sh('[ -e free ]') })
+  const text = JSON.stringify({ chains: { c: { steps: [step] } } }, undefined, 2)
+  writeFileSync(join(cwd, CONFIGURATION), text.replace(/"DEPLOY_KEY.*/, '"MODE": "slow"'))
+  await runChain(cwd)
+  const changed = text.replace('"agent": "agent"', '"agent": "other"')
+  writeFileSync(join(cwd, CONFIGURATION), changed)
+  writeFileSync(join(cwd, 'free'), '')
+  const { code, stderr } = await forkhestra(['resume'], { cwd })
+  expect(code).toBe(0)
+  expect(stderr).toContain(
+    [
+      `Warning: ${CONFIGURATION} has changed since; the run goes on with the plan that it was started with`,
+      '  -           "agent": "agent",',
+      '  -           "env": {',
+      '  -             "MODE": "slow"',
+      '  +           "agent": "other",',
+      '  +           "env": {',
+      '  +             "DEPLOY_KEY": "[masked',
+    ].join('\n'),
+  )
+  expect(stderr).not.toContain('Abcd-1234')
+})
+
+test('a configuration that is gone is called so', async () => {
+  const cwd = makeChain([{ agent: 'agent' }], { agent: sh('[ -e free ]') })
+  await runChain(cwd)
+  rmSync(join(cwd, CONFIGURATION))
+  writeFileSync(join(cwd, 'free'), '')
+  const { code, stderr } = await forkhestra(['resume'], { cwd })
+  expect(code).toBe(0)
+  expect(stderr).toContain(
+    `Warning: ${CONFIGURATION} can no longer be used (Configuration not found: ${CONFIGURATION}); the run goes on`,
+  )
+})
