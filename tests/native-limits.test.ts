@@ -147,6 +147,15 @@ test('what speaks is not silent, however long it takes', async () => {
   expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
 })
 
+test('neither is who writes a long call of a tool', async () => {
+  const command = `true ${'x'.repeat(600)}`
+  const { outcomes } = await outcomesOf(
+    [{ ...bash(command), chunkDelayMs: 100 }, { text: 'Done.' }],
+    { agent: { idleTimeout: '1s' } },
+  )
+  expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
+})
+
 test('an answer that is cut at its greatest length goes on', async () => {
   const cut = { text: 'One, two,', stopReason: 'max_tokens' }
   const { outcomes, requests } = await outcomesOf([cut, { text: 'three.' }], {

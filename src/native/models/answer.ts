@@ -12,6 +12,8 @@ export interface Answer {
   readonly unreadable: ReadonlySet<string>
 }
 
+type End = Pick<Answer, 'tokens' | 'finish'>
+
 interface Growing {
   readonly type: 'text' | 'thinking'
   text: string
@@ -23,7 +25,7 @@ export class AnswerBuilder {
   readonly #parts: (Growing | (Part & { type: 'call' }))[] = []
   readonly #open = new Map<string, Growing>()
   readonly #unreadable = new Set<string>()
-  #end: { readonly tokens: Tokens; readonly finish: string } | undefined
+  #end: End | undefined
 
   /** The words that came with this piece. */
   take(piece: LanguageModelV4StreamPart): string {
@@ -40,7 +42,7 @@ export class AnswerBuilder {
         this.#takeCall(piece)
         break
       case 'finish':
-        this.#end = { tokens: tokensOf(piece.usage), finish: piece.finishReason.unified }
+        this.#end = endOf(piece)
         break
       case 'error':
         throw piece.error
@@ -49,10 +51,12 @@ export class AnswerBuilder {
     return piece.type === 'text-delta' ? piece.delta : ''
   }
 
-  /** Undefined where the stream broke off. */
+  /** Undefined where the stream broke off, or something that was promised did not come. */
   get answer(): Answer | undefined {
     if (this.#end === undefined) return undefined
     const parts = this.#parts.filter((part) => part.type !== 'text' || part.text !== '')
+    const hasCall = parts.some(({ type }) => type === 'call')
+    if (this.#end.finish === 'tool-calls' && !hasCall) return undefined
     return { ...this.#end, parts, unreadable: this.#unreadable }
   }
 
@@ -90,6 +94,13 @@ export class AnswerBuilder {
       ...(providerMetadata === undefined ? {} : { meta: providerMetadata as Meta }),
     })
   }
+}
+
+/** Where the provider has not said why it ended, the library has made the end, and there was none. */
+function endOf({ finishReason, usage }: LanguageModelV4StreamPart & { type: 'finish' }) {
+  const { unified, raw } = finishReason
+  const isMade = unified === 'interrupted' || (unified === 'other' && raw === undefined)
+  return isMade ? undefined : { tokens: tokensOf(usage), finish: unified }
 }
 
 function parseInput(text: string): Json | undefined {
