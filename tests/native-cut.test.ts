@@ -120,3 +120,48 @@ test('what is whole counts once, and its calls are made once', async () => {
   expect(code).toBe(0)
   expect(readFileSync(join(cwd, 'effect'), 'utf8')).toBe('x\n')
 })
+
+test('a call that was cut at the greatest length of an answer is called so, and not made', async () => {
+  const service = SERVICES['a compatible service']!
+  const events = JSON.stringify(chatCompletions(TOUCH, 1))
+  const short = events.replace(String.raw`effect\"}`, 'eff')
+  const cutCall = JSON.parse(short.replace(/"tool_calls"(?=\})/, '"length"')) as object[]
+  await using provider = await startProvider(service.render, [stream(cutCall), WHOLE])
+  const { code, cwd } = await play(service, provider)
+  expect(code).toBe(0)
+  expect(existsSync(join(cwd, 'effect'))).toBe(false)
+  expect(JSON.stringify(provider.requests[1]?.body['messages'])).toContain(
+    'cut off at its greatest length in the middle of it',
+  )
+})
+
+/** An answer that ends at its greatest length. */
+const atLength = (text: string) =>
+  stream(
+    JSON.parse(
+      JSON.stringify(anthropicMessages({ text }, 1)).replace('"end_turn"', '"max_tokens"'),
+    ) as object[],
+  )
+
+function inTwoBlocks(one: string, two: string): ProviderTurn {
+  const [first, second] = [anthropicMessages({ text: one }, 1), anthropicMessages({ text: two }, 1)]
+  const block = JSON.parse(
+    JSON.stringify(second.slice(1, 4)).replaceAll('"index":0', '"index":1'),
+  ) as object[]
+  return stream([...first.slice(0, 4), ...block, ...second.slice(4)])
+}
+
+test.each<[string, readonly ProviderTurn[], string]>([
+  ['at its greatest length', [atLength('One, t'), { text: 'wo.' }], 'One, two.'],
+  ['by a thought', [inTwoBlocks('One.', 'Two.')], 'One.\\nTwo.'],
+])('the result of a sub-agent is all of its last answer, cut %s', async (_, turns, output) => {
+  const service = SERVICES['Anthropic']!
+  await using provider = await startProvider(service.render, turns)
+  const agents = { nat: { engine: 'native', ...service.agent(provider.url) } }
+  const cwd = makeProject({ 'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }) })
+  const { env } = service
+  expect((await forkhestra(['push', '--agent', 'nat', 'Count.'], { cwd, env })).code).toBe(0)
+  expect((await forkhestra(['run-queue'], { cwd, env })).code).toBe(0)
+  const { stdout } = await forkhestra(['check', '--json'], { cwd, env })
+  expect(stdout).toContain(output)
+})

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Outcome } from '../src/events/schema.ts'
-import { asked, openNative, type StageOptions } from './support/native.ts'
-import { ofType } from './support/record.ts'
+import { asked, openNative, untilWaiting, type StageOptions } from './support/native.ts'
+import { journalOf, ofType } from './support/record.ts'
 import type { ScriptSource } from '../src/fake-model/script-schema.ts'
 
 // What the built-in agent makes of limits: of the provider's, and of its own budgets.
@@ -164,4 +164,23 @@ test('an answer that is cut at its greatest length goes on', async () => {
   expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
   expect(requests).toMatchObject([{ max_tokens: 5 }, { max_tokens: 5 }])
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('Go on where it ended')
+})
+
+test('maxTurns counts on where a conversation goes on, and the end says what allows more', async () => {
+  const limit = failing(429, { 'retry-after': '61' })
+  await using stage = await openNative(
+    [bash('echo 1 >>work'), bash('echo 2 >>work'), limit, bash('true'), bash('true'), DONE],
+    { agent: { maxTurns: 3 } },
+  )
+  const running = stage.start('nat', '-p', 'Go')
+  const run = await untilWaiting(stage.cwd)
+  expect((await stage.run('retry-now', run)).code).toBe(0)
+  await running.finished
+  const outcomes = ofType(journalOf(stage.cwd, run), 'iteration_ended').map(
+    ({ outcome }) => outcome,
+  )
+  expect(outcomes).toMatchObject([
+    { kind: 'rate_limited' },
+    { kind: 'max_turns', error: '3 turns were not enough; "maxTurns" of the agent allows more' },
+  ])
 })

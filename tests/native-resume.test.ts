@@ -114,3 +114,20 @@ test('an iteration that waits for the end of a limit goes on where it was', asyn
   expect(asked(stage)[2]?.messages).toHaveLength(3)
   expect(readFileSync(join(stage.cwd, 'work'), 'utf8')).toBe('1\n')
 })
+
+test.each([
+  ['cut at its greatest length is gone on with', 'length', 2, 0],
+  ['stopped by its provider is a failure again', 'content-filter', 1, 1],
+])('an answer that was there when the process died and was %s', async (_, finish, count, code) => {
+  await using stage = await openNative([{ tool: bash('touch began; sleep 600') }, DONE])
+  await killAt(stage, 'began', 'nat', '-p', 'Go.')
+  const result = { type: 'result', id: idOf(stage), name: 'bash', text: '' }
+  const answer = { type: 'assistant', parts: [{ type: 'text', text: 'Half of it' }], finish }
+  appendFileSync(fileOf(stage), `${JSON.stringify(result)}\n${JSON.stringify(answer)}\n`)
+  const resumed = await stage.run('resume', '--kill-orphans')
+  expect([resumed.code, asked(stage).length]).toEqual([code, count])
+  expect(resumed.stdout).toContain('Half of it')
+  if (count === 2) {
+    expect(JSON.stringify(asked(stage)[1]?.messages.at(-1))).toContain('Go on where it ended')
+  }
+})

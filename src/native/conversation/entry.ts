@@ -63,6 +63,8 @@ export interface AnswerEntry {
   readonly isMade?: true
   readonly tokens?: Tokens
   readonly costUsd?: number
+  /** Why it ended. */
+  readonly finish?: string
 }
 
 export interface ResultEntry {

@@ -101,6 +101,17 @@ export class History {
     return this.#messages.findLast(isOwnAnswer)
   }
 
+  /** The same behind those of which it is the rest. */
+  get lastSaid(): readonly AnswerEntry[] {
+    const own = this.#messages.filter(isOwnAnswer)
+    const isWhole = (answer: AnswerEntry, index: number) => index < own.length - 1 && !isCut(answer)
+    return own.slice(own.findLastIndex(isWhole) + 1)
+  }
+
+  get answerCount(): number {
+    return this.#messages.filter(isOwnAnswer).length
+  }
+
   /** Whether the last word is one of the model, and it wants nothing more. */
   get isAnswered(): boolean {
     const last = this.#messages.at(-1)
@@ -181,6 +192,11 @@ export class History {
 
 function callsOf({ parts }: AnswerEntry): CallPart[] {
   return parts.filter((part) => part.type === 'call')
+}
+
+/** Whether an answer has ended at its greatest length, in the middle of its words. */
+export function isCut({ parts, finish }: Pick<AnswerEntry, 'parts' | 'finish'>): boolean {
+  return finish === 'length' && !parts.some(({ type }) => type === 'call')
 }
 
 function isOwnAnswer(message: Entry): message is AnswerEntry {

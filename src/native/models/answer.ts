@@ -57,6 +57,10 @@ export class AnswerBuilder {
     const parts = this.#parts.filter((part) => part.type !== 'text' || part.text !== '')
     const hasCall = parts.some(({ type }) => type === 'call')
     if (this.#end.finish === 'tool-calls' && !hasCall) return undefined
+    const last = parts.at(-1)
+    // One that was cut before its first character has an empty input, which some tools would take.
+    if (this.#end.finish === 'length' && last?.type === 'call' && isEmpty(last.input))
+      this.#unreadable.add(last.id)
     return { ...this.#end, parts, unreadable: this.#unreadable }
   }
 
@@ -101,6 +105,10 @@ function endOf({ finishReason, usage }: LanguageModelV4StreamPart & { type: 'fin
   const { unified, raw } = finishReason
   const isMade = unified === 'interrupted' || (unified === 'other' && raw === undefined)
   return isMade ? undefined : { tokens: tokensOf(usage), finish: unified }
+}
+
+function isEmpty(input: Json): boolean {
+  return typeof input === 'object' && input !== null && Object.keys(input).length === 0
 }
 
 function parseInput(text: string): Json | undefined {
