@@ -3,7 +3,7 @@ import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { asked, conversationOf, openNative, type NativeStage } from './support/native.ts'
 import { journalOf, ofType, runsOf } from './support/record.ts'
-import { fileIn } from './support/until.ts'
+import { fileIn, until } from './support/until.ts'
 
 // What becomes of a conversation whose process dies, or which is broken off and repeated.
 
@@ -130,4 +130,19 @@ test.each([
   if (count === 2) {
     expect(JSON.stringify(asked(stage)[1]?.messages.at(-1))).toContain('Go on where it ended')
   }
+})
+
+test('what was told before a second Ctrl-C is counted once', async () => {
+  const deaf = "trap '' TERM INT HUP; touch began; while :; do sleep 0.1; done"
+  await using stage = await openNative([{ tool: bash(deaf) }, DONE])
+  const running = stage.start('nat:3', '-p', 'Go.')
+  await fileIn(stage.cwd, 'began')
+  running.signal('SIGINT')
+  await until(() => running.stderr.includes('a second signal'))
+  running.signal('SIGINT')
+  await running.finished
+  expect((await stage.run('resume', '--kill-orphans')).code).toBe(0)
+  const [run] = runsOf(stage.cwd)
+  const ended = ofType(journalOf(stage.cwd, run!), 'run_ended').at(-1)
+  expect(ended?.spent?.tokens).toMatchObject({ input: 200, output: 40 })
 })

@@ -102,7 +102,8 @@ export function unmask<T>(
   return { value: filled as T, missing: [...missing] }
 }
 
-function mapStrings(value: unknown, map: (text: string) => string): unknown {
+/** The same data with every string in it changed; keys stay. */
+export function mapStrings(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === 'string') return map(value)
   if (Array.isArray(value)) return value.map((each) => mapStrings(each, map))
   if (!isPlain(value)) return value

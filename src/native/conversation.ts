@@ -56,6 +56,8 @@ export class Conversation {
    * goes on where it was left. May be broken off by `signal` at any time, and goes on by the next call.
    */
   async *say(said: Said | undefined, signal: AbortSignal): AsyncGenerator<Fact> {
+    // Whoever is told twice to end does not wait until we have ended.
+    signal.addEventListener('abort', () => this.history.markTold(), { once: true })
     this.history.mend()
     if (said !== undefined) this.hear(said)
     else if (yield* this.#takeUp()) return
@@ -77,8 +79,9 @@ export class Conversation {
     }
   }
 
-  close(): void {
-    this.history.close()
+  /** `isLimited`: because a limit was met. */
+  close(isLimited = false): void {
+    this.history.close(isLimited)
   }
 
   /** What is said without an answer being asked for; files may come without a word. */
@@ -116,6 +119,7 @@ export class Conversation {
     yield* this.#tellTrouble()
     yield* this.#tell([entry], isRest)
     yield this.#usage()
+    this.history.noteTold()
     return answer
   }
 
@@ -160,6 +164,8 @@ export class Conversation {
     { unreadable, finish }: Answer,
     signal: AbortSignal,
   ): AsyncGenerator<Fact> {
+    // What a call does stays done, and so must be known that it was made.
+    if (calls.length > 0) await this.history.sync()
     for (const call of calls) {
       signal.throwIfAborted()
       const { id, name, input } = call
@@ -170,6 +176,7 @@ export class Conversation {
         ? unreadableCall(finish)
         : await this.#call(tool, call, signal)
       this.history.add(resultOf(call, answer))
+      if (answer.taken !== undefined) await this.history.sync()
       await answer.taken?.()
       yield* this.#tellTrouble()
       const ms = Math.round(performance.now() - began)

@@ -48,13 +48,19 @@ export class History {
   readonly isResumed: boolean
   readonly #messages: Message[]
   #file: ConversationFile | undefined
+  #isKept = true
   #trouble: string | undefined
   #taken: Taken
+  /** Whether what it has taken was told, and whether that stands in the file. */
+  #isTold = false
+  #isMarked = false
 
   private constructor(head: Head, entries: readonly Entry[]) {
     this.head = head
     this.isResumed = entries.length > 0
-    this.#messages = entries.filter((entry) => entry.type !== 'begin' && entry.type !== 'end')
+    this.#messages = entries
+      .filter((entry) => entry.type !== 'begin' && entry.type !== 'end')
+      .map(withoutDiff)
     this.#taken = takenSince(entries)
   }
 
@@ -135,8 +141,29 @@ export class History {
 
   add(message: Message): void {
     this.#append(message)
-    this.#messages.push(message)
-    if (isOwnAnswer(message)) this.#taken = addTaken(this.#taken, message)
+    this.#messages.push(withoutDiff(message))
+    if (!isOwnAnswer(message)) return
+    this.#taken = addTaken(this.#taken, message)
+    this.#isTold = false
+  }
+
+  /** Whoever listens has heard what it has taken. */
+  noteTold(): void {
+    this.#isTold = true
+  }
+
+  /** From now on nobody may listen any more, or wait for the end. */
+  markTold(): void {
+    if (this.#isTold && !this.#isMarked) this.#append({ type: 'end' })
+  }
+
+  /** Returns when what was said would survive a power failure. */
+  async sync(): Promise<void> {
+    try {
+      await this.#file?.sync()
+    } catch (error) {
+      this.#note(error)
+    }
   }
 
   /** No provider takes a call without its answer. Tools are called one after the other. */
@@ -159,24 +186,35 @@ export class History {
     return trouble
   }
 
-  close(): void {
-    this.#append({ type: 'end' })
+  close(isLimited = false): void {
+    if (!this.#isMarked) this.#append({ type: 'end', ...(isLimited ? { isLimited } : {}) })
     this.#file?.close()
     this.#file = undefined
   }
 
   #append(entry: Entry): void {
-    this.#guard(() => this.#file?.append(entry))
+    this.#isMarked = entry.type === 'end'
+    const file = this.#file
+    if (file !== undefined) this.#guard(() => file.append(entry))
   }
 
   /** The work is worth more than its record. */
   #guard(write: () => void): void {
     try {
       write()
+      if (!this.#isKept) this.#trouble = 'the conversation is kept again'
+      this.#isKept = true
     } catch (error) {
-      this.#file = undefined
-      this.#trouble = `the conversation is not kept any more: ${errorText(error)}`
+      this.#note(error)
     }
+  }
+
+  #note(error: unknown): void {
+    if (this.#isKept) {
+      const words = 'a resume would begin anew unless there is room for it later'
+      this.#trouble = `the conversation is not kept any more: ${errorText(error)}; ${words}`
+    }
+    this.#isKept = false
   }
 
   #openCalls(): readonly CallPart[] {
@@ -188,6 +226,13 @@ export class History {
       behind.some((message) => message.type === 'result' && message.id === id)
     return callsOf(answer).filter((call) => !isAnswered(call))
   }
+}
+
+/** It is for people; the model never gets it. */
+function withoutDiff(message: Message): Message {
+  if (message.type !== 'result' || message.diff === undefined) return message
+  const { diff: _, ...kept } = message
+  return kept
 }
 
 function callsOf({ parts }: AnswerEntry): CallPart[] {
