@@ -16,6 +16,7 @@ export async function* runAgent(
   const conversation = await open(launch, io)
   if (!('history' in conversation)) return yield conversation
   const { history } = conversation
+  let isLimited = false
   try {
     yield { type: 'session', id: history.head.id, model: history.head.model, billing: 'api' }
     if (history.isResumed) {
@@ -29,9 +30,10 @@ export async function* runAgent(
   } catch (error) {
     if (signal.aborted) return
     if (!(error instanceof ModelError)) throw error
+    isLimited = error.failure.kind === 'rate_limited'
     yield { type: 'failure', failure: error.failure }
   } finally {
-    conversation.close()
+    conversation.close(isLimited)
   }
 }
 

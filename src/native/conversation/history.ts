@@ -1,3 +1,4 @@
+import { copyFileSync, existsSync } from 'node:fs'
 import { errorText } from '../../base/errors.ts'
 import type { Tokens } from '../../engines/engine.ts'
 import {
@@ -15,13 +16,16 @@ export interface Keeping {
   readonly mask: MaskData
   /** From which masked secrets are put back. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Where those of earlier attempts are, the last one first. */
+  readonly earlier?: readonly string[]
 }
 
 /**
  * `answered`: where it is the same one, and the model has answered: before that nothing is lost by a new
- * beginning, and files are read afresh. `always`: whatever it is.
+ * beginning, and files are read afresh. `limited`: the same with that of an earlier attempt, where a
+ * limit ended it. `always`: whatever it is.
  */
-export type MayGoOn = 'never' | 'answered' | 'always'
+export type MayGoOn = 'never' | 'answered' | 'limited' | 'always'
 
 /** What a conversation has taken. */
 export interface Taken {
@@ -67,13 +71,30 @@ export class History {
   /** The one that is kept, where it may go on; otherwise a new one. What it began with stays. */
   static open(head: Head, keeping: Keeping | undefined, mayGoOn: MayGoOn): History {
     if (keeping === undefined) return new History(head, [])
+    if (mayGoOn === 'limited') return History.#afterLimit(head, keeping)
     const kept = mayGoOn === 'never' ? undefined : readConversation(keeping.path, keeping.env)
     const first = kept?.entries[0]
     if (kept === undefined || first?.type !== 'begin') return History.#begin(head, keeping)
-    const isSame = first.print === head.print && kept.entries.some(isOwnAnswer)
-    return mayGoOn === 'always' || isSame
+    return mayGoOn === 'always' || isSame(head, kept)
       ? History.#goOn(first, kept, keeping)
       : History.#begin(head, keeping)
+  }
+
+  /** Each attempt has a file of its own: what was said before stands in the next one, too. */
+  static #afterLimit(head: Head, keeping: Keeping): History {
+    const { earlier = [], env, path, mask } = keeping
+    const from = earlier.find((each) => existsSync(each))
+    const kept = from === undefined ? undefined : readConversation(from, env)
+    const last = kept?.entries.at(-1)
+    const isLimited = last?.type === 'end' && last.isLimited === true
+    if (kept === undefined || !isLimited || !isSame(head, kept))
+      return History.#begin(head, keeping)
+    const history = new History(kept.entries[0] as Head & Entry, kept.entries)
+    history.#guard(() => {
+      copyFileSync(from!, path)
+      history.#file = ConversationFile.goOn(path, kept.bytes, mask)
+    })
+    return history
   }
 
   static #begin(head: Head, { path, mask }: Keeping): History {
@@ -237,6 +258,12 @@ function withoutDiff(message: Message): Message {
 
 function callsOf({ parts }: AnswerEntry): CallPart[] {
   return parts.filter((part) => part.type === 'call')
+}
+
+/** Whether it is the one that is meant, and something would be lost with it. */
+function isSame({ print }: Head, { entries }: Kept): boolean {
+  const [first] = entries
+  return first?.type === 'begin' && first.print === print && entries.some(isOwnAnswer)
 }
 
 /** Whether an answer has ended at its greatest length, in the middle of its words. */
