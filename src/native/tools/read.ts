@@ -89,11 +89,15 @@ async function readLines(
   if (page.total !== undefined && page.lines.length === 0 && options.offset > 1) {
     return refused('read', input.path, `it has only ${counted(page.total, 'line')}`)
   }
-  return { text: renderPage(page, options.offset), ...seenOf(page, found.path) }
+  return { text: renderPage(page, options.offset), ...seenOf(page, options.offset, found.path) }
 }
 
-function seenOf({ digest }: Page, real: string): { readonly seen?: SeenFile } {
-  return digest === undefined ? {} : { seen: { path: real, digest } }
+function seenOf(page: Page, first: number, path: string): { readonly seen?: SeenFile } {
+  const { digest, lines, total } = page
+  if (digest === undefined || total === undefined) return {}
+  const last = first + lines.length - 1
+  const part = first === 1 && last >= total ? {} : { part: { first, last, total } }
+  return { seen: { path, digest, ...part } }
 }
 
 function renderPage(page: Page, first: number): string {

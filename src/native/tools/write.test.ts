@@ -58,6 +58,28 @@ test('what was not read, or has changed since, is not overwritten', async () => 
   expect(await write('newer')).toBe('a is exactly so already.')
 })
 
+const PART =
+  'Cannot write a: only a part of it was read in this conversation; read the rest, or use edit.'
+
+test('who has seen a part of a file may edit it, and may replace it when all was seen', async () => {
+  const workplace = makeWorkplace({ a: 'one\ntwo\nthree\n' })
+  const call = callerIn(workplace)
+  const write = async (content: string) => (await call('write', { path: 'a', content })).text
+  const read = (offset: number, limit: number) => call('read', { path: 'a', offset, limit })
+  await read(2, 1)
+  expect(await write('new\n')).toBe(PART)
+  const edits = [{ old: 'two', new: '2' }]
+  const edited = await call('edit', { path: 'a', edits })
+  expect(edited.text).toBe('Edited a: 1 replacement, at line 2.')
+  expect(await write('new\n')).toBe(PART)
+  await read(1, 1)
+  expect(await write('new\n')).toBe(PART)
+  await read(3, 5)
+  expect(await write('new\n')).toBe(PART)
+  await read(2, 1)
+  expect(await write('new\n')).toBe('Replaced a: 1 line.')
+})
+
 test('a conversation that is resumed knows what it knew, and /read makes known', async () => {
   const workplace = makeWorkplace({ a: 'a\n', b: '\uFEFFb\n' })
   const kept: SeenFile[] = []
