@@ -53,6 +53,22 @@ test.each<[string, ReturnType<typeof failing>, number, object]>([
   expect(requests).toHaveLength(count)
 })
 
+test('who is refused is told what was asked for, where, and with which key', async () => {
+  const { outcomes } = await outcomesOf([failing(401, {}, 'invalid x-api-key')])
+  const [refused] = outcomes
+  if (refused?.kind !== 'auth_failed') throw new Error(JSON.stringify(refused))
+  expect(refused.error).toMatch(
+    /^401 invalid x-api-key \(http:\/\/127\.0\.0\.1:\d+\/v1\/messages\); asked for anthropic\/claude-sonnet-5-5 with the key in ANTHROPIC_API_KEY$/,
+  )
+})
+
+test('where nobody answers, the address is told', async () => {
+  const agent = { baseUrl: 'http://127.0.0.1:9/v1', timeout: '1s' }
+  const { events } = await outcomesOf([{ text: 'never' }], { agent })
+  const [first] = ofType(events, 'warning')
+  expect(first?.text).toContain('(http://127.0.0.1:9/v1/messages)')
+})
+
 test('an overload that lasts becomes one of the run, which waits for it', async () => {
   const retry = { attempts: 1, backoff: '1ms' }
   const turns = Array.from({ length: 5 }, () => failing(529, SOON))

@@ -1,12 +1,12 @@
-import { UserError } from '../base/errors.ts'
+import { UserError, type Problem } from '../base/errors.ts'
 import type { NativeAgent } from '../engines/engine.ts'
-import { parseModel, VARIABLES } from '../engines/native-models.ts'
+import { parseModel, VARIABLES, type NamedModel } from '../engines/native-models.ts'
 import { priceOf } from '../engines/prices.ts'
 import { toolProblems } from '../engines/tool-names.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import type { Facts } from './facts.ts'
-import type { Plan, StepNode } from './plan.ts'
-import { PlanError } from './problems.ts'
+import { stepsOf, type Plan, type StepNode } from './plan.ts'
+import { collect, PlanError } from './problems.ts'
 
 const DEFAULT_MODEL = 'sonnet'
 const DEFAULT_MAX_TURNS = 100
@@ -20,7 +20,7 @@ export function makeNativeAgent(
 ): NativeAgent {
   const { allowedTools, disallowedTools, queue, baseUrl, apiKeyEnv, tools, maxOutputTokens } =
     config
-  const { provider, model } = parseModel(config.model ?? DEFAULT_MODEL)
+  const { provider, model } = modelOf(name, config.model ?? DEFAULT_MODEL)
   const problems = toolProblems(config)
   if (problems.length > 0) {
     throw new PlanError(
@@ -51,6 +51,15 @@ export function makeNativeAgent(
   }
 }
 
+function modelOf(name: string, text: string): NamedModel {
+  try {
+    return parseModel(text)
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    throw new UserError(`Agent '${name}': ${error.message}`, error.hint)
+  }
+}
+
 /** The variables of which one has to hold the key; none where a service needs no key. */
 export function keyVariables({ provider, apiKeyEnv }: NativeAgent): readonly string[] {
   return apiKeyEnv === undefined ? VARIABLES[provider].keys : [apiKeyEnv]
@@ -70,6 +79,13 @@ export function checkKey(
     `Agent '${agent.name}' asks ${agent.model}, and ${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not set.`,
     `Set it: export ${first}=…, or choose a model of another provider. See: forkhestra doctor`,
   )
+}
+
+/** The same where nothing is to begin. */
+export function keyWarnings({ root }: Pick<Plan, 'root'>, facts: Facts): string[] {
+  const problems: Problem[] = []
+  for (const step of stepsOf(root)) collect(problems, () => checkKey(step, facts))
+  return [...new Set(problems.map(({ message }) => message))]
 }
 
 /** Of whom nobody knows what they cost, no budget in dollars can be kept. */

@@ -30,7 +30,7 @@ test('what was read is replaced, keeps its mode, and shows what has changed', as
   const path = join(workplace.cwd, 'run.sh')
   chmodSync(path, 0o750)
   const call = callerIn(workplace)
-  await call('read', { path: 'run.sh', limit: 1 })
+  await call('read', { path: 'run.sh' })
   const answer = await call('write', { path: 'run.sh', content: '#!/bin/sh\necho b\n' })
   expect(answer.text).toBe('Replaced run.sh: 2 lines.')
   expect(answer.diff).toBe(
@@ -199,8 +199,7 @@ test('a diff of texts without a common line is short and does not take long', as
   const many = (word: string) =>
     Array.from({ length: 50_000 }, (_, at) => `${word}${at}\n`).join('')
   const workplace = makeWorkplace({ a: many('a') })
-  const call = callerIn(workplace)
-  await call('read', { path: 'a' })
+  const call = callerIn(workplace, new Seen([seenInPrompt('a', many('a'), workplace)!]))
   const { diff } = await call('write', { path: 'a', content: many('b') })
   expect(diff).toBe('--- a/a\n+++ b/a\n[nearly all lines differ: 50001 before, 50001 now]\n')
   const long = await call('write', {
