@@ -345,7 +345,6 @@ test('validate looks at every agent that forkhestra plays itself, also if no cha
     typo: { engine: 'native', model: 'sonnet', allowedTools: ['Raed'] },
     part: { engine: 'native', model: 'sonnet', allowedTools: ['Bash(git *)'] },
     lost: { engine: 'native', model: 'compatible/x' },
-    whose: { engine: 'native', model: 'mistral-large' },
   }
   const cwd = makeProject({ 'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }) })
   const { code, stderr } = await forkhestra(['validate'], { cwd })

@@ -1,6 +1,6 @@
 import { UserError, type Problem } from '../base/errors.ts'
 import type { NativeAgent } from '../engines/engine.ts'
-import { parseModel, VARIABLES, type NamedModel } from '../engines/native-models.ts'
+import { parseModel, VARIABLES } from '../engines/native-models.ts'
 import { priceOf } from '../engines/prices.ts'
 import { toolProblems } from '../engines/tool-names.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
@@ -20,7 +20,7 @@ export function makeNativeAgent(
 ): NativeAgent {
   const { allowedTools, disallowedTools, queue, baseUrl, apiKeyEnv, tools, maxOutputTokens } =
     config
-  const { provider, model } = modelOf(name, config.model ?? DEFAULT_MODEL)
+  const { provider, model } = parseModel(config.model ?? DEFAULT_MODEL)
   const problems = toolProblems(config)
   if (problems.length > 0) {
     throw new PlanError(
@@ -48,15 +48,6 @@ export function makeNativeAgent(
     ...(disallowedTools === undefined ? {} : { disallowedTools }),
     ...(queue === undefined ? {} : { queue }),
     ...(prices === undefined ? {} : { prices }),
-  }
-}
-
-function modelOf(name: string, text: string): NamedModel {
-  try {
-    return parseModel(text)
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error
-    throw new UserError(`Agent '${name}': ${error.message}`, error.hint)
   }
 }
 
