@@ -305,3 +305,32 @@ test('those whom an agent starts have the verbs that its list names', async () =
   const helper = asked(stage).find(({ messages }) => JSON.stringify(messages[0]).includes('Help'))
   expect(helper?.tools?.map(({ name }) => name)).toEqual(['read', 'grep', 'push', 'run', 'receive'])
 })
+
+test('agents side by side keep a budget of tokens together', async () => {
+  const work = { tool: call('bash', { command: 'true' }), usage: { input: 900, output: 100 } }
+  const turns = [...Array.from({ length: 12 }, () => work), { text: 'All.' }]
+  const names = ['a', 'b', 'c']
+  await using stage = await openNative(
+    {
+      conversations: [
+        ...names.map((name) => ({ when: { prompt: `^Work ${name}` }, turns })),
+        {
+          when: { prompt: '^Wait' },
+          turns: [{ tool: call('receive', { from: names }) }, { text: 'Good.' }],
+        },
+      ],
+    },
+    {
+      files: {
+        'prompt.md': `${names.map((name) => `/push name=${name} "Work ${name}"`).join('\n')}\n/run\nWait.`,
+      },
+    },
+  )
+  await stage.run('nat', '--prompt-file', 'prompt.md', '--max-tokens', '15000')
+  const events = journalOf(stage.cwd, runsOf(stage.cwd)[0]!)
+  const { input = 0, output = 0 } = ofType(events, 'run_ended')[0]?.spent?.tokens ?? {}
+  expect(input + output).toBeLessThanOrEqual(15_000)
+  expect(input + output).toBeGreaterThan(9000)
+  const words = ofType(events, 'task_ended').map(({ error }) => error)
+  expect(words).toEqual(names.map(() => expect.stringMatching(/of 15\.0k tokens/)))
+})
