@@ -3,7 +3,8 @@ import type { Keeping, MayGoOn } from './conversation/history.ts'
 import type { Workplace } from './tools/tool.ts'
 
 /** What there is of the tokens at this moment: others may spend from the same budget. */
-interface TokensLeft {
+export interface TokensLeft {
+  /** Without what the others need to come to an end. */
   readonly left: number
   readonly used: number
   readonly limit: number

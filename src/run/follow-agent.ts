@@ -68,7 +68,7 @@ export function followAgent(
   }
   const started =
     launch.kind === 'loop'
-      ? startLoop(launch, step, { ...following, tokens: purse.tokensLeft }, surroundings, {
+      ? startLoop(launch, step, { ...following, tokens: () => purse.tokensLeft() }, surroundings, {
           ...watch,
           take: (fact) => listener.hearFact(fact),
         })

@@ -4,6 +4,7 @@ import { UserError } from '../base/errors.ts'
 import type { End, Spent, Usage } from '../events/schema.ts'
 import { countTokens, NOTHING_SPENT } from '../events/spent.ts'
 import { spend, stepAt, type RunState } from '../events/state.ts'
+import type { TokensLeft } from '../native/io.ts'
 import type { Plan, StepNode } from '../plan/plan.ts'
 import type { Budget } from '../plan/policy.ts'
 import { leftOver, overspentBudget, spentBudget } from './budget.ts'
@@ -29,14 +30,6 @@ interface Account {
   readonly turns: readonly Turn[]
   readonly budget: Budget
   readonly spent: Spent
-}
-
-/** What there still is of the tokens for one of those at work. */
-export interface TokensLeft {
-  /** Without what the others need to come to an end. */
-  readonly left: number
-  readonly used: number
-  readonly limit: number
 }
 
 /** Nothing is left for one that would begin now. */

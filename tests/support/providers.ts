@@ -156,9 +156,9 @@ export const anthropicMessages: Render = ({ text, tool }, number) => {
     ...(tool === undefined ? [] : [toolUse(tool, number)]),
   ]
   const usage = { input_tokens: 100, output_tokens: 20 }
-  const message = { id: `msg_${number}`, type: 'message', role: 'assistant', model: 'm' }
+  const head = { id: `msg_${number}`, type: 'message', role: 'assistant', model: 'm' }
   return [
-    { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } },
+    { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage } },
     ...blocks.flatMap(({ start, delta }, index) => [
       { type: 'content_block_start', index, content_block: start },
       { type: 'content_block_delta', index, delta },

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { errorText } from '../../base/errors.ts'
-import type { Tokens } from '../../engines/engine.ts'
+import { callsOf, isOwnAnswer, isCut } from './answers.ts'
 import {
   ConversationFile,
   readConversation,
@@ -9,6 +9,7 @@ import {
 } from './conversation-file.ts'
 import type { AnswerEntry, CallPart, Entry, Head, Message, ResultEntry } from './entry.ts'
 import type { SeenFile } from '../tools/seen.ts'
+import { addTaken, takenSince, type Taken } from './taken.ts'
 
 /** Where a conversation is kept, and what belongs to that. */
 export interface Keeping {
@@ -26,20 +27,6 @@ export interface Keeping {
  * limit ended it. `always`: whatever it is.
  */
 export type MayGoOn = 'never' | 'answered' | 'limited' | 'always'
-
-/** What a conversation has taken. */
-export interface Taken {
-  readonly turns: number
-  readonly tokens: Tokens
-  /** Undefined where nobody knows what the model costs. */
-  readonly costUsd: number | undefined
-}
-
-const NOTHING: Taken = {
-  turns: 0,
-  tokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-  costUsd: undefined,
-}
 
 const INTERRUPTED =
   'The call was interrupted: it may or may not have happened, in whole or in part. Look before you do it again.'
@@ -256,48 +243,12 @@ function withoutDiff(message: Message): Message {
   return kept
 }
 
-function callsOf({ parts }: AnswerEntry): CallPart[] {
-  return parts.filter((part) => part.type === 'call')
-}
-
 /** Whether it is the one that is meant, and something would be lost with it. */
 function isSame({ print }: Head, { entries }: Kept): boolean {
   const [first] = entries
   return first?.type === 'begin' && first.print === print && entries.some(isOwnAnswer)
 }
 
-/** Whether an answer has ended at its greatest length, in the middle of its words. */
-export function isCut({ parts, finish }: Pick<AnswerEntry, 'parts' | 'finish'>): boolean {
-  return finish === 'length' && !parts.some(({ type }) => type === 'call')
-}
-
-function isOwnAnswer(message: Entry): message is AnswerEntry {
-  return message.type === 'assistant' && message.isMade !== true
-}
-
 function errorResult({ id, name }: CallPart, text: string): ResultEntry {
   return { type: 'result', id, name, text, isError: true }
-}
-
-/** What is behind the last word about it. */
-function takenSince(entries: readonly Entry[]): Taken {
-  const told = entries.findLastIndex(({ type }) => type === 'end')
-  return entries.slice(told + 1).reduce((taken, entry) => {
-    return isOwnAnswer(entry) ? addTaken(taken, entry) : taken
-  }, NOTHING)
-}
-
-function addTaken(taken: Taken, { tokens, costUsd }: AnswerEntry): Taken {
-  const add = (kind: keyof Tokens) => taken.tokens[kind] + (tokens?.[kind] ?? 0)
-  const cost = costUsd === undefined ? taken.costUsd : (taken.costUsd ?? 0) + costUsd
-  return {
-    turns: taken.turns + 1,
-    tokens: {
-      input: add('input'),
-      output: add('output'),
-      cacheRead: add('cacheRead'),
-      cacheWrite: add('cacheWrite'),
-    },
-    costUsd: cost,
-  }
 }

@@ -92,12 +92,12 @@ async function readLines(
   return { text: renderPage(page, options.offset), ...seenOf(page, options.offset, found.path) }
 }
 
-function seenOf(page: Page, first: number, path: string): { readonly seen?: SeenFile } {
+function seenOf(page: Page, first: number, real: string): { readonly seen?: SeenFile } {
   const { digest, lines, total } = page
   if (digest === undefined || total === undefined) return {}
   const last = first + lines.length - 1
   const part = first === 1 && last >= total ? {} : { part: { first, last, total } }
-  return { seen: { path, digest, ...part } }
+  return { seen: { path: real, digest, ...part } }
 }
 
 function renderPage(page: Page, first: number): string {
