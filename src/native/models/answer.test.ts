@@ -81,5 +81,7 @@ test('what breaks off is no answer, and an error is thrown', () => {
 })
 
 test('a reason that is not known is one all the same', () => {
-  expect(build(end('other', 'eos')).answer?.finish).toBe('other')
+  const text = { type: 'text-delta', id: '1', delta: 'Hi' } as const
+  expect(build(text, end('other', 'eos')).answer?.finish).toBe('other')
+  expect(build(end('other', 'MALFORMED_RESPONSE')).answer).toBeUndefined()
 })

@@ -55,8 +55,7 @@ export class AnswerBuilder {
   get answer(): Answer | undefined {
     if (this.#end === undefined) return undefined
     const parts = this.#parts.filter((part) => part.type !== 'text' || part.text !== '')
-    const hasCall = parts.some(({ type }) => type === 'call')
-    if (this.#end.finish === 'tool-calls' && !hasCall) return undefined
+    if (!hasWhatIsPromised(this.#end.finish, parts)) return undefined
     const last = parts.at(-1)
     // One that was cut before its first character has an empty input, which some tools would take.
     if (this.#end.finish === 'length' && last?.type === 'call' && isEmpty(last.input))
@@ -105,6 +104,12 @@ function endOf({ finishReason, usage }: LanguageModelV4StreamPart & { type: 'fin
   const { unified, raw } = finishReason
   const isMade = unified === 'interrupted' || (unified === 'other' && raw === undefined)
   return isMade ? undefined : { tokens: tokensOf(usage), finish: unified }
+}
+
+/** Ends that nobody knows are ends, where something was said before. */
+function hasWhatIsPromised(finish: string, parts: readonly Pick<Part, 'type'>[]): boolean {
+  if (finish === 'tool-calls') return parts.some(({ type }) => type === 'call')
+  return finish !== 'other' || parts.some(({ type }) => type !== 'thinking')
 }
 
 function isEmpty(input: Json): boolean {

@@ -5,6 +5,7 @@ import { formatBytes } from '../../base/files.ts'
 import { openInside } from '../../base/places.ts'
 import { printable, shownPath } from '../../base/printable.ts'
 import { path, whole } from './fields.ts'
+import { CRLF_REMARK } from './line-ends.ts'
 import { makeTool } from './make-tool.ts'
 import { readPage, type Page, type PageOptions } from './page.ts'
 import { entriesOf, failed, notOpened, refused } from './problems.ts'
@@ -110,7 +111,7 @@ function remarks({ lines, total, hasCrlf, isUtf8 }: Page, first: number): string
   const isAll = total !== undefined && last >= total
   return [
     ...(lines.length === 0 ? ['[the file is empty]'] : []),
-    ...(hasCrlf ? ['[its lines end with CRLF; edit keeps them so]'] : []),
+    ...(hasCrlf ? [CRLF_REMARK] : []),
     ...(isUtf8 ? [] : ['[not everything is UTF-8: � stands for other bytes]']),
     ...(isAll
       ? []
