@@ -339,3 +339,15 @@ test('a name that is no agent is met with what may have been meant', async () =>
   expect(stderr).toContain('"agent": "say", "iterations": 3')
   expect(stderr).toContain('put them into "args"')
 })
+
+test('validate looks at every agent that forkhestra plays itself, also if no chain calls it', async () => {
+  const agents = {
+    typo: { engine: 'native', model: 'sonnet', allowedTools: ['Raed'] },
+    part: { engine: 'native', model: 'sonnet', allowedTools: ['Bash(git *)'] },
+    lost: { engine: 'native', model: 'compatible/x' },
+  }
+  const cwd = makeProject({ 'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }) })
+  const { code, stderr } = await forkhestra(['validate'], { cwd })
+  expect(code).toBe(2)
+  for (const name of Object.keys(agents)) expect(stderr).toContain(`Agent '${name}'`)
+})

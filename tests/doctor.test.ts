@@ -200,6 +200,23 @@ test('--config and --cwd say what is looked at', async () => {
   expect(missing.code).toBe(2)
 })
 
+test('agents that forkhestra plays itself are enough, without chains and without claude', async () => {
+  const agents = {
+    nat: {
+      engine: 'native',
+      model: 'openai/gpt-6-sol',
+      baseUrl: 'https://me:pw@models.example/v1',
+    },
+  }
+  const configuration = JSON.stringify({ agents, chains: {} })
+  const { cwd, env } = makeMachine({}, { 'forge/orch/chains.json': configuration })
+  const own = { ...env, ANTHROPIC_API_KEY: '', OPENAI_API_KEY: 'sk-x', IS_SANDBOX: '' }
+  const { code, stdout } = await forkhestra(['doctor'], { cwd, env: own })
+  expect(`${code} ${stdout}`).toStartWith('0 ')
+  expect(stdout).toContain('baseUrl of nat is https://models.example')
+  expect(stdout).not.toContain('me:pw')
+})
+
 test('it knows the keys of agents that forkhestra plays itself, and that they need no claude', async () => {
   const agents = {
     nat: { engine: 'native', model: 'openai/gpt-6-sol' },

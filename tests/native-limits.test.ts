@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Outcome } from '../src/events/schema.ts'
-import { asked, openNative, type StageOptions } from './support/native.ts'
-import { ofType } from './support/record.ts'
+import { asked, openNative, untilWaiting, type StageOptions } from './support/native.ts'
+import { journalOf, ofType } from './support/record.ts'
 import type { ScriptSource } from '../src/fake-model/script-schema.ts'
 
 // What the built-in agent makes of limits: of the provider's, and of its own budgets.
@@ -51,6 +51,22 @@ test.each<[string, ReturnType<typeof failing>, number, object]>([
   const { outcomes, requests } = await outcomesOf([turn])
   expect(outcomes).toMatchObject([outcome])
   expect(requests).toHaveLength(count)
+})
+
+test('who is refused is told what was asked for, where, and with which key', async () => {
+  const { outcomes } = await outcomesOf([failing(401, {}, 'invalid x-api-key')])
+  const [refused] = outcomes
+  if (refused?.kind !== 'auth_failed') throw new Error(JSON.stringify(refused))
+  expect(refused.error).toMatch(
+    /^401 invalid x-api-key \(http:\/\/127\.0\.0\.1:\d+\/v1\/messages\); asked for anthropic\/claude-sonnet-5-5 with the key in ANTHROPIC_API_KEY$/,
+  )
+})
+
+test('where nobody answers, the address is told', async () => {
+  const agent = { baseUrl: 'http://127.0.0.1:9/v1', timeout: '1s' }
+  const { events } = await outcomesOf([{ text: 'never' }], { agent })
+  const [first] = ofType(events, 'warning')
+  expect(first?.text).toContain('(http://127.0.0.1:9/v1/messages)')
 })
 
 test('an overload that lasts becomes one of the run, which waits for it', async () => {
@@ -147,6 +163,15 @@ test('what speaks is not silent, however long it takes', async () => {
   expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
 })
 
+test('neither is who writes a long call of a tool', async () => {
+  const command = `true ${'x'.repeat(600)}`
+  const { outcomes } = await outcomesOf(
+    [{ ...bash(command), chunkDelayMs: 100 }, { text: 'Done.' }],
+    { agent: { idleTimeout: '1s' } },
+  )
+  expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
+})
+
 test('an answer that is cut at its greatest length goes on', async () => {
   const cut = { text: 'One, two,', stopReason: 'max_tokens' }
   const { outcomes, requests } = await outcomesOf([cut, { text: 'three.' }], {
@@ -155,4 +180,23 @@ test('an answer that is cut at its greatest length goes on', async () => {
   expect(outcomes).toEqual([{ kind: 'exited', code: 0 }])
   expect(requests).toMatchObject([{ max_tokens: 5 }, { max_tokens: 5 }])
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('Go on where it ended')
+})
+
+test('maxTurns counts on where a conversation goes on, and the end says what allows more', async () => {
+  const limit = failing(429, { 'retry-after': '61' })
+  await using stage = await openNative(
+    [bash('echo 1 >>work'), bash('echo 2 >>work'), limit, bash('true'), bash('true'), DONE],
+    { agent: { maxTurns: 3 } },
+  )
+  const running = stage.start('nat', '-p', 'Go')
+  const run = await untilWaiting(stage.cwd)
+  expect((await stage.run('retry-now', run)).code).toBe(0)
+  await running.finished
+  const outcomes = ofType(journalOf(stage.cwd, run), 'iteration_ended').map(
+    ({ outcome }) => outcome,
+  )
+  expect(outcomes).toMatchObject([
+    { kind: 'rate_limited' },
+    { kind: 'max_turns', error: '3 turns were not enough; "maxTurns" of the agent allows more' },
+  ])
 })

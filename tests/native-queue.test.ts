@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
-import { asked, openNative } from './support/native.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asked, openNative, untilWaiting } from './support/native.ts'
 import { problemsOf, tasksOf } from './support/queue.ts'
 import { journalOf, ofType, runsOf } from './support/record.ts'
 import { fileIn } from './support/until.ts'
@@ -77,6 +79,20 @@ test('what a model gets wrong is an answer that says so', async () => {
     expect.stringContaining('error: '),
     expect.stringContaining('error: '),
   ])
+})
+
+test('null for what is left out is as good as leaving it out', async () => {
+  await using stage = await openNative([
+    {
+      tools: [
+        call('push', { prompt: 'Do it', name: 'one', agent: null, timeout: null, retry: null }),
+        call('check', { from: null, lifo: null, max: null }),
+      ],
+    },
+    { text: 'Well.' },
+  ])
+  await stage.run('nat', '-p', 'Lead.')
+  expect(answersTo(stage, 'Lead')).toEqual([{ name: 'one' }, { messages: [] }])
 })
 
 test.each<[string, Record<string, unknown>, readonly string[]]>([
@@ -215,4 +231,106 @@ test('agents of one process that wait for each other are told', async () => {
   expect((await stage.run('nat', '-p', 'Lead.')).code).toBe(0)
   const answers = asked(stage).map(({ messages }) => JSON.stringify(messages.at(-1)))
   expect(answers.filter((text) => text.includes('deadlock'))).not.toEqual([])
+})
+
+test('a sub-agent that has met a limit goes on where it was, and does nothing twice', async () => {
+  const limit = { error: { status: 429, headers: { 'retry-after': '61' } } }
+  await using stage = await openNative(
+    {
+      conversations: [
+        {
+          when: { prompt: '^Dig' },
+          turns: [
+            { text: 'I dig.', tool: call('bash', { command: 'echo 1 >>work' }) },
+            limit,
+            { text: 'Dug.' },
+          ],
+        },
+        { when: { prompt: '^Wait' }, turns: [{ tool: call('receive') }, { text: 'Good.' }] },
+      ],
+    },
+    { files: { 'prompt.md': '/push name=dig "Dig"\n/run\nWait for it.' } },
+  )
+  const running = stage.start('nat', '--prompt-file', 'prompt.md')
+  const run = await untilWaiting(stage.cwd)
+  expect((await stage.run('retry-now', run)).code).toBe(0)
+  expect(await running.finished).toMatchObject({ code: 0 })
+  const digs = asked(stage).filter(({ messages }) => JSON.stringify(messages[0]).includes('Dig'))
+  expect(digs.map(({ messages }) => messages.length)).toEqual([1, 3, 3])
+  expect(readFileSync(join(stage.cwd, 'work'), 'utf8')).toBe('1\n')
+  const costs = ofType(journalOf(stage.cwd, run), 'task_ended').map(({ usage }) => usage?.tokens)
+  expect(costs.map((tokens) => tokens?.input ?? 0)).toEqual([100, 100])
+  expect(await problemsOf(stage.cwd)).toEqual([])
+})
+
+test('a sub-agent that is another agent knows its name and that of its parent', async () => {
+  const agents = {
+    nat: { engine: 'native', model: 'sonnet' },
+    helper: { engine: 'native', model: 'sonnet', systemPromptText: 'You help.' },
+  }
+  await using stage = await openNative(
+    {
+      conversations: [
+        { when: { prompt: '^Help' }, turns: [{ text: 'Helped.' }] },
+        { when: { prompt: '^Wait' }, turns: [{ tool: call('receive') }, { text: 'Good.' }] },
+      ],
+    },
+    {
+      configuration: { agents },
+      files: { 'prompt.md': '/push name=hand agent=helper "Help"\n/run\nWait for it.' },
+    },
+  )
+  expect((await stage.run('nat', '--prompt-file', 'prompt.md')).code).toBe(0)
+  const helper = asked(stage).find(({ system }) => JSON.stringify(system).includes('You help.'))
+  expect(JSON.stringify(helper?.system)).toContain(
+    'In this run your name is hand. main has given you the task',
+  )
+})
+
+test('those whom an agent starts have the verbs that its list names', async () => {
+  const allowedTools = ['read', 'grep', 'push', 'run', 'receive']
+  await using stage = await openNative(
+    {
+      conversations: [
+        { when: { prompt: '^Help' }, turns: [{ text: 'Helped.' }] },
+        { when: { prompt: '^Wait' }, turns: [{ tool: call('receive') }, { text: 'Good.' }] },
+      ],
+    },
+    {
+      agent: { allowedTools },
+      files: { 'prompt.md': '/push name=hand "Help"\n/run\nWait for it.' },
+    },
+  )
+  expect((await stage.run('nat', '--prompt-file', 'prompt.md')).code).toBe(0)
+  const helper = asked(stage).find(({ messages }) => JSON.stringify(messages[0]).includes('Help'))
+  expect(helper?.tools?.map(({ name }) => name)).toEqual(['read', 'grep', 'push', 'run', 'receive'])
+})
+
+test('agents side by side keep a budget of tokens together', async () => {
+  const work = { tool: call('bash', { command: 'true' }), usage: { input: 900, output: 100 } }
+  const turns = [...Array.from({ length: 12 }, () => work), { text: 'All.' }]
+  const names = ['a', 'b', 'c']
+  await using stage = await openNative(
+    {
+      conversations: [
+        ...names.map((name) => ({ when: { prompt: `^Work ${name}` }, turns })),
+        {
+          when: { prompt: '^Wait' },
+          turns: [{ tool: call('receive', { from: names }) }, { text: 'Good.' }],
+        },
+      ],
+    },
+    {
+      files: {
+        'prompt.md': `${names.map((name) => `/push name=${name} "Work ${name}"`).join('\n')}\n/run\nWait.`,
+      },
+    },
+  )
+  await stage.run('nat', '--prompt-file', 'prompt.md', '--max-tokens', '15000')
+  const events = journalOf(stage.cwd, runsOf(stage.cwd)[0]!)
+  const { input = 0, output = 0 } = ofType(events, 'run_ended')[0]?.spent?.tokens ?? {}
+  expect(input + output).toBeLessThanOrEqual(15_000)
+  expect(input + output).toBeGreaterThan(9000)
+  const words = ofType(events, 'task_ended').map(({ error }) => error)
+  expect(words).toEqual(names.map(() => expect.stringMatching(/of 15\.0k tokens/)))
 })

@@ -3,7 +3,7 @@ import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { asked, conversationOf, openNative, type NativeStage } from './support/native.ts'
 import { journalOf, ofType, runsOf } from './support/record.ts'
-import { fileIn } from './support/until.ts'
+import { fileIn, until } from './support/until.ts'
 
 // What becomes of a conversation whose process dies, or which is broken off and repeated.
 
@@ -113,4 +113,36 @@ test('an iteration that waits for the end of a limit goes on where it was', asyn
   expect(await running.finished).toMatchObject({ code: 0 })
   expect(asked(stage)[2]?.messages).toHaveLength(3)
   expect(readFileSync(join(stage.cwd, 'work'), 'utf8')).toBe('1\n')
+})
+
+test.each([
+  ['cut at its greatest length is gone on with', 'length', 2, 0],
+  ['stopped by its provider is a failure again', 'content-filter', 1, 1],
+])('an answer that was there when the process died and was %s', async (_, finish, count, code) => {
+  await using stage = await openNative([{ tool: bash('touch began; sleep 600') }, DONE])
+  await killAt(stage, 'began', 'nat', '-p', 'Go.')
+  const result = { type: 'result', id: idOf(stage), name: 'bash', text: '' }
+  const answer = { type: 'assistant', parts: [{ type: 'text', text: 'Half of it' }], finish }
+  appendFileSync(fileOf(stage), `${JSON.stringify(result)}\n${JSON.stringify(answer)}\n`)
+  const resumed = await stage.run('resume', '--kill-orphans')
+  expect([resumed.code, asked(stage).length]).toEqual([code, count])
+  expect(resumed.stdout).toContain('Half of it')
+  if (count === 2) {
+    expect(JSON.stringify(asked(stage)[1]?.messages.at(-1))).toContain('Go on where it ended')
+  }
+})
+
+test('what was told before a second Ctrl-C is counted once', async () => {
+  const deaf = "trap '' TERM INT HUP; touch began; while :; do sleep 0.1; done"
+  await using stage = await openNative([{ tool: bash(deaf) }, DONE])
+  const running = stage.start('nat:3', '-p', 'Go.')
+  await fileIn(stage.cwd, 'began')
+  running.signal('SIGINT')
+  await until(() => running.stderr.includes('a second signal'))
+  running.signal('SIGINT')
+  await running.finished
+  expect((await stage.run('resume', '--kill-orphans')).code).toBe(0)
+  const [run] = runsOf(stage.cwd)
+  const ended = ofType(journalOf(stage.cwd, run!), 'run_ended').at(-1)
+  expect(ended?.spent?.tokens).toMatchObject({ input: 200, output: 40 })
 })

@@ -187,3 +187,51 @@ test('where the model has no tools, or none to read with, files stand in the pro
   expect(messages.map(({ role }) => role)).toEqual(['system', 'user'])
   expect(messages[1]!.content).toMatch(/<file path="a\.md"[^]*alpha[^]*error=[^]*Compare them\.$/)
 })
+
+const LIMITS: readonly [string, Parameters<typeof startProvider>[0], object, object, object][] = [
+  [
+    'Google',
+    gemini,
+    { model: 'google/gemini-2.5-pro' },
+    { GEMINI_API_KEY: 'k' },
+    {
+      status: 429,
+      body: {
+        error: {
+          code: 429,
+          message: 'You exceeded your current quota, please check your plan and billing details.',
+          status: 'RESOURCE_EXHAUSTED',
+          details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.01s' }],
+        },
+      },
+    },
+  ],
+  [
+    'OpenAI',
+    openaiResponses,
+    { model: 'openai/gpt-6-sol' },
+    { OPENAI_API_KEY: 'k' },
+    {
+      status: 429,
+      headers: { 'retry-after-ms': '10' },
+      body: {
+        error: {
+          message: 'Rate limit reached. See https://platform.openai.com/account/billing.',
+          code: 'rate_limit_exceeded',
+        },
+      },
+    },
+  ],
+]
+
+test.each(LIMITS)('%s: a limit that speaks of billing is waited for', async (...args) => {
+  const [, render, agent, env, error] = args
+  const turns = [{ error }, ...TURNS] as readonly ProviderTurn[]
+  await using provider = await startProvider(render, turns)
+  const agents = { nat: { engine: 'native', queue: false, ...agent, baseUrl: provider.url } }
+  const configuration = JSON.stringify({ agents, chains: {} })
+  const cwd = makeProject({ 'forge/orch/chains.json': configuration })
+  const { code, stdout, stderr } = await forkhestra(['nat', '-p', 'Go'], { cwd, env: { ...env } })
+  expect(`${code} ${stderr}`).toMatch(/^0 .*asked again in 0\.0 s \(1\/4\): 429/s)
+  expect(stdout).toContain('Both are short.')
+})

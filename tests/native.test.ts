@@ -107,6 +107,17 @@ test('without a key nothing begins', async () => {
   expect(refused.stderr).toContain('ANTHROPIC_API_KEY is not set.')
   expect(existsSync(join(bare.cwd, 'forge/orch/runs'))).toBe(false)
   expect(bare.model.requests).toEqual([])
+  // A dry run asks nobody.
+  const dry = await bare.run('nat', '-p', 'Go', '--dry-run')
+  expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('ANTHROPIC_API_KEY is not')])
+  expect(dry.stdout).toContain('1. nat - run once')
+})
+
+test('instructions of the project that are too long are named, and not left out in silence', async () => {
+  const files = { 'AGENTS.md': 'x'.repeat(70_000) }
+  await using stage = await openNative([DONE], { files })
+  await stage.run('nat', '-p', 'Go')
+  expect(asked(stage)[0]?.system.at(-1)?.text).toContain('# AGENTS.md of the project\n\nIt is 68')
 })
 
 test('after its last turn it ends, although it wants more', async () => {

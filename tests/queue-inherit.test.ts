@@ -270,3 +270,16 @@ test('a mode that lets an agent do less stays, whatever its parent has', async (
   await run(cwd)
   expect(argOf(cwd, 'child', '--permission-mode')).toBe('plan')
 })
+
+test('a named agent that Claude Code plays knows its name in the run, and whose task it has', async () => {
+  const agents = { helper: { systemPromptText: 'You help.' } }
+  const cwd = makeProject({
+    claude: sh('printf "%s\\n" "$@" > "args-$FORKHESTRA_AGENT_NAME"', 'echo done'),
+    'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }),
+  })
+  const env = { IS_SANDBOX: '1' }
+  await forkhestra(['push', '--agent', 'helper', '--name', 'hand', 'Help.'], { cwd, env })
+  await forkhestra(['run-queue'], { cwd, env })
+  const args = readFileSync(join(cwd, 'args-hand'), 'utf8')
+  expect(args).toContain('You help.\n\nIn this run your name is hand. main has given you the task')
+})

@@ -2,6 +2,7 @@ import { recordRoot } from '../journal/record-folder.ts'
 import { UserError } from '../base/errors.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makePlan } from '../plan/make-plan.ts'
+import { keyWarnings } from '../plan/native-agent.ts'
 import { VERSION } from '../setup/version.ts'
 import type { Input } from './command.ts'
 import { makeIdentity } from './identity.ts'
@@ -22,10 +23,13 @@ export async function runChain(input: Input): Promise<number> {
   checkDepth(env['FORKHESTRA_RUN_PATH'])
   const facts = lookAround(env)
   const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
-  const { plan, warnings } = makePlan(makeRequest(input, run, cwd, configuration, facts), facts)
-  if (input.flag('dry-run')) {
+  const isDry = input.flag('dry-run')
+  // Nobody is asked anything: a key that is missing is worth a word, and no more.
+  const known = isDry ? { ...facts, hasVariable: () => true } : facts
+  const { plan, warnings } = makePlan(makeRequest(input, run, cwd, configuration, known), known)
+  if (isDry) {
     const { showPlan } = await import('./show-plan.ts')
-    return showPlan(plan, warnings, facts, input, stamp, env)
+    return showPlan(plan, [...warnings, ...keyWarnings(plan, facts)], facts, input, stamp, env)
   }
   const { carryOut } = await import('./carry-out.ts')
   const { dealWithOrphans } = await import('./orphans.ts')

@@ -58,7 +58,7 @@ function findProblems({ content, base }: Configuration, cwd: string, facts: Fact
   for (const [name, agent] of Object.entries(content.agents ?? {})) {
     problems.push(...missingAgentFiles(name, agent, base, facts))
   }
-  for (const agent of usedAgents(content)) {
+  for (const agent of new Set([...usedAgents(content), ...nativeAgents(content)])) {
     collect(problems, () =>
       resolveAgent(agent, { cwd, agents: content.agents ?? {}, base, agentBase: base }, facts),
     )
@@ -81,6 +81,11 @@ function policyLevels({ chains, agents = {} }: ChainsConfig) {
       return { name, step, chain, agent: agent ?? {} }
     }),
   )
+}
+
+/** Whether these can start is known without looking at the machine, whoever calls them. */
+function nativeAgents({ agents = {} }: ChainsConfig): string[] {
+  return Object.keys(agents).filter((name) => agents[name]?.engine === 'native')
 }
 
 /** The agents of the steps, and those that run where one fails. */

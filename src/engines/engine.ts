@@ -35,6 +35,8 @@ interface MessageFact {
   readonly type: 'message'
   readonly text: string
   readonly parent?: string
+  /** Where it goes on with what the message before it says: what stands between them. */
+  readonly follows?: string
 }
 
 /** A piece of what is being said; the message repeats all of it. An empty one is a sign of life. */

@@ -1,11 +1,5 @@
 import type { NativeAgent } from './engine.ts'
-import { mayUse } from './tool-names.ts'
-
-/** What a coding agent works with. */
-const FILE_TOOLS = ['read', 'write', 'edit', 'bash', 'grep', 'glob']
-
-/** What it has for queue and inbox. */
-export const QUEUE_TOOLS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
+import { FILE_TOOLS, mayUse, QUEUE_TOOLS } from './tool-names.ts'
 
 const CHANGING = ['write', 'edit', 'bash']
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { mayUse, toolProblems, type ToolLists } from './tool-names.ts'
 
-const ALL = 'read write edit bash grep glob push run check receive send queue inbox cancel'.split(
+const ALL = 'read write edit bash grep glob push run receive check send queue inbox cancel'.split(
   ' ',
 )
 

@@ -2,10 +2,10 @@ import type { Problem } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
 
 /** The tools of the built-in agent for files and commands. */
-const FILE_TOOLS = ['read', 'write', 'edit', 'bash', 'grep', 'glob']
+export const FILE_TOOLS = ['read', 'write', 'edit', 'bash', 'grep', 'glob']
 
 /** Its tools for sub-agents; elsewhere they are those of our MCP server. */
-const VERBS = ['push', 'run', 'check', 'receive', 'send', 'queue', 'inbox', 'cancel']
+export const QUEUE_TOOLS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
 
 const OUR_SERVER = 'mcp__forkhestra'
 
@@ -43,10 +43,10 @@ function partsOf(entry: string): { readonly tool: string; readonly pattern: stri
 
 function toolsOf(entry: string): readonly string[] {
   const { tool } = partsOf(entry)
-  if (tool === OUR_SERVER || tool === `${OUR_SERVER}__*`) return VERBS
+  if (tool === OUR_SERVER || tool === `${OUR_SERVER}__*`) return QUEUE_TOOLS
   const word = tool.replace(`${OUR_SERVER}__`, '').toLowerCase()
   if (word === 'multiedit') return ['edit']
-  return [...FILE_TOOLS, ...VERBS].filter((name) => name === word)
+  return [...FILE_TOOLS, ...QUEUE_TOOLS].filter((name) => name === word)
 }
 
 function problemOf(list: string, entry: string): Problem | undefined {
@@ -54,10 +54,10 @@ function problemOf(list: string, entry: string): Problem | undefined {
   const isKnown = toolsOf(entry).length > 0
   if (isKnown && pattern !== undefined) return patternProblem(list, entry, tool)
   if (isKnown || tool.startsWith('mcp__') || ELSEWHERE.has(tool.toLowerCase())) return undefined
-  const suggestion = didYouMean(tool.toLowerCase(), [...FILE_TOOLS, ...VERBS])
+  const suggestion = didYouMean(tool.toLowerCase(), [...FILE_TOOLS, ...QUEUE_TOOLS])
   return {
     message: `${list}: the built-in agent knows no tool '${entry}'${suggestion}`,
-    hint: `Its tools are ${[...FILE_TOOLS, ...VERBS].join(', ')}.`,
+    hint: `Its tools are ${[...FILE_TOOLS, ...QUEUE_TOOLS].join(', ')}.`,
   }
 }
 

@@ -1,3 +1,5 @@
+import { shellWord } from '../base/shell-quote.ts'
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 const FAKE_KEY = 'fake-key-for-a-scripted-model'
@@ -48,13 +50,8 @@ export function makeEnvironment(url: string, outer: Environment): Environment {
 export function renderShellLine(url: string, outer: Environment): string {
   const detours = DETOURS.filter((name) => outer[name] !== undefined)
   const words = Object.entries(makeVariables(url, outer)).map(
-    ([name, value]) => `${name}=${quote(value)}`,
+    ([name, value]) => `${name}=${shellWord(value)}`,
   )
   const unset = detours.length === 0 ? '' : `unset ${detours.join(' ')}; `
   return `${unset}export ${words.join(' ')}`
-}
-
-function quote(value: string): string {
-  if (/^[\w.,:/-]*$/.test(value)) return value
-  return `'${value.replaceAll("'", String.raw`'\''`)}'`
 }

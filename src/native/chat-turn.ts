@@ -6,7 +6,7 @@ import type { Keeping } from './conversation/history.ts'
 import type { AgentIo } from './io.ts'
 import { ModelError } from './models/ask-model.ts'
 import { openConversation } from './open-conversation.ts'
-import { saidBy } from './run-agent.ts'
+import { explained, saidBy } from './run-agent.ts'
 
 /** Who hears an answer while it is given. */
 export interface Hearing {
@@ -46,7 +46,7 @@ export async function* runChatTurn(
   } catch (error) {
     if (signal.aborted) return
     if (!(error instanceof ModelError)) throw error
-    yield { type: 'failure', failure: error.failure }
+    yield { type: 'failure', failure: explained(error.failure, launch, io) }
   } finally {
     show('', mask.end())
     heard.keep()

@@ -2,7 +2,8 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import type { Fact, FileRead } from '../engines/engine.ts'
 import { costOf, type Tiered } from '../engines/prices.ts'
 import { toolBrief } from '../engines/tool-brief.ts'
-import type { CallPart, ResultEntry } from './conversation/entry.ts'
+import type { AnswerEntry, CallPart, Message } from './conversation/entry.ts'
+import { isCut } from './conversation/answers.ts'
 import type { History } from './conversation/history.ts'
 import { readMessages } from './conversation/reads.ts'
 import type { AgentIo } from './io.ts'
@@ -11,7 +12,8 @@ import { askModel } from './models/ask-model.ts'
 import { toPrompt, toTools } from './models/to-prompt.ts'
 import { mustEnd } from './must-end.ts'
 import { seenInPrompt, type Seen } from './tools/seen.ts'
-import type { AgentTool, ToolAnswer } from './tools/tool.ts'
+import { errorLine, resultOf, unknownTool, unreadableCall } from './tool-results.ts'
+import type { AgentTool } from './tools/tool.ts'
 
 /** What somebody says to the agent, and what it has read before. */
 export interface Said {
@@ -55,26 +57,32 @@ export class Conversation {
    * goes on where it was left. May be broken off by `signal` at any time, and goes on by the next call.
    */
   async *say(said: Said | undefined, signal: AbortSignal): AsyncGenerator<Fact> {
+    // Whoever is told twice to end does not wait until we have ended.
+    signal.addEventListener('abort', () => this.history.markTold(), { once: true })
     this.history.mend()
     if (said !== undefined) this.hear(said)
-    else if (this.history.isAnswered) return yield* this.#repeat()
+    else if (yield* this.#takeUp()) return
     const { maxTurns, io } = this.#parts
-    for (let turn = 1; ; turn += 1) {
+    // Whoever goes on goes on counting.
+    let turns = said === undefined ? this.history.answerCount : 0
+    for (;;) {
       signal.throwIfAborted()
+      if (turns >= maxTurns) return yield* this.#outOfTurns(maxTurns)
       const spent = mustEnd(this.history, io)
       if (spent !== undefined) return yield* this.#handBack(spent, signal)
       const answer = yield* this.#ask('auto', signal)
+      turns += 1
       const calls = answer.parts.filter((part) => part.type === 'call')
-      const isCut = calls.length === 0 && answer.finish === 'length'
-      if (calls.length === 0 && !isCut) return yield* endOf(answer)
-      if (turn >= maxTurns) return yield* this.#outOfTurns(maxTurns)
-      if (isCut) this.history.add({ type: 'user', text: GO_ON })
+      if (calls.length === 0 && !isCut(answer)) return yield* endOf(answer)
+      if (turns >= maxTurns) continue
+      if (isCut(answer)) this.history.add({ type: 'user', text: GO_ON })
       yield* this.#callTools(calls, answer, signal)
     }
   }
 
-  close(): void {
-    this.history.close()
+  /** `isLimited`: because a limit was met. */
+  close(isLimited = false): void {
+    this.history.close(isLimited)
   }
 
   /** What is said without an answer being asked for; files may come without a word. */
@@ -89,23 +97,30 @@ export class Conversation {
     if (text !== '') this.history.add({ type: 'user', text })
   }
 
-  /** What was said when nobody listened any more. */
-  *#repeat(): Generator<Fact> {
+  /** What was said when nobody listened any more; true: it is over by that. */
+  *#takeUp(): Generator<Fact, boolean> {
+    const { isAnswered, lastSaid, lastAnswer } = this.history
+    const isOpen = lastAnswer !== undefined && isCut(lastAnswer)
+    if (!isAnswered && !isOpen) return false
     yield this.#usage()
-    const last = this.history.messages.at(-1)
-    const texts = last?.type === 'assistant' ? textsOf(last.parts) : []
-    yield* this.#tell(texts)
+    yield* this.#tell(lastSaid)
+    if (!isOpen) yield* endOf(lastAnswer ?? {})
+    else if (isAnswered) this.history.add({ type: 'user', text: GO_ON })
+    return !isOpen
   }
 
   async *#ask(toolChoice: 'auto' | 'none', signal: AbortSignal): AsyncGenerator<Fact, Answer> {
     const { model, price } = this.#parts
     const answer = yield* askModel(model, this.#request(toolChoice), signal)
-    const { parts, tokens } = answer
+    const { parts, tokens, finish } = answer
     const cost = price === undefined ? {} : { costUsd: costOf(tokens, price) }
-    this.history.add({ type: 'assistant', parts, tokens, ...cost })
+    const entry: AnswerEntry = { type: 'assistant', parts, tokens, finish, ...cost }
+    const isRest = isGoOn(this.history.messages.at(-1))
+    this.history.add(entry)
     yield* this.#tellTrouble()
-    yield* this.#tell(textsOf(parts))
+    yield* this.#tell([entry], isRest)
     yield this.#usage()
+    this.history.noteTold()
     return answer
   }
 
@@ -122,9 +137,16 @@ export class Conversation {
     }
   }
 
-  *#tell(texts: readonly string[]): Generator<Fact> {
-    for (const text of texts) yield { type: 'message', text }
-    yield* this.#parts.scan?.(texts.join('\n')) ?? []
+  /** Answers that are one, each the rest of the one before it. */
+  *#tell(answers: readonly AnswerEntry[], isRest = false): Generator<Fact> {
+    for (const [index, { parts }] of answers.entries()) {
+      const texts = textsOf(parts)
+      for (const [block, text] of texts.entries()) {
+        const follows = block > 0 ? '\n' : isRest || index > 0 ? '' : undefined
+        yield { type: 'message', text, ...(follows === undefined ? {} : { follows }) }
+      }
+      yield* this.#parts.scan?.(texts.join('\n')) ?? []
+    }
   }
 
   #usage(): Fact {
@@ -140,17 +162,22 @@ export class Conversation {
   /** One after the other, so that it is known which of them an end has met. */
   async *#callTools(
     calls: readonly CallPart[],
-    { unreadable }: Answer,
+    { unreadable, finish }: Answer,
     signal: AbortSignal,
   ): AsyncGenerator<Fact> {
+    // What a call does stays done, and so must be known that it was made.
+    if (calls.length > 0) await this.history.sync()
     for (const call of calls) {
       signal.throwIfAborted()
       const { id, name, input } = call
       const tool = this.#tools.get(name)
       yield { type: 'tool', name, brief: tool?.brief(input) ?? toolBrief(input) }
       const began = performance.now()
-      const answer = unreadable.has(id) ? NO_JSON : await this.#call(tool, call, signal)
+      const answer = unreadable.has(id)
+        ? unreadableCall(finish)
+        : await this.#call(tool, call, signal)
       this.history.add(resultOf(call, answer))
+      if (answer.taken !== undefined) await this.history.sync()
       await answer.taken?.()
       yield* this.#tellTrouble()
       const ms = Math.round(performance.now() - began)
@@ -175,28 +202,14 @@ export class Conversation {
 
   *#outOfTurns(most: number): Generator<Fact> {
     this.history.answerOpen(NO_TURN_LEFT)
-    const message = `${most} ${most === 1 ? 'turn' : 'turns'} were not enough`
+    const words = most === 1 ? '1 turn was' : `${most} turns were`
+    const message = `${words} not enough; "maxTurns" of the agent allows more`
     yield { type: 'failure', failure: { kind: 'max_turns', message } }
   }
 }
 
-const NO_JSON: ToolAnswer = { text: 'The input of the call is no valid JSON.', isError: true }
-
-function unknownTool(name: string, known: readonly string[]): ToolAnswer {
-  const list = known.length === 0 ? 'none' : known.join(', ')
-  return { text: `There is no tool '${name}'. Your tools: ${list}.`, isError: true }
-}
-
-function resultOf({ id, name }: CallPart, { text, isError, diff, seen }: ToolAnswer): ResultEntry {
-  return {
-    type: 'result',
-    id,
-    name,
-    text,
-    ...(isError === true ? { isError } : {}),
-    ...(diff === undefined ? {} : { diff }),
-    ...(seen === undefined ? {} : { seen }),
-  }
+function isGoOn(message: Message | undefined): boolean {
+  return message?.type === 'user' && message.text === GO_ON
 }
 
 function textsOf(parts: Answer['parts']): string[] {
@@ -205,22 +218,12 @@ function textsOf(parts: Answer['parts']): string[] {
   )
 }
 
-const LONGEST_ERROR = 200
-
-/** How a command ended stands behind what it printed; all else is said at once. */
-function errorLine(text: string): string {
-  const lines = text.trim().split('\n')
-  const last = lines.at(-1)!
-  const line = /^\[.*\]$/.test(last) ? last.slice(1, -1) : lines[0]!
-  return line.slice(0, LONGEST_ERROR)
-}
-
 const BAD_ENDS: Readonly<Record<string, string>> = {
   'content-filter': 'the provider has stopped the answer by its rules for content',
   error: 'the provider has ended the answer with an error',
 }
 
-function* endOf({ finish }: Answer): Generator<Fact> {
+function* endOf({ finish = '' }: Partial<Pick<Answer, 'finish'>>): Generator<Fact> {
   const message = BAD_ENDS[finish]
   if (message !== undefined) yield { type: 'failure', failure: { kind: 'error', message } }
 }

@@ -14,14 +14,12 @@ export function mustEnd(
   if (spent.aborted) return String(spent.reason)
   if (lastAnswer === undefined) return undefined
   const { costUsd: lastCost = 0, tokens: lastTokens } = lastAnswer
-  const { costUsd: cost = 0, tokens } = taken
+  const { costUsd: cost = 0 } = taken
   if (left.costUsd !== undefined && cost + 2 * lastCost > left.costUsd) {
     return `${moneyWords(cost)} of ${moneyWords(left.costUsd)}`
   }
-  const used = countTokens({ tokens })
   const last = lastTokens === undefined ? 0 : countTokens({ tokens: lastTokens })
-  if (left.tokens !== undefined && used + 2 * last > left.tokens) {
-    return `${tokenWords(used)} of ${tokenWords(left.tokens)} tokens`
-  }
-  return undefined
+  const rest = left.tokens?.()
+  if (rest === undefined || 2 * last <= rest.left) return undefined
+  return `${tokenWords(rest.used)} of ${tokenWords(rest.limit)} tokens`
 }

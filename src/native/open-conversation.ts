@@ -29,7 +29,7 @@ export async function openConversation(opening: Opening, io: AgentIo): Promise<C
     description,
     inputSchema,
   }))
-  const print = hashOf([name, systemPrompt, words, about])
+  const print = hashOf([name, systemPrompt, words, about, io.workplace.cwd])
   const system = `${systemPrompt}\n\n${describeSurroundings(io.workplace.cwd, new Date())}`
   const head = { id: `c-${randomLetters(16)}`, model: name, system, tools: words, print }
   const history = History.open(head, io.keeping, io.mayGoOn)

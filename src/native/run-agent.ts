@@ -1,10 +1,11 @@
 import { UserError } from '../base/errors.ts'
 import { withContextBlock } from '../engines/context-block.ts'
-import type { Fact, LoopLaunch } from '../engines/engine.ts'
+import type { Fact, Failure, LoopLaunch } from '../engines/engine.ts'
 import { MarkerScanner } from '../engines/marker.ts'
 import type { Conversation, Said } from './conversation.ts'
 import type { AgentIo } from './io.ts'
 import { ModelError } from './models/ask-model.ts'
+import { keyName } from './models/load-model.ts'
 import { openConversation } from './open-conversation.ts'
 
 /** One turn of the built-in agent for a run: it ends when the agent has nothing more to do. */
@@ -16,6 +17,7 @@ export async function* runAgent(
   const conversation = await open(launch, io)
   if (!('history' in conversation)) return yield conversation
   const { history } = conversation
+  let isLimited = false
   try {
     yield { type: 'session', id: history.head.id, model: history.head.model, billing: 'api' }
     if (history.isResumed) {
@@ -29,10 +31,19 @@ export async function* runAgent(
   } catch (error) {
     if (signal.aborted) return
     if (!(error instanceof ModelError)) throw error
-    yield { type: 'failure', failure: error.failure }
+    isLimited = error.failure.kind === 'rate_limited'
+    yield { type: 'failure', failure: explained(error.failure, launch, io) }
   } finally {
-    conversation.close()
+    conversation.close(isLimited)
   }
+}
+
+/** Whoever is refused has to know what was asked for, and with which key. */
+export function explained(failure: Failure, { agent }: LoopLaunch, { env }: AgentIo): Failure {
+  if (failure.kind !== 'auth_failed') return failure
+  const name = keyName(agent, env)
+  const key = name === undefined ? 'without a key' : `with the key in ${name}`
+  return { ...failure, message: `${failure.message}; asked for ${agent.model} ${key}` }
 }
 
 /** What keeps it from beginning is a fact, too. */

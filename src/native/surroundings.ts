@@ -21,6 +21,10 @@ function instructionsOf(cwd: string): string[] {
     const file = readTextFile(join(cwd, name), LIMIT_BYTES)
     if (file.kind === 'text' && file.text.trim() !== '')
       return [`# ${name} of the project\n\n${file.text.trim()}`]
+    if (file.kind === 'unusable')
+      return [
+        `# ${name} of the project\n\nIt ${file.problem}, and so does not stand here. Read it.`,
+      ]
   }
   return []
 }

@@ -39,6 +39,8 @@ interface LaunchOptions {
   readonly queue?: QueueServer | undefined
   /** How the agent is told that it is run. */
   readonly mode?: Mode
+  /** What else it is told of itself, behind its own system prompt. */
+  readonly introduction?: string | undefined
 }
 
 interface MadeLaunch {
@@ -61,7 +63,7 @@ export function makeLaunch(
   step: StepNode,
   values: Values,
   readPrompt: ReadPrompt,
-  { asWritten = false, feedback, promise, readFile, queue, mode }: LaunchOptions = {},
+  { asWritten = false, feedback, promise, readFile, queue, mode, introduction }: LaunchOptions = {},
 ): MadeLaunch {
   const { agent } = step
   const chosen = choosePrompt(step.prompt, values, readPrompt, { asWritten })
@@ -77,7 +79,8 @@ export function makeLaunch(
     const launch = prepareLaunch(agent, { ...common, args, prompt: spoken?.text })
     return { launch, args, prompt: spoken, phases, where }
   }
-  const systemPrompt = readSystemPrompt(agent.name, agent.systemPrompt, readPrompt, mode)
+  const own = readSystemPrompt(agent.name, agent.systemPrompt, readPrompt, mode)
+  const systemPrompt = introduction === undefined ? own : `${own.trimEnd()}\n\n${introduction}`
   const { task, rest } = agent.isBundled === true ? readBundledArgs(args) : withoutTask(args)
   const prompt = withTask(task, spoken) ?? NO_PROMPT
   const hasQueue = queue !== undefined && getsQueue(agent, phases)

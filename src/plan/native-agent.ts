@@ -1,12 +1,12 @@
-import { UserError } from '../base/errors.ts'
+import { UserError, type Problem } from '../base/errors.ts'
 import type { NativeAgent } from '../engines/engine.ts'
 import { parseModel, VARIABLES } from '../engines/native-models.ts'
 import { priceOf } from '../engines/prices.ts'
 import { toolProblems } from '../engines/tool-names.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import type { Facts } from './facts.ts'
-import type { Plan, StepNode } from './plan.ts'
-import { PlanError } from './problems.ts'
+import { stepsOf, type Plan, type StepNode } from './plan.ts'
+import { collect, PlanError } from './problems.ts'
 
 const DEFAULT_MODEL = 'sonnet'
 const DEFAULT_MAX_TURNS = 100
@@ -70,6 +70,13 @@ export function checkKey(
     `Agent '${agent.name}' asks ${agent.model}, and ${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not set.`,
     `Set it: export ${first}=…, or choose a model of another provider. See: forkhestra doctor`,
   )
+}
+
+/** The same where nothing is to begin. */
+export function keyWarnings({ root }: Pick<Plan, 'root'>, facts: Facts): string[] {
+  const problems: Problem[] = []
+  for (const step of stepsOf(root)) collect(problems, () => checkKey(step, facts))
+  return [...new Set(problems.map(({ message }) => message))]
 }
 
 /** Of whom nobody knows what they cost, no budget in dollars can be kept. */

@@ -81,7 +81,8 @@ export class ChatTurns {
     try {
       if (hasSetup(phases)) await this.#doPhase('setup', spoken)
       if (isBlank(phases.content)) {
-        if (launch.turn.reads?.length) await keepReads(launch, this.#turnOf(spoken))
+        if (launch.turn.reads?.length)
+          await keepReads(launch, { ...this.#turnOf(spoken), left: {} })
         return undefined
       }
       const outcome = await this.#ask(spoken, stop)

@@ -12,7 +12,7 @@ import type { Place } from './place.ts'
 import type { Ports } from './ports.ts'
 import { beginNative } from './native-turn.ts'
 import { startProcess, type Cut, type Supervision } from './process.ts'
-import type { Spending } from './spending.ts'
+import type { Purse, Spending } from './spending.ts'
 import { hasReadyTasks } from './task-check.ts'
 import { Verdict } from './verdict.ts'
 
@@ -68,7 +68,7 @@ export function followAgent(
   }
   const started =
     launch.kind === 'loop'
-      ? startLoop(launch, step, following, surroundings, {
+      ? startLoop(launch, step, { ...following, tokens: () => purse.tokensLeft() }, surroundings, {
           ...watch,
           take: (fact) => listener.hearFact(fact),
         })
@@ -108,18 +108,19 @@ function start(
   return { pid, over: family.whileAlive(pid, finished) }
 }
 
+interface Counted {
+  readonly tokens: Purse['tokensLeft']
+}
+
 function startLoop(
   launch: LoopLaunch,
   step: StepNode,
-  { place, env, left, queue, begin: beginTurn = beginNative }: Following,
+  { place, env, left, tokens, queue, begin: beginTurn = beginNative }: Following & Counted,
   { ports, family }: Surroundings,
   watch: LoopSupervision,
 ): Started {
-  const { costUsd, tokens } = left
-  const limits = {
-    ...(costUsd === undefined ? {} : { costUsd }),
-    ...(tokens === undefined ? {} : { tokens }),
-  }
+  const { costUsd } = left
+  const limits = { ...(costUsd === undefined ? {} : { costUsd }), tokens }
   const door = launch.turn.queue === undefined ? undefined : queue
   const turn = { step, place, env, left: limits, queue: door, ports, family }
   const begin = (hands: LoopHands): AsyncIterable<Fact> => beginTurn(launch, turn, hands)

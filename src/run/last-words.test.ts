@@ -23,6 +23,15 @@ test('what fits is kept as it is, without colours and signs', () => {
   expect(said(' all ')).toEqual({ text: 'all' })
 })
 
+test('what goes on with the message before it belongs to it', () => {
+  const last = new LastWords(true)
+  last.take({ type: 'message', text: 'Earlier.' })
+  last.take({ type: 'message', text: 'One, t' })
+  last.take({ type: 'message', text: 'wo.', follows: '' })
+  last.take({ type: 'message', text: 'Three.', follows: '\n' })
+  expect(last.words).toEqual({ text: 'One, two.\nThree.' })
+})
+
 test.each([1000, 65_536, 1 << 20])(
   'of a long one whole lines are kept, in chunks of %d',
   (size) => {

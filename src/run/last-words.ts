@@ -30,7 +30,9 @@ export class LastWords {
   }
 
   take(fact: Fact): void {
-    if (fact.type === 'message' && fact.parent === undefined) this.#message = fact.text
+    if (fact.type !== 'message' || fact.parent !== undefined) return
+    const { text, follows } = fact
+    this.#message = follows === undefined ? text : `${this.#message}${follows}${text}`
   }
 
   hear(bytes: Uint8Array): void {

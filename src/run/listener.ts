@@ -100,7 +100,10 @@ export class Listener {
     const whose = task === undefined ? '' : `task ${task}: `
     if (fact.type === 'notice') emit({ type: 'warning', text: `${whose}${fact.text}` })
     switch (fact.type) {
-      case 'message':
+      case 'message': {
+        const { follows: _, ...message } = fact
+        return void emit({ ...this.#place, ...message })
+      }
       case 'tool':
       case 'tool_ended':
       case 'limit':

@@ -28,20 +28,32 @@ export async function* beginNative(launch: LoopLaunch, turn: NativeTurn, hands: 
 
 /** What the agent gets from us. */
 export function makeIo(turn: NativeTurn, { spent, alive, end }: LoopHands): AgentIo {
-  const { env, left, ports, place, queue } = turn
-  const path = ports.conversation?.(place)
-  const mask = ports.mask ?? ((data) => data)
+  const { env, left, place, queue } = turn
   return {
     env,
     workplace: workplaceOf(turn, alive, end),
-    keeping: path === undefined ? undefined : { path, mask, env },
-    // What is repeated goes on; a task that is tried again begins with an empty context.
-    mayGoOn: place.attempt > 1 && place.task === undefined ? 'answered' : 'never',
+    keeping: keepingOf(turn),
+    mayGoOn: mayGoOn(place),
     left,
     spent,
     queue,
     alive,
   }
+}
+
+function keepingOf({ ports, place, env }: NativeTurn): AgentIo['keeping'] {
+  const path = ports.conversation?.(place)
+  if (path === undefined) return undefined
+  const mask = ports.mask ?? ((data) => data)
+  const before = Array.from({ length: place.attempt - 1 }, (_, index) => index + 1).toReversed()
+  const earlier = before.flatMap((attempt) => ports.conversation?.({ ...place, attempt }) ?? [])
+  return { path, mask, env, earlier }
+}
+
+/** What is repeated goes on; a task that has failed and is tried again begins with an empty context. */
+function mayGoOn({ attempt, task }: Place): AgentIo['mayGoOn'] {
+  if (attempt === 1) return 'never'
+  return task === undefined ? 'answered' : 'limited'
 }
 
 function workplaceOf(turn: NativeTurn, alive: () => void, end: AbortSignal): Workplace {

@@ -3,6 +3,7 @@ import { UserError } from '../base/errors.ts'
 import type { End, Spent, Usage } from '../events/schema.ts'
 import { countTokens, NOTHING_SPENT } from '../events/spent.ts'
 import { spend, stepAt, type RunState } from '../events/state.ts'
+import type { TokensLeft } from '../native/io.ts'
 import type { Plan, StepNode } from '../plan/plan.ts'
 import type { Budget } from '../plan/policy.ts'
 import { leftOver, overspentBudget, spentBudget } from './budget.ts'
@@ -17,7 +18,16 @@ interface Turn {
   readonly promisedUsd?: number | undefined
   readonly spent: AbortController
   usage?: Usage | undefined
+  /** Tokens of the last answer that was told. */
+  lastTokens?: number
   isOver?: boolean
+}
+
+/** A budget, who spends from it, and what the events have told of that. */
+interface Account {
+  readonly turns: readonly Turn[]
+  readonly budget: Budget
+  readonly spent: Spent
 }
 
 /** Nothing is left for one that would begin now. */
@@ -36,6 +46,8 @@ export interface Purse {
   /** Aborts, with the words for it, when there is nothing left. */
   readonly spent: AbortSignal
   look(usage: Usage | undefined): void
+  /** Undefined: as many as it likes. */
+  tokensLeft(): TokensLeft | undefined
   close(): void
 }
 
@@ -91,9 +103,12 @@ export class Spending {
     return {
       spent: turn.spent.signal,
       look: (usage) => {
+        const more = tokensIn(usage) - tokensIn(turn.usage)
+        if (more > 0) turn.lastTokens = more
         turn.usage = usage
         this.#look(turn)
       },
+      tokensLeft: () => scarcest(this.#accounts(turn).flatMap((each) => tokensFor(each, turn))),
       close: () => {
         turn.isOver = true
         stop()
@@ -121,18 +136,23 @@ export class Spending {
     return Math.max(0, costUsd - promised)
   }
 
-  /** Ends all that spend from a budget that is used up. */
-  #look(turn: Turn): void {
+  /** The budgets from which one spends: its own, that of its step and that of the run. */
+  #accounts(turn: Turn): Account[] {
     const { step } = turn
     const state = this.#state()
     const all = [...this.#turns.values()]
     const own = all.filter((each) => each.step.number === step.number)
     const stepSpent = stepAt(state, step.number).spent
-    for (const [turns, budget, spent] of [
-      [[turn], step.taskBudget ?? {}, NOTHING_SPENT],
-      [own, step.policy.budget, stepSpent],
-      [all, this.#plan.budget, state.spent],
-    ] as const) {
+    return [
+      { turns: [turn], budget: step.taskBudget ?? {}, spent: NOTHING_SPENT },
+      { turns: own, budget: step.policy.budget, spent: stepSpent },
+      { turns: all, budget: this.#plan.budget, spent: state.spent },
+    ]
+  }
+
+  /** Ends all that spend from a budget that is used up. */
+  #look(turn: Turn): void {
+    for (const { turns, budget, spent } of this.#accounts(turn)) {
       const tooMany = tooManyTokens(turns, budget, spent)
       const tooDear = tooMuchMoney(turns, budget, spent)
       for (const each of turns) {
@@ -141,6 +161,26 @@ export class Spending {
       }
     }
   }
+}
+
+/** Two turns are one to work and one to hand back what there is. */
+const TURNS_TO_END = 2
+
+function tokensFor({ turns, budget, spent }: Account, turn: Turn): TokensLeft[] {
+  const { tokens: limit } = budget
+  if (limit === undefined) return []
+  const used = turns.reduce((sum, { usage }) => sum + tokensIn(usage), countTokens(spent))
+  const others = turns.filter((each) => each !== turn && each.isOver !== true)
+  const needed = others.reduce((sum, { lastTokens = 0 }) => sum + TURNS_TO_END * lastTokens, 0)
+  return [{ left: Math.max(0, limit - used - needed), used, limit }]
+}
+
+function scarcest(all: readonly TokensLeft[]): TokensLeft | undefined {
+  return all.toSorted((one, other) => one.left - other.left)[0]
+}
+
+function tokensIn({ tokens }: Usage = {}): number {
+  return tokens === undefined ? 0 : countTokens({ tokens })
 }
 
 /** `claude` counts in cents: with less it would begin in vain. */
@@ -171,10 +211,7 @@ function tooManyTokens(
   spent: Spent,
 ): string | undefined {
   if (limit === undefined) return undefined
-  const used = turns.reduce(
-    (sum, { usage: { tokens } = {} }) => sum + (tokens === undefined ? 0 : countTokens({ tokens })),
-    0,
-  )
+  const used = turns.reduce((sum, { usage }) => sum + tokensIn(usage), 0)
   const left = Math.max(0, limit - countTokens(spent))
   return used > left ? `${tokenWords(used)} tokens, ${tokenWords(left)} were left` : undefined
 }

@@ -133,7 +133,13 @@ async function takeTurn(
     return left.costUsd
   }
   const warn = (text: string) => ports.emit({ type: 'warning', text: `task ${task.name}: ${text}` })
-  const extra = { promise: promised, readFile: readerFor(step, warn), queue, mode: 'task' as const }
+  const extra = {
+    promise: promised,
+    readFile: readerFor(step, warn),
+    queue,
+    mode: 'task' as const,
+    introduction: introduce(task, parent),
+  }
   const read = withPrompt(task, ports.readPrompt)
   const { launch, prompt, phases } = makeLaunch(promptOf(task, step), values, read, extra)
   if (hasSetup(phases)) {
@@ -167,6 +173,12 @@ async function takeTurn(
   })
   const whole = `forkhestra logs ${plan.run} --task ${task.name}`
   return { end: endOfTurn(turned, whyStopped(), whole), agent: step.agent.name, turned }
+}
+
+/** One that is named has a system prompt of its own, which cannot know whom it works for. */
+function introduce({ name, options }: Task, parent: string): string | undefined {
+  if (options.agent === undefined) return undefined
+  return `In this run your name is ${name}. ${parent} has given you the task, and gets your last message.`
 }
 
 /** An agent of this process needs no other one to get to its queue. */

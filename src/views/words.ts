@@ -1,4 +1,5 @@
 import type { EventOf } from '../events/event.ts'
+import { shellWord } from '../base/shell-quote.ts'
 import { durationWords } from '../base/durations.ts'
 import type { Lacks, Reason, Refusal } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
@@ -113,7 +114,7 @@ export function waitWords({ why, until, error }: EventOf<'waiting'>, now: number
 /** For a command about a run of another folder than that of the reader. */
 export function cwdOption(cwd: string | undefined, here: string | undefined): string {
   if (cwd === undefined || here === undefined || cwd === here) return ''
-  return ` --cwd ${/^[\w./-]+$/.test(cwd) ? cwd : `'${cwd.replaceAll("'", String.raw`'\''`)}'`}`
+  return ` --cwd ${shellWord(cwd)}`
 }
 
 /** Without more of what was spent it would end again at once. */

@@ -5,6 +5,8 @@ import type { ScriptSource } from '../../src/fake-model/script-schema.ts'
 import type { RunEvent } from '../../src/events/schema.ts'
 import { forkhestra, Running, type Finished } from './forkhestra.ts'
 import { makeProject, type Files } from './project.ts'
+import { journalOf, ofType, runsOf } from './record.ts'
+import { until } from './until.ts'
 
 /** A project with the built-in agent `nat`, and a scripted model that answers it. */
 export interface NativeStage extends AsyncDisposable {
@@ -76,4 +78,11 @@ export function conversationOf(cwd: string): Readonly<Record<string, unknown>>[]
   if (paths.length !== 1) throw new Error(`there are ${paths.length} conversations`)
   const lines = readFileSync(join(cwd, paths[0]!), 'utf8').trimEnd().split('\n')
   return lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+}
+
+/** The id of the only run, once it waits for the end of a limit. */
+export async function untilWaiting(cwd: string): Promise<string> {
+  const waits = () => runsOf(cwd).filter((run) => ofType(journalOf(cwd, run), 'waiting').length > 0)
+  await until(() => waits().length > 0)
+  return waits()[0]!
 }

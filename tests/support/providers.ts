@@ -6,6 +6,14 @@ export interface ProviderTurn {
   readonly text?: string
   readonly tool?: { readonly name: string; readonly input: object }
   readonly error?: { readonly status: number; readonly body: object; readonly headers?: object }
+  /** Sent as it is, with status 200, whatever it means. */
+  readonly verbatim?: { readonly type: string; readonly body: string }
+}
+
+/** Events as they stand in a stream, which may end anywhere. */
+export function stream(events: readonly object[]): Required<Pick<ProviderTurn, 'verbatim'>> {
+  const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+  return { verbatim: { type: 'text/event-stream', body } }
 }
 
 interface ProviderRequest {
@@ -20,7 +28,7 @@ export interface ScriptedProvider extends AsyncDisposable {
   readonly requests: readonly ProviderRequest[]
 }
 
-type Render = (turn: ProviderTurn, number: number) => readonly object[]
+export type Render = (turn: ProviderTurn, number: number) => readonly object[]
 
 export async function startProvider(
   render: Render,
@@ -36,6 +44,10 @@ export async function startProvider(
     if (turn === undefined) return sendError(response, 410, { error: { message: 'used up' } })
     if (turn.error)
       return sendError(response, turn.error.status, turn.error.body, turn.error.headers)
+    if (turn.verbatim) {
+      response.writeHead(200, { 'content-type': turn.verbatim.type })
+      return response.end(turn.verbatim.body)
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const event of render(turn, requests.length)) {
       response.write(`data: ${JSON.stringify(event)}\n\n`)
@@ -135,6 +147,39 @@ export const chatCompletions: Render = ({ text, tool }, number) => {
     ...(tool === undefined ? [] : [chunk({ role: 'assistant', tool_calls: calls })]),
     { ...chunk({}, tool === undefined ? 'stop' : 'tool_calls'), usage },
   ]
+}
+
+/** The Messages API. */
+export const anthropicMessages: Render = ({ text, tool }, number) => {
+  const blocks = [
+    ...(text === undefined ? [] : [{ start: { type: 'text', text: '' }, delta: textDelta(text) }]),
+    ...(tool === undefined ? [] : [toolUse(tool, number)]),
+  ]
+  const usage = { input_tokens: 100, output_tokens: 20 }
+  const head = { id: `msg_${number}`, type: 'message', role: 'assistant', model: 'm' }
+  return [
+    { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage } },
+    ...blocks.flatMap(({ start, delta }, index) => [
+      { type: 'content_block_start', index, content_block: start },
+      { type: 'content_block_delta', index, delta },
+      { type: 'content_block_stop', index },
+    ]),
+    {
+      type: 'message_delta',
+      delta: { stop_reason: tool === undefined ? 'end_turn' : 'tool_use', stop_sequence: null },
+      usage,
+    },
+    { type: 'message_stop' },
+  ]
+}
+
+function textDelta(text: string): object {
+  return { type: 'text_delta', text }
+}
+
+function toolUse({ name, input }: { name: string; input: object }, number: number) {
+  const start = { type: 'tool_use', id: `toolu_${number}`, name, input: {} }
+  return { start, delta: { type: 'input_json_delta', partial_json: JSON.stringify(input) } }
 }
 
 /** Gemini. */

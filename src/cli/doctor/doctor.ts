@@ -58,7 +58,7 @@ async function makeChecks(cwd: string, given: string | undefined): Promise<Check
     ...clis,
     checkLogin(place, Date.now(), process.platform),
     ...checkKeys(configuration?.content ?? { chains: {} }, place),
-    checkNetwork(place),
+    checkNetwork(place, configuration?.content),
     checkSandbox(place, process.getuid?.()),
     ...checkNesting(place, process.env),
     ...git.checks,

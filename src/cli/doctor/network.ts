@@ -1,3 +1,4 @@
+import type { ChainsConfig } from '../../parse/chains-schema.ts'
 import { ok, problem, type Check, type Place } from './check.ts'
 import { isSet, objectIn, readClaudeFiles } from './claude-files.ts'
 
@@ -13,20 +14,27 @@ const ADDRESSES = [
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']
 
 /** Names other addresses and proxies, by their host alone: the rest may hold a password. */
-export function checkNetwork({ env }: Place): Check {
+export function checkNetwork(
+  { env }: Place,
+  { agents = {} }: Pick<ChainsConfig, 'agents'> = {},
+): Check {
   const settings = objectIn(readClaudeFiles(env).settings, 'env') ?? {}
-  const set = [...ADDRESSES, ...PROXIES].flatMap((name) => {
+  const own = Object.entries(agents).flatMap(([name, { baseUrl }]) =>
+    baseUrl === undefined ? [] : [{ where: `baseUrl of ${name}`, host: hostOf(baseUrl, false) }],
+  )
+  const variables = [...ADDRESSES, ...PROXIES].flatMap((name) => {
     // What the settings say holds for claude, whatever the environment says.
     const isSetting = isSet(settings[name])
     const value = isSetting ? settings[name] : env[name]
     const where = isSetting ? `${name} in the settings of claude` : name
     return isSet(value) ? [{ where, host: hostOf(value, PROXIES.includes(name)) }] : []
   })
+  const set = [...variables, ...own]
   if (set.length === 0) return ok('network', 'no proxy and no address of another service is set')
   const wrong = set.filter(({ host }) => host === undefined).map(({ where }) => where)
   if (wrong.length > 0) {
     const text = `${wrong.join(', ')} cannot be read as an address`
-    return problem('network', text, 'Correct it or unset it; it looks like https://host:port')
+    return problem('network', text, 'Correct it or leave it out; it looks like https://host:port')
   }
   return ok('network', set.map(({ where, host }) => `${where} is ${host}`).join('\n'))
 }

@@ -50,11 +50,15 @@ function leniently(facts: Facts): Facts {
   }
 }
 
-/** A project whose own chains call programs, or the built-in agent, alone does without `claude`. */
+/**
+ * A project whose own chains call programs, or the built-in agent, alone does without `claude`; so does
+ * one without chains whose agents are all built-in ones.
+ */
 export function needsClaude(content: ChainsConfig, cwd: string, facts: Facts): boolean {
   const { chains, agents = {} } = content
   const files = reachableFiles(content, cwd, facts)
-  const used = Object.values(chains).flatMap(({ steps }) => steps.map(({ agent }) => agent))
+  const inChains = Object.values(chains).flatMap(({ steps }) => steps.map(({ agent }) => agent))
+  const used = inChains.length > 0 ? inChains : Object.keys(agents)
   const configOf = (name: string) => (Object.hasOwn(agents, name) ? agents[name]! : {})
   const isDirect = (name: string) =>
     files.has(name) || Object.hasOwn(BUILT_IN_AGENTS, name) || isDirectSpawnAgent(configOf(name))

@@ -1,5 +1,6 @@
 import { UserError } from '../../base/errors.ts'
 import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
+import { namesVerbs } from '../../engines/native-tools.ts'
 import { onlyReads } from '../../plan/direct-agent.ts'
 import type { Rights, StepNode } from '../../plan/plan.ts'
 
@@ -59,8 +60,10 @@ export function withQueue(agent: ResolvedAgent, rights: Rights | undefined): Res
   return { ...agent, queue: rights?.queue !== false && mayQueue(agent) }
 }
 
+/** A list that names the verbs means them, whatever else it leaves out. */
 function mayQueue(agent: DirectAgent): boolean {
-  return agent.queue ?? !onlyReads(agent)
+  const isNamed = agent.engine === 'native' && namesVerbs(agent)
+  return agent.queue ?? (isNamed || !onlyReads(agent))
 }
 
 function isIn(tool: string, tools: readonly string[]): boolean {

@@ -1,9 +1,19 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs'
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
+import { promisify } from 'node:util'
 import { errorCode } from '../../base/errors.ts'
 import { statOf, writeAll } from '../../base/files.ts'
-import { unmask } from '../../base/mask.ts'
 import type { Entry } from './entry.ts'
+import { fillMasks, markForeign } from './masks.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -12,13 +22,24 @@ export type MaskData = <Data>(data: Data) => Data
 
 const NEWLINE = 10
 
+const sync = promisify(fdatasync)
+
 /** A conversation on disk: a line for each entry, written before anything follows from it. */
 export class ConversationFile {
+  readonly #path: string
   readonly #fd: number
   readonly #mask: MaskData
+  /** Of whole lines. */
+  #size: number
+  /** Lines for which there was no room yet. */
+  #unwritten: Buffer[] = []
+  /** Where the file is while a line is missing from it. */
+  #aside: string | undefined
 
-  private constructor(fd: number, mask: MaskData) {
-    this.#fd = fd
+  private constructor(path: string, size: number, mask: MaskData) {
+    this.#path = path
+    this.#fd = openSync(path, 'a', 0o600)
+    this.#size = size
     this.#mask = mask
   }
 
@@ -26,25 +47,59 @@ export class ConversationFile {
   static create(path: string, mask: MaskData): ConversationFile {
     mkdirSync(dirname(path), { recursive: true })
     if (statOf(path)?.isFile() === true) renameSync(path, freeName(path))
-    return new ConversationFile(openSync(path, 'w', 0o600), mask)
+    return new ConversationFile(path, 0, mask)
   }
 
   /** Goes on behind the last whole line: of a torn one nothing has followed. */
   static goOn(path: string, wholeBytes: number, mask: MaskData): ConversationFile {
-    const fd = openSync(path, 'r+', 0o600)
-    ftruncateSync(fd, wholeBytes)
-    closeSync(fd)
-    return new ConversationFile(openSync(path, 'a', 0o600), mask)
+    const file = new ConversationFile(path, wholeBytes, mask)
+    ftruncateSync(file.#fd, wholeBytes)
+    return file
   }
 
+  /** With all that could not be written before; throws where there still is no room. */
   append(entry: Entry): void {
-    const masked = withMeta(this.#mask(entry), entry)
+    const own = markForeign(entry)
+    const masked = withMeta(this.#mask(own), own)
     const line = JSON.stringify({ at: new Date().toISOString(), ...masked })
-    writeAll(this.#fd, Buffer.from(`${line}\n`))
+    this.#unwritten.push(Buffer.from(`${line}\n`))
+    this.#write()
+  }
+
+  /** Returns when all that is written would survive a power failure. */
+  async sync(): Promise<void> {
+    await sync(this.#fd)
   }
 
   close(): void {
     closeSync(this.#fd)
+  }
+
+  #write(): void {
+    const bytes = Buffer.concat(this.#unwritten)
+    try {
+      writeAll(this.#fd, bytes)
+      if (this.#aside !== undefined) renameSync(this.#aside, this.#path)
+      this.#aside = undefined
+    } catch (error) {
+      this.#putAside()
+      throw error
+    }
+    this.#unwritten = []
+    this.#size += bytes.length
+  }
+
+  /** Nobody is to go on with a conversation from which something is missing. */
+  #putAside(): void {
+    if (!fstatSync(this.#fd).isFile()) return
+    try {
+      ftruncateSync(this.#fd, this.#size)
+      const name = this.#aside ?? freeName(this.#path)
+      if (this.#aside === undefined) renameSync(this.#path, name)
+      this.#aside = name
+    } catch {
+      // The trouble is told already; where nothing at all can be done, the file stays.
+    }
   }
 }
 
@@ -83,7 +138,7 @@ export function readConversation(path: string, env: Environment): Kept | undefin
     entries.push(entry)
     bytes = end + 1
   }
-  return entries[0]?.type === 'begin' ? { entries: withSecrets(entries, env), bytes } : undefined
+  return entries[0]?.type === 'begin' ? { entries: fillMasks(entries, env), bytes } : undefined
 }
 
 function readIfThere(path: string): Buffer | undefined {
@@ -105,9 +160,4 @@ function parseEntry(line: string): Entry | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Most conversations hold none. */
-function withSecrets(entries: readonly Entry[], env: Environment): readonly Entry[] {
-  return unmask(entries, env).value
 }

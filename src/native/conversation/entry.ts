@@ -53,8 +53,8 @@ export type Entry =
   | { readonly type: 'user'; readonly text: string }
   | AnswerEntry
   | ResultEntry
-  /** What was used up to here has been told. */
-  | { readonly type: 'end' }
+  /** What was used up to here has been told. `isLimited`: it ended because a limit was met. */
+  | { readonly type: 'end'; readonly isLimited?: true }
 
 /** `isMade`: nobody was asked for it. */
 export interface AnswerEntry {
@@ -63,6 +63,8 @@ export interface AnswerEntry {
   readonly isMade?: true
   readonly tokens?: Tokens
   readonly costUsd?: number
+  /** Why it ended. */
+  readonly finish?: string
 }
 
 export interface ResultEntry {

@@ -128,6 +128,79 @@ test('secrets are not on disk, and are there again for who has them; signatures 
   })
 })
 
+test.each([
+  'Write [masked MY_TOKEN] here.',
+  '[masked! MY_TOKEN] and [masked!!',
+  '[masked MY_TOKEN:base64] [masked]',
+  '[masked[masked MY_TOKEN]]',
+])('a text that looks like a mask stays what it is: %s', (text) => {
+  const env = { MY_TOKEN: 'ghp_abcdefghij0123456789' }
+  const history = open('never', HEAD, env)
+  const meta = { anthropic: { signature: text } }
+  history.add({ type: 'assistant', parts: [{ type: 'thinking', text, meta }] })
+  history.add({ type: 'result', id: '1', name: 'read', text: `${text} ${env.MY_TOKEN} ${text}` })
+  expect(readFileSync(path, 'utf8')).not.toContain(env.MY_TOKEN)
+  expect(open('answered', HEAD, env).messages).toMatchObject([
+    { parts: [{ text, meta }] },
+    { text: `${text} ${env.MY_TOKEN} ${text}` },
+  ])
+})
+
+test('what was told before an end that nobody waits for is not told again', () => {
+  const history = open('never')
+  history.add(answer('One.'))
+  history.noteTold()
+  history.markTold()
+  history.mend()
+  expect(open().taken.turns).toBe(0)
+
+  history.add(answer('Two.'))
+  history.markTold()
+  expect(open().taken.turns).toBe(1)
+})
+
+test('what people are shown of a change is not carried along', () => {
+  leave(answer(call('1')), { ...result('1'), diff: '+x' } as Message)
+  expect(readFileSync(path, 'utf8')).toContain('"diff":"+x"')
+  expect(open().messages[1]).not.toHaveProperty('diff')
+})
+
+/** A disk of its own, gone with the script; the first page of the file fits, and then nothing. */
+const ON_SMALL_DISK = `
+  const { existsSync, readdirSync, rmSync, writeFileSync } = await import('node:fs')
+  const { History } = await import(process.env.HISTORY)
+  const keeping = { path: 'a.ndjson', mask: (data) => data, env: {} }
+  const head = ${JSON.stringify({ id: 'c', model: 'm', system: '', tools: [], print: 'p' })}
+  const history = History.open(head, keeping, 'never')
+  const add = (text) => history.add({ type: 'assistant', parts: [{ type: 'text', text }] })
+  add('One.')
+  try { writeFileSync('fill', Buffer.alloc(1 << 20)) } catch {}
+  add('Two.'.repeat(5000))
+  const full = { trouble: history.takeTrouble(), files: readdirSync('.') }
+  const resumed = History.open(head, { ...keeping, path: 'a.ndjson' }, 'answered').isResumed
+  for (const name of ['fill', 'a.ndjson']) rmSync(name, { force: true })
+  add('Three.')
+  const { messages } = History.open(head, keeping, 'answered')
+  console.log(JSON.stringify({ ...full, resumed, again: history.takeTrouble(), count: messages.length }))
+`
+
+test('a full disk: nobody goes on with what is not whole, and where there is room it is whole again', async () => {
+  const script = 'mount -t tmpfs -o size=64k none . && cd "$PWD" && exec "$0" -e "$1"'
+  const child = Bun.spawn(['unshare', '-rm', 'sh', '-c', script, process.execPath, ON_SMALL_DISK], {
+    cwd: mkdtempSync(join(tmpdir(), 'forkhestra-disk-')),
+    env: { ...process.env, HISTORY: join(import.meta.dir, 'history.ts') },
+    stderr: 'inherit',
+  })
+  const said = JSON.parse(await new Response(child.stdout).text()) as object
+  expect(said).toEqual({
+    trouble: expect.stringContaining('is not kept any more: ENOSPC'),
+    files: ['a.ndjson.1', 'fill'],
+    resumed: false,
+    again: 'the conversation is kept again',
+    count: 3,
+  })
+})
+
 test('where it cannot be kept the work goes on', () => {
   const full = { path: '/dev/full', mask: <Data>(data: Data) => data, env: {} }
   const history = History.open(HEAD, full, 'never')

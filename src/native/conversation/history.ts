@@ -1,5 +1,6 @@
+import { copyFileSync, existsSync } from 'node:fs'
 import { errorText } from '../../base/errors.ts'
-import type { Tokens } from '../../engines/engine.ts'
+import { callsOf, isOwnAnswer, isCut } from './answers.ts'
 import {
   ConversationFile,
   readConversation,
@@ -8,6 +9,7 @@ import {
 } from './conversation-file.ts'
 import type { AnswerEntry, CallPart, Entry, Head, Message, ResultEntry } from './entry.ts'
 import type { SeenFile } from '../tools/seen.ts'
+import { addTaken, takenSince, type Taken } from './taken.ts'
 
 /** Where a conversation is kept, and what belongs to that. */
 export interface Keeping {
@@ -15,27 +17,16 @@ export interface Keeping {
   readonly mask: MaskData
   /** From which masked secrets are put back. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Where those of earlier attempts are, the last one first. */
+  readonly earlier?: readonly string[]
 }
 
 /**
  * `answered`: where it is the same one, and the model has answered: before that nothing is lost by a new
- * beginning, and files are read afresh. `always`: whatever it is.
+ * beginning, and files are read afresh. `limited`: the same with that of an earlier attempt, where a
+ * limit ended it. `always`: whatever it is.
  */
-export type MayGoOn = 'never' | 'answered' | 'always'
-
-/** What a conversation has taken. */
-export interface Taken {
-  readonly turns: number
-  readonly tokens: Tokens
-  /** Undefined where nobody knows what the model costs. */
-  readonly costUsd: number | undefined
-}
-
-const NOTHING: Taken = {
-  turns: 0,
-  tokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-  costUsd: undefined,
-}
+export type MayGoOn = 'never' | 'answered' | 'limited' | 'always'
 
 const INTERRUPTED =
   'The call was interrupted: it may or may not have happened, in whole or in part. Look before you do it again.'
@@ -48,26 +39,49 @@ export class History {
   readonly isResumed: boolean
   readonly #messages: Message[]
   #file: ConversationFile | undefined
+  #isKept = true
   #trouble: string | undefined
   #taken: Taken
+  /** Whether what it has taken was told, and whether that stands in the file. */
+  #isTold = false
+  #isMarked = false
 
   private constructor(head: Head, entries: readonly Entry[]) {
     this.head = head
     this.isResumed = entries.length > 0
-    this.#messages = entries.filter((entry) => entry.type !== 'begin' && entry.type !== 'end')
+    this.#messages = entries
+      .filter((entry) => entry.type !== 'begin' && entry.type !== 'end')
+      .map(withoutDiff)
     this.#taken = takenSince(entries)
   }
 
   /** The one that is kept, where it may go on; otherwise a new one. What it began with stays. */
   static open(head: Head, keeping: Keeping | undefined, mayGoOn: MayGoOn): History {
     if (keeping === undefined) return new History(head, [])
+    if (mayGoOn === 'limited') return History.#afterLimit(head, keeping)
     const kept = mayGoOn === 'never' ? undefined : readConversation(keeping.path, keeping.env)
     const first = kept?.entries[0]
     if (kept === undefined || first?.type !== 'begin') return History.#begin(head, keeping)
-    const isSame = first.print === head.print && kept.entries.some(isOwnAnswer)
-    return mayGoOn === 'always' || isSame
+    return mayGoOn === 'always' || isSame(head, kept)
       ? History.#goOn(first, kept, keeping)
       : History.#begin(head, keeping)
+  }
+
+  /** Each attempt has a file of its own: what was said before stands in the next one, too. */
+  static #afterLimit(head: Head, keeping: Keeping): History {
+    const { earlier = [], env, path, mask } = keeping
+    const from = earlier.find((each) => existsSync(each))
+    const kept = from === undefined ? undefined : readConversation(from, env)
+    const last = kept?.entries.at(-1)
+    const isLimited = last?.type === 'end' && last.isLimited === true
+    if (kept === undefined || !isLimited || !isSame(head, kept))
+      return History.#begin(head, keeping)
+    const history = new History(kept.entries[0] as Head & Entry, kept.entries)
+    history.#guard(() => {
+      copyFileSync(from!, path)
+      history.#file = ConversationFile.goOn(path, kept.bytes, mask)
+    })
+    return history
   }
 
   static #begin(head: Head, { path, mask }: Keeping): History {
@@ -101,6 +115,17 @@ export class History {
     return this.#messages.findLast(isOwnAnswer)
   }
 
+  /** The same behind those of which it is the rest. */
+  get lastSaid(): readonly AnswerEntry[] {
+    const own = this.#messages.filter(isOwnAnswer)
+    const isWhole = (answer: AnswerEntry, index: number) => index < own.length - 1 && !isCut(answer)
+    return own.slice(own.findLastIndex(isWhole) + 1)
+  }
+
+  get answerCount(): number {
+    return this.#messages.filter(isOwnAnswer).length
+  }
+
   /** Whether the last word is one of the model, and it wants nothing more. */
   get isAnswered(): boolean {
     const last = this.#messages.at(-1)
@@ -124,8 +149,29 @@ export class History {
 
   add(message: Message): void {
     this.#append(message)
-    this.#messages.push(message)
-    if (isOwnAnswer(message)) this.#taken = addTaken(this.#taken, message)
+    this.#messages.push(withoutDiff(message))
+    if (!isOwnAnswer(message)) return
+    this.#taken = addTaken(this.#taken, message)
+    this.#isTold = false
+  }
+
+  /** Whoever listens has heard what it has taken. */
+  noteTold(): void {
+    this.#isTold = true
+  }
+
+  /** From now on nobody may listen any more, or wait for the end. */
+  markTold(): void {
+    if (this.#isTold && !this.#isMarked) this.#append({ type: 'end' })
+  }
+
+  /** Returns when what was said would survive a power failure. */
+  async sync(): Promise<void> {
+    try {
+      await this.#file?.sync()
+    } catch (error) {
+      this.#note(error)
+    }
   }
 
   /** No provider takes a call without its answer. Tools are called one after the other. */
@@ -148,24 +194,35 @@ export class History {
     return trouble
   }
 
-  close(): void {
-    this.#append({ type: 'end' })
+  close(isLimited = false): void {
+    if (!this.#isMarked) this.#append({ type: 'end', ...(isLimited ? { isLimited } : {}) })
     this.#file?.close()
     this.#file = undefined
   }
 
   #append(entry: Entry): void {
-    this.#guard(() => this.#file?.append(entry))
+    this.#isMarked = entry.type === 'end'
+    const file = this.#file
+    if (file !== undefined) this.#guard(() => file.append(entry))
   }
 
   /** The work is worth more than its record. */
   #guard(write: () => void): void {
     try {
       write()
+      if (!this.#isKept) this.#trouble = 'the conversation is kept again'
+      this.#isKept = true
     } catch (error) {
-      this.#file = undefined
-      this.#trouble = `the conversation is not kept any more: ${errorText(error)}`
+      this.#note(error)
     }
+  }
+
+  #note(error: unknown): void {
+    if (this.#isKept) {
+      const words = 'a resume would begin anew unless there is room for it later'
+      this.#trouble = `the conversation is not kept any more: ${errorText(error)}; ${words}`
+    }
+    this.#isKept = false
   }
 
   #openCalls(): readonly CallPart[] {
@@ -179,37 +236,19 @@ export class History {
   }
 }
 
-function callsOf({ parts }: AnswerEntry): CallPart[] {
-  return parts.filter((part) => part.type === 'call')
+/** It is for people; the model never gets it. */
+function withoutDiff(message: Message): Message {
+  if (message.type !== 'result' || message.diff === undefined) return message
+  const { diff: _, ...kept } = message
+  return kept
 }
 
-function isOwnAnswer(message: Entry): message is AnswerEntry {
-  return message.type === 'assistant' && message.isMade !== true
+/** Whether it is the one that is meant, and something would be lost with it. */
+function isSame({ print }: Head, { entries }: Kept): boolean {
+  const [first] = entries
+  return first?.type === 'begin' && first.print === print && entries.some(isOwnAnswer)
 }
 
 function errorResult({ id, name }: CallPart, text: string): ResultEntry {
   return { type: 'result', id, name, text, isError: true }
-}
-
-/** What is behind the last word about it. */
-function takenSince(entries: readonly Entry[]): Taken {
-  const told = entries.findLastIndex(({ type }) => type === 'end')
-  return entries.slice(told + 1).reduce((taken, entry) => {
-    return isOwnAnswer(entry) ? addTaken(taken, entry) : taken
-  }, NOTHING)
-}
-
-function addTaken(taken: Taken, { tokens, costUsd }: AnswerEntry): Taken {
-  const add = (kind: keyof Tokens) => taken.tokens[kind] + (tokens?.[kind] ?? 0)
-  const cost = costUsd === undefined ? taken.costUsd : (taken.costUsd ?? 0) + costUsd
-  return {
-    turns: taken.turns + 1,
-    tokens: {
-      input: add('input'),
-      output: add('output'),
-      cacheRead: add('cacheRead'),
-      cacheWrite: add('cacheWrite'),
-    },
-    costUsd: cost,
-  }
 }

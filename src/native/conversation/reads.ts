@@ -1,4 +1,5 @@
 import type { FileRead } from '../../engines/engine.ts'
+import { CRLF_REMARK } from '../tools/line-ends.ts'
 import type { SeenFile } from '../tools/seen.ts'
 import type { CallPart, Message } from './entry.ts'
 
@@ -43,5 +44,6 @@ function numberLines(text: string): string {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   if (lines.at(-1) === '') lines.pop()
   if (lines.length === 0) return '[the file is empty]'
-  return lines.map((line, index) => `${index + 1}\t${line}`).join('\n')
+  const remarks = text.includes('\r\n') ? [CRLF_REMARK] : []
+  return [...lines.map((line, index) => `${index + 1}\t${line}`), ...remarks].join('\n')
 }

@@ -11,6 +11,11 @@ const FINISH: LanguageModelV4StreamPart = {
   },
 }
 
+const end = (unified: 'stop' | 'other' | 'interrupted' | 'tool-calls', raw?: string) => ({
+  ...FINISH,
+  finishReason: { unified, raw },
+})
+
 const build = (...pieces: readonly LanguageModelV4StreamPart[]) => {
   const builder = new AnswerBuilder()
   const words = pieces.map((piece) => builder.take(piece)).join('')
@@ -46,7 +51,7 @@ test('parts stay in their order, with what the provider wants to get back', () =
 })
 
 test('tokens are counted by kind, also where only the sum is told', () => {
-  expect(build(FINISH).answer?.tokens).toEqual({
+  expect(build(end('stop', 'stop')).answer?.tokens).toEqual({
     input: 30,
     output: 7,
     cacheRead: 60,
@@ -68,6 +73,15 @@ test('an input that is no JSON is noticed, and none at all is an empty one', () 
 
 test('what breaks off is no answer, and an error is thrown', () => {
   expect(build({ type: 'text-start', id: '1' }).answer).toBeUndefined()
+  expect(build(end('interrupted')).answer).toBeUndefined()
+  expect(build(end('other')).answer).toBeUndefined()
+  expect(build(end('tool-calls', 'tool_use')).answer).toBeUndefined()
   const error = { type: 'overloaded_error' }
   expect(() => build({ type: 'error', error })).toThrow()
+})
+
+test('a reason that is not known is one all the same', () => {
+  const text = { type: 'text-delta', id: '1', delta: 'Hi' } as const
+  expect(build(text, end('other', 'eos')).answer?.finish).toBe('other')
+  expect(build(end('other', 'MALFORMED_RESPONSE')).answer).toBeUndefined()
 })

@@ -12,6 +12,8 @@ export interface Answer {
   readonly unreadable: ReadonlySet<string>
 }
 
+type End = Pick<Answer, 'tokens' | 'finish'>
+
 interface Growing {
   readonly type: 'text' | 'thinking'
   text: string
@@ -23,7 +25,7 @@ export class AnswerBuilder {
   readonly #parts: (Growing | (Part & { type: 'call' }))[] = []
   readonly #open = new Map<string, Growing>()
   readonly #unreadable = new Set<string>()
-  #end: { readonly tokens: Tokens; readonly finish: string } | undefined
+  #end: End | undefined
 
   /** The words that came with this piece. */
   take(piece: LanguageModelV4StreamPart): string {
@@ -40,7 +42,7 @@ export class AnswerBuilder {
         this.#takeCall(piece)
         break
       case 'finish':
-        this.#end = { tokens: tokensOf(piece.usage), finish: piece.finishReason.unified }
+        this.#end = endOf(piece)
         break
       case 'error':
         throw piece.error
@@ -49,10 +51,15 @@ export class AnswerBuilder {
     return piece.type === 'text-delta' ? piece.delta : ''
   }
 
-  /** Undefined where the stream broke off. */
+  /** Undefined where the stream broke off, or something that was promised did not come. */
   get answer(): Answer | undefined {
     if (this.#end === undefined) return undefined
     const parts = this.#parts.filter((part) => part.type !== 'text' || part.text !== '')
+    if (!hasWhatIsPromised(this.#end.finish, parts)) return undefined
+    const last = parts.at(-1)
+    // One that was cut before its first character has an empty input, which some tools would take.
+    if (this.#end.finish === 'length' && last?.type === 'call' && isEmpty(last.input))
+      this.#unreadable.add(last.id)
     return { ...this.#end, parts, unreadable: this.#unreadable }
   }
 
@@ -90,6 +97,23 @@ export class AnswerBuilder {
       ...(providerMetadata === undefined ? {} : { meta: providerMetadata as Meta }),
     })
   }
+}
+
+/** Where the provider has not said why it ended, the library has made the end, and there was none. */
+function endOf({ finishReason, usage }: LanguageModelV4StreamPart & { type: 'finish' }) {
+  const { unified, raw } = finishReason
+  const isMade = unified === 'interrupted' || (unified === 'other' && raw === undefined)
+  return isMade ? undefined : { tokens: tokensOf(usage), finish: unified }
+}
+
+/** Ends that nobody knows are ends, where something was said before. */
+function hasWhatIsPromised(finish: string, parts: readonly Pick<Part, 'type'>[]): boolean {
+  if (finish === 'tool-calls') return parts.some(({ type }) => type === 'call')
+  return finish !== 'other' || parts.some(({ type }) => type !== 'thinking')
+}
+
+function isEmpty(input: Json): boolean {
+  return typeof input === 'object' && input !== null && Object.keys(input).length === 0
 }
 
 function parseInput(text: string): Json | undefined {

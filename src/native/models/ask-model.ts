@@ -2,7 +2,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import { firstOf } from '../../base/first-of.ts'
 import type { Fact, Failure } from '../../engines/engine.ts'
 import { AnswerBuilder, type Answer } from './answer.ts'
-import { readRefusal } from './failure.ts'
+import { BROKE_OFF, BrokenAnswer, readRefusal } from './failure.ts'
 
 /** A limit that lasts longer is waited for by the run, which tells people and can be resumed. */
 const LONGEST_WAIT_MS = 60_000
@@ -41,6 +41,9 @@ export async function* askModel(
   }
 }
 
+/** What is thought, and what a call is made of, is not said. */
+const SIGNS_OF_LIFE = new Set(['reasoning-delta', 'tool-input-start', 'tool-input-delta'])
+
 async function* askOnce(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
@@ -49,10 +52,9 @@ async function* askOnce(
   const { stream } = await model.doStream(options)
   for await (const piece of stream) {
     const text = builder.take(piece)
-    // What is thought is not said, and yet it is a sign of life.
-    if (text !== '' || piece.type === 'reasoning-delta') yield { type: 'delta', text }
+    if (text !== '' || SIGNS_OF_LIFE.has(piece.type)) yield { type: 'delta', text }
   }
-  if (builder.answer === undefined) throw new Error('the answer broke off')
+  if (builder.answer === undefined) throw new BrokenAnswer(BROKE_OFF)
   return builder.answer
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readRefusal } from './failure.ts'
+import { BrokenAnswer, readRefusal } from './failure.ts'
 
 const NOW = Date.parse('2026-11-17T12:00:00Z')
 const api = (statusCode: number, message = 'no', more: object = {}) =>
@@ -15,6 +15,38 @@ test.each<[string, unknown, string, boolean]>([
     'a quota that is not paid for',
     api(429, 'quota', { responseBody: '{"error":{"code":"insufficient_quota"}}' }),
     'auth_failed',
+    false,
+  ],
+  [
+    'a limit of Google, which speaks of billing',
+    api(429, 'You exceeded your current quota, please check your plan and billing details'),
+    'rate_limited',
+    true,
+  ],
+  [
+    'a limit of OpenAI, which does so, too',
+    api(429, 'Rate limit reached. Visit https://platform.openai.com/account/billing'),
+    'rate_limited',
+    true,
+  ],
+  ['a server that is down and has billing on its page', api(503, 'billing'), 'overloaded', true],
+  [
+    'a limit in the middle',
+    { type: 'rate_limit_error', message: 'rate_limit' },
+    'rate_limited',
+    true,
+  ],
+  ['an answer that is only a part of one', new BrokenAnswer('cut'), 'overloaded', true],
+  [
+    'an answer that nobody can read',
+    Object.assign(new Error('JSON'), { name: 'AI_JSONParseError' }),
+    'overloaded',
+    true,
+  ],
+  [
+    'the same at Anthropic, with the answer',
+    api(400, 'input length and `max_tokens` exceed context limit: 199000 + 20000 > 200000'),
+    'error',
     false,
   ],
   ['a key that Google does not know', api(400, 'API key not valid.'), 'auth_failed', false],
@@ -50,6 +82,15 @@ test.each<[string, unknown, string, boolean]>([
 ])('%s', (_, error, kind, isAgain) => {
   const { failure, again } = readRefusal(error, NOW)
   expect([failure.kind, again !== undefined]).toEqual([kind as never, isAgain])
+})
+
+test.each<[string, unknown, string]>([
+  ['nobody', Object.assign(api(0), { statusCode: undefined }), 'no'],
+  ['somebody who does not know us', api(401), '401 no'],
+])('that %s answered is told with the address, without what is secret in it', (_, error, words) => {
+  const url = 'https://me:pass@models.example/v1/messages?key=k'
+  const { failure } = readRefusal(Object.assign(error as Error, { url }), NOW)
+  expect(failure.message).toBe(`${words} (https://models.example/v1/messages)`)
 })
 
 test('a full context says what to do', () => {

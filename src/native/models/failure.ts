@@ -14,16 +14,26 @@ interface ApiError {
   readonly statusCode?: number | undefined
   readonly responseHeaders?: Readonly<Record<string, string>> | undefined
   readonly responseBody?: string | undefined
+  readonly url?: string | undefined
   readonly message: string
 }
 
+/** What came is no answer, or only a part of one: nothing may follow from it. */
+export class BrokenAnswer extends Error {}
+
 const LONGEST_MESSAGE = 500
+
+export const BROKE_OFF = 'the answer broke off'
 
 /** The context is full: no further try will help this conversation. */
 const FULL =
-  /prompt is too long|context[ _]length|maximum context|context window|input token count.*exceeds|too many (?:input )?tokens|request_too_large/i
+  /prompt is too long|exceed context limit|context[ _]length|maximum context|context window|input token count.*exceeds|too many (?:input )?tokens|request_too_large/i
 /** Whoever has no right to ask, or has not paid, will not get it by asking again. */
 const AUTH = /credit balance|insufficient_quota|billing|api key not valid|invalid api key/i
+/** A limit of an hour or a minute speaks of plans and of billing, too; this one never ends by itself. */
+const UNPAID = /insufficient_quota|credit balance/i
+/** In the middle of a stream there is no status. */
+const LIMITED = /rate_limit|resource_exhausted|too many requests/i
 const OVERLOADED = /overloaded|internal server error|unavailable|timeout|timed out/i
 
 export function readRefusal(error: unknown, now: number): Refused {
@@ -32,17 +42,24 @@ export function readRefusal(error: unknown, now: number): Refused {
   const message = wordsOf(api, error)
   const said = `${message} ${api?.responseBody ?? ''}`
   if (status === 413 || ((status ?? 400) === 400 && FULL.test(said))) return full(message)
-  if (status === 401 || status === 402 || status === 403 || AUTH.test(said)) {
-    return { failure: { kind: 'auth_failed', message } }
-  }
-  // An unknown model will not be known at the next try either.
-  if (status === 404) return { failure: { kind: 'auth_failed', message } }
+  if (isRefused(status, said)) return { failure: { kind: 'auth_failed', message } }
   const afterMs = retryAfter(api, now)
   const again = afterMs === undefined ? {} : { afterMs }
-  if (status === 429) return { failure: limited(message, afterMs, now), again }
+  if (isLimit(status, said)) return { failure: limited(message, afterMs, now), again }
   const isPassing = isStatus(status) ? isPassingStatus(status) : isConnection(error, said)
   if (isPassing) return { failure: { kind: 'overloaded', message }, again }
   return { failure: { kind: 'error', message } }
+}
+
+/** An unknown model will not be known at the next try, either. */
+function isRefused(status: number | undefined, said: string): boolean {
+  if (status === 401 || status === 402 || status === 403 || status === 404) return true
+  if (isLimit(status, said)) return UNPAID.test(said)
+  return !(isStatus(status) && isPassingStatus(status)) && AUTH.test(said)
+}
+
+function isLimit(status: number | undefined, said: string): boolean {
+  return status === 429 || (!isStatus(status) && LIMITED.test(said))
 }
 
 function full(message: string): Refused {
@@ -68,7 +85,21 @@ function isPassingStatus(status: number): boolean {
 function isConnection(error: unknown, said: string): boolean {
   const hasBegun = asApiError(error)?.statusCode === 200
   const isNetwork = hasBegun || error instanceof TypeError || errorCode(error) !== undefined
+  if (isBroken(error)) return true
   return isNetwork || OVERLOADED.test(said) || /connect|socket|network|broke off|fetch/i.test(said)
+}
+
+/** As the library calls what it could not read. */
+const BROKEN = ['AI_JSONParseError', 'AI_InvalidResponseDataError', 'AI_EmptyResponseBodyError']
+
+/** What one of them says where the very first event cannot be read. */
+const BROKEN_AT_ONCE = /^Expected a normalized \w+ stream error$/
+
+function isBroken(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  const { name, message } = error
+  const isUnread = BROKEN.includes(name) || BROKEN_AT_ONCE.test(message)
+  return isUnread || error instanceof BrokenAnswer
 }
 
 function asApiError(error: unknown): ApiError | undefined {
@@ -79,10 +110,19 @@ function asApiError(error: unknown): ApiError | undefined {
 
 function wordsOf(api: ApiError | undefined, error: unknown): string {
   const hasBegun = api?.statusCode === 200
-  const text = hasBegun ? 'the answer broke off' : (messageIn(error) ?? errorText(error))
+  const isUnread = isBroken(error) && !(error instanceof BrokenAnswer)
+  const text = hasBegun || isUnread ? BROKE_OFF : (messageIn(error) ?? errorText(error))
   const status = hasBegun || api?.statusCode === undefined ? '' : `${api.statusCode} `
   const line = `${status}${text}`.trim().replaceAll(/\s+/g, ' ')
-  return shorten(line === '' ? 'no answer' : line, LONGEST_MESSAGE)
+  return shorten(line === '' ? 'no answer' : line, LONGEST_MESSAGE) + addressIn(api)
+}
+
+/** Where nobody answered, or somebody who does not know us, it may be the wrong one. */
+function addressIn(api: ApiError | undefined): string {
+  const isTold = api?.statusCode === undefined || [401, 402, 403, 404].includes(api.statusCode)
+  if (!isTold || api?.url === undefined || !URL.canParse(api.url)) return ''
+  const { origin, pathname } = new URL(api.url)
+  return ` (${origin}${pathname})`
 }
 
 /** Errors in the middle of a stream are plain objects. */

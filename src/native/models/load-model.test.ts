@@ -44,6 +44,19 @@ test.each<[string, NativeAgent, Record<string, string>, string]>([
   ['with a slash', agent('sonnet'), { ANTHROPIC_BASE_URL: 'HERE/' }, '/v1/messages'],
   ['with a path', agent('sonnet'), { ANTHROPIC_BASE_URL: 'HERE/proxy/v1' }, '/proxy/v1/messages'],
   [
+    'a path before the version',
+    agent('sonnet'),
+    { ANTHROPIC_BASE_URL: 'HERE/proxy' },
+    '/proxy/v1/messages',
+  ],
+  [
+    'the same for Google',
+    agent('google/x'),
+    { GOOGLE_GEMINI_BASE_URL: 'HERE/proxy/' },
+    '/proxy/v1beta/models/x:streamGenerateContent',
+  ],
+  ['a path for OpenAI', agent('openai/x'), { OPENAI_BASE_URL: 'HERE/api' }, '/api/responses'],
+  [
     'its own address first',
     agent('sonnet', { baseUrl: 'HERE/own' }),
     { ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' },

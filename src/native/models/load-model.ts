@@ -39,6 +39,15 @@ export async function loadModel(agent: NativeAgent, env: Environment): Promise<L
   }
 }
 
+/** The variable from which the key is; undefined where none is set. */
+export function keyName(
+  { provider, apiKeyEnv }: NativeAgent,
+  env: Environment,
+): string | undefined {
+  const variables = apiKeyEnv === undefined ? VARIABLES[provider].keys : [apiKeyEnv]
+  return variables.find((name) => Boolean(env[name]?.trim()))
+}
+
 function keyOf({ name, provider, apiKeyEnv }: NativeAgent, env: Environment): string {
   const variables = apiKeyEnv === undefined ? VARIABLES[provider].keys : [apiKeyEnv]
   const found = firstSet(variables, env)
@@ -49,12 +58,17 @@ function keyOf({ name, provider, apiKeyEnv }: NativeAgent, env: Environment): st
 /** What belongs behind the address of a host, where somebody has written the host alone. */
 const PATHS = { anthropic: '/v1', openai: '/v1', google: '/v1beta', compatible: '' } as const
 
+/** Variables which, as other programs read them, hold what stands before the version. */
+const WITHOUT_VERSION: readonly NativeAgent['provider'][] = ['anthropic', 'google']
+
 function addressOf({ provider, baseUrl }: NativeAgent, env: Environment): string | undefined {
   const found = baseUrl ?? firstSet(VARIABLES[provider].urls, env)
   if (found === undefined) return undefined
   const address = found.replace(/\/+$/, '')
   const isHostAlone = /^https?:\/\/[^/]+$/.test(address)
-  return isHostAlone ? `${address}${PATHS[provider]}` : address
+  const isBeforeVersion = baseUrl === undefined && WITHOUT_VERSION.includes(provider)
+  const lacksVersion = isHostAlone || (isBeforeVersion && !/\/v\d+[a-z]*$/.test(address))
+  return lacksVersion ? `${address}${PATHS[provider]}` : address
 }
 
 function firstSet(names: readonly string[], env: Environment): string | undefined {

@@ -3,7 +3,7 @@ import { unreachable } from '../../base/errors.ts'
 import { text, whole } from './fields.ts'
 import { HeadAndTail } from './head-and-tail.ts'
 import { makeTool } from './make-tool.ts'
-import { shellQuote } from './shell.ts'
+import { shellQuote } from '../../base/shell-quote.ts'
 import type { AgentTool, Executed, ToolAnswer, Workplace } from './tool.ts'
 
 const DEFAULT_SECONDS = 120

@@ -64,16 +64,24 @@ async function change(
   return {
     text: `${told(input.path, applied.lines)}${knew === 'an older state' ? CHANGED : ''}`,
     diff: await makeDiff(shownIn(existing.path, workplace), existing.bytes, bytes),
-    ...(knew === 'yes' ? noted(seenFile(existing.path, bytes), seen) : {}),
+    ...knownAfter(knew, seenFile(existing.path, bytes), seen),
   }
 }
 
 const CHANGED = ' Somebody else has changed the file since it was read: read it again.'
 
-/** Only who knew all of the file before knows all of it now. */
-function noted(file: SeenFile, seen: Seen): { readonly seen: SeenFile } {
-  seen.note(file)
-  return { seen: file }
+const NO_LINE = { first: 1, last: 0, total: 1 }
+
+/** Only who knew all of the file before knows all of it now; of a part the numbers may have moved. */
+function knownAfter(
+  knew: ReturnType<Seen['knows']>,
+  file: SeenFile,
+  seen: Seen,
+): { readonly seen?: SeenFile } {
+  if (knew !== 'yes' && knew !== 'a part') return {}
+  const now = knew === 'yes' ? file : { ...file, part: NO_LINE }
+  seen.note(now)
+  return { seen: now }
 }
 
 function told(name: string, lines: readonly (readonly number[])[]): string {

@@ -1,6 +1,9 @@
 // Models see and write lines; what stands at the end of each, and before the first, is the file's.
 // All texts here are bytes as characters (latin1), so that what is no UTF-8 survives, too.
 
+/** What a model is told where it does not see them. */
+export const CRLF_REMARK = '[its lines end with CRLF; edit keeps them so]'
+
 export const BOM = '\u00EF\u00BB\u00BF'
 
 export function bytesOf(text: string): string {

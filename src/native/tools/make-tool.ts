@@ -58,7 +58,7 @@ function read<S extends z.ZodMiniObject>(schema: S, input: unknown) {
 }
 
 /** Some models write null for what they leave out. */
-function withoutNulls(input: unknown): unknown {
+export function withoutNulls(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null))
 }

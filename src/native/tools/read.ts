@@ -5,6 +5,7 @@ import { formatBytes } from '../../base/files.ts'
 import { openInside } from '../../base/places.ts'
 import { printable, shownPath } from '../../base/printable.ts'
 import { path, whole } from './fields.ts'
+import { CRLF_REMARK } from './line-ends.ts'
 import { makeTool } from './make-tool.ts'
 import { readPage, type Page, type PageOptions } from './page.ts'
 import { entriesOf, failed, notOpened, refused } from './problems.ts'
@@ -89,11 +90,15 @@ async function readLines(
   if (page.total !== undefined && page.lines.length === 0 && options.offset > 1) {
     return refused('read', input.path, `it has only ${counted(page.total, 'line')}`)
   }
-  return { text: renderPage(page, options.offset), ...seenOf(page, found.path) }
+  return { text: renderPage(page, options.offset), ...seenOf(page, options.offset, found.path) }
 }
 
-function seenOf({ digest }: Page, real: string): { readonly seen?: SeenFile } {
-  return digest === undefined ? {} : { seen: { path: real, digest } }
+function seenOf(page: Page, first: number, real: string): { readonly seen?: SeenFile } {
+  const { digest, lines, total } = page
+  if (digest === undefined || total === undefined) return {}
+  const last = first + lines.length - 1
+  const part = first === 1 && last >= total ? {} : { part: { first, last, total } }
+  return { seen: { path: real, digest, ...part } }
 }
 
 function renderPage(page: Page, first: number): string {
@@ -106,7 +111,7 @@ function remarks({ lines, total, hasCrlf, isUtf8 }: Page, first: number): string
   const isAll = total !== undefined && last >= total
   return [
     ...(lines.length === 0 ? ['[the file is empty]'] : []),
-    ...(hasCrlf ? ['[its lines end with CRLF; edit keeps them so]'] : []),
+    ...(hasCrlf ? [CRLF_REMARK] : []),
     ...(isUtf8 ? [] : ['[not everything is UTF-8: � stands for other bytes]']),
     ...(isAll
       ? []

@@ -5,7 +5,7 @@ import { HeadAndTail } from './head-and-tail.ts'
 import { failed, notOpened, refused } from './problems.ts'
 import type { SearchRequest } from './search-request.ts'
 import * as searcher from './searcher.ts' with { type: 'text' }
-import { shellQuote } from './shell.ts'
+import { shellQuote } from '../../base/shell-quote.ts'
 import type { Executed, ToolAnswer, Workplace } from './tool.ts'
 
 const TIMEOUT_SECONDS = 30

@@ -6,6 +6,20 @@ export interface SeenFile {
   /** Absolute, all links followed. */
   readonly path: string
   readonly digest: string
+  /** Which of its lines, where it is not all of them. */
+  readonly part?: Part
+}
+
+interface Part {
+  readonly first: number
+  readonly last: number
+  readonly total: number
+}
+
+interface Known {
+  readonly digest: string
+  /** Undefined: all of it. */
+  readonly parts: readonly Part[] | undefined
 }
 
 /**
@@ -13,22 +27,40 @@ export interface SeenFile {
  * One for each conversation; for one that is resumed it is made of the `seen` of its answers.
  */
 export class Seen {
-  readonly #digests = new Map<string, string>()
+  readonly #known = new Map<string, Known>()
 
   constructor(files: Iterable<SeenFile> = []) {
     for (const file of files) this.note(file)
   }
 
-  note(file: SeenFile): void {
-    this.#digests.set(file.path, file.digest)
+  /** What is seen in parts is known when all of them have been seen in the same state. */
+  note({ path, digest, part }: SeenFile): void {
+    const before = this.#known.get(path)
+    const isSame = before?.digest === digest
+    if (part === undefined || (isSame && before.parts === undefined)) {
+      this.#known.set(path, { digest, parts: undefined })
+      return
+    }
+    const parts = [...(isSame ? (before.parts ?? []) : []), part]
+    this.#known.set(path, { digest, parts: isAll(parts) ? undefined : parts })
   }
 
   /** Whether the conversation knows a file as it is now. */
-  knows({ path, digest }: SeenFile): 'not' | 'an older state' | 'yes' {
-    const known = this.#digests.get(path)
+  knows({ path, digest }: SeenFile): 'not' | 'an older state' | 'a part' | 'yes' {
+    const known = this.#known.get(path)
     if (known === undefined) return 'not'
-    return known === digest ? 'yes' : 'an older state'
+    if (known.digest !== digest) return 'an older state'
+    return known.parts === undefined ? 'yes' : 'a part'
   }
+}
+
+function isAll(parts: readonly Part[]): boolean {
+  const inOrder = parts.toSorted((one, other) => one.first - other.first)
+  const end = inOrder.reduce(
+    (seen, { first, last }) => (first <= seen + 1 ? Math.max(seen, last) : seen),
+    0,
+  )
+  return end >= parts.at(-1)!.total
 }
 
 export function seenFile(path: string, bytes: Uint8Array): SeenFile {

@@ -1,5 +1,6 @@
 import type { NativeAgent } from '../../engines/engine.ts'
-import { QUEUE_TOOLS, toolNames } from '../../engines/native-tools.ts'
+import { toolNames } from '../../engines/native-tools.ts'
+import { QUEUE_TOOLS } from '../../engines/tool-names.ts'
 import type { AgentIo } from '../io.ts'
 import type { Seen } from './seen.ts'
 import type { AgentTool } from './tool.ts'

@@ -5,6 +5,8 @@ import type { QueueDoor, Seat } from '../../verbs/door.ts'
 import { inToolWords } from '../../verbs/tool-words.ts'
 import type { Verb } from '../../verbs/verb.ts'
 import { VERBS } from '../../verbs/verbs.ts'
+import { withoutNulls } from './make-tool.ts'
+import { failed } from './problems.ts'
 import type { AgentTool, ToolAnswer } from './tool.ts'
 
 /** The verbs of queue and inbox as tools of the built-in agent. */
@@ -20,7 +22,7 @@ function asAgentTool(verb: Verb, door: QueueDoor, alive: () => void): AgentTool 
     inputSchema,
     brief: toolBrief,
     async call(given, _workplace, signal) {
-      const { data, error } = verb.input.safeParse(given)
+      const { data, error } = verb.input.safeParse(withoutNulls(given))
       if (data === undefined) return failed(z.prettifyError(error))
       try {
         return await callVerb(verb, data, door, { signal, progress: alive })
@@ -70,10 +72,6 @@ function lostWords(lost: readonly { readonly from: string; readonly id: string }
 
 function said(json: object): ToolAnswer {
   return { text: JSON.stringify(json) }
-}
-
-function failed(text: string): ToolAnswer {
-  return { text, isError: true }
 }
 
 function refused({ message, hint }: UserError): ToolAnswer {

@@ -30,7 +30,7 @@ test('what was read is replaced, keeps its mode, and shows what has changed', as
   const path = join(workplace.cwd, 'run.sh')
   chmodSync(path, 0o750)
   const call = callerIn(workplace)
-  await call('read', { path: 'run.sh', limit: 1 })
+  await call('read', { path: 'run.sh' })
   const answer = await call('write', { path: 'run.sh', content: '#!/bin/sh\necho b\n' })
   expect(answer.text).toBe('Replaced run.sh: 2 lines.')
   expect(answer.diff).toBe(
@@ -56,6 +56,28 @@ test('what was not read, or has changed since, is not overwritten', async () => 
   expect(await write('new\n')).toBe('Replaced a: 1 line.')
   expect(await write('newer')).toBe('Replaced a: 1 line.')
   expect(await write('newer')).toBe('a is exactly so already.')
+})
+
+const PART =
+  'Cannot write a: only a part of it was read in this conversation; read the rest, or use edit.'
+
+test('who has seen a part of a file may edit it, and may replace it when all was seen', async () => {
+  const workplace = makeWorkplace({ a: 'one\ntwo\nthree\n' })
+  const call = callerIn(workplace)
+  const write = async (content: string) => (await call('write', { path: 'a', content })).text
+  const read = (offset: number, limit: number) => call('read', { path: 'a', offset, limit })
+  await read(2, 1)
+  expect(await write('new\n')).toBe(PART)
+  const edits = [{ old: 'two', new: '2' }]
+  const edited = await call('edit', { path: 'a', edits })
+  expect(edited.text).toBe('Edited a: 1 replacement, at line 2.')
+  expect(await write('new\n')).toBe(PART)
+  await read(1, 1)
+  expect(await write('new\n')).toBe(PART)
+  await read(3, 5)
+  expect(await write('new\n')).toBe(PART)
+  await read(2, 1)
+  expect(await write('new\n')).toBe('Replaced a: 1 line.')
 })
 
 test('a conversation that is resumed knows what it knew, and /read makes known', async () => {
@@ -177,8 +199,7 @@ test('a diff of texts without a common line is short and does not take long', as
   const many = (word: string) =>
     Array.from({ length: 50_000 }, (_, at) => `${word}${at}\n`).join('')
   const workplace = makeWorkplace({ a: many('a') })
-  const call = callerIn(workplace)
-  await call('read', { path: 'a' })
+  const call = callerIn(workplace, new Seen([seenInPrompt('a', many('a'), workplace)!]))
   const { diff } = await call('write', { path: 'a', content: many('b') })
   expect(diff).toBe('--- a/a\n+++ b/a\n[nearly all lines differ: 50001 before, 50001 now]\n')
   const long = await call('write', {

@@ -24,7 +24,7 @@ export function makeWriteTool(seen: Seen): AgentTool {
   return makeTool({
     name: 'write',
     description:
-      'Makes a file, with its folders, or replaces all of its content. What exists must have been read before; prefer edit for changes.',
+      'Makes a file, with its folders, or replaces all of its content. What exists must have been read before, all of it; prefer edit for changes.',
     schema,
     brief: (input) => input.path,
     call: async (input, workplace) => {
@@ -60,6 +60,10 @@ async function replace(
       input.path,
       'it exists and was not read in this conversation; read it first',
     )
+  }
+  if (known === 'a part') {
+    const problem = 'only a part of it was read in this conversation; read the rest, or use edit'
+    return refused('write', input.path, problem)
   }
   if (known === 'an older state') {
     return refused('write', input.path, 'it has changed since it was read; read it again')
