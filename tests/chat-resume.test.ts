@@ -48,7 +48,7 @@ test('kill -9 in the middle of a tool: its call is answered, and it is told that
   chat.signal('SIGKILL')
   await chat.exited
   const refused = await stage.run('chat', '--resume', '-p', 'And?')
-  expect(refused.code).toBe(2)
+  expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('--kill-orphans')
   const { code, stdout } = await stage.run('chat', '--resume', '--kill-orphans', '-p', 'And?')
   expect(`${code} ${stdout}`).toBe('0 I see.\n')

@@ -63,7 +63,7 @@ test('a resume that is refused because of orphans does not say that it goes on',
   running.signal('SIGKILL')
   await running.finished
   const { code, stdout, stderr } = await forkhestra(['resume'], { cwd })
-  expect([code, stdout]).toEqual([2, ''])
+  expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('--kill-orphans')
   await Bun.write(`${cwd}/awake`, '')
   const gone = await forkhestra(['resume', '--kill-orphans'], { cwd })

@@ -61,7 +61,7 @@ export async function mayEndOrphans(
   const orphans = { run, processes: before.filter(({ pid }) => still.has(pid)) }
   if (orphans.processes.length === 0) return mayKill
   if (await agrees(leftWords(orphans))) return true
-  throw new UserError(...refusal(orphans))
+  throw new NotNow(...refusal(orphans))
 }
 
 export function hasOrphans(run: string): boolean {

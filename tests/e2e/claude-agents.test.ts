@@ -54,7 +54,7 @@ test('as a sub-agent it has its own tools, and the model of its parent where it 
   )
   expect(stdout).toContain('Task h: done')
   expect(code).toBe(0)
-  const help = stage.asks.find(({ system }) => system.endsWith('You help.'))
+  const help = stage.asks.find(({ system }) => system.includes('You help.'))
   expect(help?.prompt).toContain('Help.')
   expect(help?.model).toContain('opus')
   expect(help?.tools).toEqual(['Read'])
