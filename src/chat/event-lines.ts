@@ -33,10 +33,17 @@ export function eventLines(event: RunEvent, paint: Paint): string[] {
     case 'warning':
       return [paint.yellow(`Warning: ${printable(event.text)}`)]
     case 'record_lost':
-      return [paint.red(`Nothing is kept any more: ${printable(event.why)}`)]
+      return lostLines(event).map(paint.red)
     default:
       return []
   }
+}
+
+function lostLines({ why, run }: EventOf<'record_lost'>): string[] {
+  return [
+    `Nothing is kept any more: ${printable(why)}`,
+    `Mend that, e.g. free some space, leave, and go on: forkhestra chat --resume ${run}`,
+  ]
 }
 
 /** Sub-agents are told of when they begin and when they end. */

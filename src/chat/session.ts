@@ -1,4 +1,4 @@
-import { UserError } from '../base/errors.ts'
+import { asTrouble, type UserError } from '../base/errors.ts'
 import { makePaint, type Paint } from '../base/columns.ts'
 import { KeyParser, type Key } from '../base/keys.ts'
 import { Tty } from '../base/tty.ts'
@@ -210,8 +210,7 @@ export class Session {
     try {
       await done
     } catch (error) {
-      if (!(error instanceof UserError)) throw error
-      this.refused(error)
+      this.refused(asTrouble(error))
     } finally {
       this.#doing = undefined
       this.#draw()

@@ -82,6 +82,11 @@ export class RunRecord {
     this.#releaseLock()
   }
 
+  /** What went wrong and was not told yet. */
+  get trouble(): string | undefined {
+    return this.#trouble
+  }
+
   /** What went wrong since the last call, once. */
   takeTrouble(): string | undefined {
     const trouble = this.#trouble

@@ -1,3 +1,5 @@
+import { dirname } from 'node:path'
+import { errorCode, errorText } from '../base/errors.ts'
 import type { MaskStream } from '../base/mask.ts'
 import type { Fact, LoopLaunch } from '../engines/engine.ts'
 import { readConversation } from './conversation/conversation-file.ts'
@@ -22,8 +24,11 @@ export async function* runChatTurn(
   { hear, mask }: Hearing,
   signal: AbortSignal,
 ): AsyncGenerator<Fact> {
-  const { conversation, heard } = await open(launch, io)
-  const { head } = conversation.history
+  const opened = await openOrTell(launch, io)
+  if (!('conversation' in opened)) return yield opened
+  const { conversation, heard } = opened
+  const { history } = conversation
+  const { head } = history
   const decoder = new TextDecoder()
   const show = (text: string, bytes: Uint8Array) => {
     const piece = decoder.decode(bytes, { stream: true })
@@ -32,8 +37,12 @@ export async function* runChatTurn(
   }
   try {
     yield { type: 'session', id: head.id, model: head.model, billing: 'api' }
+    conversation.hear(saidBy(launch, head.tools))
+    const trouble = history.takeTrouble()
+    // Nobody pays for an answer that the next turn would not know of.
+    if (trouble !== undefined) return yield notKept(trouble, io)
     let isHeard = false
-    for await (const fact of conversation.say(saidBy(launch, head.tools), signal)) {
+    for await (const fact of conversation.say(undefined, signal)) {
       const isNews: boolean = fact.type === 'delta' || (fact.type === 'message' && !isHeard)
       if (isNews && 'text' in fact) show(fact.text, mask.push(Buffer.from(fact.text)))
       if (fact.type === 'message') show('', mask.end())
@@ -50,9 +59,25 @@ export async function* runChatTurn(
   } finally {
     show('', mask.end())
     heard.keep()
-    conversation.history.mend()
+    history.mend()
     conversation.close()
   }
+}
+
+/** What keeps it from being opened is a fact, too. */
+async function openOrTell(launch: LoopLaunch, io: AgentIo) {
+  try {
+    return await open(launch, io)
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error
+    return notKept(errorText(error), io)
+  }
+}
+
+function notKept(why: string, { keeping }: AgentIo): Fact {
+  const place = keeping === undefined ? '' : `, in ${dirname(keeping.path)}`
+  const message = `nobody was asked: ${why}. Mend that, e.g. free some space, and say it again${place}`
+  return { type: 'failure', failure: { kind: 'error', message } }
 }
 
 /** Files that a person hands over without a word: nobody is asked anything. */

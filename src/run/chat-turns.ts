@@ -1,4 +1,4 @@
-import { UserError } from '../base/errors.ts'
+import { asTrouble, UserError } from '../base/errors.ts'
 import type { LoopLaunch } from '../engines/engine.ts'
 import type { Outcome } from '../events/schema.ts'
 import { stepAt } from '../events/state.ts'
@@ -66,9 +66,8 @@ export class ChatTurns {
     try {
       outcome = await this.#turn(text, stop)
     } catch (error) {
-      if (!(error instanceof UserError)) throw error
+      this.#person.refused(asTrouble(error))
       this.failures += 1
-      this.#person.refused(error)
     }
     if (outcome !== undefined && isBad(outcome)) this.failures += 1
     this.#person.turnEnds(outcome)

@@ -1,4 +1,4 @@
-import { UserError } from '../../base/errors.ts'
+import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { randomLetters } from '../../base/ids.ts'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { makeStamp } from '../../events/event.ts'
@@ -70,7 +70,7 @@ export async function beginChat(input: Input, word: string | undefined): Promise
 
 export async function goOnWithChat(input: Input, word: string | undefined): Promise<Chat> {
   const { id, folder } = chooseChat(recordsOf(input), word)
-  const lock = RunLock.take(folder)
+  const lock = takeLock(id, folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
   const env = makeAgentEnvironment(process.env, ownFolder())
   const { state, seq } = readState(folder)
@@ -84,6 +84,25 @@ export async function goOnWithChat(input: Input, word: string | undefined): Prom
   const agents = await agentsOf(plan)
   const resumed = { folder, lock, state }
   return { plan, warnings: [...warnings, ...ended], options: { env, stamp, agents, resumed } }
+}
+
+/** A chat that cannot be written to cannot go on. */
+function takeLock(id: string, folder: string): ReturnType<typeof RunLock.take> {
+  try {
+    return RunLock.take(folder)
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error
+    throw new ChatNotKept(`The chat ${id} cannot go on: ${errorText(error)}.`, folder)
+  }
+}
+
+/** What keeps a chat from its record may be mended. */
+export class ChatNotKept extends UserError {
+  override readonly exitCode = 1
+
+  constructor(message: string, place: string) {
+    super(message, `It is kept in ${place}: see to it that this can be written, and has space.`)
+  }
 }
 
 function chooseChat(root: string, word: string | undefined): RunBrief {

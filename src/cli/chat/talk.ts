@@ -1,8 +1,9 @@
-import { errorText, errorWithHint, UserError } from '../../base/errors.ts'
+import { asTrouble, errorText, errorWithHint, UserError } from '../../base/errors.ts'
 import { readOwnCommand, withoutSlash } from '../../chat/commands.ts'
 import { keepInPast, pastPath, readPast } from '../../chat/past-file.ts'
 import { Piped, type Sayings } from '../../chat/piped.ts'
 import { Session } from '../../chat/session.ts'
+import { recordRoot } from '../../journal/record-folder.ts'
 import { stepsOf, type Plan } from '../../plan/plan.ts'
 import type { Ports, StopSignal } from '../../run/ports.ts'
 import { runChat, type ChatRoom, type Person } from '../../run/run-chat.ts'
@@ -12,7 +13,7 @@ import { carryOut } from '../carry-out.ts'
 import { renderError } from '../render-error.ts'
 import { StopSwitch } from '../signals.ts'
 import { before } from './before.ts'
-import type { Chat } from './open-chat.ts'
+import { ChatNotKept, type Chat } from './open-chat.ts'
 import { doOwnCommand } from './own-commands.ts'
 
 /** A person at a terminal. */
@@ -98,8 +99,7 @@ export async function talkThroughPipes(
     const print = (line: string) => (screen === undefined ? console.error(line) : screen.line(line))
     const show = (lines: readonly string[]) => lines.forEach(print)
     await doOwnCommand(command, room!, stop.stop, show).catch((error: unknown) => {
-      if (!(error instanceof UserError)) throw error
-      piped.refused(error)
+      piped.refused(asTrouble(error))
     })
     return undefined
   }
@@ -148,6 +148,13 @@ interface Around {
   readonly meet: (room: ChatRoom) => Person
 }
 
+function noRecord({ cwd }: Plan, why = ''): UserError {
+  const root = recordRoot(cwd, process.env)
+  const words = `A chat is kept in a record, and none can be written: ${why}.`
+  if (root !== undefined) return new ChatNotKept(words, root)
+  return new UserError(words, 'Make a folder forge/ in the project, or set HOME.')
+}
+
 function carry({ plan, warnings, options }: Chat, { stop, view, json = false, meet }: Around) {
   return carryOut(plan, warnings, {
     ...options,
@@ -155,12 +162,9 @@ function carry({ plan, warnings, options }: Chat, { stop, view, json = false, me
     json,
     ...(stop === undefined ? {} : { unseen: stop }),
     ...(view === undefined ? {} : { view }),
-    work: (of: Plan, ports: Ports) => {
+    work: (of: Plan, ports: Ports, why?: string) => {
       if (ports.record !== undefined) return runChat(of, ports, meet)
-      throw new UserError(
-        'A chat is kept in a record, and none can be written here.',
-        'Make a folder forge/ in a project that you may write to, or set HOME.',
-      )
+      throw noRecord(of, why)
     },
   })
 }

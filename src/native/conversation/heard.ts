@@ -14,6 +14,8 @@ export class Heard {
   readonly #history: History
   #fd: number | undefined
   #text = ''
+  /** What is heard cannot be written. */
+  #isLost = false
 
   constructor(keeping: Keeping | undefined, history: History) {
     this.#keeping = keeping
@@ -53,9 +55,14 @@ export class Heard {
   }
 
   #write(text: string): void {
-    if (this.#keeping === undefined) return
-    this.#fd ??= begin(heardPath(this.#keeping), this.#history.messages.length)
-    writeAll(this.#fd, Buffer.from(text))
+    if (this.#keeping === undefined || this.#isLost) return
+    try {
+      this.#fd ??= begin(heardPath(this.#keeping), this.#history.messages.length)
+      writeAll(this.#fd, Buffer.from(text))
+    } catch {
+      // The answer is worth more, and whoever keeps all of it tells of the same trouble.
+      this.#isLost = true
+    }
   }
 
   #remove(): void {
