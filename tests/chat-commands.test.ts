@@ -155,6 +155,46 @@ test('sub-agents are worked off while the person does nothing, and can be sent t
   expect(await chat.exited).toBe(0)
 })
 
+test('a command that is typed while another waits leaves Ctrl-C to the one that waits', async () => {
+  await using stage = await openNative(crewAnd({ text: 'Good.' }))
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('/push name=dig "Dig"\\\r/run\r')
+  await chat.shows('1 at work in the queue')
+  chat.type('/receive\r')
+  await chat.shows('waiting; Ctrl-C ends it')
+  chat.type('/queue\r')
+  await chat.shows('0 queued, 0 ready, 1 running')
+  await chat.shows('waiting; Ctrl-C ends it')
+  chat.type('\u0003')
+  await chat.shows('stopped')
+  chat.type('/cancel dig\r')
+  await chat.shows(/Task dig: failed \(cancelled/)
+  chat.type('\u0004')
+  expect(await chat.exited).toBe(0)
+})
+
+test('with --raw-prompt all is said as it is typed, on a terminal as in a pipe', async () => {
+  await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
+  await using chat = openChat(stage, { args: ['nat', '--raw-prompt'] })
+  await chat.shows('/help')
+  chat.type('/queue\r')
+  await chat.shows('One.')
+  chat.type('//help\r')
+  await chat.shows('Two.')
+  chat.type('\u0004')
+  await chat.exited
+  await pipe(stage, '/queue', 'nat', '--raw-prompt')
+  const texts = asked(stage).map(({ messages }) => messages.at(-1)?.content[0]?.['text'])
+  expect(texts).toEqual(['/queue', '//help', '/queue'])
+})
+
+test('/quit ends a chat of lines, and what comes behind it is not said', async () => {
+  await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
+  const { code, stdout } = await pipe(stage, 'a\n/quit\nb\n', 'nat', '--lines')
+  expect(`${code} ${stdout}`).toBe('0 One.\n')
+})
+
 test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', async () => {
   await using stage = await openNative(crewAnd({ text: 'Good.' }))
   await using chat = openChat(stage)

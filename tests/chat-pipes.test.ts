@@ -112,6 +112,15 @@ test('a budget holds in a chat, and a larger one lets it go on', async () => {
   expect(`${more.code} ${more.stdout}`).toBe('0 Two.\n')
 })
 
+test.each([
+  ['--max-tokens', '100'],
+  ['--max-duration', '1ms'],
+])('a spent budget names the option that raises it: %s', async (option, limit) => {
+  await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
+  const { stderr } = await pipe(stage, 'a\nb\n', 'nat', '--lines', option, limit)
+  expect(stderr).toMatch(new RegExp(`forkhestra chat --resume 2\\S+ ${option} `))
+})
+
 test('what is refused among several lines is told, and makes the whole a failure', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   const lines = '/push retry=many "x"\n/cancel nothing\nHi\n'

@@ -2,7 +2,9 @@ import { expect, test } from 'bun:test'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openChat } from './support/chat.ts'
+import { FORKHESTRA } from './support/forkhestra.ts'
 import { asked, openNative } from './support/native.ts'
+import { Pty } from './support/pty.ts'
 import { until } from './support/until.ts'
 
 // A person types to the built-in agent on a real terminal; a scripted model answers.
@@ -251,6 +253,30 @@ test('what stops the program, and a long paste, leave the chat as it was', async
   await chat.shows('One.')
   expect(asked(stage)[0]?.messages[0]?.content[0]?.['text']).toBe(`${long}The end.`)
 })
+
+test.each(['SIGSTOP', 'SIGTSTP'] as const)(
+  'after %s the terminal is the chat’s again',
+  async (signal) => {
+    await using stage = await openNative([{ text: 'One.' }])
+    const { cwd, model } = stage
+    await using shell = new Pty(['sh', '-im'], { cwd, env: { ...model.env, PS1: 'prompt> ' } })
+    await shell.shows('prompt>')
+    shell.type(`sh -c 'echo $$ >pid; exec "${FORKHESTRA}" chat nat'\n`)
+    await shell.shows('/help shows')
+    process.kill(pidIn(cwd), signal)
+    await shell.shows(/^prompt>$/m)
+    const marks = (letter: string) => shell.output.split(`\u001b[?2004${letter}`).length - 1
+    if (signal === 'SIGTSTP') expect(marks('h')).toBe(marks('l'))
+    shell.type('clear; fg\n')
+    await shell.until(() => marks('h') === 2)
+    shell.type('Ho\u0002\u0004i\r')
+    await shell.shows('> Hi\nOne.')
+    shell.type('\u0004')
+    await shell.shows('To go on')
+    shell.type('exit\n')
+    await shell.exited
+  },
+)
 
 test('another process can end a chat, and /quit ends a turn with it', async () => {
   await using stage = await openNative([{ text: 'One.', delayMs: 600_000 }])

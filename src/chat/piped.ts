@@ -7,21 +7,24 @@ import { eventLines } from './event-lines.ts'
 /** What a script says, one turn after the other. */
 export type Sayings = AsyncIterator<string>
 
+/** What a script says is to be said, or was a command for us. */
+export type Understood = { readonly say: string } | 'done' | 'quit'
+
 /** A chat without a terminal: answers on stdout, all else on stderr. */
 export class Piped {
   readonly #sayings: Sayings
   readonly #screen: Screen | undefined
-  readonly #command: (text: string) => Promise<string | undefined>
+  readonly #command: (text: string) => Promise<Understood>
   readonly #tell: (error: UserError) => void
   readonly #paint = makePaint(false)
   #isInLine = false
   #hasRefused = false
 
-  /** Without a screen somebody else shows it. `command` gives what is to be said; undefined: it was one for us. */
+  /** Without a screen somebody else shows it. */
   constructor(
     sayings: Sayings,
     screen: Screen | undefined,
-    command: (text: string) => Promise<string | undefined>,
+    command: (text: string) => Promise<Understood>,
     tell: (error: UserError) => void,
   ) {
     this.#sayings = sayings
@@ -37,8 +40,9 @@ export class Piped {
     while (!stop.aborted) {
       const said = await Promise.race([this.#sayings.next(), stopped])
       if (said === undefined || said.done === true) return undefined
-      const text = said.value.trim() === '' ? undefined : await this.#command(said.value)
-      if (text !== undefined) return text
+      const understood = said.value.trim() === '' ? 'done' : await this.#command(said.value)
+      if (understood === 'quit') return undefined
+      if (understood !== 'done') return understood.say
     }
     return undefined
   }

@@ -10,6 +10,7 @@ import { pressKey, atEnd, type Prompt, type Wish } from './prompt.ts'
 import { promptRows } from './rows.ts'
 import { Screen } from './screen.ts'
 import { statusWords, type Moment } from './status.ts'
+import { Stops } from './stops.ts'
 
 export interface SessionOptions {
   readonly hasColour: boolean
@@ -28,8 +29,6 @@ const ESC = '\u001b'
 const MODES = { enter: `${ESC}[?2004h`, leave: `${ESC}[?2026l${ESC}[0m${ESC}[?2004l` }
 /** How long a lone Escape may be the beginning of something longer. */
 const ESCAPE_MS = 40
-/** A stop that the system does not grant is over by then. */
-const SUSPEND_MS = 100
 
 /** A chat on a terminal: the person's side of it. */
 export class Session {
@@ -37,13 +36,15 @@ export class Session {
   readonly #paint: Paint
   readonly #tty: Tty
   readonly #screen: Screen
+  readonly #stops: Stops
   readonly #keys = new KeyParser()
   readonly #ahead: string[] = []
   #prompt: Prompt
   #state: Moment['state'] = 'listening'
   #listener = Promise.withResolvers<string | undefined>()
   #turn: AbortController | undefined
-  #doing: AbortController | undefined
+  /** What ends the commands of the person's own that are being done. */
+  readonly #doing = new Set<AbortController>()
   #isAskedToLeave = false
   #escapeTimer: Timer | undefined
   readonly #atWork = new Set<string>()
@@ -59,18 +60,18 @@ export class Session {
       onGone: () => options.stop('SIGHUP'),
     })
     this.#screen = new Screen(this.#tty)
+    this.#stops = new Stops(this.#tty, this.#screen, () => this.#draw())
   }
 
   /** Takes the terminal. */
   enter(lines: readonly string[]): void {
-    process.on('SIGCONT', this.#resume)
-    this.#tty.enter()
+    this.#stops.begin()
     this.print(lines)
   }
 
   /** Gives it back as it was. */
   async close(): Promise<void> {
-    process.off('SIGCONT', this.#resume)
+    this.#stops.end()
     clearTimeout(this.#escapeTimer)
     this.#screen.close()
     await this.#tty.leave()
@@ -142,7 +143,7 @@ export class Session {
   /** Ctrl-C: ends what is going on, and only where nothing is the chat. */
   interrupt(): void {
     if (this.#state === 'leaving') return this.#options.stop('SIGINT')
-    if (this.#doing !== undefined) return this.#doing.abort()
+    if (this.#doing.size > 0) return this.#doing.forEach((each) => each.abort())
     if (this.#turn !== undefined) return this.#turn.abort()
     if (textOf(this.#prompt.edit) !== '') {
       this.#prompt = { ...this.#prompt, edit: atEnd('') }
@@ -186,7 +187,7 @@ export class Session {
       case 'end':
         return this.#state === 'listening' ? this.#leave() : undefined
       case 'suspend':
-        return void this.#suspend()
+        return this.#stops.ask()
       case 'clear':
         return this.#screen.wipe()
     }
@@ -206,13 +207,13 @@ export class Session {
   }
 
   async #do(done: Promise<void>, doing: AbortController): Promise<void> {
-    this.#doing = doing
+    this.#doing.add(doing)
     try {
       await done
     } catch (error) {
       this.refused(asTrouble(error))
     } finally {
-      this.#doing = undefined
+      this.#doing.delete(doing)
       this.#draw()
     }
   }
@@ -223,25 +224,12 @@ export class Session {
       state: this.#state,
       atWork: this.#atWork.size,
       ahead: this.#ahead.length,
-      isDoing: this.#doing !== undefined,
+      isDoing: this.#doing.size > 0,
       isStopping: this.#turn?.signal.aborted === true,
       isAskedToLeave: this.#isAskedToLeave,
     })
     const most = Math.max(1, height - 2)
     const prompt = promptRows(this.#prompt.edit, width, most, this.#paint)
     this.#screen.draw(status === '' ? undefined : this.#paint.dim(status), prompt)
-  }
-
-  async #suspend(): Promise<void> {
-    this.#screen.close()
-    await this.#tty.leave()
-    process.kill(0, 'SIGTSTP')
-    setTimeout(this.#resume, SUSPEND_MS)
-  }
-
-  readonly #resume = (): void => {
-    if (this.#tty.isEntered) return
-    this.#tty.enter()
-    this.#draw()
   }
 }

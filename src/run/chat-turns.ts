@@ -9,6 +9,7 @@ import type { Budget } from '../plan/policy.ts'
 import { isBlank } from '../prompt/choose.ts'
 import { hasSetup } from '../prompt/read-phases.ts'
 import { keepPrompt, readerFor } from './agent-turn.ts'
+import { leftOver } from './budget.ts'
 import { chatTurn, keepReads } from './chat-turn.ts'
 import type { Context } from './context.ts'
 import { queueServer, stepEnvironment } from './environment.ts'
@@ -97,7 +98,9 @@ export class ChatTurns {
     const { plan, ports, spending } = this.#context
     const step = { ...this.#step, prompt: [{ level: 'command line' as const, text: [text] }] }
     const broke = spending.spentBudget(step)
-    if (broke !== undefined) throw noBudget(broke.detail)
+    if (broke !== undefined) {
+      throw noBudget(plan.run, leftOver(step, plan, ports.state()), broke.detail)
+    }
     const { iterations } = stepAt(ports.state(), step.number)
     const place = iterationPlace(step, ports.state(), iterations + 1, 1)
     const values = builtInVariables(plan.run, step, place.iteration)
@@ -170,9 +173,16 @@ function isBad(outcome: Outcome): boolean {
   return isFailure(outcome) || outcome.kind === 'interrupted' || outcome.kind === 'budget'
 }
 
-function noBudget(detail = ''): UserError {
+const LARGER = [
+  ['costUsd', '--max-cost'],
+  ['tokens', '--max-tokens'],
+  ['ms', '--max-duration'],
+] as const
+
+function noBudget(run: string, left: Budget, detail = ''): UserError {
+  const [, option] = LARGER.find(([name]) => left[name] === 0) ?? LARGER[0]
   return new UserError(
     `The budget of this chat is used up: ${detail}.`,
-    'Go on with a larger one: forkhestra chat --resume --max-cost …',
+    `Go on with a larger one: forkhestra chat --resume ${run} ${option} …`,
   )
 }

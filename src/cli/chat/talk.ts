@@ -26,6 +26,7 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
     past: readPast(path),
     keep: (text) => keepInPast(path, room?.ports.mask?.(text) ?? text),
     command: (text, signal) => {
+      if (isRaw(plan)) return undefined
       const command = readOwn(text, (error) => session.refused(error))
       if (command === undefined || command === 'refused') return command && Promise.resolve()
       if (command.name === 'quit') return 'quit'
@@ -37,7 +38,7 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
   const meet = (met: ChatRoom): Person => {
     room = met
     session.enter(before(plan, options.resumed?.folder, options.env))
-    return personOf(session)
+    return personOf(session, isRaw(plan))
   }
   const view = { show: (event) => session.show(event), output: () => undefined } satisfies Shown
   try {
@@ -50,11 +51,16 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
 
 type Shown = Parameters<typeof carryOut>[2]['view']
 
-function personOf(session: Session): Person {
+/** Then all that is typed is to be said. */
+function isRaw(plan: Plan): boolean {
+  return stepsOf(plan.root).some(({ rawPrompt }) => rawPrompt)
+}
+
+function personOf(session: Session, isAsTyped: boolean): Person {
   return {
     next: async (stop) => {
       const text = await session.next(stop)
-      return text === undefined ? undefined : withoutSlash(text)
+      return text === undefined || isAsTyped ? text : withoutSlash(text)
     },
     turnBegins: () => session.turnBegins(),
     hear: (piece) => session.hear(piece),
@@ -89,19 +95,19 @@ export async function talkThroughPipes(
   const stop = new StopSwitch()
   const screen = json ? undefined : openScreen(stop)
   let room: ChatRoom | undefined
-  const isRaw = stepsOf(plan.root).some(({ rawPrompt }) => rawPrompt)
   const doIfOwn = async (text: string) => {
-    if (isRaw) return text
+    if (isRaw(plan)) return { say: text }
     const command = readOwn(text, (error) => piped.refused(error))
-    if (command === undefined) return withoutSlash(text)
-    if (command === 'refused' || command.name === 'quit') return undefined
+    if (command === undefined) return { say: withoutSlash(text) }
+    if (command === 'refused') return 'done'
+    if (command.name === 'quit') return 'quit'
     // Among events there is no place for it.
     const print = (line: string) => (screen === undefined ? console.error(line) : screen.line(line))
     const show = (lines: readonly string[]) => lines.forEach(print)
     await doOwnCommand(command, room!, stop.stop, show).catch((error: unknown) => {
       piped.refused(asTrouble(error))
     })
-    return undefined
+    return 'done'
   }
   const tell = (error: UserError) => {
     const words = renderError('[forkhestra] Error', error)
