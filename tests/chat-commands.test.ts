@@ -101,6 +101,21 @@ test.each([
 })
 
 test.each([
+  ['/push name=x agent=nobody "Do it"', "the prompt:2, task 'x'  Agent not found: nobody"],
+  ['/push name=x model=nosuch/model "Do it"', 'The model "nosuch/model" does not say whose it is'],
+])('%j is refused before anything takes effect', async (command, words) => {
+  await using stage = await openNative(crewAnd({ text: 'Never.' }))
+  const { code, stderr } = await pipe(stage, `/push name=y "Count"\n${command}\n/run\nGo.`, 'nat')
+  expect(code).toBe(1)
+  expect(stderr).toContain(words)
+  expect(asked(stage)).toEqual([])
+  expect((await stage.run('queue')).stdout).toContain('The queue is empty.')
+  const inside = await pipe(stage, `/push name=o "Go\\n/push agent=nobody \\"x\\""\nGo.`, 'nat')
+  expect(inside.stderr).toContain('Agent not found: nobody')
+  expect(asked(stage)).toEqual([])
+})
+
+test.each([
   ['//read x', '/read x'],
   ['//quit', '/quit'],
   ['/review all', '/review all'],

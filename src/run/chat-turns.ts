@@ -10,6 +10,7 @@ import { isBlank } from '../prompt/choose.ts'
 import { hasSetup } from '../prompt/read-phases.ts'
 import { keepPrompt, readerFor } from './agent-turn.ts'
 import { leftOver } from './budget.ts'
+import { refuseTasks } from './chat-tasks.ts'
 import { chatTurn, keepReads } from './chat-turn.ts'
 import type { Context } from './context.ts'
 import { queueServer, stepEnvironment } from './environment.ts'
@@ -78,7 +79,9 @@ export class ChatTurns {
     const spoken = this.#read(text)
     const { launch, phases, place } = spoken
     this.#count += 1
+    const { queue } = this.#context.ports
     try {
+      if (queue !== undefined) await refuseTasks(phases, this.#step, queue)
       if (hasSetup(phases)) await this.#doPhase('setup', spoken)
       if (isBlank(phases.content)) {
         if (launch.turn.reads?.length) await keepReads(launch, this.#turnOf(spoken))
