@@ -20,6 +20,19 @@ test('what comes from a pipe is one turn: the answer is on stdout, all else on s
   })
 })
 
+test('a script gets an answer once, although its connection broke off, or it was too long', async () => {
+  const words = 'One two three four five six seven eight nine ten.'
+  await using stage = await openNative([
+    { text: words, drop: true },
+    { text: words },
+    { text: 'It is extra', stopReason: 'max_tokens' },
+    { text: 'ordinary.' },
+  ])
+  const { code, stdout, stderr } = await pipe(stage, 'a\nb\n', 'nat', '--lines')
+  expect(`${code} ${stdout}`).toBe(`0 ${words}\nIt is extraordinary.\n`)
+  expect(stderr).toContain('the model is asked again')
+})
+
 test('with --lines each line is a turn of one conversation', async () => {
   await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
   const { code, stdout } = await pipe(stage, 'a\n\nb\n', 'nat', '--lines')

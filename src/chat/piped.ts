@@ -16,7 +16,12 @@ export class Piped {
   readonly #screen: Screen | undefined
   readonly #command: (text: string) => Promise<Understood>
   readonly #tell: (error: UserError) => void
+  /** Whether somebody looks on while an answer comes. */
+  readonly #isLive: boolean
   readonly #paint = makePaint(false)
+  /** Messages that are whole, and behind them the pieces of one that is not. */
+  #said = ''
+  #pieces = ''
   #isInLine = false
   #hasRefused = false
 
@@ -26,11 +31,13 @@ export class Piped {
     screen: Screen | undefined,
     command: (text: string) => Promise<Understood>,
     tell: (error: UserError) => void,
+    isLive: boolean,
   ) {
     this.#sayings = sayings
     this.#screen = screen
     this.#command = command
     this.#tell = tell
+    this.#isLive = isLive
   }
 
   async next(stop: AbortSignal): Promise<string | undefined> {
@@ -52,18 +59,25 @@ export class Piped {
   }
 
   hear(piece: string): void {
-    if (piece === '') return
-    void this.#screen?.bytes('out', Buffer.from(piece))
-    this.#isInLine = !piece.endsWith('\n')
+    this.#pieces += piece
+    if (this.#isLive) this.#flush()
+  }
+
+  /** A script gets no half of an answer that is given again. */
+  hearAnew(): void {
+    this.#pieces = ''
+    if (this.#isLive) this.#write()
   }
 
   show(event: RunEvent): void {
-    if (event.type === 'message') this.#endLine()
+    if (event.type === 'message' && event.task === undefined) this.#keep()
+    // An answer that is cut off at its greatest length goes on in the next message.
+    if (event.type === 'tool' && event.task === undefined) this.#write()
     for (const line of eventLines(event, this.#paint)) this.#screen?.warn(Bun.stripANSI(line))
   }
 
   turnEnds(): void {
-    this.#endLine()
+    this.#write()
   }
 
   refused(error: UserError): void {
@@ -77,11 +91,25 @@ export class Piped {
   }
 
   leaves(): void {
-    this.#endLine()
+    this.#write()
   }
 
-  #endLine(): void {
+  #keep(): void {
+    this.#said += this.#pieces
+    this.#pieces = ''
+  }
+
+  #write(): void {
+    this.#flush()
     if (this.#isInLine) void this.#screen?.bytes('out', Buffer.from('\n'))
     this.#isInLine = false
+  }
+
+  #flush(): void {
+    this.#keep()
+    if (this.#said === '') return
+    void this.#screen?.bytes('out', Buffer.from(this.#said))
+    this.#isInLine = !this.#said.endsWith('\n')
+    this.#said = ''
   }
 }

@@ -119,6 +119,11 @@ export class Session {
     this.#draw()
   }
 
+  /** What comes now begins a line of its own. */
+  endAnswer(): void {
+    this.#screen.endAnswer()
+  }
+
   turnEnds(): void {
     this.#screen.endAnswer()
     // What was typed for after this turn may not be meant any more.

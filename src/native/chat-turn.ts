@@ -12,8 +12,12 @@ import { saidBy } from './run-agent.ts'
 
 /** Who hears an answer while it is given. */
 export interface Hearing {
-  /** Gets its pieces, without secrets, once they are kept. */
-  readonly hear: (piece: string) => void
+  readonly person: {
+    /** Gets its pieces, without secrets, once they are kept. */
+    hear(piece: string): void
+    /** Is told that it is given again from its beginning. */
+    hearAnew(): void
+  }
   readonly mask: MaskStream
 }
 
@@ -21,7 +25,7 @@ export interface Hearing {
 export async function* runChatTurn(
   launch: LoopLaunch,
   io: AgentIo,
-  { hear, mask }: Hearing,
+  { person, mask }: Hearing,
   signal: AbortSignal,
 ): AsyncGenerator<Fact> {
   const opened = await openOrTell(launch, io)
@@ -33,7 +37,7 @@ export async function* runChatTurn(
   const show = (text: string, bytes: Uint8Array) => {
     const piece = decoder.decode(bytes, { stream: true })
     heard.add(text, piece)
-    if (piece !== '') hear(piece)
+    if (piece !== '') person.hear(piece)
   }
   try {
     yield { type: 'session', id: head.id, model: head.model, billing: 'api' }
@@ -45,11 +49,12 @@ export async function* runChatTurn(
     for await (const fact of conversation.say(undefined, signal)) {
       const isNews: boolean = fact.type === 'delta' || (fact.type === 'message' && !isHeard)
       if (isNews && 'text' in fact) show(fact.text, mask.push(Buffer.from(fact.text)))
-      if (fact.type === 'message') show('', mask.end())
+      if (fact.type === 'message' || fact.type === 'notice') show('', mask.end())
       // One answer may be several messages, which follow each other.
       isHeard = isNews || (isHeard && fact.type === 'message')
       // The answer is repeated by the message, or asked for again.
       if (fact.type === 'message' || fact.type === 'notice') heard.clear()
+      if (fact.type === 'notice') person.hearAnew()
       yield fact
     }
   } catch (error) {

@@ -129,7 +129,7 @@ export class ChatTurns {
     const argv = [...launch.argv]
     ports.emit({ type: 'iteration_started', ...place, argv, prompt: source, promptHash })
     const began = performance.now()
-    const begin = chatTurn((piece) => this.#person.hear(piece))
+    const begin = chatTurn(this.#person)
     const following = { ...this.#turnOf({ place, left }), stop, begin }
     const turned = await followAgent(launch, this.#step, following, this.#context).end
     const { outcome, outputBytes, usage } = turned

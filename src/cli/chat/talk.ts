@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import { asTrouble, errorText, errorWithHint, UserError } from '../../base/errors.ts'
 import { readOwnCommand, withoutSlash } from '../../chat/commands.ts'
 import { keepInPast, pastPath, readPast } from '../../chat/past-file.ts'
@@ -64,6 +65,7 @@ function personOf(session: Session, isAsTyped: boolean): Person {
     },
     turnBegins: () => session.turnBegins(),
     hear: (piece) => session.hear(piece),
+    hearAnew: () => session.endAnswer(),
     turnEnds: () => session.turnEnds(),
     refused: (error) => session.refused(error),
     leaves: () => session.leaves(),
@@ -114,7 +116,7 @@ export async function talkThroughPipes(
     if (screen === undefined) room?.ports.emit({ type: 'warning', text: errorWithHint(error) })
     else screen.warn(words)
   }
-  const piped: Piped = new Piped(sayings, screen, doIfOwn, tell)
+  const piped: Piped = new Piped(sayings, screen, doIfOwn, tell, isatty(1))
   const meet = (met: ChatRoom): Person => {
     room = met
     return piped
