@@ -61,6 +61,21 @@ test('a turn that fails is exit code 1, and says why', async () => {
   expect(`${again.code} ${again.stdout}`).toBe('0 Two.\n')
 })
 
+test.each([
+  [400, 'prompt is too long: 9 tokens > 8', 'begin a new one with forkhestra chat'],
+  [401, 'invalid x-api-key', 'Set the right one, and go on: forkhestra chat --resume 2'],
+  [404, 'model: x', 'forkhestra chat --resume 2'],
+])('after %d (%s) there is a next step, and what is said again is there once', async (...told) => {
+  const [status, message, words] = told
+  await using stage = await openNative([{ error: { status, message } }, { text: 'Two.' }])
+  const { code, stderr } = await pipe(stage, 'Hi', 'nat')
+  expect(code).toBe(1)
+  expect(stderr).toContain(words)
+  expect((await pipe(stage, 'Hi', '--resume')).stdout).toBe('Two.\n')
+  const [user, ...more] = asked(stage).at(-1)!.messages
+  expect([user?.content.length, more]).toEqual([1, []])
+})
+
 test('with --json there are events, and nothing else', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   const { code, stdout } = await pipe(stage, 'Hi', 'nat', '--json')

@@ -9,6 +9,7 @@ import { countTokens } from '../events/spent.ts'
 import { ofTask, taskEndedWords, taskStartedWords } from '../views/task-words.ts'
 import { limitWords, waitWords } from '../views/words.ts'
 import { diffLines } from './diff-lines.ts'
+import { nextStep } from './next-step.ts'
 
 /** What a person who talks to an agent is told beside its answers; most of it in one line. */
 export function eventLines(event: RunEvent, paint: Paint): string[] {
@@ -56,10 +57,12 @@ function toolEndLines({ error, diff }: EventOf<'tool_ended'>, paint: Paint): str
   return diff === undefined ? [] : diffLines(diff, paint)
 }
 
-function failureLines({ outcome }: EventOf<'iteration_ended'>, paint: Paint): string[] {
+function failureLines({ outcome, run }: EventOf<'iteration_ended'>, paint: Paint): string[] {
   if (outcome.kind === 'interrupted') return [paint.yellow('Stopped. What was said is kept.')]
   const words = outcomeWords(outcome).replace(/^exit \d+: /, '')
-  return words === '' || words === 'exit 0' ? [] : [paint.red(`The turn failed: ${words}`)]
+  if (words === '' || words === 'exit 0') return []
+  const next = nextStep(outcome, run)
+  return [`The turn failed: ${words}`, ...(next === undefined ? [] : [next])].map(paint.red)
 }
 
 /** `3 s, 1.2k tokens, $0.0042`. */

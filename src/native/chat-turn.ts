@@ -2,9 +2,10 @@ import { dirname } from 'node:path'
 import { errorCode, errorText } from '../base/errors.ts'
 import type { MaskStream } from '../base/mask.ts'
 import type { Fact, LoopLaunch } from '../engines/engine.ts'
+import type { Said } from './conversation.ts'
 import { readConversation } from './conversation/conversation-file.ts'
 import { Heard, readHeard } from './conversation/heard.ts'
-import type { Keeping } from './conversation/history.ts'
+import type { History, Keeping } from './conversation/history.ts'
 import type { AgentIo } from './io.ts'
 import { ModelError } from './models/ask-model.ts'
 import { openConversation } from './open-conversation.ts'
@@ -41,7 +42,8 @@ export async function* runChatTurn(
   }
   try {
     yield { type: 'session', id: head.id, model: head.model, billing: 'api' }
-    conversation.hear(saidBy(launch, head.tools))
+    const said = saidBy(launch, head.tools)
+    if (!isLastSaid(said, history)) conversation.hear(said)
     const trouble = history.takeTrouble()
     // Nobody pays for an answer that the next turn would not know of.
     if (trouble !== undefined) return yield notKept(trouble, io)
@@ -67,6 +69,12 @@ export async function* runChatTurn(
     history.mend()
     conversation.close()
   }
+}
+
+/** What is said again because nobody answered is there already. */
+function isLastSaid({ text, reads = [] }: Said, { messages }: History): boolean {
+  const last = messages.at(-1)
+  return reads.length === 0 && last?.type === 'user' && last.text === text
 }
 
 /** What keeps it from being opened is a fact, too. */
