@@ -61,6 +61,20 @@ test('an answer is shown while it comes, and Ctrl-C keeps what was said of it', 
   expect(next).toMatchObject({ text: 'Go on' })
 })
 
+test('an answer that is stopped is paid for, so that it counts, and budgets hold', async () => {
+  const text = 'One two three four five six seven eight nine ten.'
+  await using stage = await openNative([{ text: `${text} ${text}`, chunkDelayMs: 400 }])
+  await using chat = openChat(stage, { args: ['nat', '--max-cost', '0.1'] })
+  await chat.shows('/help')
+  chat.type(`${PASTE('some words '.repeat(20_000))}\r`)
+  await chat.shows('One two')
+  chat.type('\u0003')
+  await chat.shows(/Stopped\.[^]*, about 5\d(?:\.\d)?k tokens, \$0\.1/)
+  chat.type('Go on\r')
+  await chat.shows('The budget of this chat is used up')
+  expect(asked(stage)).toHaveLength(1)
+})
+
 test('Ctrl-C in the middle of a tool ends its processes, and the call has its result', async () => {
   await using stage = await openNative([
     bash('echo $$ >pid; echo begun; sleep 600'),

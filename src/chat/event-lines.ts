@@ -66,11 +66,13 @@ function failureLines({ outcome, run }: EventOf<'iteration_ended'>, paint: Paint
 }
 
 /** `3 s, 1.2k tokens, $0.0042`. */
-function costLine({ ms, usage }: EventOf<'iteration_ended'>): string {
+function costLine({ ms, usage, outcome }: EventOf<'iteration_ended'>): string {
+  // What an answer takes is told at its end.
+  const about = outcome.kind === 'interrupted' ? 'about ' : ''
   const tokens = usage?.tokens === undefined ? 0 : countTokens({ tokens: usage.tokens })
   return [
     durationWords(ms),
-    ...(tokens === 0 ? [] : [`${tokenWords(tokens)} tokens`]),
+    ...(tokens === 0 ? [] : [`${about}${tokenWords(tokens)} tokens`]),
     ...(usage?.costUsd === undefined ? [] : [moneyWords(usage.costUsd)]),
   ].join(', ')
 }

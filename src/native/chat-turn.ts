@@ -10,6 +10,7 @@ import type { AgentIo } from './io.ts'
 import { ModelError } from './models/ask-model.ts'
 import { openConversation } from './open-conversation.ts'
 import { saidBy } from './run-agent.ts'
+import { usageWithUnfinished } from './unfinished.ts'
 
 /** Who hears an answer while it is given. */
 export interface Hearing {
@@ -34,6 +35,7 @@ export async function* runChatTurn(
   const { conversation, heard } = opened
   const { history } = conversation
   const { head } = history
+  let isAsking = false
   const decoder = new TextDecoder()
   const show = (text: string, bytes: Uint8Array) => {
     const piece = decoder.decode(bytes, { stream: true })
@@ -47,6 +49,7 @@ export async function* runChatTurn(
     const trouble = history.takeTrouble()
     // Nobody pays for an answer that the next turn would not know of.
     if (trouble !== undefined) return yield notKept(trouble, io)
+    isAsking = true
     let isHeard = false
     for await (const fact of conversation.say(undefined, signal)) {
       const isNews: boolean = fact.type === 'delta' || (fact.type === 'message' && !isHeard)
@@ -57,10 +60,15 @@ export async function* runChatTurn(
       // The answer is repeated by the message, or asked for again.
       if (fact.type === 'message' || fact.type === 'notice') heard.clear()
       if (fact.type === 'notice') person.hearAnew()
+      if (fact.type === 'usage' || fact.type === 'tool') isAsking = false
+      if (fact.type === 'tool_ended') isAsking = !signal.aborted
       yield fact
     }
   } catch (error) {
-    if (signal.aborted) return
+    if (signal.aborted) {
+      if (isAsking) yield usageWithUnfinished(history, heard.text, launch.agent)
+      return
+    }
     if (!(error instanceof ModelError)) throw error
     yield { type: 'failure', failure: error.failure }
   } finally {

@@ -31,6 +31,10 @@ export class Heard {
     this.#remove()
   }
 
+  get text(): string {
+    return this.#text
+  }
+
   /** `masked` is what a record may hold of it. */
   add(text: string, masked: string): void {
     this.#text += text
