@@ -224,6 +224,16 @@ test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', 
   expect(chat.leftBehind()).toEqual([])
 })
 
+test('a task after the answer whose name is taken keeps the others from nothing', async () => {
+  await using stage = await openNative(crewAnd({ text: 'Good.' }))
+  const said = '/push name=one "Count"\nGo.\n/push name=one "Count"\n/push name=two "Count"\n'
+  const { code, stdout, stderr } = await pipe(stage, said, 'nat')
+  expect(`${code} ${stdout}`).toBe('1 Good.\n')
+  expect(stderr).toContain('Queued: two')
+  expect(stderr).toContain("A task named 'one' is not over yet.")
+  expect((await tasksOf(stage.cwd)).map(({ name }) => name)).toEqual(['one', 'two'])
+})
+
 test('the agent leads sub-agents of its own, which are shown while they work', async () => {
   await using stage = await openNative(
     crewAnd(

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunEvent } from '../src/events/schema.ts'
 import { pipe } from './support/chat.ts'
+import { environment, FORKHESTRA } from './support/forkhestra.ts'
 import { asked, openNative } from './support/native.ts'
 import { ofType, runsOf } from './support/record.ts'
 
@@ -96,6 +97,29 @@ test('without a key there is one error that names the variable, and no chat', as
   expect(existsSync(join(stage.cwd, 'forge/orch/runs'))).toBe(false)
 })
 
+test('what keeps a chat from beginning is told before anything is read', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  const env = environment({ cwd: stage.cwd, env: { ...stage.model.env, ANTHROPIC_API_KEY: '' } })
+  const options = { cwd: stage.cwd, env, stdin: 'pipe', stderr: 'pipe' } as const
+  await using child = Bun.spawn([FORKHESTRA, 'chat'], options)
+  expect(await child.stderr.text()).toContain('ANTHROPIC_API_KEY is not set')
+  expect(await child.exited).toBe(2)
+})
+
+test.each([
+  ['>/dev/full', 143, 'the answer cannot be written: ENOSPC', 1],
+  ['>&-', 2, 'stdout is closed: nobody would get the answer', 0],
+])('an answer that cannot be written (%s) is told', async (where, code, words, requests) => {
+  await using stage = await openNative([{ text: 'One.' }])
+  const { cwd } = stage
+  const env = environment({ cwd, env: stage.model.env })
+  const argv = ['sh', '-c', `'${FORKHESTRA}' chat nat -p Hi ${where}`]
+  const child = Bun.spawn(argv, { cwd, env, stdin: 'ignore', stderr: 'pipe' })
+  expect(await child.stderr.text()).toContain(words)
+  expect(await child.exited).toBe(code)
+  expect(asked(stage)).toHaveLength(requests)
+})
+
 test('without an agent it is one of its own, with the model that is named', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   expect((await stage.run('chat', '-p', 'Hi', '--model', 'haiku')).stdout).toBe('One.\n')
@@ -109,6 +133,7 @@ test('without an agent it is one of its own, with the model that is named', asyn
 test.each([
   [['-p', ''], 'Nothing was said.'],
   [['nat', 'Hello'], "Unexpected argument 'Hello'."],
+  [['Explain this project'], 'What is to be said stands behind -p'],
   [['nobody', '-p', 'x'], 'Agent not found: nobody'],
   [['sh', '-p', 'x'], "A person can only talk to the built-in agent, and 'sh' is another one"],
   [['-p', 'x', '--model', 'what'], 'does not say whose it is'],

@@ -233,6 +233,31 @@ test('what is typed during a turn is said after it, and is back in the line wher
   expect(asked(stage)).toHaveLength(4)
 })
 
+test('Ctrl-D during a turn ends the chat after it', async () => {
+  await using stage = await openNative([
+    bash('while [ ! -e go ]; do sleep 0.02; done'),
+    { text: 'One.' },
+  ])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('First\r')
+  await chat.shows('[bash]')
+  chat.type('\u0004')
+  await chat.shows('then the chat ends')
+  await Bun.write(join(stage.cwd, 'go'), '')
+  expect(await chat.exited).toBe(0)
+  await chat.shows(/One\.[^]*To go on/)
+})
+
+test('on a terminal that can show no chat it is said how what is typed ends', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  await using chat = openChat(stage, { env: { TERM: 'dumb' } })
+  await chat.shows('All that you type is one turn; Ctrl-D')
+  chat.type('Hi\n\u0004')
+  await chat.shows('One.')
+  expect(await chat.exited).toBe(0)
+})
+
 test('a signal ends the chat, and the terminal is as it was', async () => {
   await using stage = await openNative([{ text: 'One.', delayMs: 600_000 }])
   await using chat = openChat(stage)

@@ -49,6 +49,8 @@ export class Session {
   #escapeTimer: Timer | undefined
   readonly #atWork = new Set<string>()
   #isOver = false
+  /** The chat ends after the turn that goes on, and after what was typed for then. */
+  #isLastTurn = false
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -96,6 +98,7 @@ export class Session {
     if (this.#isOver) return undefined
     const ahead = this.#ahead.shift()
     if (ahead !== undefined) return ahead
+    if (this.#isLastTurn) return undefined
     this.#listener = Promise.withResolvers()
     const end = () => this.#listener.resolve(undefined)
     stop.addEventListener('abort', end)
@@ -190,6 +193,7 @@ export class Session {
       case 'interrupt':
         return this.interrupt()
       case 'end':
+        this.#isLastTurn = this.#state === 'turn'
         return this.#state === 'listening' ? this.#leave() : undefined
       case 'suspend':
         return this.#stops.ask()
@@ -199,10 +203,11 @@ export class Session {
   }
 
   #say(text: string): void {
+    if (this.#state === 'leaving') return this.print(['Not said: the chat is ending.'])
+    this.#isLastTurn = false
     const { rows } = promptRows(atEnd(text), this.#tty.size.width, Infinity, this.#paint)
     this.#screen.print(rows)
     this.#options.keep(text)
-    if (this.#state === 'leaving') return
     const doing = new AbortController()
     const done = this.#options.command(text, doing.signal)
     if (done === 'quit') return this.#leave()
@@ -232,6 +237,7 @@ export class Session {
       isDoing: this.#doing.size > 0,
       isStopping: this.#turn?.signal.aborted === true,
       isAskedToLeave: this.#isAskedToLeave,
+      isLastTurn: this.#isLastTurn,
     })
     const most = Math.max(1, height - 2)
     const prompt = promptRows(this.#prompt.edit, width, most, this.#paint)

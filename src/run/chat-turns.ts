@@ -167,7 +167,9 @@ export class ChatTurns {
     )
     if (done === undefined) throw new UserError('There is no record, and queues would be in it.')
     const { rounds } = stepAt(ports.state(), this.#step.number)
-    ports.emit({ type: 'phase_ended', ...placeOf(this.#step, rounds), phase, ...done })
+    const { refused, ...told } = done
+    ports.emit({ type: 'phase_ended', ...placeOf(this.#step, rounds), phase, ...told })
+    if (refused !== undefined) throw refused
   }
 }
 

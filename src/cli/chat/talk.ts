@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty'
-import { asTrouble, errorText, errorWithHint, UserError } from '../../base/errors.ts'
+import { asTrouble, errorCode, errorText, errorWithHint, UserError } from '../../base/errors.ts'
 import { readOwnCommand, withoutSlash } from '../../chat/commands.ts'
 import { keepInPast, pastPath, readPast } from '../../chat/past-file.ts'
 import { Piped, type Sayings } from '../../chat/piped.ts'
@@ -133,7 +133,12 @@ function openScreen(stop: StopSwitch): Terminal {
   const screen = new Terminal({
     uncut: true,
     onLost: (error) => screen.warn(`[forkhestra] Output is lost: ${errorText(error)}`),
-    onClosed: () => stop.outputClosed('interrupted by a closed stdout'),
+    onClosed: (error) => {
+      // A reader that has gone is no news to the person who closed it.
+      if (errorCode(error) !== 'EPIPE')
+        screen.warn(`[forkhestra] Error: the answer cannot be written: ${errorText(error)}`)
+      stop.outputClosed('interrupted by a closed stdout')
+    },
   })
   stop.listen(() => undefined)
   return screen
