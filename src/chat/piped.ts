@@ -71,8 +71,7 @@ export class Piped {
 
   show(event: RunEvent): void {
     if (event.type === 'message' && event.task === undefined) this.#keep()
-    // An answer that is cut off at its greatest length goes on in the next message.
-    if (event.type === 'tool' && event.task === undefined) this.#write()
+    if (isBehindAnswer(event)) this.#write()
     for (const line of eventLines(event, this.#paint)) this.#screen?.warn(Bun.stripANSI(line))
   }
 
@@ -112,4 +111,9 @@ export class Piped {
     this.#isInLine = !this.#said.endsWith('\n')
     this.#said = ''
   }
+}
+
+/** An answer that is cut off at its greatest length goes on in the next message. */
+function isBehindAnswer(event: RunEvent): boolean {
+  return event.type === 'iteration_ended' || (event.type === 'tool' && event.task === undefined)
 }
