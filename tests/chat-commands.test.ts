@@ -224,6 +224,16 @@ test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', 
   expect(chat.leftBehind()).toEqual([])
 })
 
+test.each([
+  ['/exit', 'Did you mean /quit?'],
+  ['/raed x', 'Did you mean /read?'],
+  ['/qeue', 'Did you mean /queue?'],
+])('%j is said, and somebody is told that it is no command', async (typed, words) => {
+  await using stage = await openNative([{ text: 'Yes.' }])
+  expect((await pipe(stage, typed, 'nat')).stderr).toContain(words)
+  expect(conversationOf(stage.cwd)[1]).toMatchObject({ type: 'user', text: typed })
+})
+
 test('a task after the answer whose name is taken keeps the others from nothing', async () => {
   await using stage = await openNative(crewAnd({ text: 'Good.' }))
   const said = '/push name=one "Count"\nGo.\n/push name=one "Count"\n/push name=two "Count"\n'

@@ -136,6 +136,7 @@ test.each([
   [['Explain this project'], 'What is to be said stands behind -p'],
   [['nobody', '-p', 'x'], 'Agent not found: nobody'],
   [['sh', '-p', 'x'], "A person can only talk to the built-in agent, and 'sh' is another one"],
+  [['builder', '-p', 'x'], "A person can only talk to the built-in agent, and 'builder' is"],
   [['-p', 'x', '--model', 'what'], 'does not say whose it is'],
   [['-p', 'x', '--max-cost', 'much'], '--max-cost'],
 ])('chat %j: %s', async (args, words) => {

@@ -24,7 +24,7 @@ import { recordsOf } from '../records/place.ts'
 import { readRecorded, RunIsDriven } from '../resume-run.ts'
 import { checkDepth } from '../run-chain.ts'
 import { asChat, withChatAgent, withModel } from './chat-agent.ts'
-import { chatsIn } from './list-chats.ts'
+import { chatsIn, earlierChats } from './list-chats.ts'
 
 /** A chat that is about to begin, or to go on. */
 export interface Chat {
@@ -41,7 +41,7 @@ export async function beginChat(input: Input, word: string | undefined): Promise
   const facts = lookAround(env)
   const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
   const { content, base, file, hash } = configuration
-  const { name, agents } = withChatAgent(input, word, content.agents ?? {}, facts)
+  const { name, agents } = withChatAgent(input, word, content.agents ?? {}, facts, cwd)
   const { prices, queueLimits } = content
   const { plan, warnings } = makePlan(
     {
@@ -69,7 +69,7 @@ export async function beginChat(input: Input, word: string | undefined): Promise
 }
 
 export async function goOnWithChat(input: Input, word: string | undefined): Promise<Chat> {
-  const { id, folder } = chooseChat(recordsOf(input), word)
+  const { id, folder } = chooseChat(input, word)
   const lock = takeLock(id, folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
   const env = makeAgentEnvironment(process.env, ownFolder())
@@ -105,11 +105,15 @@ export class ChatNotKept extends UserError {
   }
 }
 
-function chooseChat(root: string, word: string | undefined): RunBrief {
+function chooseChat(input: Input, word: string | undefined): RunBrief {
+  const root = recordsOf(input)
   if (word === undefined) {
     const [newest] = chatsIn(root)
     if (newest !== undefined) return newest
-    throw new UserError('There is no chat yet.', 'Begin one: forkhestra chat')
+    throw new UserError(
+      'There is no chat yet.',
+      earlierChats(input) ?? 'Begin one: forkhestra chat',
+    )
   }
   const run = findRun(root, word)
   if (isChat(run.folder)) return run

@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty'
 import { asTrouble, errorCode, errorText, errorWithHint, UserError } from '../../base/errors.ts'
-import { readOwnCommand, withoutSlash } from '../../chat/commands.ts'
+import { nearMissWords, readOwnCommand, withoutSlash } from '../../chat/commands.ts'
 import { keepInPast, pastPath, readPast } from '../../chat/past-file.ts'
 import { Piped, type Sayings } from '../../chat/piped.ts'
 import { Session } from '../../chat/session.ts'
@@ -28,6 +28,8 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
     keep: (text) => keepInPast(path, room?.ports.mask?.(text) ?? text),
     command: (text, signal) => {
       if (isRaw(plan)) return undefined
+      const miss = nearMissWords(text)
+      if (miss !== undefined) session.print([miss])
       const command = readOwn(text, (error) => session.refused(error))
       if (command === undefined || command === 'refused') return command && Promise.resolve()
       if (command.name === 'quit') return 'quit'
@@ -100,6 +102,8 @@ export async function talkThroughPipes(
   const doIfOwn = async (text: string) => {
     if (isRaw(plan)) return { say: text }
     const command = readOwn(text, (error) => piped.refused(error))
+    const miss = nearMissWords(text)
+    if (miss !== undefined) (screen ?? console).warn(`[forkhestra] ${miss}`)
     if (command === undefined) return { say: withoutSlash(text) }
     if (command === 'refused') return 'done'
     if (command.name === 'quit') return 'quit'
