@@ -233,6 +233,20 @@ test('what is typed during a turn is said after it, and is back in the line wher
   expect(asked(stage)).toHaveLength(4)
 })
 
+test('what is typed while an answer comes does not cut it, and is shown before its own', async () => {
+  await using stage = await openNative([
+    { text: 'Unbelievably extraordinary words.', chunkDelayMs: 150 },
+    { text: 'Two.' },
+  ])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('First\r')
+  await chat.shows('Unb')
+  chat.type('Second\r')
+  await chat.shows('Two.')
+  expect(chat.text).toMatch(/\nUnbelievably extraordinary words\.\n.*\n\n> Second\nTwo\./)
+})
+
 test('Ctrl-D during a turn ends the chat after it', async () => {
   await using stage = await openNative([
     bash('while [ ! -e go ]; do sleep 0.02; done'),

@@ -19,7 +19,7 @@ export interface SessionOptions {
   /** Keeps what was typed for later ones. */
   readonly keep: (text: string) => void
   /** Does what is a command of the person's own; undefined where it is something to say. */
-  readonly command: (text: string, signal: AbortSignal) => Promise<void> | 'quit' | undefined
+  readonly command: (text: string) => ((signal: AbortSignal) => Promise<void>) | 'quit' | undefined
   /** The chat is to end: at once, or, once it is ending, without waiting for anything. */
   readonly stop: (signal: 'SIGINT' | 'SIGHUP') => void
 }
@@ -97,7 +97,10 @@ export class Session {
     this.#state = 'listening'
     if (this.#isOver) return undefined
     const ahead = this.#ahead.shift()
-    if (ahead !== undefined) return ahead
+    if (ahead !== undefined) {
+      this.#echo(ahead)
+      return ahead
+    }
     if (this.#isLastTurn) return undefined
     this.#listener = Promise.withResolvers()
     const end = () => this.#listener.resolve(undefined)
@@ -205,21 +208,26 @@ export class Session {
   #say(text: string): void {
     if (this.#state === 'leaving') return this.print(['Not said: the chat is ending.'])
     this.#isLastTurn = false
-    const { rows } = promptRows(atEnd(text), this.#tty.size.width, Infinity, this.#paint)
-    this.#screen.print(rows)
     this.#options.keep(text)
-    const doing = new AbortController()
-    const done = this.#options.command(text, doing.signal)
-    if (done === 'quit') return this.#leave()
-    if (done !== undefined) return void this.#do(done, doing)
-    if (this.#state === 'listening') this.#listener.resolve(text)
-    else this.#ahead.push(text)
+    const command = this.#options.command(text)
+    // It is shown before its own answer: in the midst of another one it would cut that.
+    if (command === undefined && this.#state === 'turn') return void this.#ahead.push(text)
+    this.#echo(text)
+    if (command === undefined) return this.#listener.resolve(text)
+    if (command === 'quit') return this.#leave()
+    return void this.#do(command)
   }
 
-  async #do(done: Promise<void>, doing: AbortController): Promise<void> {
+  #echo(text: string): void {
+    const { rows } = promptRows(atEnd(text), this.#tty.size.width, Infinity, this.#paint)
+    this.#screen.print(rows)
+  }
+
+  async #do(command: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const doing = new AbortController()
     this.#doing.add(doing)
     try {
-      await done
+      await command(doing.signal)
     } catch (error) {
       this.refused(asTrouble(error))
     } finally {

@@ -26,14 +26,16 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
     hasColour: !process.env['NO_COLOR'],
     past: readPast(path),
     keep: (text) => keepInPast(path, room?.ports.mask?.(text) ?? text),
-    command: (text, signal) => {
+    command: (text) => {
       if (isRaw(plan)) return undefined
       const miss = nearMissWords(text)
       if (miss !== undefined) session.print([miss])
-      const command = readOwn(text, (error) => session.refused(error))
-      if (command === undefined || command === 'refused') return command && Promise.resolve()
+      let why: UserError | undefined
+      const command = readOwn(text, (error) => (why = error))
+      if (command === undefined) return undefined
+      if (command === 'refused') return () => Promise.reject(why!)
       if (command.name === 'quit') return 'quit'
-      return doOwnCommand(command, room!, signal, (lines) => session.print(lines))
+      return (signal) => doOwnCommand(command, room!, signal, (lines) => session.print(lines))
     },
     stop: (signal) => stop.press(signal),
   })
