@@ -101,6 +101,21 @@ test.each([
 })
 
 test.each([
+  ['/push name=x agent=nobody "Do it"', "the prompt:2, task 'x'  Agent not found: nobody"],
+  ['/push name=x model=nosuch/model "Do it"', 'The model "nosuch/model" does not say whose it is'],
+])('%j is refused before anything takes effect', async (command, words) => {
+  await using stage = await openNative(crewAnd({ text: 'Never.' }))
+  const { code, stderr } = await pipe(stage, `/push name=y "Count"\n${command}\n/run\nGo.`, 'nat')
+  expect(code).toBe(1)
+  expect(stderr).toContain(words)
+  expect(asked(stage)).toEqual([])
+  expect((await stage.run('queue')).stdout).toContain('The queue is empty.')
+  const inside = await pipe(stage, `/push name=o "Go\\n/push agent=nobody \\"x\\""\nGo.`, 'nat')
+  expect(inside.stderr).toContain('Agent not found: nobody')
+  expect(asked(stage)).toEqual([])
+})
+
+test.each([
   ['//read x', '/read x'],
   ['//quit', '/quit'],
   ['/review all', '/review all'],
@@ -155,6 +170,46 @@ test('sub-agents are worked off while the person does nothing, and can be sent t
   expect(await chat.exited).toBe(0)
 })
 
+test('a command that is typed while another waits leaves Ctrl-C to the one that waits', async () => {
+  await using stage = await openNative(crewAnd({ text: 'Good.' }))
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('/push name=dig "Dig"\\\r/run\r')
+  await chat.shows('1 at work in the queue')
+  chat.type('/receive\r')
+  await chat.shows('waiting; Ctrl-C ends it')
+  chat.type('/queue\r')
+  await chat.shows('0 queued, 0 ready, 1 running')
+  await chat.shows('waiting; Ctrl-C ends it')
+  chat.type('\u0003')
+  await chat.shows('stopped')
+  chat.type('/cancel dig\r')
+  await chat.shows(/Task dig: failed \(cancelled/)
+  chat.type('\u0004')
+  expect(await chat.exited).toBe(0)
+})
+
+test('with --raw-prompt all is said as it is typed, on a terminal as in a pipe', async () => {
+  await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
+  await using chat = openChat(stage, { args: ['nat', '--raw-prompt'] })
+  await chat.shows('/help')
+  chat.type('/queue\r')
+  await chat.shows('One.')
+  chat.type('//help\r')
+  await chat.shows('Two.')
+  chat.type('\u0004')
+  await chat.exited
+  await pipe(stage, '/queue', 'nat', '--raw-prompt')
+  const texts = asked(stage).map(({ messages }) => messages.at(-1)?.content[0]?.['text'])
+  expect(texts).toEqual(['/queue', '//help', '/queue'])
+})
+
+test('/quit ends a chat of lines, and what comes behind it is not said', async () => {
+  await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
+  const { code, stdout } = await pipe(stage, 'a\n/quit\nb\n', 'nat', '--lines')
+  expect(`${code} ${stdout}`).toBe('0 One.\n')
+})
+
 test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', async () => {
   await using stage = await openNative(crewAnd({ text: 'Good.' }))
   await using chat = openChat(stage)
@@ -167,6 +222,26 @@ test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', 
   expect(await chat.exited).toBe(130)
   await chat.shows('To go on')
   expect(chat.leftBehind()).toEqual([])
+})
+
+test.each([
+  ['/exit', 'Did you mean /quit?'],
+  ['/raed x', 'Did you mean /read?'],
+  ['/qeue', 'Did you mean /queue?'],
+])('%j is said, and somebody is told that it is no command', async (typed, words) => {
+  await using stage = await openNative([{ text: 'Yes.' }])
+  expect((await pipe(stage, typed, 'nat')).stderr).toContain(words)
+  expect(conversationOf(stage.cwd)[1]).toMatchObject({ type: 'user', text: typed })
+})
+
+test('a task after the answer whose name is taken keeps the others from nothing', async () => {
+  await using stage = await openNative(crewAnd({ text: 'Good.' }))
+  const said = '/push name=one "Count"\nGo.\n/push name=one "Count"\n/push name=two "Count"\n'
+  const { code, stdout, stderr } = await pipe(stage, said, 'nat')
+  expect(`${code} ${stdout}`).toBe('1 Good.\n')
+  expect(stderr).toContain('Queued: two')
+  expect(stderr).toContain("A task named 'one' is not over yet.")
+  expect((await tasksOf(stage.cwd)).map(({ name }) => name)).toEqual(['one', 'two'])
 })
 
 test('the agent leads sub-agents of its own, which are shown while they work', async () => {

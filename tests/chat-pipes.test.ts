@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunEvent } from '../src/events/schema.ts'
 import { pipe } from './support/chat.ts'
+import { environment, FORKHESTRA } from './support/forkhestra.ts'
 import { asked, openNative } from './support/native.ts'
 import { ofType, runsOf } from './support/record.ts'
 
@@ -18,6 +19,19 @@ test('what comes from a pipe is one turn: the answer is on stdout, all else on s
   expect(asked(stage)[0]?.messages[0]?.content[0]).toMatchObject({
     text: 'First line\nSecond line\n',
   })
+})
+
+test('a script gets an answer once, although its connection broke off, or it was too long', async () => {
+  const words = 'One two three four five six seven eight nine ten.'
+  await using stage = await openNative([
+    { text: words, drop: true },
+    { text: words },
+    { text: 'It is extra', stopReason: 'max_tokens' },
+    { text: 'ordinary.' },
+  ])
+  const { code, stdout, stderr } = await pipe(stage, 'a\nb\n', 'nat', '--lines')
+  expect(`${code} ${stdout}`).toBe(`0 ${words}\nIt is extraordinary.\n`)
+  expect(stderr).toContain('the model is asked again')
 })
 
 test('with --lines each line is a turn of one conversation', async () => {
@@ -48,6 +62,21 @@ test('a turn that fails is exit code 1, and says why', async () => {
   expect(`${again.code} ${again.stdout}`).toBe('0 Two.\n')
 })
 
+test.each([
+  [400, 'prompt is too long: 9 tokens > 8', 'begin a new one with forkhestra chat'],
+  [401, 'invalid x-api-key', 'Set the right one, and go on: forkhestra chat --resume 2'],
+  [404, 'model: x', 'forkhestra chat --resume 2'],
+])('after %d (%s) there is a next step, and what is said again is there once', async (...told) => {
+  const [status, message, words] = told
+  await using stage = await openNative([{ error: { status, message } }, { text: 'Two.' }])
+  const { code, stderr } = await pipe(stage, 'Hi', 'nat')
+  expect(code).toBe(1)
+  expect(stderr).toContain(words)
+  expect((await pipe(stage, 'Hi', '--resume')).stdout).toBe('Two.\n')
+  const [user, ...more] = asked(stage).at(-1)!.messages
+  expect([user?.content.length, more]).toEqual([1, []])
+})
+
 test('with --json there are events, and nothing else', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   const { code, stdout } = await pipe(stage, 'Hi', 'nat', '--json')
@@ -68,6 +97,29 @@ test('without a key there is one error that names the variable, and no chat', as
   expect(existsSync(join(stage.cwd, 'forge/orch/runs'))).toBe(false)
 })
 
+test('what keeps a chat from beginning is told before anything is read', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  const env = environment({ cwd: stage.cwd, env: { ...stage.model.env, ANTHROPIC_API_KEY: '' } })
+  const options = { cwd: stage.cwd, env, stdin: 'pipe', stderr: 'pipe' } as const
+  await using child = Bun.spawn([FORKHESTRA, 'chat'], options)
+  expect(await child.stderr.text()).toContain('ANTHROPIC_API_KEY is not set')
+  expect(await child.exited).toBe(2)
+})
+
+test.each([
+  ['>/dev/full', 143, 'the answer cannot be written: ENOSPC', 1],
+  ['>&-', 2, 'stdout is closed: nobody would get the answer', 0],
+])('an answer that cannot be written (%s) is told', async (where, code, words, requests) => {
+  await using stage = await openNative([{ text: 'One.' }])
+  const { cwd } = stage
+  const env = environment({ cwd, env: stage.model.env })
+  const argv = ['sh', '-c', `'${FORKHESTRA}' chat nat -p Hi ${where}`]
+  const child = Bun.spawn(argv, { cwd, env, stdin: 'ignore', stderr: 'pipe' })
+  expect(await child.stderr.text()).toContain(words)
+  expect(await child.exited).toBe(code)
+  expect(asked(stage)).toHaveLength(requests)
+})
+
 test('without an agent it is one of its own, with the model that is named', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   expect((await stage.run('chat', '-p', 'Hi', '--model', 'haiku')).stdout).toBe('One.\n')
@@ -81,8 +133,10 @@ test('without an agent it is one of its own, with the model that is named', asyn
 test.each([
   [['-p', ''], 'Nothing was said.'],
   [['nat', 'Hello'], "Unexpected argument 'Hello'."],
+  [['Explain this project'], 'What is to be said stands behind -p'],
   [['nobody', '-p', 'x'], 'Agent not found: nobody'],
   [['sh', '-p', 'x'], "A person can only talk to the built-in agent, and 'sh' is another one"],
+  [['builder', '-p', 'x'], "A person can only talk to the built-in agent, and 'builder' is"],
   [['-p', 'x', '--model', 'what'], 'does not say whose it is'],
   [['-p', 'x', '--max-cost', 'much'], '--max-cost'],
 ])('chat %j: %s', async (args, words) => {
@@ -110,6 +164,15 @@ test('a budget holds in a chat, and a larger one lets it go on', async () => {
   expect(stderr).toContain('The budget of this chat is used up')
   const more = await pipe(stage, 'c', '--resume', '--max-cost', '5')
   expect(`${more.code} ${more.stdout}`).toBe('0 Two.\n')
+})
+
+test.each([
+  ['--max-tokens', '100'],
+  ['--max-duration', '1ms'],
+])('a spent budget names the option that raises it: %s', async (option, limit) => {
+  await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
+  const { stderr } = await pipe(stage, 'a\nb\n', 'nat', '--lines', option, limit)
+  expect(stderr).toMatch(new RegExp(`forkhestra chat --resume 2\\S+ ${option} `))
 })
 
 test('what is refused among several lines is told, and makes the whole a failure', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { openChat, pipe } from './support/chat.ts'
 import { asked, conversationOf, openNative } from './support/native.ts'
@@ -139,4 +139,18 @@ test('what a record may not hold is masked in it, also in the middle of an answe
   const text = readFileSync(join(stage.cwd, 'forge/orch/runs', heard[0]!), 'utf8')
   expect(text).toContain('[masked ANTHROPIC_API_KEY]')
   expect(text).not.toContain(key)
+})
+
+test('chats from before there was a folder forge/ are named, and can be brought back', async () => {
+  await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
+  const { cwd } = stage
+  renameSync(join(cwd, 'forge'), join(cwd, 'away'))
+  await stage.run('chat', '-p', 'Hi')
+  mkdirSync(join(cwd, 'forge'))
+  const { stderr } = await stage.run('chat', '--list')
+  const [, command] = /To have them here: (.*)/.exec(stderr)!
+  expect((await stage.run('chat', '--resume', '-p', 'x')).stderr).toContain(command!)
+  expect(Bun.spawnSync(['sh', '-c', command!]).exitCode).toBe(0)
+  expect((await stage.run('chat', '--resume', '-p', 'Go on')).stdout).toBe('Two.\n')
+  expect(asked(stage).at(-1)?.messages).toHaveLength(3)
 })

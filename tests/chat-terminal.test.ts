@@ -2,7 +2,9 @@ import { expect, test } from 'bun:test'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openChat } from './support/chat.ts'
+import { FORKHESTRA } from './support/forkhestra.ts'
 import { asked, openNative } from './support/native.ts'
+import { Pty } from './support/pty.ts'
 import { until } from './support/until.ts'
 
 // A person types to the built-in agent on a real terminal; a scripted model answers.
@@ -57,6 +59,20 @@ test('an answer is shown while it comes, and Ctrl-C keeps what was said of it', 
   expect(said).toMatchObject({ text: 'Count' })
   expect(text.startsWith(String(heard?.['text']))).toBe(true)
   expect(next).toMatchObject({ text: 'Go on' })
+})
+
+test('an answer that is stopped is paid for, so that it counts, and budgets hold', async () => {
+  const text = 'One two three four five six seven eight nine ten.'
+  await using stage = await openNative([{ text: `${text} ${text}`, chunkDelayMs: 400 }])
+  await using chat = openChat(stage, { args: ['nat', '--max-cost', '0.1'] })
+  await chat.shows('/help')
+  chat.type(`${PASTE('some words '.repeat(20_000))}\r`)
+  await chat.shows('One two')
+  chat.type('\u0003')
+  await chat.shows(/Stopped\.[^]*, about 5\d(?:\.\d)?k tokens, \$0\.1/)
+  chat.type('Go on\r')
+  await chat.shows('The budget of this chat is used up')
+  expect(asked(stage)).toHaveLength(1)
 })
 
 test('Ctrl-C in the middle of a tool ends its processes, and the call has its result', async () => {
@@ -217,6 +233,45 @@ test('what is typed during a turn is said after it, and is back in the line wher
   expect(asked(stage)).toHaveLength(4)
 })
 
+test('what is typed while an answer comes does not cut it, and is shown before its own', async () => {
+  await using stage = await openNative([
+    { text: 'Unbelievably extraordinary words.', chunkDelayMs: 150 },
+    { text: 'Two.' },
+  ])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('First\r')
+  await chat.shows('Unb')
+  chat.type('Second\r')
+  await chat.shows('Two.')
+  expect(chat.text).toMatch(/\nUnbelievably extraordinary words\.\n.*\n\n> Second\nTwo\./)
+})
+
+test('Ctrl-D during a turn ends the chat after it', async () => {
+  await using stage = await openNative([
+    bash('while [ ! -e go ]; do sleep 0.02; done'),
+    { text: 'One.' },
+  ])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('First\r')
+  await chat.shows('[bash]')
+  chat.type('\u0004')
+  await chat.shows('then the chat ends')
+  await Bun.write(join(stage.cwd, 'go'), '')
+  expect(await chat.exited).toBe(0)
+  await chat.shows(/One\.[^]*To go on/)
+})
+
+test('on a terminal that can show no chat it is said how what is typed ends', async () => {
+  await using stage = await openNative([{ text: 'One.' }])
+  await using chat = openChat(stage, { env: { TERM: 'dumb' } })
+  await chat.shows('All that you type is one turn; Ctrl-D')
+  chat.type('Hi\n\u0004')
+  await chat.shows('One.')
+  expect(await chat.exited).toBe(0)
+})
+
 test('a signal ends the chat, and the terminal is as it was', async () => {
   await using stage = await openNative([{ text: 'One.', delayMs: 600_000 }])
   await using chat = openChat(stage)
@@ -251,6 +306,30 @@ test('what stops the program, and a long paste, leave the chat as it was', async
   await chat.shows('One.')
   expect(asked(stage)[0]?.messages[0]?.content[0]?.['text']).toBe(`${long}The end.`)
 })
+
+test.each(['SIGSTOP', 'SIGTSTP'] as const)(
+  'after %s the terminal is the chat’s again',
+  async (signal) => {
+    await using stage = await openNative([{ text: 'One.' }])
+    const { cwd, model } = stage
+    await using shell = new Pty(['sh', '-im'], { cwd, env: { ...model.env, PS1: 'prompt> ' } })
+    await shell.shows('prompt>')
+    shell.type(`sh -c 'echo $$ >pid; exec "${FORKHESTRA}" chat nat'\n`)
+    await shell.shows('/help shows')
+    process.kill(pidIn(cwd), signal)
+    await shell.shows(/^prompt>$/m)
+    const marks = (letter: string) => shell.output.split(`\u001b[?2004${letter}`).length - 1
+    if (signal === 'SIGTSTP') expect(marks('h')).toBe(marks('l'))
+    shell.type('clear; fg\n')
+    await shell.until(() => marks('h') === 2)
+    shell.type('Ho\u0002\u0004i\r')
+    await shell.shows('> Hi\nOne.')
+    shell.type('\u0004')
+    await shell.shows('To go on')
+    shell.type('exit\n')
+    await shell.exited
+  },
+)
 
 test('another process can end a chat, and /quit ends a turn with it', async () => {
   await using stage = await openNative([{ text: 'One.', delayMs: 600_000 }])

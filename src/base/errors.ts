@@ -42,6 +42,13 @@ export function errorWithHint(error: unknown): string {
   return hint === undefined ? errorText(error) : `${errorText(error)}\n${hint}`
 }
 
+/** What whoever goes on after it is told of: trouble of the system too, and nothing else. */
+export function asTrouble(error: unknown): UserError {
+  if (error instanceof UserError) return error
+  if (errorCode(error) === undefined) throw error
+  return new UserError(errorText(error), 'Mend that, e.g. free some space, and try it again.')
+}
+
 /** Proves to the compiler, and at run time, that every member of a union was handled. */
 export function unreachable(value: never): never {
   throw new Error(`not handled: ${JSON.stringify(value)}`)

@@ -1,6 +1,7 @@
 import { CommandLine, type Value } from '../parse/phases/command-line.ts'
 import { readWhole } from '../parse/phases/push-options.ts'
 import { parseDuration } from '../base/durations.ts'
+import { nearest } from '../base/nearest.ts'
 
 /** What a person may ask of forkhestra itself, beside what stands in prompts. */
 export type OwnCommand =
@@ -57,6 +58,16 @@ export function readOwnCommand(text: string): OwnCommand | undefined {
       takeOptions(line, [])
       return { name: name as 'help' | 'cost' | 'quit' | 'queue' | 'inbox' }
   }
+}
+
+const ALL = 'help cost quit queue inbox check receive send cancel read push run'.split(' ')
+
+/** What is said to whoever has perhaps misspelt a command: it is text. */
+export function nearMissWords(text: string): string | undefined {
+  const word = /^\/([A-Za-z]+)(?=\s|$)/.exec(text.trim())?.[1]?.toLowerCase()
+  if (word === undefined || ALL.includes(word)) return undefined
+  const meant = word === 'exit' ? 'quit' : nearest(word, ALL)
+  return meant && `/${word} is no command, and is said as it is. Did you mean /${meant}?`
 }
 
 const MANY = { least: 1, most: 1_000_000 }

@@ -9,6 +9,7 @@ import { countTokens } from '../events/spent.ts'
 import { ofTask, taskEndedWords, taskStartedWords } from '../views/task-words.ts'
 import { limitWords, waitWords } from '../views/words.ts'
 import { diffLines } from './diff-lines.ts'
+import { nextStep } from './next-step.ts'
 
 /** What a person who talks to an agent is told beside its answers; most of it in one line. */
 export function eventLines(event: RunEvent, paint: Paint): string[] {
@@ -33,10 +34,17 @@ export function eventLines(event: RunEvent, paint: Paint): string[] {
     case 'warning':
       return [paint.yellow(`Warning: ${printable(event.text)}`)]
     case 'record_lost':
-      return [paint.red(`Nothing is kept any more: ${printable(event.why)}`)]
+      return lostLines(event).map(paint.red)
     default:
       return []
   }
+}
+
+function lostLines({ why, run }: EventOf<'record_lost'>): string[] {
+  return [
+    `Nothing is kept any more: ${printable(why)}`,
+    `Mend that, e.g. free some space, leave, and go on: forkhestra chat --resume ${run}`,
+  ]
 }
 
 /** Sub-agents are told of when they begin and when they end. */
@@ -49,18 +57,22 @@ function toolEndLines({ error, diff }: EventOf<'tool_ended'>, paint: Paint): str
   return diff === undefined ? [] : diffLines(diff, paint)
 }
 
-function failureLines({ outcome }: EventOf<'iteration_ended'>, paint: Paint): string[] {
+function failureLines({ outcome, run }: EventOf<'iteration_ended'>, paint: Paint): string[] {
   if (outcome.kind === 'interrupted') return [paint.yellow('Stopped. What was said is kept.')]
   const words = outcomeWords(outcome).replace(/^exit \d+: /, '')
-  return words === '' || words === 'exit 0' ? [] : [paint.red(`The turn failed: ${words}`)]
+  if (words === '' || words === 'exit 0') return []
+  const next = nextStep(outcome, run)
+  return [`The turn failed: ${words}`, ...(next === undefined ? [] : [next])].map(paint.red)
 }
 
 /** `3 s, 1.2k tokens, $0.0042`. */
-function costLine({ ms, usage }: EventOf<'iteration_ended'>): string {
+function costLine({ ms, usage, outcome }: EventOf<'iteration_ended'>): string {
+  // What an answer takes is told at its end.
+  const about = outcome.kind === 'interrupted' ? 'about ' : ''
   const tokens = usage?.tokens === undefined ? 0 : countTokens({ tokens: usage.tokens })
   return [
     durationWords(ms),
-    ...(tokens === 0 ? [] : [`${tokenWords(tokens)} tokens`]),
+    ...(tokens === 0 ? [] : [`${about}${tokenWords(tokens)} tokens`]),
     ...(usage?.costUsd === undefined ? [] : [moneyWords(usage.costUsd)]),
   ].join(', ')
 }

@@ -7,27 +7,37 @@ import { eventLines } from './event-lines.ts'
 /** What a script says, one turn after the other. */
 export type Sayings = AsyncIterator<string>
 
+/** What a script says is to be said, or was a command for us. */
+export type Understood = { readonly say: string } | 'done' | 'quit'
+
 /** A chat without a terminal: answers on stdout, all else on stderr. */
 export class Piped {
   readonly #sayings: Sayings
   readonly #screen: Screen | undefined
-  readonly #command: (text: string) => Promise<string | undefined>
+  readonly #command: (text: string) => Promise<Understood>
   readonly #tell: (error: UserError) => void
+  /** Whether somebody looks on while an answer comes. */
+  readonly #isLive: boolean
   readonly #paint = makePaint(false)
+  /** Messages that are whole, and behind them the pieces of one that is not. */
+  #said = ''
+  #pieces = ''
   #isInLine = false
   #hasRefused = false
 
-  /** Without a screen somebody else shows it. `command` gives what is to be said; undefined: it was one for us. */
+  /** Without a screen somebody else shows it. */
   constructor(
     sayings: Sayings,
     screen: Screen | undefined,
-    command: (text: string) => Promise<string | undefined>,
+    command: (text: string) => Promise<Understood>,
     tell: (error: UserError) => void,
+    isLive: boolean,
   ) {
     this.#sayings = sayings
     this.#screen = screen
     this.#command = command
     this.#tell = tell
+    this.#isLive = isLive
   }
 
   async next(stop: AbortSignal): Promise<string | undefined> {
@@ -37,8 +47,9 @@ export class Piped {
     while (!stop.aborted) {
       const said = await Promise.race([this.#sayings.next(), stopped])
       if (said === undefined || said.done === true) return undefined
-      const text = said.value.trim() === '' ? undefined : await this.#command(said.value)
-      if (text !== undefined) return text
+      const understood = said.value.trim() === '' ? 'done' : await this.#command(said.value)
+      if (understood === 'quit') return undefined
+      if (understood !== 'done') return understood.say
     }
     return undefined
   }
@@ -48,18 +59,24 @@ export class Piped {
   }
 
   hear(piece: string): void {
-    if (piece === '') return
-    void this.#screen?.bytes('out', Buffer.from(piece))
-    this.#isInLine = !piece.endsWith('\n')
+    this.#pieces += piece
+    if (this.#isLive) this.#flush()
+  }
+
+  /** A script gets no half of an answer that is given again. */
+  hearAnew(): void {
+    this.#pieces = ''
+    if (this.#isLive) this.#write()
   }
 
   show(event: RunEvent): void {
-    if (event.type === 'message') this.#endLine()
+    if (event.type === 'message' && event.task === undefined) this.#keep()
+    if (isBehindAnswer(event)) this.#write()
     for (const line of eventLines(event, this.#paint)) this.#screen?.warn(Bun.stripANSI(line))
   }
 
   turnEnds(): void {
-    this.#endLine()
+    this.#write()
   }
 
   refused(error: UserError): void {
@@ -73,11 +90,30 @@ export class Piped {
   }
 
   leaves(): void {
-    this.#endLine()
+    this.#write()
   }
 
-  #endLine(): void {
+  #keep(): void {
+    this.#said += this.#pieces
+    this.#pieces = ''
+  }
+
+  #write(): void {
+    this.#flush()
     if (this.#isInLine) void this.#screen?.bytes('out', Buffer.from('\n'))
     this.#isInLine = false
   }
+
+  #flush(): void {
+    this.#keep()
+    if (this.#said === '') return
+    void this.#screen?.bytes('out', Buffer.from(this.#said))
+    this.#isInLine = !this.#said.endsWith('\n')
+    this.#said = ''
+  }
+}
+
+/** An answer that is cut off at its greatest length goes on in the next message. */
+function isBehindAnswer(event: RunEvent): boolean {
+  return event.type === 'iteration_ended' || (event.type === 'tool' && event.task === undefined)
 }

@@ -38,6 +38,11 @@ export class Screen {
     this.#live.forget()
   }
 
+  /** Somebody else has written to the terminal. */
+  forget(): void {
+    this.#live.forget()
+  }
+
   draw(status: string | undefined, prompt: Rows): void {
     if (!this.#tty.isEntered) return
     const { width } = this.#tty.size

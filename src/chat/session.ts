@@ -1,4 +1,4 @@
-import { UserError } from '../base/errors.ts'
+import { asTrouble, type UserError } from '../base/errors.ts'
 import { makePaint, type Paint } from '../base/columns.ts'
 import { KeyParser, type Key } from '../base/keys.ts'
 import { Tty } from '../base/tty.ts'
@@ -10,6 +10,7 @@ import { pressKey, atEnd, type Prompt, type Wish } from './prompt.ts'
 import { promptRows } from './rows.ts'
 import { Screen } from './screen.ts'
 import { statusWords, type Moment } from './status.ts'
+import { Stops } from './stops.ts'
 
 export interface SessionOptions {
   readonly hasColour: boolean
@@ -18,7 +19,7 @@ export interface SessionOptions {
   /** Keeps what was typed for later ones. */
   readonly keep: (text: string) => void
   /** Does what is a command of the person's own; undefined where it is something to say. */
-  readonly command: (text: string, signal: AbortSignal) => Promise<void> | 'quit' | undefined
+  readonly command: (text: string) => ((signal: AbortSignal) => Promise<void>) | 'quit' | undefined
   /** The chat is to end: at once, or, once it is ending, without waiting for anything. */
   readonly stop: (signal: 'SIGINT' | 'SIGHUP') => void
 }
@@ -28,8 +29,6 @@ const ESC = '\u001b'
 const MODES = { enter: `${ESC}[?2004h`, leave: `${ESC}[?2026l${ESC}[0m${ESC}[?2004l` }
 /** How long a lone Escape may be the beginning of something longer. */
 const ESCAPE_MS = 40
-/** A stop that the system does not grant is over by then. */
-const SUSPEND_MS = 100
 
 /** A chat on a terminal: the person's side of it. */
 export class Session {
@@ -37,17 +36,21 @@ export class Session {
   readonly #paint: Paint
   readonly #tty: Tty
   readonly #screen: Screen
+  readonly #stops: Stops
   readonly #keys = new KeyParser()
   readonly #ahead: string[] = []
   #prompt: Prompt
   #state: Moment['state'] = 'listening'
   #listener = Promise.withResolvers<string | undefined>()
   #turn: AbortController | undefined
-  #doing: AbortController | undefined
+  /** What ends the commands of the person's own that are being done. */
+  readonly #doing = new Set<AbortController>()
   #isAskedToLeave = false
   #escapeTimer: Timer | undefined
   readonly #atWork = new Set<string>()
   #isOver = false
+  /** The chat ends after the turn that goes on, and after what was typed for then. */
+  #isLastTurn = false
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -59,18 +62,18 @@ export class Session {
       onGone: () => options.stop('SIGHUP'),
     })
     this.#screen = new Screen(this.#tty)
+    this.#stops = new Stops(this.#tty, this.#screen, () => this.#draw())
   }
 
   /** Takes the terminal. */
   enter(lines: readonly string[]): void {
-    process.on('SIGCONT', this.#resume)
-    this.#tty.enter()
+    this.#stops.begin()
     this.print(lines)
   }
 
   /** Gives it back as it was. */
   async close(): Promise<void> {
-    process.off('SIGCONT', this.#resume)
+    this.#stops.end()
     clearTimeout(this.#escapeTimer)
     this.#screen.close()
     await this.#tty.leave()
@@ -94,7 +97,11 @@ export class Session {
     this.#state = 'listening'
     if (this.#isOver) return undefined
     const ahead = this.#ahead.shift()
-    if (ahead !== undefined) return ahead
+    if (ahead !== undefined) {
+      this.#echo(ahead)
+      return ahead
+    }
+    if (this.#isLastTurn) return undefined
     this.#listener = Promise.withResolvers()
     const end = () => this.#listener.resolve(undefined)
     stop.addEventListener('abort', end)
@@ -116,6 +123,11 @@ export class Session {
   hear(piece: string): void {
     this.#screen.hear(piece)
     this.#draw()
+  }
+
+  /** What comes now begins a line of its own. */
+  endAnswer(): void {
+    this.#screen.endAnswer()
   }
 
   turnEnds(): void {
@@ -142,7 +154,7 @@ export class Session {
   /** Ctrl-C: ends what is going on, and only where nothing is the chat. */
   interrupt(): void {
     if (this.#state === 'leaving') return this.#options.stop('SIGINT')
-    if (this.#doing !== undefined) return this.#doing.abort()
+    if (this.#doing.size > 0) return this.#doing.forEach((each) => each.abort())
     if (this.#turn !== undefined) return this.#turn.abort()
     if (textOf(this.#prompt.edit) !== '') {
       this.#prompt = { ...this.#prompt, edit: atEnd('') }
@@ -184,36 +196,42 @@ export class Session {
       case 'interrupt':
         return this.interrupt()
       case 'end':
+        this.#isLastTurn = this.#state === 'turn'
         return this.#state === 'listening' ? this.#leave() : undefined
       case 'suspend':
-        return void this.#suspend()
+        return this.#stops.ask()
       case 'clear':
         return this.#screen.wipe()
     }
   }
 
   #say(text: string): void {
-    const { rows } = promptRows(atEnd(text), this.#tty.size.width, Infinity, this.#paint)
-    this.#screen.print(rows)
+    if (this.#state === 'leaving') return this.print(['Not said: the chat is ending.'])
+    this.#isLastTurn = false
     this.#options.keep(text)
-    if (this.#state === 'leaving') return
-    const doing = new AbortController()
-    const done = this.#options.command(text, doing.signal)
-    if (done === 'quit') return this.#leave()
-    if (done !== undefined) return void this.#do(done, doing)
-    if (this.#state === 'listening') this.#listener.resolve(text)
-    else this.#ahead.push(text)
+    const command = this.#options.command(text)
+    // It is shown before its own answer: in the midst of another one it would cut that.
+    if (command === undefined && this.#state === 'turn') return void this.#ahead.push(text)
+    this.#echo(text)
+    if (command === undefined) return this.#listener.resolve(text)
+    if (command === 'quit') return this.#leave()
+    return void this.#do(command)
   }
 
-  async #do(done: Promise<void>, doing: AbortController): Promise<void> {
-    this.#doing = doing
+  #echo(text: string): void {
+    const { rows } = promptRows(atEnd(text), this.#tty.size.width, Infinity, this.#paint)
+    this.#screen.print(rows)
+  }
+
+  async #do(command: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const doing = new AbortController()
+    this.#doing.add(doing)
     try {
-      await done
+      await command(doing.signal)
     } catch (error) {
-      if (!(error instanceof UserError)) throw error
-      this.refused(error)
+      this.refused(asTrouble(error))
     } finally {
-      this.#doing = undefined
+      this.#doing.delete(doing)
       this.#draw()
     }
   }
@@ -224,25 +242,13 @@ export class Session {
       state: this.#state,
       atWork: this.#atWork.size,
       ahead: this.#ahead.length,
-      isDoing: this.#doing !== undefined,
+      isDoing: this.#doing.size > 0,
       isStopping: this.#turn?.signal.aborted === true,
       isAskedToLeave: this.#isAskedToLeave,
+      isLastTurn: this.#isLastTurn,
     })
     const most = Math.max(1, height - 2)
     const prompt = promptRows(this.#prompt.edit, width, most, this.#paint)
     this.#screen.draw(status === '' ? undefined : this.#paint.dim(status), prompt)
-  }
-
-  async #suspend(): Promise<void> {
-    this.#screen.close()
-    await this.#tty.leave()
-    process.kill(0, 'SIGTSTP')
-    setTimeout(this.#resume, SUSPEND_MS)
-  }
-
-  readonly #resume = (): void => {
-    if (this.#tty.isEntered) return
-    this.#tty.enter()
-    this.#draw()
   }
 }

@@ -9,6 +9,8 @@ export interface Moment {
   readonly isDoing: boolean
   readonly isStopping: boolean
   readonly isAskedToLeave: boolean
+  /** Whether the chat ends after this turn. */
+  readonly isLastTurn: boolean
 }
 
 /** The line above the prompt; empty where there is nothing to say. */
@@ -19,6 +21,7 @@ export function statusWords(moment: Moment): string {
   if (moment.isDoing) return 'waiting; Ctrl-C ends it'
   if (moment.isStopping) return 'stopping'
   const next = ahead === 0 ? [] : [`then: ${ahead} more`]
-  if (state === 'turn') return [...tasks, 'Ctrl-C stops the turn', ...next].join('; ')
+  const last = moment.isLastTurn ? ['then the chat ends'] : []
+  if (state === 'turn') return [...tasks, 'Ctrl-C stops the turn', ...next, ...last].join('; ')
   return moment.isAskedToLeave ? 'Ctrl-C again, or Ctrl-D, leaves' : tasks.join()
 }

@@ -46,8 +46,8 @@ interface Options {
   readonly unseen?: StopSwitch
   /** Who shows it then, after all. */
   readonly view?: View
-  /** What is done with the plan, where it is not carried out as a whole. */
-  readonly work?: (plan: Plan, ports: Ports) => Promise<void>
+  /** What is done with the plan, where it is not carried out as a whole; is told why there is no record. */
+  readonly work?: (plan: Plan, ports: Ports, noRecord?: string) => Promise<void>
 }
 
 interface Resumed {
@@ -85,6 +85,7 @@ export async function carryOut(
     resumed === undefined
       ? RunRecord.begin(root, plan.run, stamp, whyWanted)
       : RunRecord.reopen(resumed.folder, stamp, resumed.lock)
+  const noRecord = record.whyMissing
   const mask = new Mask(secretsOf(plan, env, agents))
   const teller = new Teller(record, view, stamp, mask, before)
   const control = new Control(record.folder)
@@ -95,7 +96,7 @@ export async function carryOut(
     teller.emit({ type: 'warning', text })
   adoptOrphans()
   const ticking = setInterval(() => teller.tick(), TICK_MS)
-  await work(plan, {
+  const ports: Ports = {
     emit: (body) => teller.emit(body),
     mask: (data) => mask.data(data),
     maskStream: () => mask.stream(),
@@ -114,7 +115,8 @@ export async function carryOut(
     conversation: (place) => conversationIn(record.folder, place),
     lacks,
     version: VERSION,
-  })
+  }
+  await work(plan, ports, noRecord)
   clearInterval(ticking)
   control.clear()
   teller.close()

@@ -11,6 +11,14 @@ export function recordRoot(
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   if (statOf(join(cwd, 'forge'))?.isDirectory()) return join(cwd, 'forge/orch/runs')
+  return userRecordRoot(cwd, env)
+}
+
+/** Where they are with the user, and were before there was a `forge/` folder. */
+export function userRecordRoot(
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   const { XDG_STATE_HOME: state = '', HOME: home = '' } = env
   if (isAbsolute(state)) return join(state, 'forkhestra', nameFor(cwd))
   return isAbsolute(home) ? join(home, '.local/state/forkhestra', nameFor(cwd)) : undefined

@@ -115,6 +115,11 @@ export class RunRecord {
     this.#releaseLock()
   }
 
+  /** Why there is none, where it could not be begun. */
+  get whyMissing(): string | undefined {
+    return this.folder === undefined ? this.#troubles[0]?.why : undefined
+  }
+
   /** What went wrong, or well again, since the last call. */
   takeTroubles(): Trouble[] {
     return this.#troubles.splice(0)

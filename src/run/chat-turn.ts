@@ -3,6 +3,7 @@ import type { Fact, LoopLaunch } from '../engines/engine.ts'
 import type { NativeTurn } from './native-turn.ts'
 import { makeIo } from './native-turn.ts'
 import type { LoopHands } from './loop.ts'
+import type { Person } from './run-chat.ts'
 
 /** For a run without secrets. */
 const OPEN: MaskStream = { push: (bytes) => bytes, end: () => new Uint8Array(0) }
@@ -13,8 +14,8 @@ const QUIET: LoopHands = {
   alive: () => undefined,
 }
 
-/** A turn of a chat in place of a conversation of its own; `hear` gets the answer in pieces. */
-export function chatTurn(hear: (piece: string) => void) {
+/** A turn of a chat in place of a conversation of its own; the person hears the answer in pieces. */
+export function chatTurn(person: Pick<Person, 'hear' | 'hearAnew'>) {
   return async function* (
     launch: LoopLaunch,
     turn: NativeTurn,
@@ -22,7 +23,7 @@ export function chatTurn(hear: (piece: string) => void) {
   ): AsyncGenerator<Fact> {
     const { runChatTurn } = await import('../native/chat-turn.ts')
     const mask = turn.ports.maskStream?.() ?? OPEN
-    yield* runChatTurn(launch, chatIo(turn, hands), { hear, mask }, hands.end)
+    yield* runChatTurn(launch, chatIo(turn, hands), { person, mask }, hands.end)
   }
 }
 

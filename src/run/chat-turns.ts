@@ -1,4 +1,4 @@
-import { UserError } from '../base/errors.ts'
+import { asTrouble, UserError } from '../base/errors.ts'
 import type { LoopLaunch } from '../engines/engine.ts'
 import type { Outcome } from '../events/schema.ts'
 import { stepAt } from '../events/state.ts'
@@ -9,6 +9,8 @@ import type { Budget } from '../plan/policy.ts'
 import { isBlank } from '../prompt/choose.ts'
 import { hasSetup } from '../prompt/read-phases.ts'
 import { keepPrompt, readerFor } from './agent-turn.ts'
+import { leftOver } from './budget.ts'
+import { refuseTasks } from './chat-tasks.ts'
 import { chatTurn, keepReads } from './chat-turn.ts'
 import type { Context } from './context.ts'
 import { queueServer, stepEnvironment } from './environment.ts'
@@ -66,9 +68,8 @@ export class ChatTurns {
     try {
       outcome = await this.#turn(text, stop)
     } catch (error) {
-      if (!(error instanceof UserError)) throw error
+      this.#person.refused(asTrouble(error))
       this.failures += 1
-      this.#person.refused(error)
     }
     if (outcome !== undefined && isBad(outcome)) this.failures += 1
     this.#person.turnEnds(outcome)
@@ -78,7 +79,9 @@ export class ChatTurns {
     const spoken = this.#read(text)
     const { launch, phases, place } = spoken
     this.#count += 1
+    const { queue } = this.#context.ports
     try {
+      if (queue !== undefined) await refuseTasks(phases, this.#step, queue)
       if (hasSetup(phases)) await this.#doPhase('setup', spoken)
       if (isBlank(phases.content)) {
         if (launch.turn.reads?.length)
@@ -99,7 +102,9 @@ export class ChatTurns {
     const { plan, ports, spending } = this.#context
     const step = { ...this.#step, prompt: [{ level: 'command line' as const, text: [text] }] }
     const broke = spending.spentBudget(step)
-    if (broke !== undefined) throw noBudget(broke.detail)
+    if (broke !== undefined) {
+      throw noBudget(plan.run, leftOver(step, plan, ports.state()), broke.detail)
+    }
     const { iterations } = stepAt(ports.state(), step.number)
     const place = iterationPlace(step, ports.state(), iterations + 1, 1)
     const values = builtInVariables(plan.run, step, place.iteration)
@@ -125,7 +130,7 @@ export class ChatTurns {
     const argv = [...launch.argv]
     ports.emit({ type: 'iteration_started', ...place, argv, prompt: source, promptHash })
     const began = performance.now()
-    const begin = chatTurn((piece) => this.#person.hear(piece))
+    const begin = chatTurn(this.#person)
     const following = { ...this.#turnOf({ place, left }), stop, begin }
     const turned = await followAgent(launch, this.#step, following, this.#context).end
     const { outcome, outputBytes, usage } = turned
@@ -163,7 +168,9 @@ export class ChatTurns {
     )
     if (done === undefined) throw new UserError('There is no record, and queues would be in it.')
     const { rounds } = stepAt(ports.state(), this.#step.number)
-    ports.emit({ type: 'phase_ended', ...placeOf(this.#step, rounds), phase, ...done })
+    const { refused, ...told } = done
+    ports.emit({ type: 'phase_ended', ...placeOf(this.#step, rounds), phase, ...told })
+    if (refused !== undefined) throw refused
   }
 }
 
@@ -172,9 +179,16 @@ function isBad(outcome: Outcome): boolean {
   return isFailure(outcome) || outcome.kind === 'interrupted' || outcome.kind === 'budget'
 }
 
-function noBudget(detail = ''): UserError {
+const LARGER = [
+  ['costUsd', '--max-cost'],
+  ['tokens', '--max-tokens'],
+  ['ms', '--max-duration'],
+] as const
+
+function noBudget(run: string, left: Budget, detail = ''): UserError {
+  const [, option] = LARGER.find(([name]) => left[name] === 0) ?? LARGER[0]
   return new UserError(
     `The budget of this chat is used up: ${detail}.`,
-    'Go on with a larger one: forkhestra chat --resume --max-cost …',
+    `Go on with a larger one: forkhestra chat --resume ${run} ${option} …`,
   )
 }

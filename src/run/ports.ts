@@ -66,8 +66,11 @@ export interface QueuePort {
    * Who is to work at a task that an agent has queued; `pusher` is how that agent itself runs, where
    * it is one. Throws a `UserError` where there is nobody.
    */
-  subAgent(task: TaskHead, parent: string, pusher: StepNode | undefined): Promise<StepNode>
+  subAgent(task: WantedTask, parent: string, pusher: StepNode | undefined): Promise<StepNode>
 }
+
+/** What of a task says who is to work at it. */
+export type WantedTask = Pick<TaskHead, 'name' | 'options'>
 
 /** Where one attempt at a task has worked by itself. */
 export interface AttemptWorktree extends Worktree {

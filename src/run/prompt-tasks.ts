@@ -1,3 +1,4 @@
+import { UserError } from '../base/errors.ts'
 import type { makeLaunch } from '../plan/launch.ts'
 import { Desk, type Push, type RunOptions } from '../queue/desk.ts'
 import type { QueueStore } from '../queue/store.ts'
@@ -18,6 +19,8 @@ export interface PhaseDone {
   readonly pushed: string[]
   readonly started: string[]
   readonly held: number
+  /** Why one of them could not be queued. */
+  readonly refused?: UserError
 }
 
 type PushCommand = Phases['teardown'][number]
@@ -77,15 +80,24 @@ export async function tearDown(
   return pushes.length === 0 ? [] : new Desk(store, run, agent).push(pushes)
 }
 
-/** The same at the desk of the agent, for an `id` that comes once. */
+/** The same at the desk of the agent, for an `id` that comes once. What is refused keeps nothing else back. */
 export async function tearDownAt(
   desk: Desk,
   phases: Phases,
   isSuccess: boolean,
   id: string,
 ): Promise<PhaseDone> {
-  const pushed = await desk.push(pushesAfter(phases, isSuccess, id))
-  return { pushed, started: [], held: 0 }
+  const pushed: string[] = []
+  let refused: UserError | undefined
+  for (const push of pushesAfter(phases, isSuccess, id)) {
+    try {
+      pushed.push(...(await desk.push([push])))
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error
+      refused ??= error
+    }
+  }
+  return { pushed, started: [], held: 0, ...(refused === undefined ? {} : { refused }) }
 }
 
 /** What a prompt wants to be queued after its agent; each has an id of its own for an `id`. */

@@ -19,6 +19,8 @@ export interface Person {
   turnBegins(): AbortSignal
   /** A piece of the answer. */
   hear(piece: string): void
+  /** What was heard of a message does not count: it is given again, from its beginning. */
+  hearAnew(): void
   /** The turn is over; undefined: there was nothing that the agent had to be asked. */
   turnEnds(outcome: Outcome | undefined): void
   /** What was said could not be understood, and nothing of it has taken effect. */

@@ -5,7 +5,7 @@ import type { AgentConfig } from '../../parse/chains-schema.ts'
 import { getsQueue } from '../../plan/direct-agent.ts'
 import type { Facts } from '../../plan/facts.ts'
 import type { Plan, StepNode } from '../../plan/plan.ts'
-import type { Agents } from '../../plan/resolve-agent.ts'
+import { isBuiltIn, type Agents } from '../../plan/resolve-agent.ts'
 import { contentOnly } from '../../prompt/read-phases.ts'
 import type { Input } from '../command.ts'
 
@@ -28,10 +28,14 @@ export function withChatAgent(
   word: string | undefined,
   agents: Agents,
   facts: Facts,
+  cwd: string,
 ): { readonly name: string; readonly agents: Agents } {
   const name = word ?? NAME
   const known = Object.hasOwn(agents, name) ? agents[name] : undefined
   const config = known ?? (word === undefined ? defaultAgent(facts) : undefined)
+  // Told before it is asked for what that one needs.
+  const place = { agents, cwd, base: cwd, agentBase: cwd }
+  if (config?.engine !== 'native' && isBuiltIn(name, place, facts)) throw notNative(name, CLAUDE)
   if (config === undefined) return { name, agents }
   return { name, agents: { ...agents, [name]: { ...config, ...given(input) } } }
 }
@@ -76,11 +80,17 @@ function withStep(plan: Plan, change: (step: StepNode) => StepNode): Plan {
   return { ...plan, isChat: true, root: { ...plan.root, of } }
 }
 
+const CLAUDE = 'claude plays it'
+
 function mustBeNative(agent: ResolvedAgent): NativeAgent {
   if (agent.engine === 'native') return agent
-  const kind = agent.engine === 'claude' ? 'claude plays it' : `it is the program ${agent.program}`
-  throw new UserError(
-    `A person can only talk to the built-in agent, and '${agent.name}' is another one: ${kind}.`,
-    `Give it "engine": "native" in the configuration, or write: forkhestra run ${agent.name}`,
+  const kind = agent.engine === 'claude' ? CLAUDE : `it is the program ${agent.program}`
+  throw notNative(agent.name, kind)
+}
+
+function notNative(name: string, kind: string): UserError {
+  return new UserError(
+    `A person can only talk to the built-in agent, and '${name}' is another one: ${kind}.`,
+    `Give it "engine": "native" in the configuration, or write: forkhestra run ${name}`,
   )
 }

@@ -1,4 +1,4 @@
-import { UserError } from '../../base/errors.ts'
+import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { randomLetters } from '../../base/ids.ts'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { makeStamp } from '../../events/event.ts'
@@ -24,7 +24,7 @@ import { recordsOf } from '../records/place.ts'
 import { readRecorded, RunIsDriven } from '../resume-run.ts'
 import { checkDepth } from '../run-chain.ts'
 import { asChat, withChatAgent, withModel } from './chat-agent.ts'
-import { chatsIn } from './list-chats.ts'
+import { chatsIn, earlierChats } from './list-chats.ts'
 
 /** A chat that is about to begin, or to go on. */
 export interface Chat {
@@ -41,7 +41,7 @@ export async function beginChat(input: Input, word: string | undefined): Promise
   const facts = lookAround(env)
   const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
   const { content, base, file, hash } = configuration
-  const { name, agents } = withChatAgent(input, word, content.agents ?? {}, facts)
+  const { name, agents } = withChatAgent(input, word, content.agents ?? {}, facts, cwd)
   const { prices, queueLimits } = content
   const { plan, warnings } = makePlan(
     {
@@ -69,8 +69,8 @@ export async function beginChat(input: Input, word: string | undefined): Promise
 }
 
 export async function goOnWithChat(input: Input, word: string | undefined): Promise<Chat> {
-  const { id, folder } = chooseChat(recordsOf(input), word)
-  const lock = RunLock.take(folder)
+  const { id, folder } = chooseChat(input, word)
+  const lock = takeLock(id, folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
   const env = makeAgentEnvironment(process.env, ownFolder())
   const { state, seq } = readState(folder)
@@ -86,11 +86,34 @@ export async function goOnWithChat(input: Input, word: string | undefined): Prom
   return { plan, warnings: [...warnings, ...ended], options: { env, stamp, agents, resumed } }
 }
 
-function chooseChat(root: string, word: string | undefined): RunBrief {
+/** A chat that cannot be written to cannot go on. */
+function takeLock(id: string, folder: string): ReturnType<typeof RunLock.take> {
+  try {
+    return RunLock.take(folder)
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error
+    throw new ChatNotKept(`The chat ${id} cannot go on: ${errorText(error)}.`, folder)
+  }
+}
+
+/** What keeps a chat from its record may be mended. */
+export class ChatNotKept extends UserError {
+  override readonly exitCode = 1
+
+  constructor(message: string, place: string) {
+    super(message, `It is kept in ${place}: see to it that this can be written, and has space.`)
+  }
+}
+
+function chooseChat(input: Input, word: string | undefined): RunBrief {
+  const root = recordsOf(input)
   if (word === undefined) {
     const [newest] = chatsIn(root)
     if (newest !== undefined) return newest
-    throw new UserError('There is no chat yet.', 'Begin one: forkhestra chat')
+    throw new UserError(
+      'There is no chat yet.',
+      earlierChats(input) ?? 'Begin one: forkhestra chat',
+    )
   }
   const run = findRun(root, word)
   if (isChat(run.folder)) return run

@@ -1,8 +1,10 @@
-import { errorText, errorWithHint, UserError } from '../../base/errors.ts'
-import { readOwnCommand, withoutSlash } from '../../chat/commands.ts'
+import { isatty } from 'node:tty'
+import { asTrouble, errorCode, errorText, errorWithHint, UserError } from '../../base/errors.ts'
+import { nearMissWords, readOwnCommand, withoutSlash } from '../../chat/commands.ts'
 import { keepInPast, pastPath, readPast } from '../../chat/past-file.ts'
 import { Piped, type Sayings } from '../../chat/piped.ts'
 import { Session } from '../../chat/session.ts'
+import { recordRoot } from '../../journal/record-folder.ts'
 import { stepsOf, type Plan } from '../../plan/plan.ts'
 import type { Ports, StopSignal } from '../../run/ports.ts'
 import { runChat, type ChatRoom, type Person } from '../../run/run-chat.ts'
@@ -12,7 +14,7 @@ import { carryOut } from '../carry-out.ts'
 import { renderError } from '../render-error.ts'
 import { StopSwitch } from '../signals.ts'
 import { before } from './before.ts'
-import type { Chat } from './open-chat.ts'
+import { ChatNotKept, type Chat } from './open-chat.ts'
 import { doOwnCommand } from './own-commands.ts'
 
 /** A person at a terminal. */
@@ -24,11 +26,16 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
     hasColour: !process.env['NO_COLOR'],
     past: readPast(path),
     keep: (text) => keepInPast(path, room?.ports.mask?.(text) ?? text),
-    command: (text, signal) => {
-      const command = readOwn(text, (error) => session.refused(error))
-      if (command === undefined || command === 'refused') return command && Promise.resolve()
+    command: (text) => {
+      if (isRaw(plan)) return undefined
+      const miss = nearMissWords(text)
+      if (miss !== undefined) session.print([miss])
+      let why: UserError | undefined
+      const command = readOwn(text, (error) => (why = error))
+      if (command === undefined) return undefined
+      if (command === 'refused') return () => Promise.reject(why!)
       if (command.name === 'quit') return 'quit'
-      return doOwnCommand(command, room!, signal, (lines) => session.print(lines))
+      return (signal) => doOwnCommand(command, room!, signal, (lines) => session.print(lines))
     },
     stop: (signal) => stop.press(signal),
   })
@@ -36,7 +43,7 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
   const meet = (met: ChatRoom): Person => {
     room = met
     session.enter(before(plan, options.resumed?.folder, options.env))
-    return personOf(session)
+    return personOf(session, isRaw(plan))
   }
   const view = { show: (event) => session.show(event), output: () => undefined } satisfies Shown
   try {
@@ -49,14 +56,20 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
 
 type Shown = Parameters<typeof carryOut>[2]['view']
 
-function personOf(session: Session): Person {
+/** Then all that is typed is to be said. */
+function isRaw(plan: Plan): boolean {
+  return stepsOf(plan.root).some(({ rawPrompt }) => rawPrompt)
+}
+
+function personOf(session: Session, isAsTyped: boolean): Person {
   return {
     next: async (stop) => {
       const text = await session.next(stop)
-      return text === undefined ? undefined : withoutSlash(text)
+      return text === undefined || isAsTyped ? text : withoutSlash(text)
     },
     turnBegins: () => session.turnBegins(),
     hear: (piece) => session.hear(piece),
+    hearAnew: () => session.endAnswer(),
     turnEnds: () => session.turnEnds(),
     refused: (error) => session.refused(error),
     leaves: () => session.leaves(),
@@ -88,27 +101,28 @@ export async function talkThroughPipes(
   const stop = new StopSwitch()
   const screen = json ? undefined : openScreen(stop)
   let room: ChatRoom | undefined
-  const isRaw = stepsOf(plan.root).some(({ rawPrompt }) => rawPrompt)
   const doIfOwn = async (text: string) => {
-    if (isRaw) return text
+    if (isRaw(plan)) return { say: text }
     const command = readOwn(text, (error) => piped.refused(error))
-    if (command === undefined) return withoutSlash(text)
-    if (command === 'refused' || command.name === 'quit') return undefined
+    const miss = nearMissWords(text)
+    if (miss !== undefined) (screen ?? console).warn(`[forkhestra] ${miss}`)
+    if (command === undefined) return { say: withoutSlash(text) }
+    if (command === 'refused') return 'done'
+    if (command.name === 'quit') return 'quit'
     // Among events there is no place for it.
     const print = (line: string) => (screen === undefined ? console.error(line) : screen.line(line))
     const show = (lines: readonly string[]) => lines.forEach(print)
     await doOwnCommand(command, room!, stop.stop, show).catch((error: unknown) => {
-      if (!(error instanceof UserError)) throw error
-      piped.refused(error)
+      piped.refused(asTrouble(error))
     })
-    return undefined
+    return 'done'
   }
   const tell = (error: UserError) => {
     const words = renderError('[forkhestra] Error', error)
     if (screen === undefined) room?.ports.emit({ type: 'warning', text: errorWithHint(error) })
     else screen.warn(words)
   }
-  const piped: Piped = new Piped(sayings, screen, doIfOwn, tell)
+  const piped: Piped = new Piped(sayings, screen, doIfOwn, tell, isatty(1))
   const meet = (met: ChatRoom): Person => {
     room = met
     return piped
@@ -125,7 +139,12 @@ function openScreen(stop: StopSwitch): Terminal {
   const screen = new Terminal({
     uncut: true,
     onLost: (error) => screen.warn(`[forkhestra] Output is lost: ${errorText(error)}`),
-    onClosed: () => stop.outputClosed('interrupted by a closed stdout'),
+    onClosed: (error) => {
+      // A reader that has gone is no news to the person who closed it.
+      if (errorCode(error) !== 'EPIPE')
+        screen.warn(`[forkhestra] Error: the answer cannot be written: ${errorText(error)}`)
+      stop.outputClosed('interrupted by a closed stdout')
+    },
   })
   stop.listen(() => undefined)
   return screen
@@ -148,6 +167,13 @@ interface Around {
   readonly meet: (room: ChatRoom) => Person
 }
 
+function noRecord({ cwd }: Plan, why = ''): UserError {
+  const root = recordRoot(cwd, process.env)
+  const words = `A chat is kept in a record, and none can be written: ${why}.`
+  if (root !== undefined) return new ChatNotKept(words, root)
+  return new UserError(words, 'Make a folder forge/ in the project, or set HOME.')
+}
+
 function carry({ plan, warnings, options }: Chat, { stop, view, json = false, meet }: Around) {
   return carryOut(plan, warnings, {
     ...options,
@@ -155,12 +181,9 @@ function carry({ plan, warnings, options }: Chat, { stop, view, json = false, me
     json,
     ...(stop === undefined ? {} : { unseen: stop }),
     ...(view === undefined ? {} : { view }),
-    work: (of: Plan, ports: Ports) => {
+    work: (of: Plan, ports: Ports, why?: string) => {
       if (ports.record !== undefined) return runChat(of, ports, meet)
-      throw new UserError(
-        'A chat is kept in a record, and none can be written here.',
-        'Make a folder forge/ in a project that you may write to, or set HOME.',
-      )
+      throw noRecord(of, why)
     },
   })
 }

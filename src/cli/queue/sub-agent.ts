@@ -1,7 +1,7 @@
 import { isInRepository } from '../../base/repository.ts'
 import { UserError } from '../../base/errors.ts'
-import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
-import { findModel, parseModel } from '../../engines/native-models.ts'
+import type { DirectAgent, Provider, ResolvedAgent } from '../../engines/engine.ts'
+import { findModel, parseModel, type NamedModel } from '../../engines/native-models.ts'
 import { configuredAgent } from '../../plan/direct-agent.ts'
 import type { Facts } from '../../plan/facts.ts'
 import { defaultPolicy, makePolicy } from '../../plan/make-policy.ts'
@@ -10,7 +10,7 @@ import type { Budget, Policy } from '../../plan/policy.ts'
 import { checkKey } from '../../plan/native-agent.ts'
 import { makePromptRules } from '../../plan/prompt-rules.ts'
 import { configOf, resolveAgent, type Known } from '../../plan/resolve-agent.ts'
-import type { TaskHead } from '../../queue/task.ts'
+import type { WantedTask } from '../../run/ports.ts'
 import type { Configuration } from '../../setup/configuration.ts'
 import { lookAround } from '../../setup/facts.ts'
 import { configurationOf } from './configuration.ts'
@@ -39,7 +39,7 @@ export class SubAgents {
     this.#facts = lookAround(env)
   }
 
-  async find(task: TaskHead, parent: string, pusher: StepNode | undefined): Promise<StepNode> {
+  async find(task: WantedTask, parent: string, pusher: StepNode | undefined): Promise<StepNode> {
     const { agent: name } = task.options
     const place = placeOf(pusher, this.#plan.cwd)
     const own = name === undefined ? ownKind(place, task, parent, pusher, this.#facts) : undefined
@@ -108,7 +108,7 @@ function placeOf(pusher: StepNode | undefined, cwd: string) {
 /** The kind of agent that queued it, without its system prompt; for a person, `claude`. */
 function ownKind(
   place: ReturnType<typeof placeOf>,
-  task: TaskHead,
+  task: WantedTask,
   parent: string,
   pusher: StepNode | undefined,
   facts: Facts,
@@ -153,7 +153,7 @@ function introduce(name: string, parent: string): string {
 
 function withModel(
   agent: ResolvedAgent,
-  { options }: TaskHead,
+  { options }: WantedTask,
   parent: ResolvedAgent | undefined,
 ): ResolvedAgent {
   if (agent.engine === 'binary') return agent
@@ -161,9 +161,13 @@ function withModel(
     agent.inheritsModel === true && parent?.engine === agent.engine ? parent.model : agent.model
   const model = options.model ?? inherited
   if (agent.engine === 'claude') return { ...agent, model }
-  // A bare id is one of the provider that the agent has.
-  const named = findModel(model) ?? parseModel(`${agent.provider}/${model}`)
-  return { ...agent, ...named }
+  return { ...agent, ...(findModel(model) ?? ofProvider(agent.provider, model)) }
+}
+
+/** A bare id is one of the provider that the agent has; where any server may be meant, whatever it is. */
+function ofProvider(provider: Provider, model: string): NamedModel {
+  const isBare = !model.includes('/') || provider === 'compatible'
+  return parseModel(isBare ? `${provider}/${model}` : model)
 }
 
 /** Of each amount the smaller one. */
@@ -192,7 +196,7 @@ function likeParent(usual: Policy, { engine }: ResolvedAgent, { agent, policy }:
 }
 
 /** What a step does beside its agent is not done for its tasks; its limits and budgets hold. */
-function policyFor(task: TaskHead, own: Policy, parent: Policy = own): Policy {
+function policyFor(task: WantedTask, own: Policy, parent: Policy = own): Policy {
   const { verify: _v, until: _u, when: _w, timeoutMs, ...rest } = own
   const limits = [task.options.timeoutMs, timeoutMs].filter((each) => each !== undefined)
   const limit = limits.length === 0 ? undefined : Math.min(...limits)

@@ -13,6 +13,8 @@ export class Heard {
   readonly #history: History
   #fd: number | undefined
   #text = ''
+  /** What is heard cannot be written. */
+  #isLost = false
 
   constructor(keeping: Keeping | undefined, history: History) {
     this.#keeping = keeping
@@ -26,6 +28,10 @@ export class Heard {
     // Otherwise the whole answer came behind it.
     if (count === this.#history.messages.length) this.#say(text)
     this.#remove()
+  }
+
+  get text(): string {
+    return this.#text
   }
 
   /** `masked` is what a record may hold of it. */
@@ -52,9 +58,14 @@ export class Heard {
   }
 
   #write(text: string): void {
-    if (this.#keeping === undefined) return
-    this.#fd ??= begin(heardPath(this.#keeping), this.#history.messages.length)
-    writeAll(this.#fd, Buffer.from(text))
+    if (this.#keeping === undefined || this.#isLost) return
+    try {
+      this.#fd ??= begin(heardPath(this.#keeping), this.#history.messages.length)
+      writeAll(this.#fd, Buffer.from(text))
+    } catch {
+      // The answer is worth more, and whoever keeps all of it tells of the same trouble.
+      this.#isLost = true
+    }
   }
 
   #remove(): void {
