@@ -1,5 +1,6 @@
 import type * as NodeFs from 'node:fs'
 import {
+  answer,
   decodeNames,
   foundNothing,
   linux,
@@ -8,6 +9,7 @@ import {
   pathBytes,
   readEntries,
   Stat,
+  STAT_FIELDS,
 } from './linux.ts'
 
 // Stands in for `node:fs` in the verbs of every day, because loading that one takes a fifth of a call.
@@ -117,7 +119,7 @@ function timespecs(times: readonly number[]): Uint32Array {
 }
 
 export function renameSync(from: string, to: string): void {
-  const [source, target] = [pathBytes(from), pathBytes(to)]
+  const [source, target] = [pathBytes(from), pathBytes(to, 1)]
   if (source === undefined || target === undefined || linux()?.rename(source, target) !== 0) {
     whole().renameSync(from, to)
   }
@@ -192,8 +194,7 @@ function stat(folder: number, path: string, flags: number): Stat | undefined | n
   const bytes = pathBytes(path)
   const libc = linux()
   if (bytes === undefined || libc === undefined) return null
-  const answer = new Stat()
-  if (libc.statx(folder, bytes, flags, Stat.ASKED, answer.words) === 0) return answer
+  if (libc.statx(folder, bytes, flags, STAT_FIELDS, answer) === 0) return new Stat()
   return foundNothing(libc) ? undefined : null
 }
 

@@ -37,9 +37,22 @@ export function foundNothing(libc: Linux): boolean {
   return place !== null && read.i32(place) === NO_ENTRY
 }
 
-/** A path as the system takes it; undefined where it would take only a part of it. */
-export function pathBytes(path: string): Uint8Array | undefined {
-  return path.includes('\0') ? undefined : new TextEncoder().encode(`${path}\0`)
+/** More than the system takes, with room for a sign that is cut. */
+const PATH_BYTES = 4096 + 4
+
+const encoder = new TextEncoder()
+const places = [new Uint8Array(PATH_BYTES), new Uint8Array(PATH_BYTES)] as const
+
+/**
+ * A path as the system takes it; undefined where it would take only a part of it. It holds until the
+ * next one is put in the same place: many files are asked for, and one for each would be a burden.
+ */
+export function pathBytes(path: string, place: 0 | 1 = 0): Uint8Array | undefined {
+  const bytes = places[place]
+  const { read, written } = encoder.encodeInto(path, bytes)
+  if (read < path.length || written >= PATH_BYTES - 4 || path.includes('\0')) return undefined
+  bytes[written] = 0
+  return bytes
 }
 
 // Where `struct linux_dirent64` has what is asked for, in bytes. It begins with two numbers of 8.
@@ -103,35 +116,39 @@ const HIGH_WORD = 2 ** 32
 
 const [KIND, FOLDER, FILE, LINK] = [0o170000, 0o040000, 0o100000, 0o120000]
 
-/** What `statx` says of a file, in the words of `node:fs`. */
+/** Asks `statx` for mode, inode, size and time of the last change. */
+export const STAT_FIELDS = 0x343
+
+/** What `statx` answers, once for all: with many files, one for each would be most of the memory. */
+export const answer = new Uint32Array(new ArrayBuffer(WORDS * 4))
+
+function long(at: number): number {
+  return answer[at]! + answer[at + 1]! * HIGH_WORD
+}
+
+export function answeredTime(): number {
+  return long(SECONDS) * 1000 + answer[NANOSECONDS]! / 1e6
+}
+
+export function answeredSize(): number {
+  return long(SIZE)
+}
+
+export function answeredInode(): number {
+  return long(INODE)
+}
+
+/** What `statx` has just answered of a file, in the words of `node:fs`. */
 export class Stat {
-  /** Mode, inode, size and time of the last change. */
-  static readonly ASKED = 0x343
-  readonly words = new Uint32Array(new ArrayBuffer(WORDS * 4))
-
-  get mode(): number {
-    return this.words[MODE]! & 0xffff
-  }
-
-  get ino(): number {
-    return this.#long(INODE)
-  }
-
-  get size(): number {
-    return this.#long(SIZE)
-  }
-
-  get mtimeMs(): number {
-    return this.#long(SECONDS) * 1000 + this.words[NANOSECONDS]! / 1e6
-  }
+  readonly mode = answer[MODE]! & 0xffff
+  readonly ino = answeredInode()
+  readonly size = answeredSize()
+  readonly mtimeMs = answeredTime()
+  /** Tells one file system from another, and nothing else. */
+  readonly dev = long(DEVICE)
 
   get mtime(): Date {
     return new Date(this.mtimeMs)
-  }
-
-  /** Tells one file system from another, and nothing else. */
-  get dev(): number {
-    return this.#long(DEVICE)
   }
 
   isDirectory(): boolean {
@@ -144,9 +161,5 @@ export class Stat {
 
   isSymbolicLink(): boolean {
     return (this.mode & KIND) === LINK
-  }
-
-  #long(at: number): number {
-    return this.words[at]! + this.words[at + 1]! * HIGH_WORD
   }
 }

@@ -1,7 +1,7 @@
 import { resultId } from '../history.ts'
 import type { Cancelled } from '../store.ts'
 import type { End, EndBrief, FollowUp, TaskOptions } from '../task.ts'
-import { note, pushedBy } from './note.ts'
+import { note, noteBoth, pushedBy } from './note.ts'
 import { push } from './push.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { beginningOf, COLUMNS, taskById } from './rows.ts'
@@ -21,11 +21,12 @@ export function endTask(
     JSON.stringify(end),
     row.seq,
   )
-  note(books, row.run, 'ended', row.id, 0, end.success ? 'success' : end.class)
-  books.db.run('delete from waiting where agent = ?', row.id)
-  tellParent(books, row)
-  forwardUnread(books, row)
-  endQueue(books, row)
+  tellParent(books, row, end.success ? 'success' : end.class)
+  if (leavesAnything(books, row)) {
+    books.db.run('delete from waiting where agent = ?', row.id)
+    forwardUnread(books, row)
+    endQueue(books, row)
+  }
   // Before the drain of its parent may end: what follows is a part of it.
   pushFollowUps(books, row, follow)
   if (row.is_drained === 1) endDrain(books, row.run, row.parent!)
@@ -49,7 +50,18 @@ function outcomeOf(end: End): EndBrief {
     : { success: false, class: end.class, error: beginningOf(end.error) }
 }
 
-function tellParent(books: Books, row: TaskRow): void {
+/** Most tasks wait for nobody, have no inbox and have queued nothing. */
+function leavesAnything({ db }: Books, { id }: TaskRow): boolean {
+  const left = db.get<{ isThere: number }>(
+    `select exists (select 1 from waiting where agent = ?1)
+     or exists (select 1 from message where recipient = ?1)
+     or exists (select 1 from task where parent = ?1 and state <> 'ended') as isThere`,
+    id,
+  )
+  return left?.isThere === 1
+}
+
+function tellParent(books: Books, row: TaskRow, how: string): void {
   const recipient = heirOf(books, row)
   const id = resultId(row.id)
   books.db.run(
@@ -61,7 +73,7 @@ function tellParent(books: Books, row: TaskRow): void {
     row.id,
     books.clock.now(),
   )
-  note(books, row.run, 'sent', id, 0, recipient)
+  noteBoth(books, row.run, ['ended', row.id, how], ['sent', id, recipient])
 }
 
 /** Whoever is nearest above and will read what a task leaves; `main` never ends. */

@@ -22,6 +22,26 @@ export function note(
   )
 }
 
+type Line = readonly [what: What, subject: string, detail: string]
+
+/** Two that come one after the other, without an attempt, as the end of every task is told. */
+export function noteBoth(
+  { db, clock, pulse }: Books,
+  run: string,
+  first: Line,
+  second: Line,
+): void {
+  pulse.count += 2
+  db.run(
+    `insert into history (at, run, what, subject, attempt, detail)
+     values (?1, ?2, ?3, ?4, 0, ?5), (?1, ?2, ?6, ?7, 0, ?8)`,
+    clock.now(),
+    run,
+    ...first,
+    ...second,
+  )
+}
+
 /** The attempt at its parent to which a task belongs; 0: to all of them. */
 export function pushedBy({ db }: Books, task: string): number {
   const row = db.get<{ attempt: number }>(

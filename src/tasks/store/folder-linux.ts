@@ -1,12 +1,16 @@
 import { ptr, type Pointer } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
 import {
+  answer,
+  answeredInode,
+  answeredSize,
+  answeredTime,
   decodeNames,
   linux,
   nameOfEntry,
   nextEntry,
   readEntries,
-  Stat,
+  STAT_FIELDS,
   type Linux,
 } from '../../base/quick/linux.ts'
 import { makePrints, type Fingerprints, type Folder } from './fingerprints.ts'
@@ -67,14 +71,13 @@ function readPrints(
 ): Fingerprints {
   const prints = makePrints(names.length)
   const { mtimes, sizes, inodes } = prints
-  const answer = new Stat()
-  const [bytesAt, answerAt] = [ptr(bytes), ptr(answer.words)]
+  const [bytesAt, answerAt] = [ptr(bytes), ptr(answer)]
   for (let index = 0; index < names.length; index++) {
     const name = (bytesAt + names[index]!) as Pointer
-    if (libc.statx(fd, name, 0, Stat.ASKED, answerAt) !== 0) continue
-    mtimes[index] = answer.mtimeMs
-    sizes[index] = answer.size
-    inodes[index] = answer.ino
+    if (libc.statx(fd, name, 0, STAT_FIELDS, answerAt) !== 0) continue
+    mtimes[index] = answeredTime()
+    sizes[index] = answeredSize()
+    inodes[index] = answeredInode()
   }
   return prints
 }
