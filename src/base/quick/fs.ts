@@ -226,10 +226,10 @@ const PATH_BYTES = 4096
 
 export function realpathSync(path: string): string {
   const bytes = pathBytes(path)
-  const answer = new Uint8Array(PATH_BYTES)
-  const found = bytes === undefined ? null : (linux()?.realpath(bytes, answer) ?? null)
+  const real = new Uint8Array(PATH_BYTES)
+  const found = bytes === undefined ? null : (linux()?.realpath(bytes, real) ?? null)
   if (found === null) return whole().realpathSync(path)
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(answer.subarray(0, answer.indexOf(0)))
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(real.subarray(0, real.indexOf(0)))
 }
 
 /** Of a larger folder `node:fs` makes the names so much faster that it pays to load it. */

@@ -49,8 +49,8 @@ const places = [new Uint8Array(PATH_BYTES), new Uint8Array(PATH_BYTES)] as const
  */
 export function pathBytes(path: string, place: 0 | 1 = 0): Uint8Array | undefined {
   const bytes = places[place]
-  const { read, written } = encoder.encodeInto(path, bytes)
-  if (read < path.length || written >= PATH_BYTES - 4 || path.includes('\0')) return undefined
+  const { read: taken, written } = encoder.encodeInto(path, bytes)
+  if (taken < path.length || written >= PATH_BYTES - 4 || path.includes('\0')) return undefined
   bytes[written] = 0
   return bytes
 }
