@@ -35,8 +35,11 @@ function measureBystander({ forkhestra, empty }: Programs): Figure {
   }
 }
 
-const configuration = (more: object = {}) =>
-  JSON.stringify({ agents: { nat: { engine: 'native', model: 'sonnet' } }, chains: {}, ...more })
+const configuration = (more: object = {}) => {
+  // The long conversation has used up more turns than an agent has by default.
+  const nat = { engine: 'native', model: 'sonnet', maxTurns: 10_000 }
+  return JSON.stringify({ agents: { nat }, chains: {}, ...more })
+}
 
 /** A model that takes every request and never answers. */
 class SilentModel {
