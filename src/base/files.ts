@@ -58,7 +58,7 @@ export function readTextFile(path: string, limitBytes: number): TextFile {
     const bytes = readUpTo(fd, stat.size)
     return {
       kind: 'text',
-      text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes),
+      text: decoder.decode(bytes),
     }
   } catch (error) {
     if (error instanceof TypeError) return unusable('is not UTF-8 text')
@@ -67,6 +67,8 @@ export function readTextFile(path: string, limitBytes: number): TextFile {
     closeSync(fd)
   }
 }
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 type WithoutText = Exclude<TextFile, { kind: 'text' }>
 
@@ -85,8 +87,12 @@ function unusable(problem: string): WithoutText {
   return { kind: 'unusable', problem }
 }
 
+const ROOM_BYTES = 64 * 1024
+let room: Uint8Array | undefined
+
+/** What is read holds until the next call: of thousands of files each would need memory of its own. */
 function readUpTo(fd: number, size: number): Uint8Array {
-  const bytes = new Uint8Array(size)
+  const bytes = size > ROOM_BYTES ? new Uint8Array(size) : (room ??= new Uint8Array(ROOM_BYTES))
   let length = 0
   while (length < size) {
     const got = readSync(fd, bytes, length, size - length, null)
