@@ -11,7 +11,7 @@ const BUNDLED = ['manager', 'coordinator', 'worker'].flatMap((agent) => [
 const root = join(import.meta.dir, '..')
 
 /** Functions run so many times more often than usual before they are compiled: most calls end before that pays. */
-const JIT_POLICY = 10
+const JIT_POLICY = 30
 
 /**
  * Compiles one entry file into one stand-alone program. Splitting keeps what a call does not need
