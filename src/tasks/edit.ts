@@ -72,7 +72,7 @@ function finish(before: TaskText, text: string, changes: Changes, options: EditO
   if (changes.status !== 'Done') return text
   const open = readCriteria(text).filter((criterion) => !criterion.isDone)
   if (open.length === 0) return text
-  const list = open.map(({ number, text: words }) => `#${number} ${words}`)
+  const list = open.map(({ number, text: words }) => `#${number} ${words.replaceAll('\n', ' ')}`)
   if (options.force === true) {
     const note = `Marked done with open criteria: ${list.join('; ')}`
     return applyChanges(text, { appendNotes: [note] }, options.now)
