@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { readTextFile } from '../base/files.ts'
 import { change } from './store/change.ts'
 import { checkCriteria, checkTitle } from './text/check-text.ts'
 import { readConfig, type TasksConfig } from './store/config.ts'
@@ -11,10 +10,11 @@ import { renderNewTask, type NewTask } from './text/new-task.ts'
 import type { Places } from './store/places.ts'
 import { parentsOf } from './ready.ts'
 import { Refused } from './refused.ts'
+import { idInside } from './store/id-inside.ts'
 import { readIndexedIds } from './store/index-file.ts'
 import { isSealed, makeSeal } from './store/seal.ts'
 import { listFiles } from './store/folder.ts'
-import { readTaskFile, scanTasks, TASK_LIMIT_BYTES, worthWriting } from './store/scan.ts'
+import { scanTasks, worthWriting } from './store/scan.ts'
 import type { Draft } from './store/change.ts'
 
 /** Makes tasks, all or none, and gives their ids in the same order. */
@@ -82,18 +82,6 @@ function idsInside(places: Places, files: readonly string[]): TaskId[] {
   }
   const read = unknown.flatMap((file) => idInside(places.tasks, file) ?? [])
   return [...ids.flatMap((id) => readId(id) ?? []), ...read]
-}
-
-/** As new tasks are written: to parse the rest as well takes longer than to read the file. */
-const USUAL_ID = /^---\nid: (\S+)\n/
-
-function idInside(folder: string, file: string): TaskId | undefined {
-  const path = join(folder, file)
-  const read = readTextFile(path, TASK_LIMIT_BYTES)
-  const usual = read.kind === 'text' ? USUAL_ID.exec(read.text)?.[1] : undefined
-  if (usual !== undefined) return readId(usual)
-  const task = readTaskFile(path, file)
-  return 'problem' in task ? undefined : readId(task.id)
 }
 
 function isTaken({ names, inside }: Taken, { prefix, number }: TaskId): boolean {

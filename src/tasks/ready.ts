@@ -1,6 +1,8 @@
 import { Archive, idOfName } from './archive.ts'
 import { findCycles, findWay } from './cycles.ts'
 import { countWaiting, findWaiting, makeLinks, NOWHERE, type Links } from './links.ts'
+import { renderId } from './id.ts'
+import { idInside } from './store/id-inside.ts'
 import { renderCheckout, type Places } from './store/places.ts'
 import type { Scan } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
@@ -182,8 +184,15 @@ export class Graph {
   }
 
   #brokenStatus(id: string): string | undefined {
-    this.#broken ??= new Set(this.#scan.broken.map(({ file }) => idOfName(file) ?? file))
+    this.#broken ??= new Set(this.#scan.broken.map(({ file }) => this.#idOfBroken(file)))
     return this.#broken.has(id) ? 'unreadable' : undefined
+  }
+
+  #idOfBroken(file: string): string {
+    const named = idOfName(file)
+    if (named !== undefined) return named
+    const id = idInside(this.#places.tasks, file)
+    return id === undefined ? file : renderId(id)
   }
 
   #getArchive(): Archive {

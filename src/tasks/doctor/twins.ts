@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Draft } from '../store/change.ts'
 import { applyChanges } from '../text/changes.ts'
 import { idOfFileName, makeFileName } from '../file-name.ts'
@@ -8,6 +8,7 @@ import type { Places } from '../store/places.ts'
 import { listFiles } from '../store/folder.ts'
 import { readTaskFile, readTaskText } from '../store/scan.ts'
 import { byAge } from '../task.ts'
+import { inArchive } from './archived.ts'
 import type { Ailment, Finding, Mending } from './finding.ts'
 import { isMeant, type Placed } from './origin.ts'
 
@@ -117,10 +118,9 @@ function twinsIn(all: readonly Placed[]): Pair[] {
   })
 }
 
-/** With the folder, because an open task and an archived one may have the same name. */
 function findingOf({ older, younger }: Pair, places: Places): Finding {
   const name = ({ path, task: { file } }: Placed) =>
-    dirname(path) === places.tasks ? file : `${basename(places.archive)}/${file}`
+    dirname(path) === places.tasks ? file : inArchive(places, file)
   const problem = `its id ${older.task.id} is also that of "${name(older)}"`
   return { file: name(younger), problem }
 }

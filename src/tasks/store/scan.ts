@@ -85,7 +85,7 @@ function readChanged({ tasks: folder }: Places, files: readonly string[]): Scan 
 }
 
 /** Neither one that was archived in the meantime, nor a README, is a broken task. */
-function isTaskFile(path: string, file: string): boolean {
+export function isTaskFile(path: string, file: string): boolean {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false
   if (idOfFileName(file) !== undefined) return true
   const read = readTextFile(path, TASK_LIMIT_BYTES)
