@@ -78,3 +78,72 @@ describe('a file of the archive that was renamed', () => {
     expect(project.read('TASK-002 - B.md')).toBe(WAITS)
   })
 })
+
+describe('a task of the archive that is not done', () => {
+  const ACTION =
+    'waits for TASK-001 (archived, To Do): move its file out of the archive, or run "forge-tasks edit TASK-002 --remove-dep TASK-001"'
+
+  test('closes a circle like any other, which is refused', async () => {
+    const project = await makeProject()
+    expect(await project.run(['edit', '2', '--depends-on', '1'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'forge-tasks: TASK-002 would wait for itself: TASK-002 -> TASK-001 -> TASK-002\n' +
+        '  Remove one of these dependencies first.\n',
+    })
+    expect(await project.must('view', '2')).not.toContain('dependencies:')
+    await project.must('edit', '1', '--parent', '2')
+    const { code, stderr } = await project.run(['edit', '2', '--parent', '1'])
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('TASK-002 would be a part of itself: TASK-002 -> TASK-001'),
+    })
+  })
+
+  test('closes none once it is done', async () => {
+    const project = await makeProject()
+    await project.must('edit', '1', '--status', 'done')
+    await project.must('edit', '2', '--depends-on', '1')
+    expect(await project.must('list', '--ready', '--plain')).toBe('TASK-002 | To Do | - | Two\n')
+    expect(await project.must('doctor')).toBe('Nothing is wrong.\n')
+  })
+
+  test('is told with what can be done about it', async () => {
+    const project = new TaskProject({
+      'archive/TASK-001 - A.md': taskText(['id: TASK-001', 'title: A']),
+      'TASK-002 - B.md': WAITS,
+    })
+    expect((await project.run(['next'])).stderr).toBe(`No task is ready:\n  TASK-002: ${ACTION}\n`)
+    expect(await project.must('list', '--ready', '--explain')).toBe(
+      `TASK-002 | To Do | - | B | ${ACTION}\n`,
+    )
+    await project.must('edit', 'TASK-002', '--remove-dep', 'TASK-001')
+    expect(await project.must('list', '--ready', '--plain')).toBe('TASK-002 | To Do | - | B\n')
+  })
+
+  test.each([
+    ['wait', 'dependencies: [TASK-002]', 'dependencies: [TASK-001]', 'waits for itself'],
+    ['are parts', 'parent: TASK-002', 'parent: TASK-001', 'is a part of itself'],
+  ])('is taken out of a circle of tasks that %s by the doctor', async (_, one, two, problem) => {
+    const project = new TaskProject({
+      'archive/TASK-001 - A.md': taskText(['id: TASK-001', 'createdAt: 2026-02-01', one]),
+      'TASK-002 - B.md': taskText(['id: TASK-002', 'createdAt: 2026-01-01', two]),
+    })
+    const { stdout } = await project.run(['doctor', '--plain'])
+    expect(stdout).toBe(`archive/TASK-001 - A.md: ${problem}: TASK-001 -> TASK-002 -> TASK-001\n`)
+    await project.must('doctor', '--fix')
+    expect(await project.must('doctor')).toBe('Nothing is wrong.\n')
+    expect(project.read('archive/TASK-001 - A.md')).not.toContain(one)
+    expect(project.read('TASK-002 - B.md')).toContain(two)
+  })
+
+  async function makeProject(): Promise<TaskProject> {
+    const project = new TaskProject()
+    await project.must('create', 'One')
+    await project.must('create', 'Two')
+    await project.must('edit', '1', '--depends-on', '2')
+    await project.must('archive', '1', '--force')
+    return project
+  }
+})

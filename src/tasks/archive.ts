@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
 import { listFiles } from './store/folder.ts'
@@ -42,6 +42,12 @@ export class Archive {
     return 'problem' in task ? 'unreadable' : task.status
   }
 
+  /** A task that can be used. */
+  find(id: string): Task | undefined {
+    const task = this.#readOnce(id)
+    return task === undefined || 'problem' in task ? undefined : task
+  }
+
   /** Many may wait for the same one, and it has to be read. */
   #readOnce(id: string): Task | Broken | undefined {
     if (!this.#read.has(id)) {
@@ -61,4 +67,9 @@ export class Archive {
 export function idOfName(file: string): string | undefined {
   const id = idOfFileName(file)
   return id === undefined ? undefined : renderId(id)
+}
+
+/** With the folder, because an open task and an archived one may have the same name. */
+export function inArchive({ archive }: Places, file: string): string {
+  return `${basename(archive)}/${file}`
 }

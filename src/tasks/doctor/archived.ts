@@ -1,4 +1,5 @@
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
+import { inArchive } from '../archive.ts'
 import { listFiles } from '../store/folder.ts'
 import type { Places } from '../store/places.ts'
 import { isTaskFile, readTaskFile, type Broken, type Scan } from '../store/scan.ts'
@@ -15,9 +16,4 @@ export function scanArchive(places: Places): Scan {
     else if (isTaskFile(path, file)) broken.push({ ...task, file: inArchive(places, file) })
   }
   return { tasks, broken }
-}
-
-/** With the folder, because an open task and an archived one may have the same name. */
-export function inArchive({ archive }: Places, file: string): string {
-  return `${basename(archive)}/${file}`
 }

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { statOf } from '../../base/files.ts'
+import { inArchive } from '../archive.ts'
 import { idOfFileName, makeFileName } from '../file-name.ts'
 import { readId, renderId } from '../id.ts'
 import type { Places } from '../store/places.ts'
 import type { Task } from '../task.ts'
-import { inArchive } from './archived.ts'
 import type { Ailment, Patient } from './finding.ts'
 
 /** Files whose name does not begin with the id that is inside. */

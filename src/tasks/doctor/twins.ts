@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path'
+import { inArchive } from '../archive.ts'
 import type { Draft } from '../store/change.ts'
 import { applyChanges } from '../text/changes.ts'
 import { idOfFileName, makeFileName } from '../file-name.ts'
@@ -8,7 +9,6 @@ import type { Places } from '../store/places.ts'
 import { listFiles } from '../store/folder.ts'
 import { readTaskFile, readTaskText } from '../store/scan.ts'
 import { byAge } from '../task.ts'
-import { inArchive } from './archived.ts'
 import type { Ailment, Finding, Mending } from './finding.ts'
 import { isMeant, type Placed } from './origin.ts'
 
