@@ -624,17 +624,6 @@ test('a broken file that is to be shown is named once', async () => {
   expect(stderr.match(/TASK-001 - Bad\.md/g)).toHaveLength(1)
 })
 
-test('a default priority that there is not is refused', async () => {
-  const project = new TaskProject({ 'config.json': '{"defaults":{"priority":"urgent"}}' })
-  expect(await project.run(['create', 'A'])).toEqual({
-    code: 2,
-    stdout: '',
-    stderr:
-      "forge-tasks: <root>/forge/tasks/config.json has a default priority 'urgent', which is none of high, medium, low.\n" +
-      '  Mend it, or delete it.\n',
-  })
-})
-
 describe('git', () => {
   const who = ['-c', 'user.name=n', '-c', 'user.email=a@b', '-c', 'commit.gpgSign=false']
   const git = (cwd: string, ...args: readonly string[]) => {

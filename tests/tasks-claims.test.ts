@@ -255,7 +255,7 @@ describe('a claim of a run in another space of processes', () => {
 describe('a broken config.json', () => {
   test.each([
     ['{', 'is not valid JSON'],
-    ['{"prefix":"1x"}', "has a prefix '1x' that no id can begin with"],
+    ['{"prefix":"1x"}', 'has "prefix": "1x", expected letters, digits and _ such as "TASK"'],
   ])('%s is named by the doctor, and only bare numbers need it', async (content, problem) => {
     const project = new TaskProject()
     await project.must('create', 'One')
