@@ -230,7 +230,7 @@ describe('create --batch', () => {
       'a circle',
       '{"title":"A","key":"a","dependsOn":["@b"]}\n{"title":"B","key":"b","dependsOn":["@a"]}',
       1,
-      'TASK-001 -> TASK-002 -> TASK-001',
+      '@a -> @b -> @a',
     ],
     ['nothing', '\n', 2, 'There is nothing on stdin.'],
     ['an array', '[\n{"title":"A"}\n]', 2, 'stdin is a JSON array.'],

@@ -189,7 +189,7 @@ describe('a circle of parents', () => {
     const stdin = '{"title":"A","key":"a","parent":"@b"}\n{"title":"B","key":"b","parent":"@a"}'
     const { code, stderr } = await project.run(['create', '--batch'], { stdin })
     expect(code).toBe(1)
-    expect(stderr).toContain('TASK-001 -> TASK-002 -> TASK-001')
+    expect(stderr).toContain('@a -> @b -> @a')
     expect(project.names()).toEqual([])
   })
 

@@ -91,8 +91,11 @@ function findListed(places: Places, id: TaskId): TaskText | undefined {
 }
 
 /** Says which ones are near it. */
-export function missing(places: Places, id: TaskId): UserError {
-  const { tasks } = scanTasks(places)
+export function missing(
+  places: Places,
+  id: TaskId,
+  tasks: readonly Task[] = scanTasks(places).tasks,
+): UserError {
   const near = tasks
     .map((task) => ({ task, distance: Math.abs(Number(task.id.split('-')[1]) - id.number) }))
     .toSorted((a, b) => a.distance - b.distance)
