@@ -379,6 +379,39 @@ describe('broken files', () => {
     expect(stderr).toBe('forge-tasks: TASK-002 - B.md:1: it may not be read by this user\n')
   })
 
+  test('whose names are no UTF-8 are named, and all else works', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const odd = (name: string) => Buffer.concat([Buffer.from(`${name} caf`), Buffer.from([0xe9])])
+    const write = (folder: string, name: string) => {
+      const path = [Buffer.from(`${folder}/`), odd(name), Buffer.from('.md')]
+      writeFileSync(Buffer.concat(path), GOOD.replace('TASK-001', name.slice(0, 8)))
+    }
+    write(project.folder, 'TASK-009 -')
+    write(join(project.folder, 'archive'), 'TASK-008 -')
+    const problem = 'its name is not UTF-8: rename it'
+    const open = `TASK-009 - caf\uFFFD.md:1: ${problem}`
+    expect(await project.run(['list', '--plain'])).toEqual({
+      code: 0,
+      stdout: GOOD_LINE,
+      stderr: `forge-tasks: ${open}\n`,
+    })
+    for (const [id, file] of [
+      ['9', open],
+      ['8', open.replace('9', '8')],
+    ] as const) {
+      const { code, stderr } = await project.run(['view', id])
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `forge-tasks: ${file}\n  Mend the file, or see: forge-tasks doctor\n`,
+      })
+    }
+    expect(await project.run(['doctor', '--fix', '--plain'])).toMatchObject({
+      code: 1,
+      stdout: `${open}\narchive/${open.replace('9', '8')}\n`,
+    })
+    expect(await project.must('create', 'C', '--plain')).toBe('TASK-010\n')
+  })
+
   test('in the archive are not done, and break nothing', async () => {
     const project = new TaskProject({
       'archive/TASK-001 - A.md': 'text',

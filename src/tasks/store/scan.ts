@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { errorText } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { BrokenFile } from '../text/frontmatter.ts'
@@ -86,10 +86,17 @@ function readChanged({ tasks: folder }: Places, files: readonly string[]): Scan 
 
 /** Neither one that was archived in the meantime, nor a README, is a broken task. */
 export function isTaskFile(path: string, file: string): boolean {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return isUnspeakable(file)
   if (idOfFileName(file) !== undefined) return true
   const read = readTextFile(path, TASK_LIMIT_BYTES)
   return read.kind !== 'text' || /^\uFEFF?(?:---|<{7})/.test(read.text)
+}
+
+/** What stands for bytes of a name that are no text: by this name the file cannot be reached. */
+const NO_TEXT = '\uFFFD'
+
+function isUnspeakable(name: string): boolean {
+  return name.includes(NO_TEXT)
 }
 
 export const TASK_LIMIT_BYTES = 16 * 1024 * 1024
@@ -98,8 +105,9 @@ export const TASK_LIMIT_BYTES = 16 * 1024 * 1024
 export function readTaskText(path: string): string {
   const file = readTextFile(path, TASK_LIMIT_BYTES)
   if (file.kind === 'text') return file.text
-  const problem = file.kind === 'missing' ? 'is a symbolic link that leads nowhere' : file.problem
-  throw new BrokenFile(`it ${problem}`, 1)
+  if (file.kind === 'unusable') throw new BrokenFile(`it ${file.problem}`, 1)
+  if (isUnspeakable(basename(path))) throw new BrokenFile('its name is not UTF-8: rename it', 1)
+  throw new BrokenFile('it is a symbolic link that leads nowhere', 1)
 }
 
 export function readTaskFile(path: string, file: string): Task | Broken {
