@@ -168,6 +168,73 @@ describe('texts', () => {
   }, 20_000)
 })
 
+describe('a date', () => {
+  const WRONG = ['5', 'foo 1', '12/13', 'Monday 3', '2026-02-30', '2026-13-01', 'soon', '2026-1-2']
+  const ODD = [
+    '2026-01-31T25:00',
+    '2026-01-31T10:61Z',
+    '2026-02-30T10:00Z',
+    '2026-01-31 10:00',
+    ' ',
+  ]
+  test.each([...WRONG, ...ODD])('that is none is refused: %j', async (due) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const batch = ['create', '--batch']
+    const stdin = JSON.stringify({ title: 'A', due })
+    for (const finished of [
+      await project.run(['create', 'A', `--due=${due}`]),
+      await project.run(['edit', '1', `--due=${due}`]),
+      await project.run(batch, { stdin }),
+    ]) {
+      expect(finished.code).toBe(2)
+      expect(finished.stderr).toContain(`'${due}' is no date.\n`)
+      expect(finished.stderr).toEndWith('  Write e.g. 2026-01-31 or 2026-01-31T18:00:00Z.\n')
+    }
+    expect(project.names()).toEqual(['TASK-001 - Good.md'])
+    expect(project.read('TASK-001 - Good.md')).toBe(GOOD)
+  })
+
+  test.each([
+    '2026-01-31',
+    '2028-02-29',
+    '2026-01-31T18:00',
+    '2026-01-31T18:00:00',
+    '2026-01-31T18:00:00Z',
+    '2026-01-31T18:00:00.5+02:00',
+    '2026-01-31T18:00-02:30',
+  ])('is kept as it was written: %s', async (due) => {
+    const project = new TaskProject()
+    await project.must('create', 'A', '--due', due)
+    expect(await project.json('view', '1')).toMatchObject({ due })
+    await project.must('edit', '1', '--due', '')
+    expect(await project.json('view', '1')).toMatchObject({ due: null })
+  })
+
+  test('that a person wrote otherwise into a file is no reason to refuse the file', async () => {
+    const text = GOOD.replace('title', 'due: next Monday\ntitle')
+    const project = new TaskProject({ 'TASK-001 - Good.md': text })
+    await project.must('edit', '1', '-a', 'ann')
+    expect(await project.json('view', '1')).toMatchObject({ due: 'next Monday', assignee: 'ann' })
+  })
+})
+
+describe('a label', () => {
+  test.each(['', '  ', '\t\n'])('that is empty is refused: %j', async (label) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const stdin = JSON.stringify({ title: 'A', labels: ['a', label] })
+    for (const finished of [
+      await project.run(['create', 'A', '-l', label]),
+      await project.run(['edit', '1', '-l', 'a', '-l', label]),
+      await project.run(['create', '--batch'], { stdin }),
+    ]) {
+      expect(finished.code).toBe(2)
+      expect(finished.stderr).toEndWith('A label is empty.\n  Write e.g. backend.\n')
+    }
+    expect(project.names()).toEqual(['TASK-001 - Good.md'])
+    expect(project.read('TASK-001 - Good.md')).toBe(GOOD)
+  })
+})
+
 describe('files as other editors leave them', () => {
   const text = [
     '---',

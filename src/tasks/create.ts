@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { change, type Draft } from './store/change.ts'
-import { checkCriteria, checkTitle } from './text/check-text.ts'
+import { checkCriteria, checkLabels, checkTitle } from './text/check-text.ts'
 import { readConfig, type TasksConfig } from './store/config.ts'
 import { makeFileName } from './file-name.ts'
 import { HIGHEST_NUMBER, renderId, type TaskId } from './id.ts'
@@ -39,8 +39,9 @@ export function createTasks(
 }
 
 /** Refuses what no task can begin with. */
-export function checkTask({ title, status, criteria = [] }: NewTask): void {
+export function checkTask({ title, status, labels = [], criteria = [] }: NewTask): void {
   checkTitle(title)
+  checkLabels(labels)
   checkCriteria(criteria)
   if (status === 'Done' && criteria.length > 0) {
     throw new Refused(

@@ -1,7 +1,7 @@
 import { UserError } from '../base/errors.ts'
 import { applyChanges, isNothing, type Changes } from './text/changes.ts'
 import { change } from './store/change.ts'
-import { checkCriteria, checkDue, checkTitle } from './text/check-text.ts'
+import { checkCriteria, checkDue, checkLabels, checkTitle } from './text/check-text.ts'
 import { readCriteria } from './text/criteria.ts'
 import { findTask, missing, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
@@ -89,6 +89,7 @@ function checkTexts(changes: Changes): Changes {
   }
   if (changes.due !== undefined) checkDue(changes.due)
   checkCriteria(changes.addCriteria ?? [])
+  checkLabels(changes.addLabels ?? [])
   return changes.title === undefined ? changes : { ...changes, title: checkTitle(changes.title) }
 }
 
