@@ -1,10 +1,11 @@
 import { change } from '../store/change.ts'
 import type { Places } from '../store/places.ts'
-import { scanTasks } from '../store/scan.ts'
+import { scanTasks, type Scan } from '../store/scan.ts'
 import { scanArchive } from './archived.ts'
 import { brokenFiles } from './broken-files.ts'
 import { circles } from './circles.ts'
 import { configuration } from './configuration.ts'
+import { copies } from './copies.ts'
 import { dangling } from './dangling.ts'
 import type { Ailment, Finding, Patient } from './finding.ts'
 import { misnamed } from './misnamed.ts'
@@ -15,6 +16,7 @@ import { unfinished } from './unfinished.ts'
 const AILMENTS: readonly Ailment[] = [
   configuration,
   brokenFiles,
+  copies,
   twins,
   misnamed,
   dangling,
@@ -30,8 +32,15 @@ export function examine(places: Places, fix: boolean, now: Date): Finding[] {
   return [...mended, ...AILMENTS.flatMap(({ find }) => find(places, patient))]
 }
 
+/** Few ailments ask for the archive, which has to be read file by file. */
 function look(places: Places): Patient {
-  return { ...scanTasks(places), archived: scanArchive(places) }
+  let archived: Scan | undefined
+  return {
+    ...scanTasks(places),
+    get archived() {
+      return (archived ??= scanArchive(places))
+    },
+  }
 }
 
 /** One after the other: what is mended first is seen by those that follow. */

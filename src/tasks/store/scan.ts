@@ -9,7 +9,7 @@ import { fitsIn } from './index-format.ts'
 import type { Places } from './places.ts'
 import { idOfFileName } from '../file-name.ts'
 import type { Links } from '../links.ts'
-import { inListOrder, parseTask, type Task } from '../task.ts'
+import { byAge, inListOrder, parseTask, type Task } from '../task.ts'
 
 /** A file that cannot be used, and why. */
 export interface Broken {
@@ -126,7 +126,7 @@ function refuseTwins(tasks: readonly Task[], broken: readonly Broken[]): Scan {
   for (const task of tasks) {
     const twin = byId.get(task.id)
     const [older, younger] =
-      twin === undefined || task.createdAt < twin.createdAt ? [task, twin] : [twin, task]
+      twin === undefined || byAge(task, twin) < 0 ? [task, twin] : [twin, task]
     byId.set(task.id, older)
     if (younger === undefined) continue
     const problem = `its id ${task.id} is also that of "${older.file}"; run: forge-tasks doctor --fix`
