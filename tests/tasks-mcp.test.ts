@@ -216,7 +216,7 @@ test('a mistake is an answer with its hint, and changes nothing', async () => {
     ['edit', { ids: ['1', '9'], title: 'X' }, 'There is no task TASK-009.'],
     ['edit', { ids: ['1'], dependsOn: ['2'] }, 'TASK-001 would wait for itself: '],
     ['edit', { ids: ['1'], status: 'don' }, "Unknown status 'don', did you mean 'done'?"],
-    ['edit', { ids: ['1'], checkAc: [1.5] }, 'There is no acceptance criterion #1.5.'],
+    ['edit', { ids: ['1'], checkAc: [1.5] }, 'TASK-001: There is no acceptance criterion #1.5.'],
     ['create', { tasks: [{ title: 'C' }, { title: ' ' }] }, 'The title is empty.'],
     ['create', { tasks: [{ title: 'C', labels: [''] }] }, 'A label is empty.'],
     ['create', { tasks: [{ title: 'C', due: '12/13' }] }, "'12/13' is no date."],

@@ -3,6 +3,7 @@ import { applyChanges, isNothing, type Changes } from './text/changes.ts'
 import { change } from './store/change.ts'
 import { checkCriteria, checkDue, checkLabels, checkTitle } from './text/check-text.ts'
 import { readCriteria } from './text/criteria.ts'
+import { CannotChange } from './text/frontmatter.ts'
 import { findTask, missing, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
 import { isHeldByAnother, type Owner } from './claims/owner.ts'
@@ -63,8 +64,19 @@ export function editTasks(
 }
 
 function editOne(before: TaskText, changes: Changes, options: EditOptions): Edited {
-  const text = finish(before, applyChanges(before.text, changes, options.now), changes, options)
+  const changed = naming(before.task, () => applyChanges(before.text, changes, options.now))
+  const text = finish(before, changed, changes, options)
   return { before, text, task: parseTask(text, before.task.file) }
+}
+
+/** Of several tasks only one may be the reason to change none. */
+function naming<Result>({ id }: Task, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Refused || error instanceof CannotChange)) throw error
+    throw new Refused(`${id}: ${error.message}`, error.hint)
+  }
 }
 
 /** Done means done: judged after all changes of the same call. */

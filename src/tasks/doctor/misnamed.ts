@@ -14,7 +14,7 @@ export const misnamed: Ailment = {
 
   mend: (places, patient, { draft }) =>
     misnamedOf(places, patient).flatMap(({ file, problem, folder, name }) => {
-      if (statOf(join(folder, name)) !== undefined) return []
+      if (isThere(folder, name)) return []
       draft.move(join(places.tasks, file), join(folder, name))
       return [{ file, problem, mended: `it is called "${name}" now` }]
     }),
@@ -44,6 +44,12 @@ function isMisnamed({ file, id }: Task): boolean {
 }
 
 function describe({ id, title }: Task, folder: string, file: string): Misnamed {
+  const name = makeFileName(readId(id)!, title)
   const problem = `its name does not begin with its id ${id}`
-  return { file, problem, folder, name: makeFileName(readId(id)!, title) }
+  const advice = `"${name}" is in the way: rename that, then run: forge-tasks doctor --fix`
+  return { file, problem: isThere(folder, name) ? `${problem}; ${advice}` : problem, folder, name }
+}
+
+function isThere(folder: string, name: string): boolean {
+  return statOf(join(folder, name)) !== undefined
 }
