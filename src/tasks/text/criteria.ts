@@ -1,11 +1,4 @@
-import {
-  appendBlock,
-  CRITERIA_BEGIN,
-  CRITERIA_END,
-  findSection,
-  readOutline,
-  type Outline,
-} from './body.ts'
+import { appendBlock, CRITERIA_BEGIN, CRITERIA_END, findSection } from './body.ts'
 import { splitFile } from './fields.ts'
 import { lineEnd, markdownLines } from './lines.ts'
 import type { Span } from './yaml-signs.ts'
@@ -18,7 +11,7 @@ export interface Criterion {
   readonly text: string
 }
 
-interface Item extends Omit<Criterion, 'text'> {
+export interface Item extends Omit<Criterion, 'text'> {
   /** The words of its first line. */
   readonly words: string
   /** Where the lines below begin. */
@@ -42,11 +35,11 @@ const END = CRITERIA_END
 const ITEM = /^([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)([ xX])\](?=\s|$)/
 const NUMBER = /^#(\d{1,9})(?:\s+|$)/
 
-export function readCriteria(text: string, outline?: Outline): Criterion[] {
-  return findItems(text, outline).map((item) => criterionOf(text, item))
+export function readCriteria(text: string): Criterion[] {
+  return findItems(text).map((item) => criterionOf(text, item))
 }
 
-function criterionOf(text: string, { number, isDone, words, below, end }: Item): Criterion {
+export function criterionOf(text: string, { number, isDone, words, below, end }: Item): Criterion {
   const more = text.slice(below, end).trimEnd()
   return { number, isDone, text: more === '' ? words : `${words}\n${unindent(more)}` }
 }
@@ -54,48 +47,9 @@ function criterionOf(text: string, { number, isDone, words, below, end }: Item):
 /** Without the spaces that all lines begin with. */
 function unindent(text: string): string {
   const lines = text.split(/\r?\n/)
-  const indents = lines.map((line) => line.length - line.trimStart().length)
-  const indent = Math.min(...indents)
+  const indentOf = (line: string) => line.length - line.trimStart().length
+  const indent = lines.reduce((least, line) => Math.min(least, indentOf(line)), Infinity)
   return lines.map((line) => line.slice(indent)).join('\n')
-}
-
-/** The criteria, and between them what else a person has written there, in the order of the file. */
-export function readChecklist(text: string, outline = readOutline(text)): (Criterion | string)[] {
-  const home = findSection(text, 'Acceptance Criteria', outline.sections)
-  const area = home === undefined ? outline.loose : { start: home.content.start, end: home.end }
-  if (area === undefined) return []
-  const pieces: (Criterion | string)[] = []
-  let from = area.start
-  const tell = (to: number) => {
-    const words = text
-      .slice(from, to)
-      .replace(/^(?:[ \t]*\r?\n)+/, '')
-      .trimEnd()
-    if (words.trim() !== '') pieces.push(words.replaceAll('\r\n', '\n'))
-  }
-  for (const hole of holesOf(text, area, outline)) {
-    tell(hole.start)
-    if ('mark' in hole) pieces.push(criterionOf(text, hole))
-    from = hole.end
-  }
-  tell(area.end)
-  return pieces
-}
-
-/** What is told otherwise than it stands there: the criteria, and the comments around them. */
-function holesOf(text: string, area: Span, outline: Outline): (Item | Span)[] {
-  const items = findItems(text, outline).filter(
-    ({ start }) => start >= area.start && start < area.end,
-  )
-  const block = findPlace(text, outline)?.block
-  if (block === undefined) return items
-  const begin = text.lastIndexOf(BEGIN, block.start)
-  const end = text.indexOf(END, block.end)
-  return [
-    { start: begin, end: begin + BEGIN.length },
-    ...items,
-    ...(end < area.end ? [{ start: end, end: end + END.length }] : []),
-  ]
 }
 
 /** As it is shown: with its number, and the lines below it indented. */
@@ -165,8 +119,7 @@ function insertLine(text: string, at: number, line: string, eol: string): string
 }
 
 /** The lines between the two comments; without them, those of the section. */
-function findItems(text: string, outline?: Outline): Item[] {
-  const place = findPlace(text, outline)
+export function findItems(text: string, place = findPlace(text)): Item[] {
   if (place === undefined) return []
   const items: Unnumbered[] = []
   let last: { indent: number; index: number } | undefined
@@ -225,11 +178,10 @@ function giveNumbers(items: readonly Unnumbered[]): Item[] {
 }
 
 /** Where the criteria are: in their section, or between comments that stand anywhere else. */
-function findPlace(
+export function findPlace(
   text: string,
-  { sections }: Outline = readOutline(text),
+  section = findSection(text, 'Acceptance Criteria'),
 ): (Span & { readonly block?: Span }) | undefined {
-  const section = findSection(text, 'Acceptance Criteria', sections)
   const place = section ?? { start: splitFile(text).body, end: text.length }
   const block = findBlock(text, place, section !== undefined)
   if (block !== undefined) return { ...block, block }

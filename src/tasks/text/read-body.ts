@@ -7,16 +7,13 @@ import {
   type Outline,
   type Section,
 } from './body.ts'
-import { readChecklist, readCriteria, type Criterion } from './criteria.ts'
+import { readChecklist, type Checklist } from './checklist.ts'
 
 /** All that a person has written below the frontmatter, each text once. */
-export interface Body {
+export interface Body extends Checklist {
   /** What stands before the first section. */
   readonly intro: string
   readonly description: string
-  readonly criteria: readonly Criterion[]
-  /** The criteria with what else is written between them. */
-  readonly checklist: readonly (Criterion | string)[]
   readonly plan: string
   readonly notes: string
   /** Sections that forge-tasks does not know, and further ones of a name that it knows. */
@@ -34,8 +31,7 @@ export function readBody(text: string): Body {
   return {
     intro: text.slice(intro.start, intro.end).trimEnd(),
     description: readSection(text, 'Description', sections),
-    criteria: readCriteria(text, outline),
-    checklist: readChecklist(text, outline),
+    ...readChecklist(text, outline),
     plan: readSection(text, 'Implementation Plan', sections),
     notes: readSection(text, 'Implementation Notes', sections),
     others: readOthers(text, outline),
