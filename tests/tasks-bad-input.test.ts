@@ -168,6 +168,73 @@ describe('texts', () => {
   }, 20_000)
 })
 
+describe('a date', () => {
+  const WRONG = ['5', 'foo 1', '12/13', 'Monday 3', '2026-02-30', '2026-13-01', 'soon', '2026-1-2']
+  const ODD = [
+    '2026-01-31T25:00',
+    '2026-01-31T10:61Z',
+    '2026-02-30T10:00Z',
+    '2026-01-31 10:00',
+    ' ',
+  ]
+  test.each([...WRONG, ...ODD])('that is none is refused: %j', async (due) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const batch = ['create', '--batch']
+    const stdin = JSON.stringify({ title: 'A', due })
+    for (const finished of [
+      await project.run(['create', 'A', `--due=${due}`]),
+      await project.run(['edit', '1', `--due=${due}`]),
+      await project.run(batch, { stdin }),
+    ]) {
+      expect(finished.code).toBe(2)
+      expect(finished.stderr).toContain(`'${due}' is no date.\n`)
+      expect(finished.stderr).toEndWith('  Write e.g. 2026-01-31 or 2026-01-31T18:00:00Z.\n')
+    }
+    expect(project.names()).toEqual(['TASK-001 - Good.md'])
+    expect(project.read('TASK-001 - Good.md')).toBe(GOOD)
+  })
+
+  test.each([
+    '2026-01-31',
+    '2028-02-29',
+    '2026-01-31T18:00',
+    '2026-01-31T18:00:00',
+    '2026-01-31T18:00:00Z',
+    '2026-01-31T18:00:00.5+02:00',
+    '2026-01-31T18:00-02:30',
+  ])('is kept as it was written: %s', async (due) => {
+    const project = new TaskProject()
+    await project.must('create', 'A', '--due', due)
+    expect(await project.json('view', '1')).toMatchObject({ due })
+    await project.must('edit', '1', '--due', '')
+    expect(await project.json('view', '1')).toMatchObject({ due: null })
+  })
+
+  test('that a person wrote otherwise into a file is no reason to refuse the file', async () => {
+    const text = GOOD.replace('title', 'due: next Monday\ntitle')
+    const project = new TaskProject({ 'TASK-001 - Good.md': text })
+    await project.must('edit', '1', '-a', 'ann')
+    expect(await project.json('view', '1')).toMatchObject({ due: 'next Monday', assignee: 'ann' })
+  })
+})
+
+describe('a label', () => {
+  test.each(['', '  ', '\t\n'])('that is empty is refused: %j', async (label) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const stdin = JSON.stringify({ title: 'A', labels: ['a', label] })
+    for (const finished of [
+      await project.run(['create', 'A', '-l', label]),
+      await project.run(['edit', '1', '-l', 'a', '-l', label]),
+      await project.run(['create', '--batch'], { stdin }),
+    ]) {
+      expect(finished.code).toBe(2)
+      expect(finished.stderr).toEndWith('A label is empty.\n  Write e.g. backend.\n')
+    }
+    expect(project.names()).toEqual(['TASK-001 - Good.md'])
+    expect(project.read('TASK-001 - Good.md')).toBe(GOOD)
+  })
+})
+
 describe('files as other editors leave them', () => {
   const text = [
     '---',
@@ -377,6 +444,39 @@ describe('broken files', () => {
     const { code, stdout, stderr } = await project.run(['list', '--plain'], { program })
     expect({ code, stdout }).toEqual({ code: 0, stdout: GOOD_LINE })
     expect(stderr).toBe('forge-tasks: TASK-002 - B.md:1: it may not be read by this user\n')
+  })
+
+  test('whose names are no UTF-8 are named, and all else works', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const odd = (name: string) => Buffer.concat([Buffer.from(`${name} caf`), Buffer.from([0xe9])])
+    const write = (folder: string, name: string) => {
+      const path = [Buffer.from(`${folder}/`), odd(name), Buffer.from('.md')]
+      writeFileSync(Buffer.concat(path), GOOD.replace('TASK-001', name.slice(0, 8)))
+    }
+    write(project.folder, 'TASK-009 -')
+    write(join(project.folder, 'archive'), 'TASK-008 -')
+    const problem = 'its name is not UTF-8: rename it'
+    const open = `TASK-009 - caf\uFFFD.md:1: ${problem}`
+    expect(await project.run(['list', '--plain'])).toEqual({
+      code: 0,
+      stdout: GOOD_LINE,
+      stderr: `forge-tasks: ${open}\n`,
+    })
+    for (const [id, file] of [
+      ['9', open],
+      ['8', open.replace('9', '8')],
+    ] as const) {
+      const { code, stderr } = await project.run(['view', id])
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `forge-tasks: ${file}\n  Mend the file, or see: forge-tasks doctor\n`,
+      })
+    }
+    expect(await project.run(['doctor', '--fix', '--plain'])).toMatchObject({
+      code: 1,
+      stdout: `${open}\narchive/${open.replace('9', '8')}\n`,
+    })
+    expect(await project.must('create', 'C', '--plain')).toBe('TASK-010\n')
   })
 
   test('in the archive are not done, and break nothing', async () => {
@@ -622,17 +722,6 @@ test('a broken file that is to be shown is named once', async () => {
   const { code, stderr } = await project.run(['view', '1'])
   expect(code).toBe(1)
   expect(stderr.match(/TASK-001 - Bad\.md/g)).toHaveLength(1)
-})
-
-test('a default priority that there is not is refused', async () => {
-  const project = new TaskProject({ 'config.json': '{"defaults":{"priority":"urgent"}}' })
-  expect(await project.run(['create', 'A'])).toEqual({
-    code: 2,
-    stdout: '',
-    stderr:
-      "forge-tasks: <root>/forge/tasks/config.json has a default priority 'urgent', which is none of high, medium, low.\n" +
-      '  Mend it, or delete it.\n',
-  })
 })
 
 describe('git', () => {

@@ -255,7 +255,7 @@ describe('a claim of a run in another space of processes', () => {
 describe('a broken config.json', () => {
   test.each([
     ['{', 'is not valid JSON'],
-    ['{"prefix":"1x"}', "has a prefix '1x' that no id can begin with"],
+    ['{"prefix":"1x"}', 'has "prefix": "1x", expected letters, digits and _ such as "TASK"'],
   ])('%s is named by the doctor, and only bare numbers need it', async (content, problem) => {
     const project = new TaskProject()
     await project.must('create', 'One')
@@ -334,19 +334,29 @@ describe('delete and archive', () => {
     const [open, archived] = ['TASK-001 - One.md', 'archive/TASK-001 - One.md']
     copyFileSync(join(project.folder, open), join(project.folder, archived))
     const { stdout } = await project.run(['doctor'])
-    expect([
-      `${archived}: its id TASK-001 is also that of "${open}"\n`,
-      `${open}: its id TASK-001 is also that of "${archived}"\n`,
-    ]).toContain(stdout)
+    expect(stdout).toBe(`${archived}: is the same as the open "${open}"\n`)
   })
+})
+
+test('ids may stand behind --', async () => {
+  const project = new TaskProject()
+  for (const title of ['One', 'Two', 'Three']) await project.must('create', title)
+  const view = await project.must('view', '1')
+  expect(await project.must('view', '--', '1')).toBe(view)
+  expect(await project.must('edit', '1', '-s', 'done', '--plain', '--', '2', '3')).toBe(
+    'TASK-001 | Done | - | One\nTASK-002 | Done | - | Two\nTASK-003 | Done | - | Three\n',
+  )
+  expect(await project.must('archive', '--', '1', '2')).toBe('Archived TASK-001, TASK-002\n')
+  expect(await project.must('delete', '--', '3')).toBe('Deleted TASK-003\n')
 })
 
 describe('what would be lost is refused', () => {
   test.each([
     [['create', '--batch', 'Title'], "Unexpected argument 'Title' beside --batch."],
     [['create', '--batch', '-p', 'high'], "Unexpected argument '--priority' beside --batch."],
-    [['edit', '1', '--notes', 'x', '--', '2'], "Unexpected argument '2' behind --."],
-    [['claim', '1', '--', '2'], "Unexpected argument '2' behind --."],
+    [['claim', '1', '--', '2'], "Unexpected argument '2'."],
+    [['claim', '--', '-x'], "'-x' is no task id."],
+    [['archive', '--done', '--', '1'], "Unexpected argument '1'."],
     [['archive', '--done', '1'], "Unexpected argument '1'."],
     [['list', '--', 'x'], "Unexpected argument 'x'."],
     [['edit', '1'], 'Nothing is to be changed.'],

@@ -230,7 +230,7 @@ describe('create --batch', () => {
       'a circle',
       '{"title":"A","key":"a","dependsOn":["@b"]}\n{"title":"B","key":"b","dependsOn":["@a"]}',
       1,
-      'TASK-001 -> TASK-002 -> TASK-001',
+      '@a -> @b -> @a',
     ],
     ['nothing', '\n', 2, 'There is nothing on stdin.'],
     ['an array', '[\n{"title":"A"}\n]', 2, 'stdin is a JSON array.'],
@@ -420,7 +420,7 @@ describe('ready', () => {
       'TASK-002 - B.md': taskText(['id: TASK-002', 'dependencies: [TASK-001]']),
     })
     expect(await project.must('list', '--ready', '--explain')).toBe(
-      'TASK-002 | To Do | - | B | waits for TASK-001 (archived, Blocked)\n',
+      'TASK-002 | To Do | - | B | waits for TASK-001 (archived, Blocked): move its file out of the archive, or run "forge-tasks edit TASK-002 --remove-dep TASK-001"\n',
     )
   })
 
@@ -454,6 +454,7 @@ describe('next, claim and release', () => {
     expect(await project.run(['next', '--plain'])).toEqual(say(FEATURE_BRIEF))
     expect(await project.json('next')).toEqual({
       ...FEATURE,
+      intro: '',
       description: 'Why',
       criteria: [
         { number: 1, isDone: false, text: 'one' },
@@ -461,6 +462,7 @@ describe('next, claim and release', () => {
       ],
       plan: 'How',
       notes: '',
+      checklist: '',
       others: [],
       dependencies: [{ id: 'TASK-001', status: 'Done', notes: 'The port is 8080.' }],
       blocks: ['TASK-003'],

@@ -152,7 +152,7 @@ describe('an archived task', () => {
     })
     expect(await project.must('archive', '1', '--force')).toBe('Archived TASK-001\n')
     expect((await project.run(['next'])).stderr).toContain(
-      '  TASK-002: waits for TASK-001 (archived, To Do)\n',
+      '  TASK-002: waits for TASK-001 (archived, To Do): move its file out of the archive, or run "forge-tasks edit TASK-002 --remove-dep TASK-001"\n',
     )
   })
 
@@ -189,7 +189,7 @@ describe('a circle of parents', () => {
     const stdin = '{"title":"A","key":"a","parent":"@b"}\n{"title":"B","key":"b","parent":"@a"}'
     const { code, stderr } = await project.run(['create', '--batch'], { stdin })
     expect(code).toBe(1)
-    expect(stderr).toContain('TASK-001 -> TASK-002 -> TASK-001')
+    expect(stderr).toContain('@a -> @b -> @a')
     expect(project.names()).toEqual([])
   })
 

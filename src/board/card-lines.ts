@@ -1,4 +1,4 @@
-import type { Criterion } from '../tasks/text/criteria.ts'
+import { criterionLines, type Criterion } from '../tasks/text/criteria.ts'
 import type { Brief } from '../tasks/view.ts'
 import { wrap } from '../base/columns.ts'
 
@@ -28,17 +28,22 @@ function makeLines(brief: Brief, width: number): CardLine[] {
     wrap(text, width).map((line) => ({ text: line, isHeading: true }))
   const section = (name: string, text: string) =>
     text.trim() === '' ? [] : [{ text: '' }, ...heading(name), ...plain(text.trimEnd())]
-  const criteria = brief.criteria.flatMap((criterion) => criterionLines(criterion, width))
+  const checklist = brief.checklist.flatMap((piece) =>
+    typeof piece === 'string' ? plain(piece) : linesOf(piece, width),
+  )
   return [
     ...heading(`${task.id}  ${task.title}`),
     ...fieldsOf(brief).flatMap(([key, value]) => (value ? plain(`${key}: ${value}`) : [])),
+    ...(brief.intro === '' ? [] : [{ text: '' }, ...plain(brief.intro)]),
     ...section('Description', brief.description),
-    ...(criteria.length === 0
+    ...(checklist.length === 0
       ? []
-      : [{ text: '' }, ...heading('Acceptance Criteria'), ...criteria]),
+      : [{ text: '' }, ...heading('Acceptance Criteria'), ...checklist]),
     ...section('Implementation Plan', brief.plan),
     ...section('Implementation Notes', brief.notes),
-    ...brief.others.flatMap(({ name, text }) => section(name, text)),
+    ...brief.others.flatMap(({ name, text }) =>
+      text === '' ? [{ text: '' }, ...heading(name)] : section(name, text),
+    ),
     ...dependencies.flatMap(({ id, notes }) => section(`Notes of ${id}`, notes)),
   ]
 }
@@ -54,9 +59,8 @@ function waitsFor({ task, dependencies }: Brief): string {
   return open.map(({ id, status }) => `${id} (${status})`).join(', ')
 }
 
-function criterionLines(criterion: Criterion, width: number): CardLine[] {
-  const { number, isDone, text } = criterion
-  const lines = wrap(`[${isDone ? 'x' : ' '}] #${number} ${text}`, width)
+function linesOf(criterion: Criterion, width: number): CardLine[] {
+  const lines = wrap(criterionLines(criterion), width)
   return lines.map((line) => ({ text: line, criterion }))
 }
 

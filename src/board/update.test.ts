@@ -19,8 +19,10 @@ function makeBrief(task: Task, change: Partial<Brief> = {}): Brief {
   ]
   return {
     task,
+    intro: '',
     description: 'Because.',
     criteria,
+    checklist: criteria,
     plan: '',
     notes: '',
     others: [],
@@ -208,6 +210,26 @@ test('a card says what it waits for when it is opened', () => {
     cardLines(makeBrief(task, { dependencies }), 80).map(({ text }) => text)
   expect(textOf(makeTask(1))).toContain('waits for: TASK-003 (To Do)')
   expect(textOf(makeTask(1, { status: 'Blocked' })).join()).not.toContain('waits for')
+})
+
+test('a card shows what stands before the sections and among the criteria', () => {
+  const [first, third] = makeBrief(TASKS[0]!.task).criteria
+  const more = { number: 3, isDone: false, text: 'Third\nand fast' }
+  const checklist = ['All of these:', first!, { ...third!, ...more }]
+  const brief = makeBrief(TASKS[0]!.task, { intro: 'Port 8080.', checklist })
+  const lines = cardLines(brief, 80).map(({ text }) => text)
+  expect(lines.slice(lines.indexOf('Port 8080.'))).toEqual([
+    'Port 8080.',
+    '',
+    'Description',
+    'Because.',
+    '',
+    'Acceptance Criteria',
+    'All of these:',
+    '[x] #1 First',
+    '[ ] #3 Third',
+    '  and fast',
+  ])
 })
 
 describe('an opened card', () => {

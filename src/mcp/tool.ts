@@ -11,7 +11,7 @@ export interface Desk extends Asking {
   readonly prefix: string
 }
 
-/** An operation as data; its answer is the text that the command line prints with `--plain`. */
+/** An operation as data; its answer is the text that the command line prints, of tasks with `--plain`. */
 interface Definition<Schema extends z.ZodObject> {
   readonly name: string
   readonly description: string

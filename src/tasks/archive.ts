@@ -1,43 +1,75 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
-import type { Places } from './store/places.ts'
 import { listFiles } from './store/folder.ts'
-import { readTaskFile } from './store/scan.ts'
+import { idInside } from './store/id-inside.ts'
+import type { Places } from './store/places.ts'
+import { readTaskFile, type Broken } from './store/scan.ts'
+import type { Task } from './task.ts'
 
-/** The tasks that were put aside, found by the names of their files. */
+/** The tasks that were put aside. The names of their files are believed, where they have an id. */
 export class Archive {
   readonly #folder: string
-  readonly #files: ReadonlyMap<string, string>
-  readonly #statuses = new Map<string, string | undefined>()
+  readonly #named = new Map<string, string>()
+  readonly #unnamed: string[] = []
+  readonly #read = new Map<string, Task | Broken | undefined>()
+  #renamed: ReadonlyMap<string, string> | undefined
 
   constructor({ archive }: Places) {
     this.#folder = archive
-    this.#files = new Map(listFiles(archive).map((file) => [idOfName(file) ?? file, file] as const))
+    for (const file of listFiles(archive)) {
+      const id = idOfName(file)
+      if (id === undefined) this.#unnamed.push(file)
+      else this.#named.set(id, file)
+    }
   }
 
   has(id: string): boolean {
-    return this.#files.has(id)
+    return this.fileOf(id) !== undefined
+  }
+
+  /** Files without an id in their names are looked into only where no name has it. */
+  fileOf(id: string): string | undefined {
+    const file = this.#named.get(id)
+    if (file !== undefined || this.#unnamed.length === 0) return file
+    this.#renamed ??= new Map(this.#unnamed.flatMap((each) => this.#entryOf(each)))
+    return this.#renamed.get(id)
+  }
+
+  statusOf(id: string): string | undefined {
+    const task = this.#readOnce(id)
+    if (task === undefined) return undefined
+    return 'problem' in task ? 'unreadable' : task.status
+  }
+
+  /** A task that can be used. */
+  find(id: string): Task | undefined {
+    const task = this.#readOnce(id)
+    return task === undefined || 'problem' in task ? undefined : task
   }
 
   /** Many may wait for the same one, and it has to be read. */
-  statusOf(id: string): string | undefined {
-    const known = this.#statuses.get(id)
-    if (known !== undefined || this.#statuses.has(id)) return known
-    const status = this.#read(id)
-    this.#statuses.set(id, status)
-    return status
+  #readOnce(id: string): Task | Broken | undefined {
+    if (!this.#read.has(id)) {
+      const file = this.fileOf(id)
+      const path = file === undefined ? undefined : join(this.#folder, file)
+      this.#read.set(id, path === undefined ? undefined : readTaskFile(path, file!))
+    }
+    return this.#read.get(id)
   }
 
-  #read(id: string): string | undefined {
-    const file = this.#files.get(id)
-    if (file === undefined) return undefined
-    const task = readTaskFile(join(this.#folder, file), file)
-    return 'problem' in task ? 'unreadable' : task.status
+  #entryOf(file: string): [id: string, file: string][] {
+    const id = idInside(this.#folder, file)
+    return id === undefined ? [] : [[renderId(id), file]]
   }
 }
 
 export function idOfName(file: string): string | undefined {
   const id = idOfFileName(file)
   return id === undefined ? undefined : renderId(id)
+}
+
+/** With the folder, because an open task and an archived one may have the same name. */
+export function inArchive({ archive }: Places, file: string): string {
+  return `${basename(archive)}/${file}`
 }

@@ -1,32 +1,33 @@
 import { join } from 'node:path'
-import { readTextFile } from '../base/files.ts'
-import { change } from './store/change.ts'
-import { checkCriteria, checkTitle } from './text/check-text.ts'
+import { change, type Draft } from './store/change.ts'
+import { checkCriteria, checkLabels, checkTitle } from './text/check-text.ts'
 import { readConfig, type TasksConfig } from './store/config.ts'
-import { missing } from './find.ts'
-import { findCycles } from './cycles.ts'
-import { idOfFileName, makeFileName, numberOfFileName } from './file-name.ts'
-import { HIGHEST_NUMBER, parseId, readId, renderId, type TaskId } from './id.ts'
+import { makeFileName } from './file-name.ts'
+import { HIGHEST_NUMBER, renderId, type TaskId } from './id.ts'
+import { tellFaults, type Fault, type PlaceOf } from './mistakes.ts'
 import { renderNewTask, type NewTask } from './text/new-task.ts'
 import type { Places } from './store/places.ts'
-import { parentsOf } from './ready.ts'
+import { refuseCycles, resolveReferences } from './references.ts'
 import { Refused } from './refused.ts'
-import { readIndexedIds } from './store/index-file.ts'
 import { isSealed, makeSeal } from './store/seal.ts'
-import { listFiles } from './store/folder.ts'
-import { readTaskFile, scanTasks, TASK_LIMIT_BYTES, worthWriting } from './store/scan.ts'
-import type { Draft } from './store/change.ts'
+import { highestOf, makeTaken, type Taken } from './taken.ts'
 
 /** Makes tasks, all or none, and gives their ids in the same order. */
-export function createTasks(places: Places, tasks: readonly NewTask[], now: Date): string[] {
+export function createTasks(
+  places: Places,
+  tasks: readonly NewTask[],
+  now: Date,
+  placeOf: PlaceOf = (index) => (tasks.length === 1 ? '' : `tasks[${index}]`),
+): string[] {
   for (const task of tasks) checkTask(task)
   const config = readConfig(places)
   return change(places, (draft) => {
     const taken = makeTaken(places)
     const ids = takeNumbers(draft, places, taken, config.prefix, tasks.length)
-    const resolve = makeResolver(places, tasks, ids, taken, config.prefix)
-    const complete = tasks.map((task) => withDefaults(task, config, resolve))
-    refuseCycles(ids.map(renderId), complete)
+    const { resolved, faults } = resolveReferences(places, tasks, ids, taken, config.prefix)
+    if (faults.length > 0) throw tellFaults(faults, placeOf)
+    refuseCycles(ids.map(renderId), resolved)
+    const complete = resolved.map((task) => withDefaults(task, config))
     for (const [index, task] of complete.entries()) {
       const id = ids[index]!
       draft.write(join(places.tasks, makeFileName(id, task.title)), renderNewTask(id, task, now))
@@ -38,8 +39,9 @@ export function createTasks(places: Places, tasks: readonly NewTask[], now: Date
 }
 
 /** Refuses what no task can begin with. */
-export function checkTask({ title, status, criteria = [] }: NewTask): void {
+export function checkTask({ title, status, labels = [], criteria = [] }: NewTask): void {
   checkTitle(title)
+  checkLabels(labels)
   checkCriteria(criteria)
   if (status === 'Done' && criteria.length > 0) {
     throw new Refused(
@@ -47,67 +49,6 @@ export function checkTask({ title, status, criteria = [] }: NewTask): void {
       'Create it, then check them: forge-tasks edit ID --check-ac 1 --status done',
     )
   }
-}
-
-/** What is in use, by the names of the files and by what is inside of them. */
-interface Taken {
-  readonly names: readonly string[]
-  readonly inside: readonly TaskId[]
-}
-
-/** Looked up where it is needed, which is mostly not at all. */
-function makeTaken(places: Places): () => Taken {
-  let taken: Taken | undefined
-  return () => (taken ??= findTaken(places))
-}
-
-function findTaken(places: Places): Taken {
-  const [open, archived] = [listFiles(places.tasks), listFiles(places.archive)]
-  // The archive has no index: there a name is believed.
-  const unnamed = archived.filter((file) => idOfFileName(file) === undefined)
-  return {
-    names: [...open, ...archived],
-    inside: [
-      ...idsInside(places, open),
-      ...unnamed.flatMap((file) => idInside(places.archive, file) ?? []),
-    ],
-  }
-}
-
-/** The index knows nearly all of them, so that few files have to be opened. */
-function idsInside(places: Places, files: readonly string[]): TaskId[] {
-  const { ids, unknown } = readIndexedIds(places, files)
-  if (unknown.length >= worthWriting(files.length)) {
-    return scanTasks(places).tasks.flatMap(({ id }) => readId(id) ?? [])
-  }
-  const read = unknown.flatMap((file) => idInside(places.tasks, file) ?? [])
-  return [...ids.flatMap((id) => readId(id) ?? []), ...read]
-}
-
-/** As new tasks are written: to parse the rest as well takes longer than to read the file. */
-const USUAL_ID = /^---\nid: (\S+)\n/
-
-function idInside(folder: string, file: string): TaskId | undefined {
-  const path = join(folder, file)
-  const read = readTextFile(path, TASK_LIMIT_BYTES)
-  const usual = read.kind === 'text' ? USUAL_ID.exec(read.text)?.[1] : undefined
-  if (usual !== undefined) return readId(usual)
-  const task = readTaskFile(path, file)
-  return 'problem' in task ? undefined : readId(task.id)
-}
-
-function isTaken({ names, inside }: Taken, { prefix, number }: TaskId): boolean {
-  return (
-    names.some((name) => numberOfFileName(name, prefix) === number) ||
-    inside.some((id) => id.prefix === prefix && id.number === number)
-  )
-}
-
-function highestOf({ names, inside }: Taken, prefix: string): number {
-  let highest = 0
-  for (const name of names) highest = Math.max(highest, numberOfFileName(name, prefix) ?? 0)
-  for (const id of inside) if (id.prefix === prefix) highest = Math.max(highest, id.number)
-  return highest
 }
 
 function takeNumbers(
@@ -132,62 +73,17 @@ function takeNumbers(
   return ids
 }
 
-/** `@key` is another task of the same batch; everything else is the id of a task that is there. */
-function makeResolver(
-  places: Places,
-  tasks: readonly NewTask[],
-  ids: readonly TaskId[],
-  taken: () => Taken,
-  prefix: string,
-): (word: string) => string {
-  const keys = new Map<string, string>()
-  for (const [index, { key }] of tasks.entries()) {
-    if (key === undefined) continue
-    if (keys.has(key)) throw new Refused(`The key '${key}' is there twice.`)
-    keys.set(key, renderId(ids[index]!))
-  }
-  return (word) => {
-    if (word.startsWith('@')) {
-      const id = keys.get(word.slice(1))
-      if (id !== undefined) return id
-      throw new Refused(`No task of this batch has the key '${word.slice(1)}'.`)
-    }
-    const id = parseId(word, prefix)
-    if (isTaken(taken(), id)) return renderId(id)
-    throw missing(places, id)
-  }
+/** What is wrong with the keys of tasks and with what they refer to, before they are made. */
+export function findFaults(places: Places, tasks: readonly NewTask[]): readonly Fault[] {
+  const { prefix } = readConfig(places)
+  const ids = tasks.map((_, index) => ({ prefix, number: index }))
+  return resolveReferences(places, tasks, ids, makeTaken(places), prefix).faults
 }
 
-function withDefaults(
-  task: NewTask,
-  { defaults }: TasksConfig,
-  resolve: (word: string) => string,
-): NewTask {
+function withDefaults(task: NewTask, { defaults }: TasksConfig): NewTask {
   return {
     ...task,
     priority: task.priority ?? defaults.priority,
     labels: [...new Set([...(defaults.labels ?? []), ...(task.labels ?? [])])],
-    dependencies: [...new Set((task.dependencies ?? []).map(resolve))],
-    parent: task.parent === undefined ? undefined : resolve(task.parent),
-  }
-}
-
-/** Only a batch can close a circle: nothing that was there before depends on what is new. */
-function refuseCycles(ids: readonly string[], tasks: readonly NewTask[]): void {
-  const edges = new Map(ids.map((id, index) => [id, tasks[index]?.dependencies ?? []]))
-  const [cycle] = findCycles(ids, (id) => edges.get(id) ?? [])
-  if (cycle !== undefined) {
-    throw new Refused(
-      `These tasks would wait for each other: ${cycle.join(' -> ')}`,
-      'Leave one of these dependencies out. Nothing was created.',
-    )
-  }
-  const parents = new Map(ids.map((id, index) => [id, parentsOf(tasks[index])]))
-  const [parts] = findCycles(ids, (id) => parents.get(id) ?? [])
-  if (parts !== undefined) {
-    throw new Refused(
-      `These tasks would be parts of each other: ${parts.join(' -> ')}`,
-      'Leave one of these parents out. Nothing was created.',
-    )
   }
 }

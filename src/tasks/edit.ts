@@ -1,8 +1,9 @@
 import { UserError } from '../base/errors.ts'
 import { applyChanges, isNothing, type Changes } from './text/changes.ts'
 import { change } from './store/change.ts'
-import { checkCriteria, checkDue, checkTitle } from './text/check-text.ts'
+import { checkCriteria, checkDue, checkLabels, checkTitle } from './text/check-text.ts'
 import { readCriteria } from './text/criteria.ts'
+import { CannotChange } from './text/frontmatter.ts'
 import { findTask, missing, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
 import { isHeldByAnother, type Owner } from './claims/owner.ts'
@@ -63,8 +64,19 @@ export function editTasks(
 }
 
 function editOne(before: TaskText, changes: Changes, options: EditOptions): Edited {
-  const text = finish(before, applyChanges(before.text, changes, options.now), changes, options)
+  const changed = naming(before.task, () => applyChanges(before.text, changes, options.now))
+  const text = finish(before, changed, changes, options)
   return { before, text, task: parseTask(text, before.task.file) }
+}
+
+/** Of several tasks only one may be the reason to change none. */
+function naming<Result>({ id }: Task, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Refused || error instanceof CannotChange)) throw error
+    throw new Refused(`${id}: ${error.message}`, error.hint)
+  }
 }
 
 /** Done means done: judged after all changes of the same call. */
@@ -72,7 +84,7 @@ function finish(before: TaskText, text: string, changes: Changes, options: EditO
   if (changes.status !== 'Done') return text
   const open = readCriteria(text).filter((criterion) => !criterion.isDone)
   if (open.length === 0) return text
-  const list = open.map(({ number, text: words }) => `#${number} ${words}`)
+  const list = open.map(({ number, text: words }) => `#${number} ${words.replaceAll('\n', ' ')}`)
   if (options.force === true) {
     const note = `Marked done with open criteria: ${list.join('; ')}`
     return applyChanges(text, { appendNotes: [note] }, options.now)
@@ -89,6 +101,7 @@ function checkTexts(changes: Changes): Changes {
   }
   if (changes.due !== undefined) checkDue(changes.due)
   checkCriteria(changes.addCriteria ?? [])
+  checkLabels(changes.addLabels ?? [])
   return changes.title === undefined ? changes : { ...changes, title: checkTitle(changes.title) }
 }
 

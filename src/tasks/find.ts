@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { UserError } from '../base/errors.ts'
+import { Archive } from './archive.ts'
 import { BrokenFile } from './text/frontmatter.ts'
 import { readConfig } from './store/config.ts'
 import { parseId, readId, renderId, type TaskId } from './id.ts'
@@ -38,7 +39,10 @@ export function findTask(places: Places, word: string): TaskText {
   const archived = findNamed(places.archive, id)
   const [oldest] = archived.sound.toSorted((a, b) => byAge(a.task, b.task))
   if (oldest !== undefined) return oldest
-  throw archived.unusable ?? missing(places, id)
+  if (archived.unusable !== undefined) throw archived.unusable
+  const renamed = new Archive(places).fileOf(renderId(id))
+  if (renamed !== undefined) return readOrRefuse(places.archive, renamed)
+  throw missing(places, id)
 }
 
 interface Named {
@@ -87,8 +91,11 @@ function findListed(places: Places, id: TaskId): TaskText | undefined {
 }
 
 /** Says which ones are near it. */
-export function missing(places: Places, id: TaskId): UserError {
-  const { tasks } = scanTasks(places)
+export function missing(
+  places: Places,
+  id: TaskId,
+  tasks: readonly Task[] = scanTasks(places).tasks,
+): UserError {
   const near = tasks
     .map((task) => ({ task, distance: Math.abs(Number(task.id.split('-')[1]) - id.number) }))
     .toSorted((a, b) => a.distance - b.distance)

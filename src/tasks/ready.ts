@@ -1,6 +1,8 @@
-import { Archive, idOfName } from './archive.ts'
+import { Archive, idOfName, inArchive } from './archive.ts'
 import { findCycles, findWay } from './cycles.ts'
 import { countWaiting, findWaiting, makeLinks, NOWHERE, type Links } from './links.ts'
+import { renderId } from './id.ts'
+import { idInside } from './store/id-inside.ts'
 import { renderCheckout, type Places } from './store/places.ts'
 import type { Scan } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
@@ -58,14 +60,22 @@ export class Graph {
     const reasons: string[] = []
     if (task.status !== 'To Do') reasons.push(this.#statusWords(task))
     for (const id of task.dependencies) {
-      const status = this.statusOf(id)
-      if (status === 'Done') continue
-      const archived = this.#isArchived(id) ? 'archived, ' : ''
-      reasons.push(`waits for ${id} (${archived}${status ?? 'missing'})`)
+      if (this.statusOf(id) === 'Done') continue
+      reasons.push(`waits for ${id} ${this.#whyNotDone(id, task.id)}`)
     }
     const claim = this.#claims.get(task.id)
     if (claim !== undefined) reasons.push(claimWords(claim, this.#places))
     return { task, isReady: reasons.length === 0, reasons }
+  }
+
+  /** In the archive nobody begins it: it needs a person. */
+  #whyNotDone(id: string, waiting: string): string {
+    const status = this.statusOf(id) ?? 'missing'
+    if (!this.#isArchived(id)) return `(${status})`
+    const words = `(archived, ${status})`
+    if (status === 'unreadable') return words
+    const command = `forge-tasks edit ${waiting} --remove-dep ${id}`
+    return `${words}: move its file out of the archive, or run "${command}"`
   }
 
   #statusWords({ id, status }: Task): string {
@@ -169,11 +179,26 @@ export class Graph {
     return undefined
   }
 
-  readonly edges = (id: string): readonly string[] => this.find(id)?.dependencies ?? []
+  readonly edges = (id: string): readonly string[] => this.findUndone(id)?.dependencies ?? []
+
+  readonly parents = (id: string): readonly string[] => parentsOf(this.findUndone(id))
+
+  /** An open task, or one that was archived before it was done: such a one closes circles, too. */
+  findUndone(id: string): Task | undefined {
+    const open = this.find(id)
+    if (open !== undefined) return open
+    const archived = this.#getArchive().find(id)
+    return archived?.status === 'Done' ? undefined : archived
+  }
+
+  /** The name of its file, below the folder of the tasks. */
+  fileOf(task: Task): string {
+    return this.find(task.id) === undefined ? inArchive(this.#places, task.file) : task.file
+  }
 
   /** A way from a task back to itself over what it is a part of. */
   parentCycleThrough(id: string, parent: string): string[] | undefined {
-    const way = findWay(parent, id, (at) => parentsOf(this.find(at)))
+    const way = findWay(parent, id, this.parents)
     return way === undefined ? undefined : [id, ...way]
   }
 
@@ -182,8 +207,15 @@ export class Graph {
   }
 
   #brokenStatus(id: string): string | undefined {
-    this.#broken ??= new Set(this.#scan.broken.map(({ file }) => idOfName(file) ?? file))
+    this.#broken ??= new Set(this.#scan.broken.map(({ file }) => this.#idOfBroken(file)))
     return this.#broken.has(id) ? 'unreadable' : undefined
+  }
+
+  #idOfBroken(file: string): string {
+    const named = idOfName(file)
+    if (named !== undefined) return named
+    const id = idInside(this.#places.tasks, file)
+    return id === undefined ? file : renderId(id)
   }
 
   #getArchive(): Archive {

@@ -6,6 +6,7 @@ import type { Broken } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
 import type { Stats } from './stats.ts'
 import { copyTask, type Task } from './task.ts'
+import { criterionLines } from './text/criteria.ts'
 import type { Brief } from './view.ts'
 
 /** A task as scripts get it: what is absent is null, or an empty list. */
@@ -26,18 +27,18 @@ export function plainLine({ id, status, priority, title }: Task): string {
 
 /** `key: value` lines, then the sections: the same for people and agents. */
 export function renderBrief(brief: Brief): string {
-  const { criteria, dependencies } = brief
-  const checks = criteria.map(
-    ({ number, isDone, text }) => `- [${isDone ? 'x' : ' '}] #${number} ${text}`,
-  )
+  const { dependencies, intro } = brief
   const learned = dependencies.filter(({ notes }) => notes !== '')
   const lines = [
     ...fieldsOf(brief).flatMap(([key, value]) => (value ? [`${key}: ${printable(value)}`] : [])),
+    ...(intro === '' ? [] : ['', intro]),
     ...section('Description', brief.description),
-    ...section('Acceptance Criteria', checks.join('\n')),
+    ...section('Acceptance Criteria', renderChecklist(brief)),
     ...section('Implementation Plan', brief.plan),
     ...section('Implementation Notes', brief.notes),
-    ...brief.others.flatMap(({ name, text }) => section(name, text)),
+    ...brief.others.flatMap(({ name, text }) =>
+      text === '' ? ['', `## ${name}`] : section(name, text),
+    ),
     ...learned.flatMap(({ id, notes }) => section(`Notes of ${id}`, notes)),
   ]
   return printableLines(lines.join('\n'))
@@ -92,10 +93,29 @@ function section(name: string, text: string): string[] {
   return text === '' ? [] : ['', `## ${name}`, '', text]
 }
 
+/** Criteria by line; what else is written there stands apart, where it does in the file. */
+function renderChecklist({ checklist }: Brief): string {
+  let [text, wasProse] = ['', false]
+  for (const piece of checklist) {
+    const isProse = typeof piece === 'string'
+    const gap = isProse || wasProse ? '\n\n' : '\n'
+    text += `${text === '' ? '' : gap}${isProse ? piece : `- ${criterionLines(piece)}`}`
+    wasProse = isProse
+  }
+  return text
+}
+
 /** A brief as scripts get it. */
 export function briefToJson(brief: Brief): object {
-  const { task, claim, ...rest } = brief
-  return { ...toJson(task), ...rest, file: fileOf(brief), claim: claim ?? null }
+  const { task, claim, checklist, ...rest } = brief
+  const hasProse = checklist.some((piece) => typeof piece === 'string')
+  return {
+    ...toJson(task),
+    ...rest,
+    checklist: hasProse ? renderChecklist(brief) : '',
+    file: fileOf(brief),
+    claim: claim ?? null,
+  }
 }
 
 /** A task, and why it can be begun now or what it waits for. */

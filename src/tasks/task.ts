@@ -130,6 +130,7 @@ export function priorityOf(task: Task): number {
 export function byAge(a: Task, b: Task): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
   if (a.id !== b.id) return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
+  if (a.file === b.file) return 0
   return a.file < b.file ? -1 : 1
 }
 

@@ -1,8 +1,7 @@
 import { dirname, join } from 'node:path'
 import { checkoutOf } from './claims/checkout.ts'
 import { tryToFreeDead } from './claims/dead-claims.ts'
-import { readCriteria, type Criterion } from './text/criteria.ts'
-import { findSections, readSection } from './text/body.ts'
+import { readBody, readNotes, type Body } from './text/read-body.ts'
 import { findTask, readOrRefuse, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
 import type { Places } from './store/places.ts'
@@ -14,14 +13,8 @@ import { readState, type Attempt, type Claim } from './store/state.ts'
 import type { Task } from './task.ts'
 
 /** Everything that is known of one task: what an agent needs before it begins. */
-export interface Brief {
+export interface Brief extends Body {
   readonly task: Task
-  readonly description: string
-  readonly criteria: readonly Criterion[]
-  readonly plan: string
-  readonly notes: string
-  /** Sections that forge-tasks does not know. */
-  readonly others: readonly { readonly name: string; readonly text: string }[]
   readonly dependencies: readonly Dependency[]
   readonly blocks: readonly string[]
   readonly claim: Claim | undefined
@@ -41,15 +34,6 @@ interface Dependency {
   readonly notes: string
 }
 
-const KNOWN = [
-  'Description',
-  'Acceptance Criteria',
-  'Implementation Plan',
-  'Implementation Notes',
-  'Notes',
-  'Plan',
-]
-
 /** The brief of the task that a person means by `TASK-1`, `task-001` or `1`. */
 export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(places)): Brief {
   const { tasks } = scan
@@ -57,17 +41,10 @@ export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(p
   const state = tryToFreeDead(places, before, new Date()) ? readState(places) : before
   const found = findScanned(places, tasks, word) ?? findTask(places, word)
   const { task, text, path } = found
-  const sections = findSections(text)
   const graph = new Graph(places, scan, new Map())
   return {
     task,
-    description: readSection(text, 'Description', sections),
-    criteria: readCriteria(text),
-    plan: readSection(text, 'Implementation Plan', sections),
-    notes: readSection(text, 'Implementation Notes', sections),
-    others: sections
-      .filter(({ name }) => !KNOWN.includes(name))
-      .map(({ name, content }) => ({ name, text: text.slice(content.start, content.end) })),
+    ...readBody(text),
     dependencies: task.dependencies.map((id) => {
       const status = graph.statusOf(id) ?? 'missing'
       return { id, status, notes: status === 'Done' ? notesOf(places, graph, id) : '' }
@@ -102,7 +79,7 @@ function notesOf(places: Places, graph: Graph, id: string): string {
     const task = graph.find(id)
     const text =
       task === undefined ? findTask(places, id).text : readTaskText(join(places.tasks, task.file))
-    return readSection(text, 'Implementation Notes')
+    return readNotes(text)
   } catch {
     return ''
   }

@@ -1,5 +1,7 @@
-import { UserError, type Problem } from '../../base/errors.ts'
-import { checkTask } from '../../tasks/create.ts'
+import { UserError } from '../../base/errors.ts'
+import { checkTask, createTasks, findFaults } from '../../tasks/create.ts'
+import { tellFaults, type Fault, type PlaceOf } from '../../tasks/mistakes.ts'
+import type { Places } from '../../tasks/store/places.ts'
 import { checkDue } from '../../tasks/text/check-text.ts'
 import type { NewTask } from '../../tasks/text/new-task.ts'
 import { parseStatus, readPriority } from '../../tasks/words.ts'
@@ -20,34 +22,10 @@ const KEYS = [
   'status',
 ]
 
-interface Mistake extends Problem {
-  readonly exitCode: number
-}
-
-/** Every mistake of a batch, each with its line. */
-class BatchError extends UserError {
-  override readonly exitCode: number
-  readonly #problems: readonly Problem[]
-
-  constructor(mistakes: readonly Mistake[]) {
-    const problems = mistakes.map(({ message, hint }) => ({ message, hint }))
-    const [only, ...more] = problems
-    if (more.length === 0) super(only!.message, only!.hint)
-    else
-      super(problems.map(({ message, hint }) => `${message}${hint ? ` ${hint}` : ''}`).join('\n'))
-    this.exitCode = Math.max(...mistakes.map(({ exitCode }) => exitCode))
-    this.#problems = problems
-  }
-
-  override get problems(): readonly Problem[] {
-    return this.#problems
-  }
-}
-
 /** One line of stdin, and what is wrong with it. */
 class Line {
   readonly number: number
-  readonly mistakes: Mistake[] = []
+  readonly mistakes: UserError[] = []
   #fields: Readonly<Record<string, unknown>> = {}
 
   constructor(text: string, number: number) {
@@ -59,8 +37,8 @@ class Line {
     for (const key of unknown) this.report(`'${key}' is unknown.`, `Known: ${KEYS.join(', ')}.`)
   }
 
-  report(message: string, hint?: string, exitCode = 2): void {
-    this.mistakes.push({ message: `stdin:${this.number}: ${message}`, hint, exitCode })
+  report(message: string, hint?: string): void {
+    this.mistakes.push(new UserError(message, hint))
   }
 
   /** Keeps a mistake instead of stopping at it. */
@@ -69,7 +47,7 @@ class Line {
       return work()
     } catch (error) {
       if (!(error instanceof UserError)) throw error
-      this.report(error.message, error.hint, error.exitCode)
+      this.mistakes.push(error)
       return undefined
     }
   }
@@ -95,7 +73,24 @@ interface Read {
 }
 
 /** The tasks that stand on stdin, one JSON object a line. */
-export function parseBatch(text: string): NewTask[] {
+interface Batch {
+  readonly tasks: readonly NewTask[]
+  readonly faults: readonly Fault[]
+  readonly placeOf: PlaceOf
+}
+
+/** Makes them, all or none; every mistake is told with its line. */
+export function createBatch(
+  places: Places,
+  text: string,
+  now: Date,
+): { readonly tasks: readonly NewTask[]; readonly ids: readonly string[] } {
+  const { tasks, faults, placeOf } = readBatch(text)
+  if (faults.length > 0) throw tellFaults([...faults, ...findFaults(places, tasks)], placeOf)
+  return { tasks, ids: createTasks(places, tasks, now, placeOf) }
+}
+
+function readBatch(text: string): Batch {
   if (text.trim() === '')
     throw new UsageError('There is nothing on stdin.', 'One JSON object a line: {"title":"…"}')
   if (text.trimStart().startsWith('['))
@@ -106,10 +101,11 @@ export function parseBatch(text: string): NewTask[] {
   const read = text
     .split('\n')
     .flatMap((line, index) => (line.trim() === '' ? [] : [readLine(new Line(line, index + 1))]))
-  checkKeys(read)
-  const mistakes = read.flatMap(({ line }) => line.mistakes)
-  if (mistakes.length > 0) throw new BatchError(mistakes)
-  return read.map(({ task }) => task)
+  return {
+    tasks: read.map(({ task }) => task),
+    faults: read.flatMap(({ line }, index) => line.mistakes.map((error) => ({ index, error }))),
+    placeOf: (index) => `stdin:${read[index]!.line.number}`,
+  }
 }
 
 function readLine(line: Line): Read {
@@ -132,27 +128,6 @@ function readLine(line: Line): Read {
   if (title !== undefined) line.attempt(() => checkTask(task))
   if (due !== undefined) line.attempt(() => checkDue(due))
   return { line, task }
-}
-
-/** Each key is there once, and `@key` means one that is there. */
-function checkKeys(read: readonly Read[]): void {
-  const lines = new Map<string, number>()
-  for (const { line, task } of read) {
-    if (task.key === undefined) continue
-    const first = lines.get(task.key)
-    if (first === undefined) lines.set(task.key, line.number)
-    else line.report(`The key '${task.key}' is there twice.`, `Line ${first} has it too.`, 1)
-  }
-  for (const { line, task } of read) {
-    const words = [
-      ...(task.dependencies ?? []),
-      ...(task.parent === undefined ? [] : [task.parent]),
-    ]
-    const unknown = words.filter((word) => word.startsWith('@') && !lines.has(word.slice(1)))
-    for (const word of unknown) {
-      line.report(`No task of this batch has the key '${word.slice(1)}'.`, undefined, 1)
-    }
-  }
 }
 
 function parseObject(line: string): Record<string, unknown> {

@@ -5,7 +5,7 @@ import { findOwner, type Owner } from '../../tasks/claims/owner.ts'
 import { findPlaces, type Places } from '../../tasks/store/places.ts'
 import { brokenLine } from '../../tasks/render.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
-import { UsageError, type Input, type Options } from '../command.ts'
+import type { Input, Options } from '../command.ts'
 
 /** What every command of forge-tasks takes. */
 export const TASK_OPTIONS: Options = {
@@ -37,11 +37,9 @@ export function openDatabase(input: Input): Database {
   return { places, owner, now }
 }
 
-/** Ids stand before `--`; what is behind it must not be lost. */
-export function readIds(input: Input): readonly string[] {
-  const [surplus] = input.rest
-  if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}' behind --.`)
-  return input.positionals
+/** Behind `--` stand ids as well as before it. */
+export function readIds({ positionals, rest }: Input): readonly string[] {
+  return [...positionals, ...rest]
 }
 
 /** Broken files are named, and everything else works. */

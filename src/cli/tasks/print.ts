@@ -23,6 +23,11 @@ export function print(text: string): void {
   }
 }
 
+/** A record a line; nothing at all where there is none. */
+export function printLines(lines: readonly string[]): void {
+  if (lines.length > 0) print(lines.join('\n'))
+}
+
 /** All of it, however slowly it is read. */
 function writeWhole(fd: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) {

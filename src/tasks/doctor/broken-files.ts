@@ -1,17 +1,17 @@
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { findUndecided, resolveConflicts } from '../text/conflict.ts'
 import { runGit } from '../store/git.ts'
 import type { Places } from '../store/places.ts'
 import { readTaskText, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
-import type { Ailment, Finding } from './finding.ts'
+import type { Ailment, Finding, Patient } from './finding.ts'
 
 /** Files that cannot be used. A merge conflict goes away where there is one right answer. */
 export const brokenFiles: Ailment = {
-  find: (places, { broken }) => broken.map((each) => withAdvice(places, each)),
+  find: (places, patient) => allBroken(patient).map((each) => withAdvice(places, each)),
 
-  mend: (places, { broken }, { draft }) =>
-    broken.flatMap(({ file, line, problem }) => {
+  mend: (places, patient, { draft }) =>
+    allBroken(patient).flatMap(({ file, line, problem }) => {
       const path = join(places.tasks, file)
       const resolved = resolve(path, file)
       if (resolved === undefined) return []
@@ -26,6 +26,10 @@ export const brokenFiles: Ailment = {
     if (unmerged === undefined || unmerged === '') return finding
     return { ...finding, mended: `${finding.mended}; tell git: git add "${name}"` }
   },
+}
+
+function allBroken({ broken, archived }: Patient): Broken[] {
+  return [...broken, ...archived.broken]
 }
 
 /** What a person can do about a conflict, and where. */
@@ -55,7 +59,7 @@ function resolve(path: string, file: string): string | undefined {
 
 function isSound(text: string, file: string): boolean {
   try {
-    return parseTask(text, file).id !== ''
+    return parseTask(text, basename(file)).id !== ''
   } catch {
     return false
   }

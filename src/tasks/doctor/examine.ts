@@ -1,11 +1,13 @@
 import { change } from '../store/change.ts'
 import type { Places } from '../store/places.ts'
-import { scanTasks } from '../store/scan.ts'
+import { scanTasks, type Scan } from '../store/scan.ts'
+import { scanArchive } from './archived.ts'
 import { brokenFiles } from './broken-files.ts'
 import { circles } from './circles.ts'
 import { configuration } from './configuration.ts'
+import { copies } from './copies.ts'
 import { dangling } from './dangling.ts'
-import type { Ailment, Finding } from './finding.ts'
+import type { Ailment, Finding, Patient } from './finding.ts'
 import { misnamed } from './misnamed.ts'
 import { parentCircles } from './parent-circles.ts'
 import { findMeant, twins } from './twins.ts'
@@ -14,6 +16,7 @@ import { unfinished } from './unfinished.ts'
 const AILMENTS: readonly Ailment[] = [
   configuration,
   brokenFiles,
+  copies,
   twins,
   misnamed,
   dangling,
@@ -25,8 +28,19 @@ const AILMENTS: readonly Ailment[] = [
 /** Everything that is wrong with the database; with `fix`, what can be mended is. */
 export function examine(places: Places, fix: boolean, now: Date): Finding[] {
   const mended = fix ? mendAll(places, now) : []
-  const scan = scanTasks(places)
-  return [...mended, ...AILMENTS.flatMap(({ find }) => find(places, scan))]
+  const patient = look(places)
+  return [...mended, ...AILMENTS.flatMap(({ find }) => find(places, patient))]
+}
+
+/** Few ailments ask for the archive, which has to be read file by file. */
+function look(places: Places): Patient {
+  let archived: Scan | undefined
+  return {
+    ...scanTasks(places),
+    get archived() {
+      return (archived ??= scanArchive(places))
+    },
+  }
 }
 
 /** One after the other: what is mended first is seen by those that follow. */
@@ -34,7 +48,7 @@ function mendAll(places: Places, now: Date): Finding[] {
   return AILMENTS.flatMap((ailment) => {
     const meant = ailment === twins ? findMeant(places) : new Set<string>()
     const mended = change(places, (draft) =>
-      ailment.mend(places, scanTasks(places), { draft, now, meant }),
+      ailment.mend(places, look(places), { draft, now, meant }),
     )
     return mended.map((finding) => ailment.follow?.(places, finding) ?? finding)
   })

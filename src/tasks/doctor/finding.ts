@@ -19,10 +19,15 @@ export interface Mending {
   readonly meant: ReadonlySet<string>
 }
 
+/** What the doctor looks at: the open tasks, and those of the archive. */
+export interface Patient extends Scan {
+  readonly archived: Scan
+}
+
 /** One kind of thing that can be wrong, and what to do about it. */
 export interface Ailment {
-  readonly find: (places: Places, scan: Scan) => Finding[]
-  readonly mend: (places: Places, scan: Scan, mending: Mending) => Finding[]
+  readonly find: (places: Places, patient: Patient) => Finding[]
+  readonly mend: (places: Places, patient: Patient, mending: Mending) => Finding[]
   /** What to say of something mended, once the database is free again for others. */
   readonly follow?: (places: Places, mended: Finding) => Finding
 }

@@ -1,13 +1,7 @@
 import { relative } from 'node:path'
 import { runGit } from '../store/git.ts'
 import type { Places } from '../store/places.ts'
-import type { Task } from '../task.ts'
-
-/** A task together with where it lies: open or in the archive. */
-export interface Placed {
-  readonly task: Task
-  readonly path: string
-}
+import type { Placed } from './placed.ts'
 
 /**
  * Whether a reference to an id that two tasks have means the younger one: when it was committed

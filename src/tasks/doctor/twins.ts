@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Draft } from '../store/change.ts'
 import { applyChanges } from '../text/changes.ts'
 import { idOfFileName, makeFileName } from '../file-name.ts'
@@ -6,22 +6,24 @@ import { setField } from '../text/frontmatter.ts'
 import { HIGHEST_NUMBER, readId, renderId, type TaskId } from '../id.ts'
 import type { Places } from '../store/places.ts'
 import { listFiles } from '../store/folder.ts'
-import { readTaskFile, readTaskText } from '../store/scan.ts'
+import { readTaskText } from '../store/scan.ts'
 import { byAge } from '../task.ts'
+import { copiesIn } from './copies.ts'
 import type { Ailment, Finding, Mending } from './finding.ts'
-import { isMeant, type Placed } from './origin.ts'
+import { isMeant } from './origin.ts'
+import { allTasks, isArchived, nameOf, type Placed } from './placed.ts'
 
 /** Tasks that got the same id in two clones. The younger one gets a new one. */
 export const twins: Ailment = {
   // Two open ones are among the broken files already.
   find: (places) =>
-    twinsIn(allTasks(places))
-      .filter((pair) => Object.values(pair).some(({ path }) => dirname(path) !== places.tasks))
+    twinsIn(allTasks(places), places)
+      .filter(({ older, younger }) => [older, younger].some((each) => isArchived(each, places)))
       .map((pair) => findingOf(pair, places)),
 
   mend: (places, _scan, mending) => {
     const all = allTasks(places)
-    const pairs = twinsIn(all)
+    const pairs = twinsIn(all, places)
     if (pairs.length === 0) return []
     const giveNumber = makeNumbers(mending.draft, places, all)
     const texts = new Texts()
@@ -71,7 +73,7 @@ export function findMeant(places: Places): ReadonlySet<string> {
     all.flatMap((each) => referencesOf(each).map((id) => ({ each, id }))),
     ({ id }) => id,
   )
-  const meant = twinsIn(all).flatMap(({ older, younger }) =>
+  const meant = twinsIn(all, places).flatMap(({ older, younger }) =>
     (referring.get(younger.task.id) ?? [])
       .filter(({ each }) => isMeant(each, younger, older, places))
       .map(({ each }) => referenceKey(each, younger)),
@@ -100,29 +102,19 @@ class Texts {
   }
 }
 
-function allTasks({ tasks, archive }: Places): Placed[] {
-  return [tasks, archive].flatMap((folder) =>
-    listFiles(folder).flatMap((file) => {
-      const path = join(folder, file)
-      const task = readTaskFile(path, file)
-      return 'problem' in task ? [] : [{ task, path }]
-    }),
-  )
-}
-
-function twinsIn(all: readonly Placed[]): Pair[] {
-  return [...Map.groupBy(all, ({ task }) => task.id).values()].flatMap((group) => {
+/** A copy of the same task in the archive is no twin. */
+function twinsIn(all: readonly Placed[], places: Places): Pair[] {
+  const copied = new Set(copiesIn(all, places).map(({ archived }) => archived))
+  const tasks = all.filter((each) => !copied.has(each))
+  return [...Map.groupBy(tasks, ({ task }) => task.id).values()].flatMap((group) => {
     const [older, ...others] = group.toSorted((a, b) => byAge(a.task, b.task))
     return others.map((younger) => ({ older: older!, younger }))
   })
 }
 
-/** With the folder, because an open task and an archived one may have the same name. */
 function findingOf({ older, younger }: Pair, places: Places): Finding {
-  const name = ({ path, task: { file } }: Placed) =>
-    dirname(path) === places.tasks ? file : `${basename(places.archive)}/${file}`
-  const problem = `its id ${older.task.id} is also that of "${name(older)}"`
-  return { file: name(younger), problem }
+  const problem = `its id ${older.task.id} is also that of "${nameOf(older, places)}"`
+  return { file: nameOf(younger, places), problem }
 }
 
 /** Gives ids that nobody has or had, archived and broken files included. */

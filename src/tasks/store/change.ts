@@ -180,12 +180,18 @@ function recoverState(places: Places): State {
   return recovered
 }
 
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOTDIR: 'Rename the file that lies where a folder has to be',
+  EEXIST: 'Rename the file that lies where a folder has to be',
+  EACCES: 'Give this user the right to write there',
+  EPERM: 'Give this user the right to write there',
+  EROFS: 'Make the disk writable',
+  ENOSPC: 'Make room',
+  EDQUOT: 'Make room',
+}
+
 function cannotWrite({ tasks }: Places, error: unknown, progress?: Progress): CannotWrite {
-  const code = errorCode(error)
-  const remedy =
-    code === 'ENOTDIR' || code === 'EEXIST'
-      ? 'Rename the file that lies where a folder has to be'
-      : 'Make room, or make the folder writable'
+  const remedy = REMEDIES[errorCode(error) ?? ''] ?? 'Make room, or make the folder writable'
   const message = `The tasks in ${tasks} cannot be changed: ${errorText(error)}`
   switch (progress) {
     case 'a part was changed':

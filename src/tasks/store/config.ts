@@ -25,43 +25,94 @@ export function readConfig(places: Places): TasksConfig {
   if (file.kind === 'missing') return DEFAULT
   if (file.kind === 'unusable') throw broken(places, file.problem)
   const fields = parseFields(places, file.text)
-  const defaults = isObject(fields['defaults']) ? fields['defaults'] : {}
-  const priority = asText(defaults['priority'] ?? fields['defaultPriority'])
-  const found = priority === undefined ? undefined : readPriority(places, priority)
-  const labels = defaults['labels'] ?? fields['defaultLabels']
+  const wrong = findWrong(fields)
+  if (wrong.length > 0) throw broken(places, `has ${wrong.join('; ')}`)
+  const value = (key: string, older: string) => valueOf(fields, key) ?? valueOf(fields, older)
+  const priority = findPriority(asText(value('defaults.priority', 'defaultPriority')) ?? '')
+  const labels = value('defaults.labels', 'defaultLabels')
   return {
-    prefix: readPrefix(places, asText(fields['prefix']) ?? DEFAULT.prefix),
-    name: asText(fields['name'] ?? fields['projectName']),
+    prefix: (asText(fields['prefix']) ?? DEFAULT.prefix).toUpperCase(),
+    name: asText(value('name', 'projectName')),
     defaults: {
-      ...(found === undefined ? {} : { priority: found }),
-      ...(Array.isArray(labels) ? { labels: labels.map(String) } : {}),
+      ...(priority === undefined ? {} : { priority }),
+      ...(isTexts(labels) ? { labels } : {}),
     },
   }
 }
 
-function parseFields(places: Places, text: string): Readonly<Record<string, unknown>> {
+/** What a value has to be, and whether it is. */
+interface Rule {
+  readonly expected: string
+  readonly isRight: (value: unknown) => boolean
+}
+
+const PREFIX = /^[A-Za-z][A-Za-z0-9_]{0,19}$/
+
+const NAME: Rule = { expected: 'a text', isRight: (value) => typeof value === 'string' }
+
+const PRIORITY: Rule = {
+  expected: `${PRIORITIES.slice(0, -1).join(', ')} or ${PRIORITIES.at(-1)}`,
+  isRight: (value) =>
+    typeof value === 'string' && (value === '' || findPriority(value) !== undefined),
+}
+
+const LABELS: Rule = { expected: 'a list of texts such as ["backend"]', isRight: isTexts }
+
+/** By key; the second of two is that of older layouts. */
+const RULES: Readonly<Record<string, Rule>> = {
+  prefix: {
+    expected: 'letters, digits and _ such as "TASK"',
+    isRight: (value) => typeof value === 'string' && PREFIX.test(value),
+  },
+  name: NAME,
+  projectName: NAME,
+  defaults: { expected: 'an object such as {"labels": ["backend"]}', isRight: isObject },
+  'defaults.priority': PRIORITY,
+  defaultPriority: PRIORITY,
+  'defaults.labels': LABELS,
+  defaultLabels: LABELS,
+}
+
+function findWrong(fields: Fields): string[] {
+  return Object.entries(RULES).flatMap(([key, { expected, isRight }]) => {
+    const value = valueOf(fields, key)
+    // Whoever writes null means that there is none.
+    if (value === undefined || value === null || isRight(value)) return []
+    return [`"${key}": ${JSON.stringify(value)}, expected ${expected}`]
+  })
+}
+
+function valueOf(fields: Fields, key: string): unknown {
+  const [outer = '', inner] = key.split('.')
+  const value = fields[outer]
+  if (inner === undefined) return value
+  return isObject(value) ? value[inner] : undefined
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function parseFields(places: Places, text: string): Fields {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     throw broken(places, 'is not valid JSON')
   }
-  return isObject(value) ? value : {}
+  if (isObject(value)) return value
+  throw broken(places, 'is no JSON object')
 }
-
-/** The last ones are of older layouts. */
-const KEYS = ['prefix', 'name', 'defaults', 'projectName', 'defaultPriority', 'defaultLabels']
-const DEFAULTS_KEYS = ['priority', 'labels']
 
 /** What is written in the configuration and means nothing. */
 export function findUnknownKeys(places: Places): string[] {
   const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
   if (file.kind !== 'text') return []
-  const { defaults, ...fields } = parseFields(places, file.text)
+  const fields = parseFields(places, file.text)
+  const { defaults } = fields
   const inside = isObject(defaults) ? Object.keys(defaults) : []
+  const isUnknown = (key: string) => !Object.hasOwn(RULES, key)
   return [
-    ...Object.keys(fields).filter((key) => !KEYS.includes(key)),
-    ...inside.filter((key) => !DEFAULTS_KEYS.includes(key)).map((key) => `defaults.${key}`),
+    ...Object.keys(fields).filter((key) => key.includes('.') || isUnknown(key)),
+    ...inside.map((key) => `defaults.${key}`).filter(isUnknown),
   ]
 }
 
@@ -79,22 +130,6 @@ function broken(places: Places, problem: string): BrokenConfig {
   return new BrokenConfig(configPath(places), problem)
 }
 
-const PREFIX = /^[A-Za-z][A-Za-z0-9_]{0,19}$/
-
-function readPrefix(places: Places, prefix: string): string {
-  if (PREFIX.test(prefix)) return prefix.toUpperCase()
-  throw broken(places, `has a prefix '${prefix}' that no id can begin with`)
-}
-
-function readPriority(places: Places, word: string): Priority {
-  const found = findPriority(word)
-  if (found !== undefined) return found
-  throw broken(
-    places,
-    `has a default priority '${word}', which is none of ${PRIORITIES.join(', ')}`,
-  )
-}
-
 export function checkPrefix(prefix: string): string {
   if (PREFIX.test(prefix)) return prefix.toUpperCase()
   throw new UserError(
@@ -105,6 +140,11 @@ export function checkPrefix(prefix: string): string {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isTexts(value: unknown): value is string[] {
+  const isText = (item: unknown) => typeof item === 'string' && item.trim() !== ''
+  return Array.isArray(value) && value.every(isText)
 }
 
 function asText(value: unknown): string | undefined {

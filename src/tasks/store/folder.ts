@@ -25,7 +25,12 @@ export function listFiles(folder: string): string[] {
     return readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
-    throw new CannotRead(`The tasks in ${folder} cannot be read: ${errorText(error)}`)
+    throw new CannotRead(
+      `The tasks in ${folder} cannot be read: ${errorText(error)}`,
+      errorCode(error) === 'EACCES'
+        ? `Give this user the right to read it: chmod u+rx "${folder}"`
+        : 'See to the folder, then try again.',
+    )
   }
 }
 

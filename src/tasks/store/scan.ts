@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { errorText } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { BrokenFile } from '../text/frontmatter.ts'
@@ -9,7 +9,7 @@ import { fitsIn } from './index-format.ts'
 import type { Places } from './places.ts'
 import { idOfFileName } from '../file-name.ts'
 import type { Links } from '../links.ts'
-import { inListOrder, parseTask, type Task } from '../task.ts'
+import { byAge, inListOrder, parseTask, type Task } from '../task.ts'
 
 /** A file that cannot be used, and why. */
 export interface Broken {
@@ -85,11 +85,18 @@ function readChanged({ tasks: folder }: Places, files: readonly string[]): Scan 
 }
 
 /** Neither one that was archived in the meantime, nor a README, is a broken task. */
-function isTaskFile(path: string, file: string): boolean {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false
+export function isTaskFile(path: string, file: string): boolean {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return isUnspeakable(file)
   if (idOfFileName(file) !== undefined) return true
   const read = readTextFile(path, TASK_LIMIT_BYTES)
   return read.kind !== 'text' || /^\uFEFF?(?:---|<{7})/.test(read.text)
+}
+
+/** What stands for bytes of a name that are no text: by this name the file cannot be reached. */
+const NO_TEXT = '\uFFFD'
+
+function isUnspeakable(name: string): boolean {
+  return name.includes(NO_TEXT)
 }
 
 export const TASK_LIMIT_BYTES = 16 * 1024 * 1024
@@ -98,8 +105,9 @@ export const TASK_LIMIT_BYTES = 16 * 1024 * 1024
 export function readTaskText(path: string): string {
   const file = readTextFile(path, TASK_LIMIT_BYTES)
   if (file.kind === 'text') return file.text
-  const problem = file.kind === 'missing' ? 'is a symbolic link that leads nowhere' : file.problem
-  throw new BrokenFile(`it ${problem}`, 1)
+  if (file.kind === 'unusable') throw new BrokenFile(`it ${file.problem}`, 1)
+  if (isUnspeakable(basename(path))) throw new BrokenFile('its name is not UTF-8: rename it', 1)
+  throw new BrokenFile('it is a symbolic link that leads nowhere', 1)
 }
 
 export function readTaskFile(path: string, file: string): Task | Broken {
@@ -118,7 +126,7 @@ function refuseTwins(tasks: readonly Task[], broken: readonly Broken[]): Scan {
   for (const task of tasks) {
     const twin = byId.get(task.id)
     const [older, younger] =
-      twin === undefined || task.createdAt < twin.createdAt ? [task, twin] : [twin, task]
+      twin === undefined || byAge(task, twin) < 0 ? [task, twin] : [twin, task]
     byId.set(task.id, older)
     if (younger === undefined) continue
     const problem = `its id ${task.id} is also that of "${older.file}"; run: forge-tasks doctor --fix`

@@ -1,8 +1,9 @@
 import { splitFile } from './fields.ts'
 import { closingFence, markdownLines } from './lines.ts'
+import type { Span } from './yaml-signs.ts'
 
 /** The sections that forge-tasks writes, in the order in which a new file has them. */
-const SECTIONS = [
+export const SECTIONS = [
   'Description',
   'Acceptance Criteria',
   'Implementation Plan',
@@ -19,7 +20,7 @@ export interface Section {
   /** Where its heading begins. */
   readonly start: number
   /** Where its content begins and ends; the blank lines around it belong to nobody. */
-  readonly content: { readonly start: number; readonly end: number }
+  readonly content: Span
   /** Where the next section, or the end of the file, is. */
   readonly end: number
 }
@@ -37,16 +38,42 @@ interface Heading {
   readonly behind: number
 }
 
+/** The body as pieces, in which each of its lines is once. */
+export interface Outline {
+  /** What stands before the first section. */
+  readonly intro: Span
+  readonly sections: readonly Section[]
+  /** Criteria without a heading of their own, with what stands behind them before the next one. */
+  readonly loose: Span | undefined
+}
+
 /** The `## ` sections of the body; headings inside of code blocks are text. */
-export function findSections(text: string): Section[] {
-  const { headings, criteria } = findHeadings(text, splitFile(text).body)
+export function findSections(text: string): readonly Section[] {
+  return readOutline(text).sections
+}
+
+export function readOutline(text: string): Outline {
+  const { body } = splitFile(text)
+  const { headings, criteria } = findHeadings(text, body)
   const hasHome = headings.some(({ name }) => name === 'Acceptance Criteria')
-  return headings.map(({ name, start, behind }, index) => {
-    const end = headings[index + 1]?.start ?? text.length
-    // Criteria without a heading of their own are no part of what stands before them.
-    const isCut = !hasHome && criteria !== undefined && criteria >= behind && criteria < end
-    return { name, start, content: contentOf(text, behind, isCut ? criteria : end), end }
-  })
+  const loose = hasHome ? undefined : criteria
+  // Criteria without a heading of their own are no part of what stands before them.
+  const upTo = (from: number, end: number) =>
+    contentOf(text, from, loose !== undefined && loose >= from && loose < end ? loose : end)
+  const startOf = (index: number) => headings[index]?.start ?? text.length
+  return {
+    intro: upTo(body, startOf(0)),
+    sections: headings.map(({ name, start, behind }, index) => {
+      const end = startOf(index + 1)
+      return { name, start, content: upTo(behind, end), end }
+    }),
+    loose:
+      loose === undefined ? undefined : { start: loose, end: endOfPiece(headings, loose, text) },
+  }
+}
+
+function endOfPiece(headings: readonly Heading[], at: number, text: string): number {
+  return headings.find(({ start }) => start > at)?.start ?? text.length
 }
 
 function findHeadings(
@@ -80,7 +107,7 @@ function headingName(rest: string): string {
 }
 
 /** Whole lines: the spaces at the beginning of the first and the end of the last are content. */
-function contentOf(text: string, from: number, to: number): Section['content'] {
+function contentOf(text: string, from: number, to: number): Span {
   const all = text.slice(from, to)
   const words = all.trimStart()
   if (words === '') return { start: from, end: from }
@@ -183,6 +210,10 @@ function closeBlock(text: string, at: number, eol: string): string {
 
 function canonical(name: string): SectionName {
   return ALIASES[name] ?? (name as SectionName)
+}
+
+export function isKnown(name: string): boolean {
+  return SECTIONS.includes(canonical(name))
 }
 
 /** A given text must not become sections, criteria or a conflict of the file, nor swallow the rest. */

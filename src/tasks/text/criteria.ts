@@ -1,15 +1,21 @@
 import { appendBlock, CRITERIA_BEGIN, CRITERIA_END, findSection } from './body.ts'
 import { splitFile } from './fields.ts'
 import { lineEnd, markdownLines } from './lines.ts'
+import type { Span } from './yaml-signs.ts'
 import { Refused } from '../refused.ts'
 
 export interface Criterion {
   readonly number: number
   readonly isDone: boolean
+  /** All its lines: those that are indented below the first belong to it. */
   readonly text: string
 }
 
-interface Item extends Criterion {
+export interface Item extends Omit<Criterion, 'text'> {
+  /** The words of its first line. */
+  readonly words: string
+  /** Where the lines below begin. */
+  readonly below: number
   /** Where its lines begin and end in the text. */
   readonly start: number
   readonly end: number
@@ -24,18 +30,31 @@ export interface CriteriaChanges {
   readonly remove?: readonly number[]
 }
 
-interface Place {
-  readonly start: number
-  readonly end: number
-}
-
 const BEGIN = CRITERIA_BEGIN
 const END = CRITERIA_END
 const ITEM = /^([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[)([ xX])\](?=\s|$)/
 const NUMBER = /^#(\d{1,9})(?:\s+|$)/
 
 export function readCriteria(text: string): Criterion[] {
-  return findItems(text).map(({ number, isDone, text: words }) => ({ number, isDone, text: words }))
+  return findItems(text).map((item) => criterionOf(text, item))
+}
+
+export function criterionOf(text: string, { number, isDone, words, below, end }: Item): Criterion {
+  const more = text.slice(below, end).trimEnd()
+  return { number, isDone, text: more === '' ? words : `${words}\n${unindent(more)}` }
+}
+
+/** Without the spaces that all lines begin with. */
+function unindent(text: string): string {
+  const lines = text.split(/\r?\n/)
+  const indentOf = (line: string) => line.length - line.trimStart().length
+  const indent = lines.reduce((least, line) => Math.min(least, indentOf(line)), Infinity)
+  return lines.map((line) => line.slice(indent)).join('\n')
+}
+
+/** As it is shown: with its number, and the lines below it indented. */
+export function criterionLines({ number, isDone, text }: Criterion): string {
+  return `[${isDone ? 'x' : ' '}] #${number} ${text}`.replaceAll('\n', '\n  ')
 }
 
 /** All numbers are looked up before the first of them changes. */
@@ -100,8 +119,7 @@ function insertLine(text: string, at: number, line: string, eol: string): string
 }
 
 /** The lines between the two comments; without them, those of the section. */
-function findItems(text: string): Item[] {
-  const place = findPlace(text)
+export function findItems(text: string, place = findPlace(text)): Item[] {
   if (place === undefined) return []
   const items: Unnumbered[] = []
   let last: { indent: number; index: number } | undefined
@@ -132,8 +150,9 @@ function readItem(line: string, start: number, end: number): Unnumbered | undefi
   return {
     written: written === null ? undefined : Number(written[1]),
     isDone: match[2] !== ' ',
-    text: written === null ? rest : rest.slice(written[0].length),
+    words: written === null ? rest : rest.slice(written[0].length),
     start,
+    below: end,
     end,
     mark: start + match[1]!.length,
   }
@@ -148,19 +167,21 @@ function giveNumbers(items: readonly Unnumbered[]): Item[] {
   const taken = new Set(owners.keys())
   let before = 0
   return items.map((item) => {
-    const { written, isDone, text, start, end, mark: place } = item
+    const { written, ...rest } = item
     const isOwner = written !== undefined && owners.get(written) === item
     let own = isOwner ? written : before + 1
     while (!isOwner && taken.has(own)) own += 1
     taken.add(own)
     before = own
-    return { number: own, isDone, text, start, end, mark: place }
+    return { number: own, ...rest }
   })
 }
 
 /** Where the criteria are: in their section, or between comments that stand anywhere else. */
-function findPlace(text: string): (Place & { readonly block?: Place }) | undefined {
-  const section = findSection(text, 'Acceptance Criteria')
+export function findPlace(
+  text: string,
+  section = findSection(text, 'Acceptance Criteria'),
+): (Span & { readonly block?: Span }) | undefined {
   const place = section ?? { start: splitFile(text).body, end: text.length }
   const block = findBlock(text, place, section !== undefined)
   if (block !== undefined) return { ...block, block }
@@ -169,9 +190,9 @@ function findPlace(text: string): (Place & { readonly block?: Place }) | undefin
 
 function findBlock(
   text: string,
-  { start: from, end: to }: Place,
+  { start: from, end: to }: Span,
   isAtHome: boolean,
-): Place | undefined {
+): Span | undefined {
   let begin: number | undefined
   let fallback: number | undefined
   for (const { start, end, isCode } of markdownLines(text, from, to)) {

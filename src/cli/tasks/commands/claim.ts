@@ -1,5 +1,6 @@
 import { claimTask, releaseTask } from '../../../tasks/claims/claims.ts'
-import { toJson } from '../../../tasks/render.ts'
+import { plainLine, toJson } from '../../../tasks/render.ts'
+import type { Task } from '../../../tasks/task.ts'
 import { makeBrief } from '../../../tasks/view.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { CLAIM_OPTIONS, openDatabase, readIds, readLease, TASK_OPTIONS } from '../database.ts'
@@ -31,9 +32,17 @@ export const releaseCommand: Command = {
       ...asking,
       onTaken: (id, claim) => console.error(takenLine(id, claim)),
     })
-    print(input.flag('json') ? JSON.stringify(toJson(task)) : words)
+    if (input.flag('json')) print(JSON.stringify(toJson(task)))
+    else if (input.flag('plain')) printReleased(task, words)
+    else print(words)
     return 0
   },
+}
+
+/** The record says what became of the task, but not what to do where it is not free. */
+function printReleased(task: Task, words: string): void {
+  if (task.status !== 'To Do') console.error(words)
+  print(plainLine(task))
 }
 
 export function onlyId(input: Input): string {

@@ -1,9 +1,10 @@
 import { printable } from '../../../base/printable.ts'
 import { createTasks } from '../../../tasks/create.ts'
+import type { Places } from '../../../tasks/store/places.ts'
 import type { NewTask } from '../../../tasks/text/new-task.ts'
 import { parseStatus, readPriority } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input, type Options } from '../../command.ts'
-import { parseBatch } from '../batch.ts'
+import { createBatch } from '../batch.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
 import { print } from '../print.ts'
 import { withStdin } from '../stdin-text.ts'
@@ -39,14 +40,20 @@ export const createCommand: Command = {
     const isBatch = input.flag('batch')
     if (isBatch) refuseBesideBatch(input)
     const { places, now } = openDatabase(input)
-    const tasks = isBatch ? parseBatch(await Bun.stdin.text()) : [readTask(await withStdin(input))]
-    const ids = createTasks(places, tasks, now)
+    const { tasks, ids } = isBatch
+      ? createBatch(places, await Bun.stdin.text(), now)
+      : createOne(places, readTask(await withStdin(input)), now)
     if (input.flag('json')) print(JSON.stringify(isBatch ? { ids } : { id: ids[0] }))
     else if (input.flag('plain')) print(ids.join('\n'))
     else
       ids.forEach((id, index) => print(`Created ${id}: ${printable(tasks[index]!.title.trim())}`))
     return 0
   },
+}
+
+function createOne(places: Places, task: NewTask, now: Date) {
+  const tasks = [task]
+  return { tasks, ids: createTasks(places, tasks, now) }
 }
 
 /** In a batch each line says all of its task. */

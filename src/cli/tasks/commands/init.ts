@@ -20,6 +20,7 @@ export const initCommand: Command = {
       name: input.text('name'),
     })
     if (input.flag('json')) print(JSON.stringify({ path, isNew }))
+    else if (input.flag('plain')) print(path)
     else print(isNew ? `Wrote ${path}` : `${path} is there already; nothing was changed.`)
     return 0
   },

@@ -5,7 +5,7 @@ import { searchTasks } from '../../../tasks/search.ts'
 import { countTasks } from '../../../tasks/stats.ts'
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'
-import { print } from '../print.ts'
+import { print, printLines } from '../print.ts'
 import { printTasks } from '../render.ts'
 
 export const searchCommand: Command = {
@@ -57,8 +57,8 @@ export const doctorCommand: Command = {
     const findings = examine(places, fix, now)
     const left = findings.filter(({ mended }) => mended === undefined)
     if (input.flag('json')) print(JSON.stringify({ findings }))
+    else if (input.flag('plain')) printLines(findings.map(findingLine))
     else if (findings.length === 0) print('Nothing is wrong.')
-    else if (input.flag('plain')) print(findings.map(findingLine).join('\n'))
     else tellFindings(findings, left, fix)
     return left.length === 0 ? 0 : 1
   },

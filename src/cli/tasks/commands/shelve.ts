@@ -1,7 +1,7 @@
 import { archiveTasks, deleteTask } from '../../../tasks/shelve.ts'
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
-import { print } from '../print.ts'
+import { print, printLines } from '../print.ts'
 import { onlyId } from './claim.ts'
 
 export const archiveCommand: Command = {
@@ -22,6 +22,7 @@ export const archiveCommand: Command = {
     const { places, ...asking } = openDatabase(input)
     const ids = archiveTasks(places, isAll ? 'done' : words, { ...asking, force })
     if (input.flag('json')) print(JSON.stringify({ ids }))
+    else if (input.flag('plain')) printLines(ids)
     else print(ids.length === 0 ? 'Nothing to archive.' : `Archived ${ids.join(', ')}`)
     return 0
   },
@@ -35,7 +36,8 @@ export const deleteCommand: Command = {
   async run(input) {
     const { places } = openDatabase(input)
     const id = deleteTask(places, onlyId(input), input.flag('force'))
-    print(input.flag('json') ? JSON.stringify({ id }) : `Deleted ${id}`)
+    if (input.flag('json')) print(JSON.stringify({ id }))
+    else print(input.flag('plain') ? id : `Deleted ${id}`)
     return 0
   },
 }
