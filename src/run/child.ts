@@ -24,7 +24,13 @@ export class SpawnError extends Error {}
 /** What it was to be given in files could not be written. */
 export class FilesError extends SpawnError {}
 
-export function startChild(launch: ProcessLaunch, cwd: string, env: Record<string, string>): Child {
+/** Its output is listened to at its end, or, where it goes on for longer, after so many ms. */
+export function startChild(
+  launch: ProcessLaunch,
+  cwd: string,
+  env: Record<string, string>,
+  listenAfterMs = 0,
+): Child {
   const files = prepareFiles(launch)
   const out = makePlug()
   const err = makePlug()
@@ -37,16 +43,18 @@ export function startChild(launch: ProcessLaunch, cwd: string, env: Record<strin
       stdout: out.stdio,
       stderr: err.stdio,
     })
+    const pipes = { out: out.open(child.stdout), err: err.open(child.stderr) }
+    const stopWaiting = listenAfter(listenAfterMs, pipes)
     return {
       pid: child.pid,
       exited: child.exited.then((code) => {
         files.remove()
+        stopWaiting()
         return child.signalCode === null
           ? { kind: 'exited', code }
           : { kind: 'signalled', signal: String(child.signalCode) }
       }),
-      out: out.open(child.stdout),
-      err: err.open(child.stderr),
+      ...pipes,
       signal: (signal) => sendSignal(-child.pid, signal),
     }
   } catch (error) {
@@ -58,6 +66,23 @@ export function startChild(launch: ProcessLaunch, cwd: string, env: Record<strin
     files.closeStdin()
     out.releaseWriter()
     err.releaseWriter()
+  }
+}
+
+/** Returns what lets it be listened to at once. */
+function listenAfter(ms: number, { out, err }: Pick<Child, 'out' | 'err'>): () => void {
+  const listen = () => {
+    out.listen()
+    err.listen()
+  }
+  if (ms === 0) {
+    listen()
+    return () => undefined
+  }
+  const timer = setTimeout(listen, ms)
+  return () => {
+    clearTimeout(timer)
+    listen()
   }
 }
 

@@ -16,7 +16,7 @@ import type { CrewContext } from './work-task.ts'
 
 /** After a store that could not be asked. */
 const PAUSE_MS = 1000
-/** Tasks begin by the hundred: a wish that was not there a moment ago is not looked for again. */
+/** Tasks begin and end by the hundred: what was not there a moment ago is not looked for again. */
 const LOOK_MS = 20
 
 /** Works off the queues of a run: takes what is ready and lets agents work at it, side by side. */
@@ -109,8 +109,10 @@ export class Crew {
 
   async #work(): Promise<void> {
     while (!this.#isClosing) {
+      const looked = performance.now()
       const isDone = await this.#guard(() => this.#takeAndWait())
-      if (!isDone) await firstOf({ pause: PAUSE_MS, closing: this.#closing.signal })
+      const pause = isDone ? looked + LOOK_MS - performance.now() : PAUSE_MS
+      if (pause > 0) await firstOf({ pause, closing: this.#closing.signal })
     }
   }
 

@@ -16,6 +16,9 @@ import type { Purse, Spending } from './spending.ts'
 import { hasReadyTasks } from './task-check.ts'
 import { Verdict } from './verdict.ts'
 
+/** Tasks come by the thousand, and many end before they have said a word. */
+const TASK_SILENCE_MS = 20
+
 /** What starting an agent once has come to. */
 export interface Turned {
   readonly outcome: Outcome
@@ -100,11 +103,13 @@ interface Started {
 function start(
   launch: ProcessLaunch,
   { cwd }: StepNode,
-  { env }: Following,
+  { env, place }: Following,
   { family }: Surroundings,
   watch: Omit<Supervision, 'cwd' | 'env'>,
 ): Started {
-  const { pid, finished } = startProcess(launch, { ...watch, cwd, env: { ...env, ...launch.env } })
+  const listenAfterMs = place.task === undefined ? 0 : TASK_SILENCE_MS
+  const own = { cwd, env: { ...env, ...launch.env }, listenAfterMs }
+  const { pid, finished } = startProcess(launch, { ...watch, ...own })
   return { pid, over: family.whileAlive(pid, finished) }
 }
 

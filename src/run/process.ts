@@ -25,6 +25,8 @@ export interface Supervision {
   readonly force: AbortSignal
   /** Gets what the process prints, in order; a promise makes it wait. */
   readonly take: (stream: 'out' | 'err', bytes: Uint8Array) => void | Promise<void>
+  /** For so long nobody listens to it, unless it ends sooner; absent: from the beginning. */
+  readonly listenAfterMs?: number
   /** Settles when the process has said all that is wanted: from then on it has its grace. */
   readonly enough?: Promise<void>
 }
@@ -50,7 +52,8 @@ export interface Supervised {
 
 /** Starts a process and watches over it until it is gone and all that it said was taken. */
 export function startProcess(launch: ProcessLaunch, supervision: Supervision): Supervised {
-  const child = startChild(launch, supervision.cwd, supervision.env)
+  const { cwd, env, listenAfterMs } = supervision
+  const child = startChild(launch, cwd, env, listenAfterMs)
   const silence = new Silence(supervision.limits.idleMs)
   const hand = (stream: 'out' | 'err') => (bytes: Uint8Array) =>
     silence.breakFor(() => supervision.take(stream, bytes))

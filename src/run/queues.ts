@@ -124,6 +124,8 @@ export class Queues {
       // Anew: it may have been deleted, and another one be there.
       const store = await this.#opening
       if (store === undefined) return
+      // Something ends every moment: as long as anything is worked at, the store need not be asked.
+      await this.#crew?.idle()
       const mark = await store.mark()
       const { isReady, isRunning } = await store.outlook(run)
       const broken = this.#crew?.broken

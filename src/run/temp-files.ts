@@ -7,7 +7,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { devNull, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { processIdentity } from '../base/process-identity.ts'
 import type { ProcessLaunch } from '../engines/engine.ts'
@@ -15,11 +15,18 @@ import type { ProcessLaunch } from '../engines/engine.ts'
 /** What a process needs in files: readable by this user alone, gone with the process. */
 export interface TempFiles {
   readonly argv: readonly string[]
-  readonly stdin: number | 'ignore'
+  readonly stdin: number
   /** After the start: the process has its own hold on what it reads. */
   closeStdin(): void
   /** After the end. */
   remove(): void
+}
+
+let empty: number | undefined
+
+/** Opened once: otherwise every process would do so, while we wait for it to begin. */
+function nothing(): number {
+  return (empty ??= openSync(devNull, 'r'))
 }
 
 /** Writes what is too long for the command line. */
@@ -28,7 +35,7 @@ export function makeTempFiles(
   place?: string,
 ): TempFiles {
   if (stdin === undefined && files.length === 0) {
-    return { argv, stdin: 'ignore', closeStdin: () => undefined, remove: () => undefined }
+    return { argv, stdin: nothing(), closeStdin: () => undefined, remove: () => undefined }
   }
   // The process may work in another folder than we do.
   const temp = resolve(place ?? tmpdir())
@@ -42,7 +49,7 @@ export function makeTempFiles(
     const fd = stdin === undefined ? undefined : openSync(write(folder, 'stdin', stdin), 'r')
     return {
       argv: argv.map((word, index) => paths.get(index) ?? word),
-      stdin: fd ?? 'ignore',
+      stdin: fd ?? nothing(),
       closeStdin: () => {
         if (fd !== undefined) closeSync(fd)
       },

@@ -25,6 +25,8 @@ interface Found {
   readonly agent: ResolvedAgent
   readonly isInGit: boolean
   readonly at: number
+  /** How it runs for one that has queued tasks for it. */
+  node?: { readonly of: StepNode; readonly pusher: StepNode | undefined }
 }
 
 /** Says who works at the tasks of a run: the agents of its configuration, as they are now. */
@@ -77,7 +79,9 @@ export class SubAgents {
       agentBase: base,
       ...(prices === undefined ? {} : { prices }),
     }
-    const { agent, isInGit } = this.#lookUp(name, known)
+    const found = this.#lookUp(name, known)
+    if (found.node !== undefined && found.node.pusher === pusher) return found.node.of
+    const { agent, isInGit } = found
     if (!Object.hasOwn(agents, name)) checkProgram(agent, rightsOf(pusher))
     const config = configOf(agent, agents)
     const usual = defaultPolicy(agent, isInGit)
@@ -87,7 +91,7 @@ export class SubAgents {
     const rules = { step: {}, chain: {}, agent: config, base: cwd, agentBase: base, isRaw }
     const { reading: ownReading, ...ownRules } = makePromptRules(rules)
     const reading = { ...pusher?.reading, ...ownReading }
-    return {
+    const node = {
       ...placeOf(pusher, cwd),
       agent,
       args: (config.args ?? []).map((arg) => [arg]),
@@ -96,6 +100,8 @@ export class SubAgents {
       policy,
       taskBudget: policy.budget,
     }
+    found.node = { of: node, pusher }
+    return node
   }
 }
 
