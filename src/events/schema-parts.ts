@@ -100,6 +100,10 @@ export const worktree = z
   .object({ path: z.string(), branch: z.string(), isKept: z.boolean().optional() })
   .describe('The git worktree in which a task works by itself.')
 
+export const notQueued = z
+  .object({ name: z.string(), error: z.string(), hint: z.string().optional() })
+  .describe('A task that was to follow, and was refused.')
+
 export const leftInQueue = z
   .object({
     queued: z.int().min(0),

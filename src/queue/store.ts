@@ -8,7 +8,6 @@ import type {
   Taken,
 } from './message.ts'
 import type { Times } from './limits.ts'
-import type { QueueError } from './refusal.ts'
 import type {
   Agent,
   Claim,
@@ -50,7 +49,7 @@ export interface QueueStore {
   beat(claim: Claim): Promise<Beat>
   /**
    * Ends the attempt and, unless it is tried again, tells the parent and queues what follows, in one
-   * transaction.
+   * transaction. What is refused of that is left out, and the end says so.
    */
   settle(claim: Claim, end: End, later?: Later, follow?: readonly FollowUp[]): Promise<Settled>
   /** Lets ready tasks, by their ids, wait for so long before they may be taken; 0: no longer. */
@@ -166,8 +165,6 @@ export interface Left {
 export interface Expired {
   readonly task: TaskBrief
   readonly settled: Exclude<Settled, 'fenced'>
-  /** Why what follows it could not be queued. */
-  readonly refused?: QueueError
 }
 
 export interface Cancelled {

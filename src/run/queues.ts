@@ -115,6 +115,15 @@ export class Queues {
     await this.#guard(() => this.#tearDown(step, end))
   }
 
+  /** What an earlier process could not queue after steps that are over may find a place by now. */
+  async tearDownAgain(): Promise<void> {
+    for (const step of stepsOf(this.#plan.root)) {
+      const { reason, notQueued = [] } = stepAt(this.#ports.state(), step.number)
+      if (reason === undefined || !isComplete(reason) || notQueued.length === 0) continue
+      await this.#guard(() => this.#tearDown(step, { reason }))
+    }
+  }
+
   /** Waits until nothing is started that has not ended; a stop ends it all. */
   async settle(): Promise<void> {
     const { stop, control } = this.#ports
@@ -231,8 +240,9 @@ export class Queues {
     const [plan, ports] = [this.#plan, this.#ports]
     const isSuccess = isComplete(reason)
     const phases = this.#phases.get(step.number) ?? readPhasesOf(step, plan, ports)
-    if (hasTeardown(phases, isSuccess)) {
-      await tearDownStep(step, phases, isSuccess, { plan, ports, store: await this.#open() })
+    const { notQueued = [] } = stepAt(ports.state(), step.number)
+    if (hasTeardown(phases, isSuccess) || notQueued.length > 0) {
+      await tearDownStep(step, phases, isSuccess, { plan, ports, open: () => this.#open() })
     }
   }
 }

@@ -15,6 +15,11 @@ function isPassing(error: unknown): error is QueueError {
   return error instanceof QueueError && PASSING.includes(error.refusal.kind)
 }
 
+/** Whether the store itself is to blame, and not what was asked of it. */
+export function isStoreTrouble(error: unknown): error is QueueError {
+  return error instanceof QueueError && 'place' in error.refusal
+}
+
 /** Whether the store is not there any more. */
 export function isStoreGone(error: unknown): error is QueueError {
   return error instanceof QueueError && error.refusal.kind === 'gone'

@@ -8,7 +8,14 @@ import { NO_EVENTS, next, stepAt, type RunState } from '../events/state.ts'
 import { isSettled, type StepState } from '../events/step-state.ts'
 import { spentWords } from './amounts.ts'
 import type { Screen, View } from './screen.ts'
-import { leftWords, ofTask, TaskLines, taskEndedWords, taskStartedWords } from './task-words.ts'
+import {
+  leftWords,
+  notQueuedLines,
+  ofTask,
+  TaskLines,
+  taskEndedWords,
+  taskStartedWords,
+} from './task-words.ts'
 import {
   adviceFor,
   cwdOption,
@@ -215,6 +222,7 @@ export class PlainView implements View {
     this.#say(this.#result())
     if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${spentWords(spent)}`)
     const command = (words: string) => this.#command(words)
+    for (const line of notQueuedLines(steps, record, command)) this.#warn(line)
     for (const line of leftWords(ended?.queue, command)) this.#say(line)
     const failed = steps.find((step) => !isSettled(step) && !step.isRecovery)
     if (failed !== undefined) this.#tellFailure(failed, record)

@@ -188,8 +188,10 @@ async function afterStop(
   return 1
 }
 
-function codeOf(tasks: readonly { readonly end: Pick<EndBrief, 'success'> | null }[]): number {
-  return tasks.every(({ end }) => end?.success === true) ? 0 : 1
+/** A task of which not all that was to follow is queued is no clean success. */
+function codeOf(tasks: readonly { readonly end: EndBrief | null }[]): number {
+  const isClean = (end: EndBrief | null) => end?.success === true && end.notQueued === undefined
+  return tasks.every(({ end }) => isClean(end)) ? 0 : 1
 }
 
 /** Names are given again once a task is over. */
