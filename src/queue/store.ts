@@ -52,6 +52,11 @@ export interface QueueStore {
    * transaction. What is refused of that is left out, and the end says so.
    */
   settle(claim: Claim, end: End, later?: Later, follow?: readonly FollowUp[]): Promise<Settled>
+  /**
+   * Cancels what this attempt has pushed, before it is settled to be tried again: until those at work
+   * have ended, the next attempt would find their names taken.
+   */
+  abandon(claim: Claim): Promise<void>
   /** Lets ready tasks, by their ids, wait for so long before they may be taken; 0: no longer. */
   postpone(run: string, ids: readonly string[], ms: number): Promise<void>
   /** Every attempt of the run that is over, oldest first. */
