@@ -243,7 +243,8 @@ test('a result that a full disk has no room for is kept until there is room', as
     cwd,
     [
       '(until [ -e begun ]; do sleep 0.05; done; cat /dev/zero > forge/fill 2>/dev/null; touch full;',
-      ' sleep 3; forkhestra push name=no true 2>&1; echo "push $?"; rm forge/fill; touch over) &',
+      // So long that a sign of life, every ten seconds, falls into it.
+      ' sleep 22; forkhestra push name=no true 2>&1; echo "push $?"; rm forge/fill; touch over) &',
       'forkhestra ./agent --prompt-file prompt.md > out 2>&1; echo "code $?"; wait',
       'forkhestra queue verify',
     ].join('\n'),
@@ -260,6 +261,11 @@ test('a result that a full disk has no room for is kept until there is room', as
   expect(got.messages[0]!.output.length).toBeGreaterThan(60_000)
   expect(readFileSync(join(cwd, 'begun'), 'utf8')).toBe('one\n')
   expect(stdout).toContain('are as their history says')
+  const warnings = said.split('\n').filter((line) => line.includes('Warning: '))
+  expect(warnings.filter((line) => line.includes('queue.sqlite is full. Make room'))).toHaveLength(
+    1,
+  )
+  expect(warnings.filter((line) => line.includes('can be used again'))).toHaveLength(1)
 }, 60_000)
 
 test.each([
