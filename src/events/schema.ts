@@ -239,6 +239,12 @@ export const eventSchema = z.discriminatedUnion('type', [
     version: z.string().describe('Version of forkhestra.'),
     pid: z.int().describe('Works off the queue of a run that is not carried out any more.'),
   }),
+  z.object({
+    type: z.literal('crew_ended'),
+    ...inRun,
+    queued: z.int().min(0).describe('How many tasks wait to be started.'),
+    names: z.array(z.string()).describe('Of those, at most 20 of them.'),
+  }),
   z.object({ type: z.literal('warning'), ...inRun, text: z.string() }),
   z.object({
     type: z.literal('record_lost'),

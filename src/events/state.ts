@@ -80,6 +80,7 @@ export function next(before: RunState, event: Told): RunState {
     }
     case 'crew_started':
       return { ...state, waiting: undefined, hasCrew: true }
+    case 'crew_ended':
     case 'task_started':
     case 'command':
     case 'message':

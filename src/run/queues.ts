@@ -11,7 +11,7 @@ import { cancelChildren } from './cancel-children.ts'
 import { Crew } from './crew.ts'
 import { runEnvironment } from './environment.ts'
 import type { Family } from './family.ts'
-import { leftInQueue } from './left-in-queue.ts'
+import { leftInQueue, queuedIn } from './left-in-queue.ts'
 import { placeOf } from './place.ts'
 import { makeDoor } from './queue-door.ts'
 import type { Ports } from './ports.ts'
@@ -152,6 +152,16 @@ export class Queues {
   async #left(): Promise<LeftInQueue | undefined> {
     const store = await this.#opening
     return store === undefined ? undefined : leftInQueue(store, this.#plan.run)
+  }
+
+  /** What waits to be started. */
+  async queued(): Promise<{ queued: number; names: string[] }> {
+    const none = { queued: 0, names: [] }
+    const found = await this.#guard(async () => {
+      const store = await this.#opening
+      return store === undefined ? none : queuedIn(store, this.#plan.run)
+    })
+    return found ?? none
   }
 
   /** Nothing more is begun; what is worked at is waited for. */

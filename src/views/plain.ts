@@ -124,6 +124,7 @@ export class PlainView implements View {
         return this.#warn(`Warning: ${lostWords(event)}`)
       case 'run_ended':
         return this.#summarize()
+      case 'crew_ended':
       case 'dry_run':
       case 'run_refused':
       case 'output':
