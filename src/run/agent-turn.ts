@@ -79,11 +79,12 @@ export async function followAnyWay(
 export function readerFor(
   { cwd, reading = {} }: StepNode,
   warn: (text: string) => void,
-): (path: string) => FileRead {
+): (path: string) => FileRead | undefined {
   let read: ReturnType<typeof makeReader> | undefined
   return (path) => {
     read ??= makeReader({ cwd, ...reading })
     const answer = read(path)
+    if ('as' in answer) return undefined
     if (!answer.ok) warn(`/read: ${answer.error}`)
     return { path, ...answer }
   }
