@@ -137,3 +137,26 @@ test('--json tells of it, and resume queues it once there is nothing in the way'
   expect(`${resumed.code} ${resumed.stderr}`).toBe('0 ')
   expect(await statesIn(cwd)).toEqual(['deploy ended', 'report ended', 'deploy queued'])
 })
+
+test('a name that is taken when a step begins is told with what helps, before and afterwards', async () => {
+  const cwd = project('/push name=x agent=./worker "one"\nWork')
+  const chain = ['./worker -> ./worker', '--prompt-file', 'prompt.md']
+  const dry = await forkhestra([...chain, '--dry-run'], { cwd })
+  expect(dry.stderr).toContain("step 2, prompt.md:1  The task 'x' is refused if the one of step 1")
+  const { code, stderr } = await forkhestra(chain, { cwd })
+  expect(code).toBe(1)
+  expect(stderr).toContain(
+    'Give the new one another name, or let that one end first: forkhestra run-queue, or forkhestra cancel x\n',
+  )
+  await forkhestra(['run-queue'], { cwd })
+  expect((await forkhestra(['resume'], { cwd })).code).toBe(0)
+})
+
+test('prompt check warns of a name that the same prompt has queued before', async () => {
+  const cwd = project(STEP)
+  const { code, stdout } = await forkhestra(['prompt', 'check', 'prompt.md'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toContain(
+    "Warning: prompt.md:3  The task 'deploy' is refused if the one of prompt.md:1",
+  )
+})

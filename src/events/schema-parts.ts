@@ -23,7 +23,11 @@ export const outcome = z
     z.object({ kind: z.literal('idle'), ms: z.int().describe('The limit.') }),
     z.object({ kind: z.literal('budget'), error: z.string() }),
     z.object({ kind: z.literal('blocked'), reason: z.string().describe('In its own words.') }),
-    z.object({ kind: z.literal('spawn_failed'), error: z.string() }),
+    z.object({
+      kind: z.literal('spawn_failed'),
+      error: z.string(),
+      hint: z.string().optional().describe('What to do about it.'),
+    }),
     z.object({ kind: z.literal('interrupted') }),
   ])
   .describe('The one cause that ended an iteration.')
