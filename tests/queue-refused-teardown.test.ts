@@ -160,3 +160,14 @@ test('prompt check warns of a name that the same prompt has queued before', asyn
     "Warning: prompt.md:3  The task 'deploy' is refused if the one of prompt.md:1",
   )
 })
+
+test('a task whose prompt queues a name that is taken fails with what to do', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a', '/push name=x agent=./worker one\nWork')
+  await push(cwd, 'name=x', 'mine')
+  await forkhestra(['run-queue', '1'], { cwd })
+  const { stdout } = await forkhestra(['check', '--json'], { cwd })
+  expect(JSON.parse(stdout)).toMatchObject({
+    messages: [{ class: 'precondition', error: expect.stringContaining('forkhestra cancel x') }],
+  })
+})

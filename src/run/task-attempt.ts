@@ -1,6 +1,7 @@
-import { UserError } from '../base/errors.ts'
+import { errorWithHint, UserError } from '../base/errors.ts'
 import { stepAt } from '../events/state.ts'
 import type { StepNode } from '../plan/plan.ts'
+import { QueueError } from '../queue/refusal.ts'
 import { MAIN, type Claim } from '../queue/task.ts'
 import type { Held, Holds } from './holds.ts'
 import { placeOf, type Place } from './place.ts'
@@ -128,7 +129,8 @@ export class TaskAttempt {
       return { parent, worked: this.#afterTurn(worked, node, place) }
     } catch (error) {
       if (!(error instanceof UserError)) throw error
-      const why = { class: classOfError(error), error: error.message }
+      const words = error instanceof QueueError ? errorWithHint(error) : error.message
+      const why = { class: classOfError(error), error: words }
       return { parent, worked: this.#refuse(place, parent, why) }
     }
   }
