@@ -4,7 +4,14 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { environment, FORKHESTRA, forkhestra, Running } from './support/forkhestra.ts'
 import { sh } from './support/project.ts'
-import { makeQueueProject, problemsOf, runPrompt, startPrompt, tasksOf } from './support/queue.ts'
+import {
+  ask,
+  makeQueueProject,
+  problemsOf,
+  runPrompt,
+  startPrompt,
+  tasksOf,
+} from './support/queue.ts'
 import { storeOf } from './support/queue-records.ts'
 import { journalOf, ofType, runsOf } from './support/record.ts'
 import { fileIn } from './support/until.ts'
@@ -49,6 +56,10 @@ test('a store of a newer version is left alone by every verb', async () => {
   db.exec('pragma user_version = 99')
   db.close()
   await expectRefusals(cwd, /queue\.sqlite was made by a newer forkhestra/)
+  const { runs } = await ask<{ runs: object[] }>(cwd, 'runs')
+  expect(runs[0]).not.toHaveProperty('counts')
+  const { stdout } = await forkhestra(['show'], { cwd })
+  expect(stdout).toMatch(/^Tasks: The queue store .* was made by a newer forkhestra/m)
 })
 
 test('a store that is something else is left alone by every verb', async () => {

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { stayWords } from '../base/amounts.ts'
 import { printableLines } from '../base/printable.ts'
 import type { EventOf, OutputChunk } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
@@ -203,7 +204,7 @@ export class PlainView implements View {
   #tellPhase({ phase, pushed, started, held }: EventOf<'phase_ended'>): void {
     if (pushed.length > 0) this.#detail(`  ${phase}: queued ${pushed.join(', ')}`)
     if (started.length > 0) this.#detail(`  ${phase}: started ${started.join(', ')}`)
-    if (held > 0) this.#warn(`${held} tasks stay queued: no more may run at once`)
+    if (held > 0) this.#warn(`${stayWords(held)}: no more may run at once`)
   }
 
   #summarize(): void {

@@ -7,7 +7,7 @@ import type { Delivery } from '../../queue/desk.ts'
 import type { Message } from '../../queue/message.ts'
 import type { End } from '../../queue/task.ts'
 import { CannotPrint } from '../tasks/print.ts'
-import { isStdoutClosed } from './closed-stdout.ts'
+import { isStdoutClosed } from '../closed-stdout.ts'
 
 /**
  * Hands messages over on stdout; only what was written there is gone from the inbox. False where the

@@ -1,3 +1,4 @@
+import { stayWords } from '../../base/amounts.ts'
 import { holderOf } from '../../journal/run-lock.ts'
 import type { Started } from '../../queue/store.ts'
 import type { TaskBrief } from '../../queue/task.ts'
@@ -46,7 +47,7 @@ async function tell(
     print(`Nothing was started.${atWorkWords(await store.list(run, { states: STARTED }))}`)
     tellOtherQueues(input, run)
   }
-  if (held > 0) print(`${held} stay queued: no more may run at once.`)
+  if (held > 0) print(`${stayWords(held)}: no more may run at once.`)
 }
 
 /** What was queued meanwhile, or had no room, and waits for the next one. */
