@@ -170,7 +170,7 @@ test('whatever /read names, the answer comes at once and the prompt is fine', as
     zero: 'is outside of the project',
     '/dev/zero': 'is outside of the project',
     '/etc/passwd': 'is outside of the project',
-    '../../etc/passwd': 'is outside of the project',
+    '../../etc/group': 'is outside of the project',
     loop: 'is a symbolic link that leads in a circle',
     folder: 'is a directory',
     big: 'is 100 MiB long, the limit is 256 KiB',

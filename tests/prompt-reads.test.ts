@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkhestra } from './support/forkhestra.ts'
 import { makeProject, sh, type Files } from './support/project.ts'
@@ -149,8 +149,12 @@ test('a file that a prompt names in several ways is read once', async () => {
   )
   writeFileSync(
     join(cwd, 'p.md'),
-    `/read notes.md\n/read ./notes.md\n/read ${cwd}/notes.md\n/read forge/../notes.md\nGo.`,
+    `/read notes.md\n/read ./notes.md\n/read ${cwd}/notes.md\n/read forge/../notes.md\n/read link.md\nGo.`,
   )
+  symlinkSync('notes.md', join(cwd, 'link.md'))
+  const checked = await forkhestra(['prompt', 'check', 'p.md', '--json'], { cwd })
+  const { setup } = JSON.parse(checked.stdout) as { setup: { bytes?: number; as?: string }[] }
+  expect(setup.map(({ bytes, as }) => bytes ?? as)).toEqual([5, ...Array(4).fill('notes.md')])
   expect((await forkhestra(['--chain', 'c'], { cwd })).code).toBe(0)
   expect(said(cwd, 'main').match(/^notes$/gm)).toHaveLength(1)
 })

@@ -4,7 +4,14 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { environment, FORKHESTRA, forkhestra, Running } from './support/forkhestra.ts'
 import { sh } from './support/project.ts'
-import { makeQueueProject, problemsOf, runPrompt, startPrompt, tasksOf } from './support/queue.ts'
+import {
+  ask,
+  makeQueueProject,
+  problemsOf,
+  runPrompt,
+  startPrompt,
+  tasksOf,
+} from './support/queue.ts'
 import { storeOf } from './support/queue-records.ts'
 import { journalOf, ofType, runsOf } from './support/record.ts'
 import { fileIn } from './support/until.ts'
@@ -49,6 +56,10 @@ test('a store of a newer version is left alone by every verb', async () => {
   db.exec('pragma user_version = 99')
   db.close()
   await expectRefusals(cwd, /queue\.sqlite was made by a newer forkhestra/)
+  const { runs } = await ask<{ runs: object[] }>(cwd, 'runs')
+  expect(runs[0]).not.toHaveProperty('counts')
+  const { stdout } = await forkhestra(['show'], { cwd })
+  expect(stdout).toMatch(/^Tasks: The queue store .* was made by a newer forkhestra/m)
 })
 
 test('a store that is something else is left alone by every verb', async () => {
@@ -243,7 +254,8 @@ test('a result that a full disk has no room for is kept until there is room', as
     cwd,
     [
       '(until [ -e begun ]; do sleep 0.05; done; cat /dev/zero > forge/fill 2>/dev/null; touch full;',
-      ' sleep 3; forkhestra push name=no true 2>&1; echo "push $?"; rm forge/fill; touch over) &',
+      // So long that a sign of life, every ten seconds, falls into it.
+      ' sleep 22; forkhestra push name=no true 2>&1; echo "push $?"; rm forge/fill; touch over) &',
       'forkhestra ./agent --prompt-file prompt.md > out 2>&1; echo "code $?"; wait',
       'forkhestra queue verify',
     ].join('\n'),
@@ -260,6 +272,11 @@ test('a result that a full disk has no room for is kept until there is room', as
   expect(got.messages[0]!.output.length).toBeGreaterThan(60_000)
   expect(readFileSync(join(cwd, 'begun'), 'utf8')).toBe('one\n')
   expect(stdout).toContain('are as their history says')
+  const warnings = said.split('\n').filter((line) => line.includes('Warning: '))
+  expect(warnings.filter((line) => line.includes('queue.sqlite is full. Make room'))).toHaveLength(
+    1,
+  )
+  expect(warnings.filter((line) => line.includes('can be used again'))).toHaveLength(1)
 }, 60_000)
 
 test.each([

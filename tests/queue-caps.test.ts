@@ -23,7 +23,7 @@ test('how many tasks wait and how many work at once is what the configuration sa
   expect(third.stderr).toContain('3 tasks would wait, the limit is 2')
   expect(third.code).toBe(2)
   const { stdout, code } = await forkhestra(['run-queue'], { cwd })
-  expect(stdout).toContain('Started: a\n1 stay queued: no more may run at once.\n')
+  expect(stdout).toContain('Started: a\n1 task stays queued: no more may run at once.\n')
   expect(code).toBe(0)
   expect(await tasksOf(cwd)).toMatchObject([{ state: 'ended' }, { state: 'queued' }])
   expect((await forkhestra(['queue'], { cwd })).stdout).toContain('room for 1 more at work, 1 more')

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FORKHESTRA, environment, forkhestra, isAlive } from './support/forkhestra.ts'
+import { FORKHESTRA, environment, forkhestra, isAlive, shell } from './support/forkhestra.ts'
 import { McpClient, type Message } from './support/mcp.ts'
 import { makeProject, sh } from './support/project.ts'
 import { ask, makeQueueProject, problemsOf, tasksOf } from './support/queue.ts'
@@ -349,3 +349,28 @@ test('advice about tasks names the tools as they are called here', async () => {
     'Read its notes: the tool task_view TASK-001; open it: the tool task_edit TASK-001 status todo',
   )
 })
+
+test('a line of more than 64 MiB is refused, and the server goes on', async () => {
+  const cwd = makeQueueProject('')
+  const ping = (id: number) => `{"jsonrpc":"2.0","id":${id},"method":"ping"}`
+  const script = [
+    `(echo '${ping(1)}'; head -c 70000000 /dev/zero | tr '\\0' x; echo; echo '${ping(2)}')`,
+    'forkhestra mcp',
+  ].join(' | ')
+  const { code, stdout, stderr } = await shell(script, cwd)
+  const answers = Buffer.from(stdout)
+    .toString()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object)
+  expect(answers).toEqual([
+    { jsonrpc: '2.0', id: 1, result: {} },
+    {
+      jsonrpc: '2.0',
+      id: null,
+      error: { code: -32_700, message: expect.stringContaining('is longer than 67108864 bytes') },
+    },
+    { jsonrpc: '2.0', id: 2, result: {} },
+  ])
+  expect([code, stderr]).toEqual([0, ''])
+}, 30_000)

@@ -60,6 +60,30 @@ test.each([
     /^\[forkhestra\] Error: (The output cannot be written|stdout): ENOSPC/,
   )
   expect(full.stderr).not.toContain('mistake in forkhestra')
+  const closed = await shell(`forkhestra ${verb} >&-`, await makeFullInbox(1))
+  expect(closed.stderr).toMatch(/^\[forkhestra\] Error: .*: stdout is closed\n/)
+  expect(closed.code).toBe(1)
+})
+
+test('inbox does not say of a message that it is read by a reader that was killed', async () => {
+  const cwd = await makeFullInbox(2, 100_000)
+  const script = [
+    // Nobody reads it, so that the reader stays in the middle of handing over.
+    'mkfifo pipe; exec 3<>pipe; forkhestra check >&3 & reader=$!',
+    'until forkhestra inbox | grep -q "being read"; do sleep 0.05; done',
+    'kill -9 $reader; wait $reader; forkhestra inbox',
+  ].join('\n')
+  const { stdout } = await shell(script, cwd)
+  expect(Buffer.from(stdout).toString()).toMatch(/^main +text .*ago\nmain +text .*ago\n$/)
+  const { messages } = await ask<{ messages: object[] }>(cwd, 'inbox')
+  expect(messages).toMatchObject([{ isLeased: false }, { isLeased: false }])
+  expect(messages[0]).not.toHaveProperty('reader')
+})
+
+test('receive lists a sender that is named twice once', async () => {
+  const cwd = await makeFullInbox(1)
+  const { senders } = await ask<{ senders: unknown[] }>(cwd, 'receive', '--from', 'x,x,y')
+  expect(senders).toHaveLength(2)
 })
 
 test('check says how many it has left in the inbox', async () => {

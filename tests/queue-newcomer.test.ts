@@ -29,6 +29,8 @@ test.each([
   [['receive', 'a'], /Unexpected argument 'a'\.\n.*--from a/],
   [['check', 'form=a'], /Unknown option 'form', did you mean 'from'\?/],
   [['receive', 'timout=3'], /Unknown option 'timout', did you mean 'timeout'\?/],
+  [['check', 'timeout=3'], /'timeout' belongs to push and receive/],
+  [['receive', 'retry=3'], /'retry' belongs to push/],
   [['check', 'from=a b'], /Unexpected argument 'from=a b'/],
   [['queue', 'verfy'], /Unexpected argument 'verfy', did you mean 'verify'\?/],
   [['check', '--from', ','], /from names nobody\.\n.*--from a,b/],
@@ -46,6 +48,12 @@ test.each([
   [['Agent=./worker', 'Do it'], /Unknown option 'Agent', did you mean 'agent'\?/],
   [['on-parent-end=wait', 'Do it'], /did you mean 'on_parent_end'\?/],
   [['cwd=..', 'Do it'], /Unknown option 'cwd', did you mean --cwd\?/],
+  [
+    ['on=always', 'Do it'],
+    /'on' belongs to the teardown of a prompt\.\n.*\/push on=always … .*-- "on=always"/,
+  ],
+  [['name=a', 'on=failure', 'Do it'], /'on' belongs to the teardown of a prompt/],
+  [['parallel=2', 'Do it'], /'parallel' belongs to run-queue\.\n.*-- "parallel=2"/],
   [['timeout=5'], /The prompt of the task is missing\.\n.*--/],
   [['timeout=5 is too short', 'raise it'], /timeout/],
 ])('push %j is refused', async (words, expected) => {
@@ -59,6 +67,8 @@ test.each([
 test.each([
   [['timeout=5 is too short, raise it'], 'timeout=5 is too short, raise it', null],
   [['--', 'timeout=5'], 'timeout=5', null],
+  [['on=always is a lie'], 'on=always is a lie', null],
+  [['--', 'on=always', 'x'], 'on=always x', null],
   [['x=5', 'is', 'too', 'much'], 'x=5 is too much', null],
   [['agent=./my worker', 'Do it'], 'Do it', './my worker'],
 ])('push %j has the prompt %j', async (words, prompt, agent) => {

@@ -98,3 +98,34 @@ test('show leads to the work that is left in worktrees', async () => {
   const { stdout } = await forkhestra(['show'], { cwd })
   expect(stdout).toMatch(/^ {2}git worktree list +work of tasks that nobody has merged$/m)
 })
+
+const FOLLOWED = 'Begin\n/push name=next agent=./sleeper Go on'
+
+test('run-queue names what was queued meanwhile, and how to start it', async () => {
+  const cwd = project()
+  await Bun.write(`${cwd}/awake`, '')
+  await push(cwd, 'name=a', FOLLOWED)
+  const { code, stdout } = await forkhestra(['run-queue'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toEndWith(
+    '\n[forkhestra] Left in the queue: next; to start: forkhestra run-queue\n',
+  )
+  await push(cwd, 'name=b', FOLLOWED.replace('next', 'last'))
+  const json = await forkhestra(['run-queue', '--json'], { cwd })
+  const last = json.stdout.trimEnd().split('\n').at(-1)!
+  expect(JSON.parse(last)).toMatchObject({ type: 'crew_ended', queued: 1, names: ['last'] })
+})
+
+test('so it does after a kill, and names nothing where nothing is left', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a', 'Begin\n/push name=next on=failure agent=./sleeper Go on')
+  const running = new Running(['run-queue'], { cwd })
+  await fileIn(cwd, 'up-a')
+  running.signal('SIGKILL')
+  await running.finished
+  const gone = await forkhestra(['run-queue', '--kill-orphans'], { cwd })
+  expect(gone.stdout).toContain('Left in the queue: next; to start: forkhestra run-queue\n')
+  await Bun.write(`${cwd}/awake`, '')
+  const { stdout } = await forkhestra(['run-queue'], { cwd })
+  expect(stdout).not.toContain('Left in the queue')
+})

@@ -66,14 +66,3 @@ test('of a prompt with a mistake nothing follows', async () => {
   await forkhestra(['run-queue'], { cwd })
   expect(await statesIn(cwd)).toEqual(['odd ended'])
 })
-
-test('where what follows cannot be queued the task ends, and a warning says why', async () => {
-  const cwd = project()
-  await forkhestra(['push', 'agent=./worker', 'name=first', PROMPT], { cwd })
-  await forkhestra(['push', 'agent=./worker', 'name=done', 'x'], { cwd })
-  const { code, stderr } = await forkhestra(['run-queue', '1'], { cwd })
-  expect(code).toBe(0)
-  expect(stderr).toContain("Warning: after task first: A task named 'done' is not over yet.")
-  expect(await statesIn(cwd)).toEqual(['first ended', 'done queued'])
-  expect(await problemsOf(cwd)).toEqual([])
-})

@@ -187,7 +187,9 @@ test('past the cap what fits is started, and how many stay queued is said', asyn
     'for i in $(seq 20); do forkhestra push "until [ -e go ]; do sleep 0.05; done" >/dev/null; done; forkhestra run-queue | tail -1 > said; touch go',
   )
   await runPrompt(cwd)
-  expect(readFileSync(join(cwd, 'said'), 'utf8')).toBe('4 stay queued: no more may run at once.\n')
+  expect(readFileSync(join(cwd, 'said'), 'utf8')).toBe(
+    '4 tasks stay queued: no more may run at once.\n',
+  )
   await until(() => survivors().length === 0)
   expect((await tasksOf(cwd)).filter(({ state }) => state === 'queued')).toHaveLength(4)
 })

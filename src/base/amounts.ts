@@ -16,3 +16,8 @@ export function tokenWords(count: number): string {
 export function counted(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }
+
+/** `1 task stays queued`, `2 tasks stay queued`. */
+export function stayWords(held: number): string {
+  return `${counted(held, 'task')} ${held === 1 ? 'stays' : 'stay'} queued`
+}

@@ -1,4 +1,4 @@
-import { moneyWords, tokenWords } from '../base/amounts.ts'
+import { moneyWords, stayWords, tokenWords } from '../base/amounts.ts'
 import type { Paint } from '../base/columns.ts'
 import { durationWords } from '../base/durations.ts'
 import { printable } from '../base/printable.ts'
@@ -81,7 +81,7 @@ function phaseLines({ pushed, started, held }: EventOf<'phase_ended'>): string[]
   return [
     ...(pushed.length === 0 ? [] : [`Queued: ${pushed.join(', ')}`]),
     ...(started.length === 0 ? [] : [`Started: ${started.join(', ')}`]),
-    ...(held === 0 ? [] : [`${held} stay queued: no more may run at once`]),
+    ...(held === 0 ? [] : [`${stayWords(held)}: no more may run at once`]),
   ]
 }
 

@@ -10,7 +10,7 @@ export function previewPrompt(
   const read = makeReader(options)
   const look = (path: string) => {
     const answer = read(path)
-    if (!answer.ok) return answer
+    if ('as' in answer || !answer.ok) return answer
     const { bytes, tokens } = answer
     return { ok: true as const, bytes, tokens }
   }

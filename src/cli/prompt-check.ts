@@ -7,6 +7,7 @@ import type { Phases } from '../parse/phases/phases.ts'
 import { findTaskProblems } from '../plan/check-tasks.ts'
 import type { Facts } from '../plan/facts.ts'
 import { makeLaunch } from '../plan/launch.ts'
+import { findNameClashes } from '../plan/name-clashes.ts'
 import { makePlan } from '../plan/make-plan.ts'
 import { builtInVariables, stepsOf } from '../plan/plan.ts'
 import { PlanError } from '../plan/problems.ts'
@@ -56,7 +57,8 @@ async function checkFile(
   const known = { agents: content.agents ?? {}, cwd, base, agentBase: base }
   const problems = findTaskProblems(phases, where, (name) => void resolveAgent(name, known, facts))
   if (problems.length > 0) throw new PlanError(problems)
-  const warnings = input.flag('raw-prompt') ? [] : warningsOf(phases)
+  const clashes = findNameClashes([{ where, phases }]).flat()
+  const warnings = input.flag('raw-prompt') ? [] : [...warningsOf(phases), ...clashes]
   const preview = { ...previewPrompt(phases, { cwd }), warnings }
   if (input.flag('json'))
     console.log(JSON.stringify({ ok: true, ...promptCheckJson(where, preview) }))
@@ -84,11 +86,21 @@ function checkChain(
   const typed = { ...input, positionals: input.positionals.slice(1) }
   const { plan } = makePlan(makeRequest(typed, run, cwd, configuration, facts), facts)
   const mask = new Mask(secretsOf(plan, env))
-  const prompts = [...stepsOf(plan.root), ...plan.recoveries].map((step) => {
-    const values = builtInVariables(plan.run, step, 1)
-    const { phases, where } = makeLaunch(step, values, facts.readPrompt)
+  const own = stepsOf(plan.root)
+  const launches = [...own, ...plan.recoveries].map((step) => ({
+    ...makeLaunch(step, builtInVariables(plan.run, step, 1), facts.readPrompt),
+    step,
+  }))
+  const clashing = findNameClashes(
+    launches.slice(0, own.length).map(({ step, where, phases }) => ({
+      where: `step ${step.number}, ${where}`,
+      phases,
+    })),
+  )
+  const prompts = launches.map(({ step, phases, where }, index) => {
     const { number, agent, reading } = step
-    const warnings = step.rawPrompt === true ? [] : warningsOf(phases)
+    const clashes = clashing[index] ?? []
+    const warnings = step.rawPrompt === true ? [] : [...warningsOf(phases), ...clashes]
     const looked = previewPrompt(phases, { cwd: step.cwd, ...reading })
     const preview = mask.data({ ...looked, warnings })
     return { step: number, agent: agent.name, where, preview }

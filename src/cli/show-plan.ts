@@ -3,6 +3,7 @@ import type { Stamp } from '../events/event.ts'
 import type { Facts } from '../plan/facts.ts'
 import { toolNames } from '../engines/native-tools.ts'
 import { makeLaunch } from '../plan/launch.ts'
+import { findNameClashes } from '../plan/name-clashes.ts'
 import { builtInVariables, stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
 import { chainLines, stepLines } from '../plan/policy-lines.ts'
 import { MAIN } from '../queue/task.ts'
@@ -25,7 +26,11 @@ export function showPlan(
   const mask = new Mask(secretsOf(plan, env))
   const steps = stepsOf(plan.root)
   const all = [...steps, ...plan.recoveries]
-  const prompts = all.map((step) => previewOfPrompt(step, plan, facts))
+  const launches = all.map((step) => launchOf(step, plan, facts))
+  const prompts = all.map(({ cwd, reading }, index) =>
+    previewPrompt(launches[index]!.phases, { cwd, ...reading }),
+  )
+  const clashes = findNameClashes(launches.slice(0, steps.length).map(asStep)).flat()
   const previews = all.map((step, index) => {
     const phases = phasesJson(prompts[index]!)
     return {
@@ -34,7 +39,8 @@ export function showPlan(
       ...(index < steps.length ? {} : { isRecovery: true }),
     }
   })
-  for (const warning of warnings) console.error(`[forkhestra] Warning: ${warning}`)
+  for (const warning of [...warnings, ...clashes.map((text) => mask.data(text))])
+    console.error(`[forkhestra] Warning: ${warning}`)
   if (input.flag('json')) {
     const { budget, when, hooks } = plan
     const chain = { budget, ...(when === undefined ? {} : { when }), hooks }
@@ -68,9 +74,13 @@ function toolLines({ agent }: StepNode, hasQueue: boolean) {
 }
 
 /** What the prompt does beside the agent in the first iteration. */
-function previewOfPrompt(step: StepNode, plan: Plan, facts: Facts) {
-  const { phases } = makeLaunch(step, builtInVariables(plan.run, step, 1), facts.readPrompt)
-  return previewPrompt(phases, { cwd: step.cwd, ...step.reading })
+function launchOf(step: StepNode, plan: Plan, facts: Facts) {
+  return makeLaunch(step, builtInVariables(plan.run, step, 1), facts.readPrompt)
+}
+
+/** Several steps may have the same prompt. */
+function asStep({ where, phases }: ReturnType<typeof launchOf>, index: number) {
+  return { where: `step ${index + 1}, ${where}`, phases }
 }
 
 function preview(step: StepNode, plan: Plan, facts: Facts) {

@@ -23,7 +23,11 @@ export const outcome = z
     z.object({ kind: z.literal('idle'), ms: z.int().describe('The limit.') }),
     z.object({ kind: z.literal('budget'), error: z.string() }),
     z.object({ kind: z.literal('blocked'), reason: z.string().describe('In its own words.') }),
-    z.object({ kind: z.literal('spawn_failed'), error: z.string() }),
+    z.object({
+      kind: z.literal('spawn_failed'),
+      error: z.string(),
+      hint: z.string().optional().describe('What to do about it.'),
+    }),
     z.object({ kind: z.literal('interrupted') }),
   ])
   .describe('The one cause that ended an iteration.')
@@ -99,6 +103,10 @@ export const failureClass = z
 export const worktree = z
   .object({ path: z.string(), branch: z.string(), isKept: z.boolean().optional() })
   .describe('The git worktree in which a task works by itself.')
+
+export const notQueued = z
+  .object({ name: z.string(), error: z.string(), hint: z.string().optional() })
+  .describe('A task that was to follow, and was refused.')
 
 export const leftInQueue = z
   .object({

@@ -9,6 +9,7 @@ import {
   inTask,
   lacks,
   leftInQueue,
+  notQueued,
   leftover,
   ofTask,
   outcome,
@@ -201,6 +202,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     pushed: z.array(z.string()).describe('Names of the tasks that were queued.'),
     started: z.array(z.string()).describe('Names of the tasks that were started.'),
     held: z.int().min(0).describe('How many stay queued because no more may run.'),
+    notQueued: z.array(notQueued).optional(),
   }),
   z.object({
     type: z.literal('task_started'),
@@ -229,12 +231,19 @@ export const eventSchema = z.discriminatedUnion('type', [
     outputBytes: z.int().describe('What the agent printed, on both streams.'),
     usage: usage.optional(),
     worktree: worktree.optional(),
+    notQueued: z.array(notQueued).optional(),
   }),
   z.object({
     type: z.literal('crew_started'),
     ...inRun,
     version: z.string().describe('Version of forkhestra.'),
     pid: z.int().describe('Works off the queue of a run that is not carried out any more.'),
+  }),
+  z.object({
+    type: z.literal('crew_ended'),
+    ...inRun,
+    queued: z.int().min(0).describe('How many tasks wait to be started.'),
+    names: z.array(z.string()).describe('Of those, at most 20 of them.'),
   }),
   z.object({ type: z.literal('warning'), ...inRun, text: z.string() }),
   z.object({
@@ -315,5 +324,6 @@ export type Changes = z.infer<typeof changes>
 export type Worktree = z.infer<typeof worktree>
 export type Lacks = z.infer<typeof lacks>
 export type LeftInQueue = z.infer<typeof leftInQueue>
+export type NotQueued = z.infer<typeof notQueued>
 /** Why a step ends. */
 export type End = z.infer<typeof ends>

@@ -68,7 +68,9 @@ export function next(before: RunState, event: Told): RunState {
       return { ...state, ended: { at, ok, exitCode, stopped: stopped?.words, leftovers, queue } }
     }
     case 'phase_ended':
-      return change(state, event.step, event.phase === 'setup' ? { isSetUp: true } : {})
+      return event.phase === 'setup'
+        ? change(state, event.step, { isSetUp: true })
+        : change(state, event.step, { notQueued: event.notQueued })
     case 'task_ended':
       return spend(state, event.step, event.usage, false)
     case 'record_lost': {
@@ -78,6 +80,7 @@ export function next(before: RunState, event: Told): RunState {
     }
     case 'crew_started':
       return { ...state, waiting: undefined, hasCrew: true }
+    case 'crew_ended':
     case 'task_started':
     case 'command':
     case 'message':

@@ -1,4 +1,4 @@
-import type { End, Outcome, Reason, Spent } from './schema.ts'
+import type { End, NotQueued, Outcome, Reason, Spent } from './schema.ts'
 import { NOTHING_SPENT } from './spent.ts'
 
 /** What is known of a step from the events so far. */
@@ -15,6 +15,8 @@ export interface StepState {
   readonly isOpen: boolean
   /** Whether what its prompt wants to happen before its agent has happened, in whatever round. */
   readonly isSetUp: boolean
+  /** What its prompt wants to be queued after it, and was refused. */
+  readonly notQueued?: readonly NotQueued[] | undefined
   /** Of this round, the running one included. */
   readonly iterations: number
   /** Of the last iteration. */

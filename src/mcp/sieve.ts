@@ -70,8 +70,9 @@ export class Sieve extends Transform {
   readonly #tell: (refusal: Refusal) => void
   #pending: Buffer[] = []
   #bytes = 0
+  #isTooLong = false
 
-  /** A line that is longer is handed on as it is, for whoever refuses it. */
+  /** A line that is longer is refused, and passed over to its end. */
   constructor(longest: number, tell: (refusal: Refusal) => void) {
     super()
     this.#longest = longest
@@ -82,17 +83,24 @@ export class Sieve extends Transform {
     let from = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
       this.#hold(chunk.subarray(from, end))
-      this.#handOn(this.#takeLine())
+      const line = this.#takeLine()
+      if (!this.#isTooLong) this.#handOn(line)
+      this.#isTooLong = false
       from = end + 1
     }
     this.#hold(chunk.subarray(from))
-    if (this.#bytes > this.#longest) this.push(this.#takeLine())
     done()
   }
 
   #hold(part: Buffer): void {
+    if (this.#isTooLong) return
     this.#pending.push(part)
     this.#bytes += part.length
+    if (this.#bytes <= this.#longest) return
+    this.#isTooLong = true
+    this.#takeLine()
+    const message = `Parse error: this line is longer than ${this.#longest} bytes. Send less at once, e.g. the path of a file.`
+    this.#tell({ jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message } })
   }
 
   #takeLine(): Buffer {

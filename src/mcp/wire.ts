@@ -28,7 +28,8 @@ export class Wire extends StdioServerTransport {
     const output = makeOutput()
     const tell = (refusal: Refusal) => void output.write(`${JSON.stringify(refusal)}\n`)
     const input = process.stdin.pipe(new Sieve(LONGEST_MESSAGE_BYTES, tell))
-    super(input, output, { maxBufferSize: LONGEST_MESSAGE_BYTES })
+    // What is too long was refused; numbers may have become longer by then.
+    super(input, output, { maxBufferSize: Number.MAX_SAFE_INTEGER })
     this.#output = output
     // Each answer that waits for the pipe listens, and agents make many calls at once.
     output.setMaxListeners(0)

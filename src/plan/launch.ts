@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { FileRead, Launch, QueueServer } from '../engines/engine.ts'
 import { prepareLaunch } from '../engines/engines.ts'
 import { fillTemplate, renderTemplate } from '../parse/template.ts'
@@ -33,8 +32,8 @@ interface LaunchOptions {
   readonly feedback?: string | undefined
   /** What it may cost, once it is known whether it may queue tasks; is asked once. */
   readonly promise?: (mayQueue: boolean) => number | undefined
-  /** Reads what the prompt lets the agent read beforehand; absent: nothing is read. */
-  readonly readFile?: (path: string) => FileRead
+  /** Reads what the prompt lets the agent read beforehand, each file once; absent: nothing is read. */
+  readonly readFile?: (path: string) => FileRead | undefined
   /** For agents that get queue and inbox as tools. */
   readonly queue?: QueueServer | undefined
   /** How the agent is told that it is run. */
@@ -72,7 +71,7 @@ export function makeLaunch(
   const spoken = withFeedback(contentOf(phases, chosen), feedback)
   const args = step.args.map((arg) => renderTemplate(asWritten ? arg : fillTemplate(arg, values)))
   const paths = phases.setup.flatMap((command) => (command.kind === 'read' ? [command.path] : []))
-  const reads = readFile === undefined ? [] : eachOnce(paths, step.cwd).map(readFile)
+  const reads = readFile === undefined ? [] : paths.flatMap((path) => readFile(path) ?? [])
   const common = { cwd: step.cwd, reads, loop: step.loop !== undefined }
   if (agent.engine === 'binary') {
     promise?.(hasSetup(phases))
@@ -89,16 +88,6 @@ export function makeLaunch(
   const server = hasQueue ? { queue } : {}
   const turn = { ...common, args: rest, prompt: prompt.text, systemPrompt, ...limit, ...server }
   return { launch: prepareLaunch(agent, turn), args, prompt, phases, where, hasQueue }
-}
-
-/** Of each file the path by which it was called first. */
-function eachOnce(paths: readonly string[], cwd: string): string[] {
-  const firsts = new Map<string, string>()
-  for (const path of paths) {
-    const file = resolve(cwd, path)
-    if (!firsts.has(file)) firsts.set(file, path)
-  }
-  return [...firsts.values()]
 }
 
 /** What messages call a prompt that is no file. */

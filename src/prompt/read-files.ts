@@ -1,4 +1,5 @@
-import { closeSync, fstatSync } from 'node:fs'
+import { closeSync, fstatSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { estimateTokens } from '../base/estimate-tokens.ts'
 import { explainOpening, formatBytes, readTextFile, type TextFile } from '../base/files.ts'
 import { openInside, type Places } from '../base/places.ts'
@@ -27,10 +28,18 @@ export type ReadAnswer =
     }
   | { readonly ok: false; readonly error: string }
 
-/** Reads files for one prompt: each path once, and no more than fits into a conversation. */
-export function makeReader(options: ReadOptions): (path: string) => ReadAnswer {
+/** A file that was read for the same prompt before, and the path by which. */
+interface ReadBefore {
+  readonly as: string
+}
+
+/**
+ * Reads files for one prompt: each once, however it is written, and no more than fits into a
+ * conversation.
+ */
+export function makeReader(options: ReadOptions): (path: string) => ReadAnswer | ReadBefore {
   const most = Math.max(TOTAL_LIMIT, options.limitBytes ?? 0)
-  const known = new Map<string, ReadAnswer>()
+  const known = new Map<string, string>()
   let total = 0
   const readNext = (path: string): ReadAnswer => {
     const found = readForPrompt(path, options)
@@ -38,12 +47,24 @@ export function makeReader(options: ReadOptions): (path: string) => ReadAnswer {
     return tooMuch(path, most)
   }
   return (path) => {
-    const before = known.get(path)
-    if (before !== undefined) return before
+    const whole = resolve(options.cwd, path)
+    const file = fileAt(whole)
+    const before = known.get(file) ?? known.get(whole)
+    if (before !== undefined) return { as: before }
     const found = readNext(path)
+    // Of what cannot be read each path has an answer of its own.
+    known.set(found.ok ? file : whole, path)
     if (found.ok) total += found.bytes
-    known.set(path, found)
     return found
+  }
+}
+
+/** Behind all symbolic links, where it is there. */
+function fileAt(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
   }
 }
 

@@ -83,7 +83,7 @@ export class Desk {
   async receive(query: ReceiveQuery, signal: AbortSignal): Promise<Received & Delivery> {
     await this.#releaseDead()
     const receiver = new Receiver(this.#store, this.#run, this.#agent, this.#reader)
-    const { leases, ...rest } = await receiver.receive(query, signal)
+    const { leases, ...rest } = await receiver.receive(eachOnce(query), signal)
     return { ...rest, ...this.#deliver(leases) }
   }
 
@@ -107,8 +107,13 @@ export class Desk {
     return (await this.#store.list(this.#run, query)).length > 0
   }
 
-  inbox(): Promise<readonly InboxLine[]> {
-    return this.#store.inbox(this.#run, this.#agent)
+  /** What a dead reader has in hand is not being read any more. */
+  async inbox(): Promise<readonly Omit<InboxLine, 'reader'>[]> {
+    const lines = await this.#store.inbox(this.#run, this.#agent)
+    return lines.map(({ reader, ...line }) => ({
+      ...line,
+      isLeased: line.isLeased && (reader === undefined || !isDeadHand(reader)),
+    }))
   }
 
   cancel(name: string): Promise<Cancelled> {
@@ -158,6 +163,11 @@ export class Desk {
     const dead = await deadHands(this.#store, this.#run)
     if (dead.length > 0) await this.#store.releaseDead(this.#run, dead)
   }
+}
+
+/** Who is named twice is waited for once. */
+function eachOnce({ from, ...query }: ReceiveQuery): ReceiveQuery {
+  return from === undefined ? query : { ...query, from: [...new Set(from)] }
 }
 
 /** No program could be called with it. */

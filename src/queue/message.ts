@@ -65,6 +65,8 @@ export interface InboxLine {
   readonly ageMs: number
   /** Whether a reader has it in hand. */
   readonly isLeased: boolean
+  /** Who that is. */
+  readonly reader?: string
 }
 
 export type SenderStatus = 'received' | 'running' | 'idle' | 'dead'

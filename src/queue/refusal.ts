@@ -46,7 +46,10 @@ function wordsFor(refusal: Refusal): readonly [message: string, hint?: string] {
     case 'agent_ended':
       return [`The agent '${refusal.name}' has ended.`, 'See: forkhestra queue']
     case 'name_taken':
-      return [`A task named '${refusal.name}' is not over yet.`, 'Give the new one another name.']
+      return [
+        `A task named '${refusal.name}' is not over yet.`,
+        `Give the new one another name, or let that one end first: forkhestra run-queue, or forkhestra cancel ${refusal.name}`,
+      ]
     case 'main_stays':
       return [
         `'main' is no task and cannot be cancelled.`,

@@ -3,6 +3,7 @@ import { SYSTEM_CLOCK } from './clock.ts'
 import type { Limits, Times } from './limits.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMES } from './limits.ts'
 import type { Lease, LeaseQuery, NewMessage, TakeQuery } from './message.ts'
+import { abandon } from './sqlite/again.ts'
 import { beat, claim } from './sqlite/claim.ts'
 import { cancel, expire, hands, setMain } from './sqlite/expire.ts'
 import {
@@ -82,6 +83,7 @@ class SqliteStore implements QueueStore {
   beat = (held: Claim) => this.#write((books) => beat(books, held))
   settle = (held: Claim, end: End, later?: Later, follow?: readonly FollowUp[]) =>
     this.#write((books) => settle(books, held, end, later, follow))
+  abandon = (held: Claim) => this.#write((books) => abandon(books, held))
   postpone = (run: string, ids: readonly string[], ms: number) =>
     this.#write((books) => postpone(books, run, ids, ms))
   over = (run: string) => this.#read((books) => over(books, run))

@@ -8,7 +8,6 @@ import type {
   Taken,
 } from './message.ts'
 import type { Times } from './limits.ts'
-import type { QueueError } from './refusal.ts'
 import type {
   Agent,
   Claim,
@@ -50,9 +49,14 @@ export interface QueueStore {
   beat(claim: Claim): Promise<Beat>
   /**
    * Ends the attempt and, unless it is tried again, tells the parent and queues what follows, in one
-   * transaction.
+   * transaction. What is refused of that is left out, and the end says so.
    */
   settle(claim: Claim, end: End, later?: Later, follow?: readonly FollowUp[]): Promise<Settled>
+  /**
+   * Cancels what this attempt has pushed, before it is settled to be tried again: until those at work
+   * have ended, the next attempt would find their names taken.
+   */
+  abandon(claim: Claim): Promise<void>
   /** Lets ready tasks, by their ids, wait for so long before they may be taken; 0: no longer. */
   postpone(run: string, ids: readonly string[], ms: number): Promise<void>
   /** Every attempt of the run that is over, oldest first. */
@@ -166,8 +170,6 @@ export interface Left {
 export interface Expired {
   readonly task: TaskBrief
   readonly settled: Exclude<Settled, 'fenced'>
-  /** Why what follows it could not be queued. */
-  readonly refused?: QueueError
 }
 
 export interface Cancelled {

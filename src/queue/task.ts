@@ -1,16 +1,31 @@
 export type FailureClass =
   'transient' | 'fatal' | 'timeout' | 'budget' | 'cancelled' | 'precondition' | 'lost'
 
+/** What was to follow an end, and was refused. */
+export interface NotQueued {
+  readonly name: string
+  readonly error: string
+  /** What to do about it. */
+  readonly hint?: string | undefined
+}
+
 /** How a task ended; this is what its parent is told. */
-export type End =
-  | { readonly success: true; readonly output: string; readonly cost?: number | undefined }
-  | {
-      readonly success: false
-      readonly class: FailureClass
-      readonly error: string
-      readonly partialOutput?: string | undefined
-      readonly cost?: number | undefined
-    }
+export type End = Following &
+  (
+    | { readonly success: true; readonly output: string; readonly cost?: number | undefined }
+    | {
+        readonly success: false
+        readonly class: FailureClass
+        readonly error: string
+        readonly partialOutput?: string | undefined
+        readonly cost?: number | undefined
+      }
+  )
+
+interface Following {
+  /** Written by the store, which alone can tell. */
+  readonly notQueued?: readonly NotQueued[] | undefined
+}
 
 /** What `/push` may say about a task; the store keeps it and reads `onParentEnd` alone. */
 export interface TaskOptions {
@@ -79,9 +94,11 @@ export interface TaskBrief extends TaskHead {
 }
 
 /** Of an error, 200 characters at most. */
-export type EndBrief =
-  | { readonly success: true }
-  | { readonly success: false; readonly class: FailureClass; readonly error: string }
+export type EndBrief = Following &
+  (
+    | { readonly success: true }
+    | { readonly success: false; readonly class: FailureClass; readonly error: string }
+  )
 
 /**
  * An agent by its name, by its task, which no other of that name has, or, where it acts itself, by

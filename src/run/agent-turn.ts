@@ -45,7 +45,9 @@ export async function takeTurn(step: StepNode, place: Place, context: Context): 
   } catch (error) {
     if (!(error instanceof UserError || error instanceof SpawnError)) throw error
     ports.emit({ type: 'iteration_started', ...place })
-    const outcome: Outcome = { kind: 'spawn_failed', error: error.message }
+    const hint = error instanceof UserError ? error.hint : undefined
+    const advice = hint === undefined ? {} : { hint }
+    const outcome: Outcome = { kind: 'spawn_failed', error: error.message, ...advice }
     return { outcome, unmarked: outcome, outputBytes: 0, said: { text: '' } }
   }
 }
@@ -79,11 +81,12 @@ export async function followAnyWay(
 export function readerFor(
   { cwd, reading = {} }: StepNode,
   warn: (text: string) => void,
-): (path: string) => FileRead {
+): (path: string) => FileRead | undefined {
   let read: ReturnType<typeof makeReader> | undefined
   return (path) => {
     read ??= makeReader({ cwd, ...reading })
     const answer = read(path)
+    if ('as' in answer) return undefined
     if (!answer.ok) warn(`/read: ${answer.error}`)
     return { path, ...answer }
   }

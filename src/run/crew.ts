@@ -1,4 +1,4 @@
-import { errorText, UserError } from '../base/errors.ts'
+import { UserError } from '../base/errors.ts'
 import { firstOf } from '../base/first-of.ts'
 import type { StepNode } from '../plan/plan.ts'
 import { deadHands, makeHand } from '../queue/desk.ts'
@@ -6,10 +6,11 @@ import type { QueueError } from '../queue/refusal.ts'
 import type { Settled } from '../queue/store.ts'
 import { Holds } from './holds.ts'
 import { Pushers } from './pushers.ts'
-import { despiteTrouble, isStoreGone, PATIENCE_WORDS } from './store-trouble.ts'
+import { despiteTrouble, isStoreGone } from './store-trouble.ts'
 import { beatAll, lookAround } from './signs-of-life.ts'
 import { TaskAttempt } from './task-attempt.ts'
 import type { Closers } from './task-close.ts'
+import { Troubles } from './troubles.ts'
 import { tellUntoldEnds } from './untold-ends.ts'
 import { leftOf, runningIn, tellUnfollowed } from './what-is-left.ts'
 import type { CrewContext } from './work-task.ts'
@@ -34,7 +35,7 @@ export class Crew {
   #beating: Timer | undefined
   /** Settles when no more can be taken at once: what is left is shared among them. */
   #gathering: Promise<unknown> = Promise.resolve()
-  #trouble = ''
+  readonly #troubles: Troubles
   /** When nobody had asked for a stop. */
   #lookedAt = -LOOK_MS
   #loop: Promise<void> | undefined
@@ -52,9 +53,10 @@ export class Crew {
     onGone: (error: QueueError) => void,
   ) {
     this.#context = context
+    this.#troubles = new Troubles((text) => context.ports.emit({ type: 'warning', text }))
     this.#onGone = onGone
     this.#pushers = new Pushers(context, main)
-    const goOn = () => this.#orFail(this.#guard(() => this.#takeAll()))
+    const goOn = () => this.#orFail(this.#guard('take', () => this.#takeAll()))
     this.#holds = new Holds(context, this.#pushers, this.#closing.signal, goOn)
   }
 
@@ -70,7 +72,7 @@ export class Crew {
     const look = () => lookAround([...this.#attempts.keys()], this.#context, this.#pushers)
     // A claim is kept by a sign of life, well before it would be lost.
     this.#beating = setInterval(
-      () => void this.#orFail(this.#guard(look)),
+      () => void this.#orFail(this.#guard('look', look)),
       store.times.taskLeaseMs / 3,
     )
     this.#loop = this.#orFail(this.#work())
@@ -97,7 +99,7 @@ export class Crew {
     try {
       await this.idle()
       await this.#holds.end()
-      await this.#guard(() => this.#context.sites.end())
+      await this.#guard('end', () => this.#context.sites.end())
     } finally {
       clearInterval(this.#beating)
     }
@@ -110,7 +112,7 @@ export class Crew {
   async #work(): Promise<void> {
     while (!this.#isClosing) {
       const looked = performance.now()
-      const isDone = await this.#guard(() => this.#takeAndWait())
+      const isDone = await this.#guard('take', () => this.#takeAndWait())
       const pause = isDone ? looked + LOOK_MS - performance.now() : PAUSE_MS
       if (pause > 0) await firstOf({ pause, closing: this.#closing.signal })
     }
@@ -187,25 +189,24 @@ export class Crew {
     const settled = this.#patiently(() => store.settle(attempt.claim, ...how))
     if (this.#holds.isPausing) return settled
     // Asked for at once, so that the store can write both together.
-    const next = this.#guard(async () => void (await this.#takeNext()))
+    const next = this.#guard('take', async () => void (await this.#takeNext()))
     next.catch(() => undefined)
     this.#nexts.set(attempt, [...(this.#nexts.get(attempt) ?? []), next])
     return settled
   }
 
   #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
-    return despiteTrouble(work, this.#context.ports.stop, (error) =>
-      this.#warn(error, ` ${PATIENCE_WORDS}`),
-    )
+    return despiteTrouble(work, this.#context.ports.stop, this.#troubles)
   }
 
   async #seeThrough(attempt: TaskAttempt): Promise<void> {
     try {
-      await this.#guard(() => attempt.run())
+      await this.#guard(attempt, () => attempt.run())
       await Promise.all(this.#nexts.get(attempt) ?? [])
     } finally {
       this.#nexts.delete(attempt)
       this.#attempts.delete(attempt)
+      this.#troubles.gaveUp(attempt)
     }
   }
 
@@ -226,23 +227,21 @@ export class Crew {
     return (await store.counts(plan.run)).slotsLeft === 0
   }
 
-  /** A store that cannot be asked now is no end: what is in it is safe. False where it failed. */
-  async #guard(work: () => Promise<void>): Promise<boolean> {
+  /**
+   * A store that cannot be asked now is no end: what is in it is safe. False where it failed. `who`
+   * does the same again.
+   */
+  async #guard(who: string | TaskAttempt, work: () => Promise<void>): Promise<boolean> {
     try {
       await work()
+      this.#troubles.worked(who)
       return true
     } catch (error) {
       if (!(error instanceof UserError)) throw error
       if (isStoreGone(error)) this.leave(error)
-      else this.#warn(error)
+      else this.#troubles.failed(who, error)
       return false
     }
-  }
-
-  #warn(error: UserError, more = ''): void {
-    const text = `${errorText(error)}${more}`
-    if (text !== this.#trouble) this.#context.ports.emit({ type: 'warning', text })
-    this.#trouble = text
   }
 
   /** Nothing more can be taken from a store that is gone; what is worked at comes to its end. */

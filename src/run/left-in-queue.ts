@@ -5,6 +5,12 @@ import { MAIN } from '../queue/task.ts'
 /** So many names fit into a summary. */
 const NAMED = 20
 
+/** What waits to be started in a run. */
+export async function queuedIn(store: QueueStore, run: string) {
+  const tasks = await store.list(run, { states: ['queued'] })
+  return { queued: tasks.length, names: tasks.slice(0, NAMED).map(({ name }) => name) }
+}
+
 /** What nobody has started or read in a run; undefined where that is nothing. */
 export async function leftInQueue(
   store: QueueStore,

@@ -1,6 +1,7 @@
 import { UserError } from '../base/errors.ts'
 import type { makeLaunch } from '../plan/launch.ts'
-import { Desk, type Push, type RunOptions } from '../queue/desk.ts'
+import { asTask, Desk, type Push, type RunOptions } from '../queue/desk.ts'
+import { isStoreTrouble } from './store-trouble.ts'
 import type { QueueStore } from '../queue/store.ts'
 import type { Agent } from '../queue/task.ts'
 
@@ -65,19 +66,51 @@ function partsOf(setup: Phases['setup'], id: string): Part[] {
 
 /**
  * Queues what a prompt wants to be done after its agent, into the queue of `agent`; each command
- * once for an `id`, however often its agent ends. The names of those that are new are returned.
+ * once for an `id`, however often its agent ends. Of those that are new what is refused keeps
+ * nothing else back.
  */
 export async function tearDown(
   phases: Phases,
   isSuccess: boolean,
   id: string,
   { store, run, agent }: Owner,
-): Promise<string[]> {
+): Promise<Pushed> {
   const pushes: Push[] = []
   for (const push of pushesAfter(phases, isSuccess, id)) {
     if ((await store.task(run, push.id)) === undefined) pushes.push(push)
   }
-  return pushes.length === 0 ? [] : new Desk(store, run, agent).push(pushes)
+  return pushWhatFits(new Desk(store, run, agent), pushes)
+}
+
+interface Refused {
+  readonly name: string
+  readonly error: UserError
+}
+
+interface Pushed {
+  readonly pushed: readonly string[]
+  readonly refused: readonly Refused[]
+}
+
+async function pushWhatFits(desk: Desk, pushes: readonly Push[]): Promise<Pushed> {
+  if (pushes.length === 0) return { pushed: [], refused: [] }
+  try {
+    return { pushed: await desk.push(pushes), refused: [] }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    if (pushes.length === 1 || isStoreTrouble(error)) return allRefused(pushes, error)
+  }
+  const each: Pushed[] = []
+  for (const push of pushes) each.push(await pushWhatFits(desk, [push]))
+  return {
+    pushed: each.flatMap(({ pushed }) => pushed),
+    refused: each.flatMap(({ refused }) => refused),
+  }
+}
+
+/** None of them can be queued, for the same reason. */
+export function allRefused(pushes: readonly Push[], error: UserError): Pushed {
+  return { pushed: [], refused: pushes.map((push) => ({ name: asTask(push).name, error })) }
 }
 
 /** The same at the desk of the agent, for an `id` that comes once. What is refused keeps nothing else back. */
@@ -87,17 +120,10 @@ export async function tearDownAt(
   isSuccess: boolean,
   id: string,
 ): Promise<PhaseDone> {
-  const pushed: string[] = []
-  let refused: UserError | undefined
-  for (const push of pushesAfter(phases, isSuccess, id)) {
-    try {
-      pushed.push(...(await desk.push([push])))
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error
-      refused ??= error
-    }
-  }
-  return { pushed, started: [], held: 0, ...(refused === undefined ? {} : { refused }) }
+  const { pushed, refused } = await pushWhatFits(desk, pushesAfter(phases, isSuccess, id))
+  const [first] = refused
+  const none = { started: [], held: 0 }
+  return { pushed: [...pushed], ...none, ...(first === undefined ? {} : { refused: first.error }) }
 }
 
 /** What a prompt wants to be queued after its agent; each has an id of its own for an `id`. */

@@ -11,7 +11,7 @@ import { cancelChildren } from './cancel-children.ts'
 import { Crew } from './crew.ts'
 import { runEnvironment } from './environment.ts'
 import type { Family } from './family.ts'
-import { leftInQueue } from './left-in-queue.ts'
+import { leftInQueue, queuedIn } from './left-in-queue.ts'
 import { placeOf } from './place.ts'
 import { makeDoor } from './queue-door.ts'
 import type { Ports } from './ports.ts'
@@ -115,6 +115,15 @@ export class Queues {
     await this.#guard(() => this.#tearDown(step, end))
   }
 
+  /** What an earlier process could not queue after steps that are over may find a place by now. */
+  async tearDownAgain(): Promise<void> {
+    for (const step of stepsOf(this.#plan.root)) {
+      const { reason, notQueued = [] } = stepAt(this.#ports.state(), step.number)
+      if (reason === undefined || !isComplete(reason) || notQueued.length === 0) continue
+      await this.#guard(() => this.#tearDown(step, { reason }))
+    }
+  }
+
   /** Waits until nothing is started that has not ended; a stop ends it all. */
   async settle(): Promise<void> {
     const { stop, control } = this.#ports
@@ -145,6 +154,16 @@ export class Queues {
   async #left(): Promise<LeftInQueue | undefined> {
     const store = await this.#opening
     return store === undefined ? undefined : leftInQueue(store, this.#plan.run)
+  }
+
+  /** What waits to be started. */
+  async queued(): Promise<{ queued: number; names: string[] }> {
+    const none = { queued: 0, names: [] }
+    const found = await this.#guard(async () => {
+      const store = await this.#opening
+      return store === undefined ? none : queuedIn(store, this.#plan.run)
+    })
+    return found ?? none
   }
 
   /** Nothing more is begun; what is worked at is waited for. */
@@ -233,8 +252,9 @@ export class Queues {
     const [plan, ports] = [this.#plan, this.#ports]
     const isSuccess = isComplete(reason)
     const phases = this.#phases.get(step.number) ?? readPhasesOf(step, plan, ports)
-    if (hasTeardown(phases, isSuccess)) {
-      await tearDownStep(step, phases, isSuccess, { plan, ports, store: await this.#open() })
+    const { notQueued = [] } = stepAt(ports.state(), step.number)
+    if (hasTeardown(phases, isSuccess) || notQueued.length > 0) {
+      await tearDownStep(step, phases, isSuccess, { plan, ports, open: () => this.#open() })
     }
   }
 }

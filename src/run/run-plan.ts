@@ -35,6 +35,7 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
   let leftovers: Leftover[]
   try {
     await queues.begin()
+    await queues.tearDownAgain()
     if (await mayBegin(context)) await runSteps(context)
     skipRest(context)
     await queues.endWork()
@@ -204,7 +205,8 @@ async function finish(
   const isComplete = steps.every(isSettled)
   const stopped = stoppedBy(ports, isComplete)
   const signal = stopped?.signal
-  const exitCode = signal === undefined ? (isComplete ? 0 : 1) : EXIT_CODES[signal]
+  const isClean = isComplete && state().steps.every(({ notQueued = [] }) => notQueued.length === 0)
+  const exitCode = signal === undefined ? (isClean ? 0 : 1) : EXIT_CODES[signal]
   const body = {
     type: 'run_ended' as const,
     ok: exitCode === 0,

@@ -20,5 +20,6 @@ export async function runQueue(plan: Plan, ports: Ports): Promise<void> {
       ports.emit({ type: 'warning', text })
     }
   }
+  ports.emit({ type: 'crew_ended', ...(await queues.queued()) })
   await queues.close()
 }

@@ -1,5 +1,6 @@
 import { firstOf } from '../base/first-of.ts'
 import { QueueError } from '../queue/refusal.ts'
+import type { Troubles } from './troubles.ts'
 
 const PAUSE_MS = 1000
 /** For so long a full disk is waited for before a result is given up. */
@@ -11,8 +12,13 @@ export const PATIENCE_WORDS = `Agents that are done are not lost: what they have
 const PASSING = ['disk_full', 'read_only', 'broken', 'busy']
 
 /** Whether the same may work a little later. */
-function isPassing(error: unknown): error is QueueError {
+export function isPassing(error: unknown): error is QueueError {
   return error instanceof QueueError && PASSING.includes(error.refusal.kind)
+}
+
+/** Whether the store itself is to blame, and not what was asked of it. */
+export function isStoreTrouble(error: unknown): error is QueueError {
+  return error instanceof QueueError && 'place' in error.refusal
 }
 
 /** Whether the store is not there any more. */
@@ -24,16 +30,22 @@ export function isStoreGone(error: unknown): error is QueueError {
 export async function despiteTrouble<Result>(
   work: () => Promise<Result>,
   stop: AbortSignal,
-  tell: (error: QueueError) => void,
+  troubles: Troubles,
 ): Promise<Result> {
   const end = performance.now() + PATIENCE_MS
   for (;;) {
     try {
-      return await work()
+      const result = await work()
+      troubles.worked(work)
+      return result
     } catch (error) {
-      if (!isPassing(error) || stop.aborted || performance.now() > end) throw error
-      tell(error)
+      if (isPassing(error)) troubles.failed(work, error)
+      if (isPassing(error) && !stop.aborted && performance.now() <= end) {
+        await firstOf({ pause: PAUSE_MS, stop })
+        continue
+      }
+      troubles.gaveUp(work)
+      throw error
     }
-    await firstOf({ pause: PAUSE_MS, stop })
   }
 }

@@ -1,12 +1,13 @@
-import { UserError } from '../base/errors.ts'
+import { errorWithHint, UserError } from '../base/errors.ts'
 import { stepAt } from '../events/state.ts'
 import type { StepNode } from '../plan/plan.ts'
+import { QueueError } from '../queue/refusal.ts'
 import { MAIN, type Claim } from '../queue/task.ts'
 import type { Held, Holds } from './holds.ts'
 import { placeOf, type Place } from './place.ts'
 import { stopReason, stopReasonOf } from './ports.ts'
 import type { Pusher, Pushers } from './pushers.ts'
-import { waitForChildren } from './task-children.ts'
+import { isTriedAgain, stopChildren, waitForChildren } from './task-children.ts'
 import { closeTask, type Closers } from './task-close.ts'
 import { classOfError, type Stopped } from './task-end.ts'
 import { workAt, type CrewContext, type Refused, type Worked } from './work-task.ts'
@@ -71,7 +72,7 @@ export class TaskAttempt {
     const { claim } = this
     const place = this.#place()
     const { worked, parent } = await this.#work(place)
-    await this.#crew.patiently(() => this.#waitForChildren())
+    await this.#crew.patiently(() => this.#childrenEnd(worked))
     const closing = { claim, worked, parent: parent.name, place, pushers: this.#pushers, began }
     await closeTask(closing, this.#crew, this.#context, () => {
       this.#isOver = true
@@ -80,9 +81,11 @@ export class TaskAttempt {
     this.#context.spending.told(place.scope)
   }
 
-  #waitForChildren(): Promise<void> {
+  #childrenEnd(worked: Worked): Promise<void> {
     this.#isWaiting = true
-    return waitForChildren(this.claim, this.#stop, this.#crew, this.#context)
+    const isAgain = isTriedAgain(worked, this.claim) && !this.#stop.aborted
+    const end = isAgain ? stopChildren : waitForChildren
+    return end(this.claim, this.#stop, this.#crew, this.#context)
   }
 
   #place(): Place {
@@ -126,7 +129,8 @@ export class TaskAttempt {
       return { parent, worked: this.#afterTurn(worked, node, place) }
     } catch (error) {
       if (!(error instanceof UserError)) throw error
-      const why = { class: classOfError(error), error: error.message }
+      const words = error instanceof QueueError ? errorWithHint(error) : error.message
+      const why = { class: classOfError(error), error: words }
       return { parent, worked: this.#refuse(place, parent, why) }
     }
   }

@@ -1,5 +1,5 @@
 import { isRetried } from '../queue/limits.ts'
-import type { Claim } from '../queue/task.ts'
+import type { Claim, TaskHead } from '../queue/task.ts'
 import { cancelChildren } from './cancel-children.ts'
 import type { CrewContext, Worked } from './work-task.ts'
 
@@ -40,6 +40,32 @@ export async function waitForChildren(
     await store.wait(run, mark, AbortSignal.any([stop, AbortSignal.timeout(LOOK_MS)]))
   }
   // They are told to end as well, and may need a while for it.
+  await crew.childrenOver()
+}
+
+/**
+ * Before a task is tried again: what this attempt has started is stopped. What its prompt has started
+ * is for the next one, too, and is waited for only where it works in the worktree of this one.
+ */
+export async function stopChildren(
+  claim: Claim,
+  stop: AbortSignal,
+  crew: Mates,
+  { store, plan: { run }, sites }: CrewContext,
+): Promise<void> {
+  const { name, id: task } = claim.task
+  const query = { agent: { name, task }, states: ['ready', 'running'] } as const
+  const isInTheWay = ({ cancelled }: TaskHead) =>
+    cancelled !== null || sites.siteOf(task) !== undefined
+  // Most have none.
+  if ((await store.list(run, query)).length === 0) return
+  await store.abandon(claim)
+  while (!stop.aborted) {
+    const mark = await store.mark()
+    if (!(await store.list(run, query)).some(isInTheWay)) return
+    if (await crew.isStuck()) return sites.letGo()
+    await store.wait(run, mark, AbortSignal.any([stop, AbortSignal.timeout(LOOK_MS)]))
+  }
   await crew.childrenOver()
 }
 

@@ -5,6 +5,7 @@ import type { Later, Settled } from '../queue/store.ts'
 import type { Claim, End, FollowUp } from '../queue/task.ts'
 import { leftoverWords } from './family.ts'
 import { fitted, roomFor } from './fit-end.ts'
+import { afterTaskWords, notQueuedIn } from './not-queued.ts'
 import type { Place } from './place.ts'
 import type { Pushers } from './pushers.ts'
 import { isTriedAgain } from './task-children.ts'
@@ -47,8 +48,21 @@ export async function closeTask(
     throw error
   })
   isOver()
-  if (settled !== 'fenced') tell(closing, end, settled === 'retrying', left, context)
+  const isFollowed = follow.length > 0 && settled === 'ended'
+  const last = isFollowed ? await crew.patiently(() => tellUnfollowed(claim, end, context)) : end
+  if (settled !== 'fenced') tell(closing, last, settled === 'retrying', left, context)
   else await crew.patiently(() => tellFenced(closing, left, context))
+}
+
+/** The end as the store has it, which knows what was refused. */
+async function tellUnfollowed(
+  { task: { id, name } }: Claim,
+  end: End,
+  { store, plan, ports }: CrewContext,
+): Promise<End> {
+  const { notQueued } = (await store.task(plan.run, id))?.end ?? {}
+  for (const text of afterTaskWords(name, notQueued)) ports.emit({ type: 'warning', text })
+  return { ...end, notQueued }
 }
 
 /** What cannot be written is said: nobody will find it anywhere else. */
@@ -88,7 +102,7 @@ interface LastWords {
   readonly follow: readonly FollowUp[]
 }
 
-/** What the store refuses is no reason to lose a result: that is cut, or what follows is left out. */
+/** That the store refuses a result is no reason to lose it: it is cut. */
 async function settle(
   closing: Closing,
   { end, follow }: LastWords,
@@ -96,26 +110,14 @@ async function settle(
   context: CrewContext,
 ): Promise<Settled> {
   const { claim, worked } = closing
-  const { plan, ports } = context
-  const { name } = claim.task
   try {
     return await crew.settle(end, worked.later, follow)
   } catch (error) {
     const room = roomFor(error)
-    if (room !== undefined) {
-      const fit = fitted(end, room, `forkhestra logs ${plan.run} --task ${name}`)
-      return settle(closing, { end: fit, follow }, crew, context)
-    }
-    if (!(error instanceof QueueError) || 'place' in error.refusal || follow.length === 0)
-      throw error
-    ports.emit({ type: 'warning', text: followWords(name, error) })
-    return settle(closing, { end, follow: [] }, crew, context)
+    if (room === undefined) throw error
+    const whole = `forkhestra logs ${context.plan.run} --task ${claim.task.name}`
+    return settle(closing, { end: fitted(end, room, whole), follow }, crew, context)
   }
-}
-
-/** That what a prompt wants after its task could not be queued. */
-export function followWords(task: string, error: QueueError): string {
-  return `after task ${task}: ${errorText(error)}`
 }
 
 /** It was given up by somebody else; where he has not told of it, what it has cost is told here. */
@@ -153,6 +155,7 @@ function tell(
     outputBytes: turned?.outputBytes ?? 0,
     ...(turned?.usage === undefined ? {} : { usage: turned.usage }),
     ...(left === undefined ? {} : { worktree: left }),
+    ...notQueuedIn(end),
   })
 }
 

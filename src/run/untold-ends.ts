@@ -5,6 +5,7 @@ import type { StepNode } from '../plan/plan.ts'
 import type { Expired, Over } from '../queue/store.ts'
 import type { EndBrief, Task } from '../queue/task.ts'
 import type { Ports } from './ports.ts'
+import { notQueuedIn } from './not-queued.ts'
 import type { CrewContext } from './work-task.ts'
 
 /** Tells of attempts whose worker is gone; `main` is the step in which they are told. */
@@ -71,6 +72,7 @@ function endedEvent(
     outputBytes: 0,
     ...(worktree === undefined ? {} : { worktree }),
     ...(cost === undefined ? {} : { usage: { costUsd: cost } }),
+    ...notQueuedIn(known),
   }
 }
 

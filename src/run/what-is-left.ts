@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Expired, Left } from '../queue/store.ts'
 import type { Task } from '../queue/task.ts'
+import { afterTaskWords } from './not-queued.ts'
 import type { Pushers } from './pushers.ts'
-import { followWords } from './task-close.ts'
 import { teardownOf } from './task-teardown.ts'
 import type { CrewContext } from './work-task.ts'
 import { unjudgedWords } from './worktree-words.ts'
@@ -39,9 +39,9 @@ export async function leftOf(
 
 /** Tells what could not be queued after tasks that were lost. */
 export function tellUnfollowed(expired: readonly Expired[], { ports }: CrewContext): void {
-  for (const { task, refused } of expired) {
-    if (refused !== undefined) {
-      ports.emit({ type: 'warning', text: followWords(task.name, refused) })
+  for (const { task } of expired) {
+    for (const text of afterTaskWords(task.name, task.end?.notQueued)) {
+      ports.emit({ type: 'warning', text })
     }
   }
 }

@@ -1,14 +1,21 @@
 import { z } from 'zod'
 import { UserError } from '../base/errors.ts'
 import { messageJson } from '../queue/message-json.ts'
+import type { Message } from '../queue/message.ts'
 import type { TaskBrief } from '../queue/task.ts'
 import { texts } from './fields.ts'
 import { count, lifo, seconds } from './change.ts'
+import { inToolWords } from './tool-words.ts'
 import { makeVerb } from './verb.ts'
 
 /** An agent has to read all of an answer. */
 const MOST_MESSAGES = 20
 const MOST_TASKS = 100
+
+/** What to do is said in the names of tools. */
+function toolJson(message: Message) {
+  return messageJson(message, inToolWords)
+}
 
 /** Clients that want to hear of progress give up after a minute without it. */
 const PROGRESS_MS = 15_000
@@ -21,7 +28,7 @@ export const check = makeVerb({
   async run({ from, lifo: isNewestFirst, max = MOST_MESSAGES }, { desk }) {
     const names = checkNames(from)
     const delivery = await desk.check({ from: names, lifo: isNewestFirst, max })
-    const messages = delivery.messages.map(messageJson)
+    const messages = delivery.messages.map(toolJson)
     const rest = messages.length < max ? [] : await desk.inbox()
     const more = rest.filter(
       ({ isLeased, from: name, to }) =>
@@ -45,7 +52,7 @@ export const receive = makeVerb({
       const delivery = await seat.receive(query, call.signal)
       const { status, senders, deadlock, messages } = delivery
       const circle = deadlock === undefined ? {} : { deadlock }
-      return { json: { status, senders, ...circle, messages: messages.map(messageJson) }, delivery }
+      return { json: { status, senders, ...circle, messages: messages.map(toolJson) }, delivery }
     } finally {
       clearInterval(timer)
     }

@@ -10,6 +10,8 @@ export function inToolWords(hint: string, prefix = ''): string {
     .replaceAll('--check-ac', 'checkAc')
     .replaceAll('--force', 'force: true')
     .replaceAll(/See: forkhestra (queue|inbox)\b/g, 'See the tool $1.')
+    .replaceAll('forkhestra run-queue, or', 'the tool run, or')
+    .replaceAll(/forkhestra (cancel)\b/g, 'the tool $1')
     .replaceAll(/\/(run|push)\b/g, 'the tool $1')
     .replaceAll('End it: --kill-orphans', 'To end it: forkhestra run-queue --kill-orphans')
     .replaceAll(/--(fix|status|done)\b/g, '$1')

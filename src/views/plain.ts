@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { stayWords } from '../base/amounts.ts'
 import { printableLines } from '../base/printable.ts'
 import type { EventOf, OutputChunk } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
@@ -8,7 +9,14 @@ import { NO_EVENTS, next, stepAt, type RunState } from '../events/state.ts'
 import { isSettled, type StepState } from '../events/step-state.ts'
 import { spentWords } from './amounts.ts'
 import type { Screen, View } from './screen.ts'
-import { leftWords, ofTask, TaskLines, taskEndedWords, taskStartedWords } from './task-words.ts'
+import {
+  leftWords,
+  notQueuedLines,
+  ofTask,
+  TaskLines,
+  taskEndedWords,
+  taskStartedWords,
+} from './task-words.ts'
 import {
   adviceFor,
   cwdOption,
@@ -117,6 +125,7 @@ export class PlainView implements View {
         return this.#warn(`Warning: ${lostWords(event)}`)
       case 'run_ended':
         return this.#summarize()
+      case 'crew_ended':
       case 'dry_run':
       case 'run_refused':
       case 'output':
@@ -195,7 +204,7 @@ export class PlainView implements View {
   #tellPhase({ phase, pushed, started, held }: EventOf<'phase_ended'>): void {
     if (pushed.length > 0) this.#detail(`  ${phase}: queued ${pushed.join(', ')}`)
     if (started.length > 0) this.#detail(`  ${phase}: started ${started.join(', ')}`)
-    if (held > 0) this.#warn(`${held} tasks stay queued: no more may run at once`)
+    if (held > 0) this.#warn(`${stayWords(held)}: no more may run at once`)
   }
 
   #summarize(): void {
@@ -215,6 +224,7 @@ export class PlainView implements View {
     this.#say(this.#result())
     if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${spentWords(spent)}`)
     const command = (words: string) => this.#command(words)
+    for (const line of notQueuedLines(steps, record, command)) this.#warn(line)
     for (const line of leftWords(ended?.queue, command)) this.#say(line)
     const failed = steps.find((step) => !isSettled(step) && !step.isRecovery)
     if (failed !== undefined) this.#tellFailure(failed, record)

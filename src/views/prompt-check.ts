@@ -8,6 +8,8 @@ import { printable } from '../base/printable.ts'
 type FilePreview =
   | { readonly ok: true; readonly bytes: number; readonly tokens: number }
   | { readonly ok: false; readonly error: string }
+  /** It is there by this path, and not read again. */
+  | { readonly as: string }
 
 interface ReadPreview {
   readonly kind: 'read'
@@ -93,10 +95,15 @@ function shortWords(commands: readonly CommandPreview[]): string {
     if (command.kind === 'push')
       return `queue ${command.name ?? shorten(JSON.stringify(command.prompt))}`
     const { path, file } = command
-    return `read ${shorten(path)} (${file.ok ? formatBytes(file.bytes) : 'error result'})`
+    return `read ${shorten(path)} (${shortFileWords(file)})`
   })
   const more = commands.length - shown.length
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')
+}
+
+function shortFileWords(file: FilePreview): string {
+  if ('as' in file) return 'read already'
+  return file.ok ? formatBytes(file.bytes) : 'error result'
 }
 
 /** The same for scripts, as plain JSON; the content is in it as a whole, the text of files is not. */
@@ -122,8 +129,12 @@ function commandJson(command: CommandPreview) {
 }
 
 function readJson({ kind, path, line, file }: ReadPreview) {
-  const found = file.ok ? { bytes: file.bytes, tokens: file.tokens } : { error: file.error }
-  return { kind, path, line, ...found }
+  return { kind, path, line, ...fileJson(file) }
+}
+
+function fileJson(file: FilePreview) {
+  if ('as' in file) return { as: file.as }
+  return file.ok ? { bytes: file.bytes, tokens: file.tokens } : { error: file.error }
 }
 
 function phase(title: string, lines: readonly string[]): string[] {
@@ -148,11 +159,12 @@ function commandWords(command: CommandPreview): string {
 }
 
 function fileWords(file: FilePreview): string {
+  if ('as' in file) return `read already, as ${shorten(file.as)}`
   return file.ok ? sizeWords(file.bytes, file.tokens) : `error result: ${printable(file.error)}`
 }
 
 function sizeWords(bytes: number, tokens: number): string {
-  return `${formatBytes(bytes)}, about ${tokenWords(tokens)} tokens`
+  return `${formatBytes(bytes)}, about ${tokenWords(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`
 }
 
 function taskWords(task: PushPreview): string {

@@ -23,6 +23,8 @@ export interface TaskBrief {
   readonly ms?: number | undefined
   /** Git worktrees in which there is work of it, of earlier attempts, too. */
   readonly worktrees?: readonly string[] | undefined
+  /** Names of what was to follow it, and was refused. */
+  readonly notQueued?: readonly string[] | undefined
 }
 
 export interface ShownTasks {
@@ -58,10 +60,12 @@ export function renderTasks({ id }: RecordedRun, { tasks, problem }: ShownTasks)
 
 function cells({ name, state, attempts, parent, agent, ...task }: TaskBrief): string[] {
   const why = task.class === undefined ? '' : ` (${task.class}: ${printable(task.error ?? '')})`
+  const { notQueued = [] } = task
+  const refused = notQueued.length === 0 ? '' : `, not queued after it: ${notQueued.join(', ')}`
   const who = agent === undefined ? '' : `${printable(agent)}, `
   return [
     `  ${name}`,
-    shorten(`${state}${why}`),
+    shorten(`${state}${why}${refused}`),
     attempts > 1 ? `${attempts} attempts` : '',
     task.ms === undefined ? '' : durationWords(task.ms),
     task.costUsd ? costWords({ costUsd: task.costUsd, billing: task.billing }) : '',

@@ -111,11 +111,17 @@ function renderStep(run: ShownRun, step: StepState, details: StepDetails, now: n
     `${kind} ${step.number}: ${printable(`${step.agent}${name}`)}: ${stepStatus(run, step)}`,
     ...details.policy.map((words) => `  ${printable(words)}`),
     ...(step.rounds > 1 ? [`  begun ${step.rounds} times`] : []),
+    ...notQueuedLine(step),
     ...(step.rounds > 0 ? [`  ${spentWords(step.spent)}${failed}`] : []),
     ...(wait?.step === step.number ? [waitLine(run, wait, now)] : []),
     ...(details.older > 0 ? [`  … ${counted(details.older, 'older iteration')}`] : []),
     ...renderTable(details.iterations.map(iterationCells), new Set([1, 3, 4])),
   ]
+}
+
+function notQueuedLine({ notQueued = [] }: StepState): string[] {
+  const names = notQueued.map(({ name, error }) => `${name} (${error})`).join(', ')
+  return names === '' ? [] : [printable(`  not queued after it: ${names}`)]
 }
 
 function waitLine({ status }: ShownRun, wait: EventOf<'waiting'>, now: number): string {

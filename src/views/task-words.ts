@@ -1,7 +1,9 @@
+import { basename } from 'node:path'
 import { durationWords } from '../base/durations.ts'
 import { printable, printableLines } from '../base/printable.ts'
 import type { EventOf } from '../events/event.ts'
 import type { LeftInQueue } from '../events/schema.ts'
+import type { StepState } from '../events/step-state.ts'
 import type { Screen } from './screen.ts'
 
 /** `Task tests: started (builder, for main)`. */
@@ -47,6 +49,24 @@ export function leftWords(
       : [`Unread in the inbox: ${unread} from ${listed(senders)}; to read: ${command('check')}`]),
   ]
 }
+
+/** What was to follow steps and was refused; it is tried again by who goes on. */
+export function notQueuedLines(
+  steps: readonly StepState[],
+  record: string | undefined,
+  command: (words: string) => string,
+): string[] {
+  const resume = record === undefined ? 'push' : `resume ${basename(record)}`
+  return steps.flatMap(({ number, notQueued = [] }) => {
+    if (notQueued.length === 0) return []
+    const names = notQueued.slice(0, NAMED).map(({ name }) => name)
+    const what = `Not queued after step ${number}: ${listed(names, notQueued.length)}`
+    return [`${what}; to queue it: ${command(resume)}, once what is in its way is mended`]
+  })
+}
+
+/** So many names fit into a summary. */
+const NAMED = 20
 
 function listed(names: readonly string[], count = names.length): string {
   const more = count - names.length

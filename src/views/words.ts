@@ -82,6 +82,7 @@ export function limitWords({ status, kind, resetsAt, utilization }: EventOf<'lim
 export function adviceFor({ reason, detail, lastOutcome }: StepState): string | undefined {
   switch (reason) {
     case 'error':
+      if (lastOutcome?.kind === 'spawn_failed') return lastOutcome.hint
       // The shell has said so, by 126 or 127.
       return detail?.includes(' cannot be run: ') === true
         ? 'See whether the program exists and may be executed: the command runs by /bin/sh in the folder of the run'

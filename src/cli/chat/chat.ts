@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty'
 import { UserError } from '../../base/errors.ts'
 import { UsageError, type Input } from '../command.ts'
-import { isStdoutClosed } from '../queue/closed-stdout.ts'
+import { isStdoutClosed } from '../closed-stdout.ts'
 import { listChats } from './list-chats.ts'
 import { beginChat, goOnWithChat, type Chat } from './open-chat.ts'
 import { linesOf, oneSaying } from './sayings.ts'

@@ -5,8 +5,9 @@ import { errorCode, errorText } from '../../base/errors.ts'
 import { printable, printableLines } from '../../base/printable.ts'
 import type { Delivery } from '../../queue/desk.ts'
 import type { Message } from '../../queue/message.ts'
+import type { End } from '../../queue/task.ts'
 import { CannotPrint } from '../tasks/print.ts'
-import { isStdoutClosed } from './closed-stdout.ts'
+import { isStdoutClosed } from '../closed-stdout.ts'
 
 /**
  * Hands messages over on stdout; only what was written there is gone from the inbox. False where the
@@ -61,7 +62,17 @@ export function messageText(message: Message): string {
   }
   const { end, attempt } = message
   const again = attempt > 1 ? `, attempt ${attempt}` : ''
-  if (end.success) return `[${from}: done${again}]\n${printableLines(end.output)}`.trimEnd()
-  const head = `[${from}: failed (${end.class})${again}] ${printableLines(end.error)}`
+  return [`[${from}: ${endText(end, again)}`.trimEnd(), ...notQueuedLines(from, end)].join('\n')
+}
+
+function endText(end: End, again: string): string {
+  if (end.success) return `done${again}]\n${printableLines(end.output)}`
+  const head = `failed (${end.class})${again}] ${printableLines(end.error)}`
   return end.partialOutput === undefined ? head : `${head}\n${printableLines(end.partialOutput)}`
+}
+
+function notQueuedLines(from: string, { notQueued = [] }: End): string[] {
+  return notQueued.map(({ name, error, hint = '' }) =>
+    `[${from}] Not queued: ${name}. ${error} ${hint}`.trimEnd(),
+  )
 }

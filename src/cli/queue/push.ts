@@ -4,13 +4,11 @@ import { UsageError, type Input } from '../command.ts'
 import { print } from '../tasks/print.ts'
 import { withDesk } from './caller.ts'
 import { readStdinText } from './stdin-text.ts'
-import { Words } from './words.ts'
-
-const NAMES = ['name', 'agent', 'model', 'timeout', 'retry', 'isolation', 'on_parent_end']
+import { PUSH_OPTIONS, Words } from './words.ts'
 
 /** The verb `push`. */
 export async function pushTask(input: Input): Promise<number> {
-  const push = await readPush(input, new Words(input, NAMES))
+  const push = await readPush(input, new Words(input, PUSH_OPTIONS))
   const none = () => 1
   return withDesk(
     input,
@@ -34,7 +32,7 @@ async function readPush(input: Input, words: Words): Promise<Push> {
       'For one from stdin write: push -. One that looks like an option stands behind --.',
     )
   }
-  const values = NAMES.flatMap((name) => {
+  const values = PUSH_OPTIONS.flatMap((name) => {
     const value = words.text(name)
     return value === undefined ? [] : [[name, value] as const]
   })

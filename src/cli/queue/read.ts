@@ -127,7 +127,12 @@ async function tell(
 ): Promise<boolean> {
   const messages = await shownMessages(delivery.messages, opened)
   const text = input.flag('json')
-    ? JSON.stringify({ ok: true, ...before, messages: messages.map(messageJson), ...behind })
+    ? JSON.stringify({
+        ok: true,
+        ...before,
+        messages: messages.map((message) => messageJson(message)),
+        ...behind,
+      })
     : messages.map(messageText).join('\n')
   return handOver(delivery, text)
 }

@@ -15,7 +15,7 @@ import { isDriven, whose, withDesk, type Opened } from './caller.ts'
 import { agentsOf } from './configuration.ts'
 import { tellOtherQueues } from './others.ts'
 import { hasStore, openStoreOf } from './store.ts'
-import { tellStarted, tellUnfinished, tellWhoWorks } from './tell-started.ts'
+import { tellQueued, tellStarted, tellUnfinished, tellWhoWorks } from './tell-started.ts'
 import { readCount, Words } from './words.ts'
 
 /** A run whose queue is worked off. */
@@ -51,7 +51,8 @@ export async function startQueue(input: Input): Promise<number> {
       const names = [...unfinished, ...started.started]
       await tellStarted(input, started, unfinished, opened)
       if (opened.isInside) return 0
-      if (names.length > 0 && !input.flag('json')) tellWhoWorks(opened)
+      if (names.length === 0) return 0
+      if (!input.flag('json')) tellWhoWorks(opened)
       return seeThrough(input, opened, names, mayKill)
     },
     (caller) => {
@@ -117,7 +118,10 @@ async function seeThrough(
   let isListening = false
   for (;;) {
     const mark = await store.mark()
-    if (await isOver()) return codeOf(newestOf(await store.list(run), names))
+    if (await isOver()) {
+      if (!input.flag('json')) await tellQueued(driven)
+      return codeOf(newestOf(await store.list(run), names))
+    }
     const lock = RunLock.take(record)
     if (lock instanceof RunLock) {
       const stopped = await drive(input, driven, lock, mayKill)
@@ -188,8 +192,10 @@ async function afterStop(
   return 1
 }
 
-function codeOf(tasks: readonly { readonly end: Pick<EndBrief, 'success'> | null }[]): number {
-  return tasks.every(({ end }) => end?.success === true) ? 0 : 1
+/** A task of which not all that was to follow is queued is no clean success. */
+function codeOf(tasks: readonly { readonly end: EndBrief | null }[]): number {
+  const isClean = (end: EndBrief | null) => end?.success === true && end.notQueued === undefined
+  return tasks.every(({ end }) => isClean(end)) ? 0 : 1
 }
 
 /** Names are given again once a task is over. */

@@ -1,6 +1,9 @@
+import { stayWords } from '../../base/amounts.ts'
 import { holderOf } from '../../journal/run-lock.ts'
 import type { Started } from '../../queue/store.ts'
 import type { TaskBrief } from '../../queue/task.ts'
+import { queuedIn } from '../../run/left-in-queue.ts'
+import { leftWords } from '../../views/task-words.ts'
 import type { Input } from '../command.ts'
 import { CannotPrint, print } from '../tasks/print.ts'
 import type { Opened } from './caller.ts'
@@ -44,7 +47,20 @@ async function tell(
     print(`Nothing was started.${atWorkWords(await store.list(run, { states: STARTED }))}`)
     tellOtherQueues(input, run)
   }
-  if (held > 0) print(`${held} stay queued: no more may run at once.`)
+  if (held > 0) print(`${stayWords(held)}: no more may run at once.`)
+}
+
+/** What was queued meanwhile, or had no room, and waits for the next one. */
+export async function tellQueued({
+  store,
+  run,
+  options,
+}: Pick<Opened, 'store' | 'run' | 'options'>): Promise<void> {
+  const { queued, names } = await queuedIn(store, run)
+  const left = { queued, names, unread: 0, senders: [] }
+  for (const line of leftWords(left, (words) => `forkhestra ${words}${options}`)) {
+    print(`[forkhestra] ${line}`)
+  }
 }
 
 const STARTED = ['ready', 'running'] as const

@@ -4,6 +4,16 @@ import { UsageError, type Input } from '../command.ts'
 /** `name=value` before the words, as it is written in a prompt. */
 const OPTION = /^([A-Za-z][\w-]*)=(.*)$/s
 
+export const PUSH_OPTIONS = [
+  'name',
+  'agent',
+  'model',
+  'timeout',
+  'retry',
+  'isolation',
+  'on_parent_end',
+]
+
 /** Options of all verbs, which are written with dashes only. */
 const WITH_DASHES = ['run', 'cwd']
 const LONGEST_WORD = 60
@@ -23,6 +33,7 @@ export class Words {
       const isText = /\s/.test(value) && words.length + input.rest.length === 1
       if (name === undefined || isText) break
       if (!names.includes(name)) {
+        refuseOfOthers(name, word)
         refuseMistyped(name, word, names)
         break
       }
@@ -66,6 +77,32 @@ export class Words {
   }
 }
 
+/** Options of prompts and of other verbs, and where they belong. */
+const OF_OTHERS: Readonly<Record<string, string>> = {
+  on: 'to the teardown of a prompt',
+  parallel: 'to run-queue',
+  from: 'to check and receive',
+  max: 'to check',
+  ...Object.fromEntries(PUSH_OPTIONS.map((name) => [name, 'to push'])),
+  timeout: 'to push and receive',
+}
+
+/** It is right elsewhere, and here it would be lost in the text without a sound. */
+function refuseOfOthers(name: string, word: string): void {
+  if (!Object.hasOwn(OF_OTHERS, name)) return
+  const owner = OF_OTHERS[name]!
+  const where = name === 'on' ? `Write it there, behind the content: /push ${shorten(word)} … ` : ''
+  throw new UsageError(
+    `'${name}' belongs ${owner}.`,
+    `${where}If the text begins so, put it behind two dashes: -- "${shorten(word)}"`,
+  )
+}
+
+/** As much of it as fits into a line. */
+function shorten(word: string): string {
+  return word.length > LONGEST_WORD ? `${word.split('=', 1)[0]}=…` : word
+}
+
 /** An option that is only almost right would be lost in the text without a sound. */
 function refuseMistyped(name: string, word: string, names: readonly string[]): void {
   const close = nearest(name, [...names, ...WITH_DASHES])
@@ -73,7 +110,7 @@ function refuseMistyped(name: string, word: string, names: readonly string[]): v
   const meant = WITH_DASHES.includes(close) ? `--${close}` : `'${close}'`
   throw new UsageError(
     `Unknown option '${name}', did you mean ${meant}?`,
-    `If the text begins so, put it behind two dashes: -- "${word.length > LONGEST_WORD ? `${name}=…` : word}"`,
+    `If the text begins so, put it behind two dashes: -- "${shorten(word)}"`,
   )
 }
 

@@ -63,6 +63,7 @@ function briefs(tasks: readonly QueuedTask[], folder: string): TaskBrief[] {
       agent: options.agent,
       ...taken.get(id),
       ...failure,
+      ...(end?.notQueued && { notQueued: end.notQueued.map((each) => each.name) }),
     }
   })
 }

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
+import { isStdoutClosed } from '../closed-stdout.ts'
 
 /** The result has no place to go: a full disk, a closed file. */
 export class CannotPrint extends UserError {
@@ -12,6 +13,7 @@ const PAUSE_MS = 2
 /** A line, or several, on stdout. Unlike `console.log` it does not hide that they are lost. */
 export function print(text: string): void {
   try {
+    if (isStdoutClosed()) throw new Error('stdout is closed')
     writeWhole(1, new TextEncoder().encode(`${text}\n`))
   } catch (error) {
     // Who closes the pipe has read enough.

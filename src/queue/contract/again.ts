@@ -39,6 +39,24 @@ export function testAgain(home: Home): void {
     await stage.strike()
   })
 
+  test('what an attempt has pushed can be told to end before it is settled', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    const a = await stage.begin('main', 'a', { retry: 1 })
+    const own = await stage.begin(actingFor(a), 'own', { retry: 5 })
+    await stage.begin(actingFor(a), 'of-all', { isOfAll: true })
+    await store.abandon(a)
+    const why = 'attempt 1 of a is over'
+    expect(await store.beat(own)).toEqual({ isOurs: false, reason: 'cancelled', why })
+    await store.settle(own, failed('transient'))
+    await store.settle(a, failed('transient'))
+    expect(await stage.states()).toEqual({ a: 'ready', own: 'ended', 'of-all': 'running' })
+    expect(await stage.read('main')).toEqual(['own: cancelled'])
+    await store.abandon(a)
+    expect(await stage.states()).toEqual({ a: 'ready', own: 'ended', 'of-all': 'running' })
+    await stage.strike()
+  })
+
   test('an attempt that is lost together with what it pushed leaves nothing to the next', async () => {
     const stage = await Stage.set(home)
     const { store } = stage

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { actingFor, type FollowUp } from '../task.ts'
 import type { Home } from './home.ts'
-import { DONE, failed, refusalOf, RUN, Stage } from './stage.ts'
+import { DONE, failed, RUN, Stage } from './stage.ts'
 
 const AFTER: FollowUp = { id: 'after-1', name: 'after', prompt: 'Tidy up' }
 
@@ -70,19 +70,23 @@ export function testFollowUps(home: Home): void {
     await stage.strike()
   })
 
-  test('where what follows is refused nothing has ended; a lost task ends without it', async () => {
+  test('of what follows only what is refused is left out, and the end says so', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')
+    const b = await stage.begin('main', 'b')
     await stage.push('main', ['after'])
-    const follow = [{ ...AFTER, id: 'first', name: 'first' }, AFTER]
-    const refused = await refusalOf(store.settle(a, DONE, undefined, follow))
-    expect(refused).toEqual({ kind: 'name_taken', name: 'after' })
-    expect(await stage.states()).toEqual({ a: 'running', after: 'queued' })
-    const expired = await store.expire(RUN, ['worker of a'], new Map([[a.task.id, { follow }]]))
-    expect(expired[0]?.refused?.refusal).toEqual(refused)
-    expect(await stage.states()).toEqual({ a: 'ended', after: 'queued' })
-    expect(await stage.read('main')).toEqual(['a: lost'])
+    const followOf = (name: string) =>
+      [`${name}-1`, 'after', name].map((each) => ({ ...AFTER, id: `${name} ${each}`, name: each }))
+    const refused = [{ name: 'after', error: "A task named 'after' is not over yet." }]
+    expect(await store.settle(a, DONE, undefined, followOf('a'))).toBe('ended')
+    expect((await store.task(RUN, a.task.id))?.end).toMatchObject({ ...DONE, notQueued: refused })
+    const left = new Map([[b.task.id, { follow: followOf('b') }]])
+    const [expired] = await store.expire(RUN, ['worker of b'], left)
+    expect(expired?.task.end).toMatchObject({ success: false, notQueued: refused })
+    const queued = await store.list(RUN, { states: ['queued'] })
+    expect(queued.map(({ name }) => name)).toEqual(['after', 'a-1', 'a', 'b-1', 'b'])
+    expect(await stage.read('main')).toEqual(['a: done', 'b: lost'])
     await stage.strike()
   })
 }

@@ -1,3 +1,5 @@
+import type { Claim } from '../task.ts'
+import { heldBy } from './claim.ts'
 import {
   attemptsOver,
   cancelTree,
@@ -9,6 +11,7 @@ import {
 } from './end.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { taskById } from './rows.ts'
+import { markDeadlocks } from './waiting.ts'
 
 /**
  * Lets a task be tried again. The next attempt starts blank: what this one has pushed ends, and says
@@ -29,11 +32,24 @@ export function tryAgain(books: Books, { seq, id, retry }: TaskRow, inMs: number
   return 'retrying'
 }
 
-function letGoOf(books: Books, row: TaskRow): void {
+/** What the attempt of a claim has pushed is told to end. */
+export function abandon(books: Books, claim: Claim): void {
+  const row = heldBy(books, claim)
+  if (row === undefined) return
+  cancelStrays(books, row)
+  markDeadlocks(books, row.run)
+}
+
+function cancelStrays(books: Books, row: TaskRow): Stray[] {
   const strays = straysOf(books, row)
   const why = `attempt ${row.attempt} of ${row.name} is over`
   const isTop = (stray: Stray) => stray.state !== 'ended' && stray.is_below_living === 0
   for (const { id } of strays.filter(isTop)) cancelTree(books, taskById(books, id)!, why)
+  return strays
+}
+
+function letGoOf(books: Books, row: TaskRow): void {
+  const strays = cancelStrays(books, row)
   if (row.drain_width !== null) endDrain(books, row.run, row.id)
   const names = new Set(strays.map(({ name }) => name))
   const isForIt = (message: Unread) => isForAll(books, row, message, names)

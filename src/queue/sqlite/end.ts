@@ -1,8 +1,8 @@
 import { resultId } from '../history.ts'
 import type { Cancelled } from '../store.ts'
-import type { End, EndBrief, FollowUp, TaskOptions } from '../task.ts'
+import type { End, EndBrief, FollowUp, NotQueued, TaskOptions } from '../task.ts'
+import { pushWhatFits } from './follow.ts'
 import { note, noteBoth, pushedBy } from './note.ts'
-import { push } from './push.ts'
 import type { Books, TaskRow } from './rows.ts'
 import { beginningOf, COLUMNS, taskById } from './rows.ts'
 
@@ -28,20 +28,28 @@ export function endTask(
     endQueue(books, row)
   }
   // Before the drain of its parent may end: what follows is a part of it.
-  pushFollowUps(books, row, follow)
+  const notQueued = pushFollowUps(books, row, follow)
+  if (notQueued.length > 0) addNotQueued(books, row, { ...end, notQueued })
   if (row.is_drained === 1) endDrain(books, row.run, row.parent!)
 }
 
-/** They belong to the attempt to which the task has belonged. */
-function pushFollowUps(books: Books, row: TaskRow, follow: readonly FollowUp[]): void {
-  if (follow.length === 0) return
+/** They belong to the attempt to which the task has belonged. What is refused is returned. */
+function pushFollowUps(books: Books, row: TaskRow, follow: readonly FollowUp[]): NotQueued[] {
+  if (follow.length === 0) return []
   const { id: task, name, attempt } = taskById(books, heirOf(books, row))!
   const isOfAll = attempt === 0 || pushedBy(books, row.id) === 0
   const parent = isOfAll ? { name, task } : { name, task, attempt }
-  push(
+  return pushWhatFits(
     books,
     follow.map((each) => ({ ...each, run: row.run, parent, isOfAll })),
   )
+}
+
+/** Only behind its end its name is free for what follows. */
+function addNotQueued({ db }: Books, { seq }: TaskRow, end: End): void {
+  const outcome = { ...outcomeOf(end), notQueued: end.notQueued }
+  const values = [JSON.stringify(outcome), JSON.stringify(end)] as const
+  db.run('update task set outcome = ?, end = ? where seq = ?', ...values, seq)
 }
 
 function outcomeOf(end: End): EndBrief {

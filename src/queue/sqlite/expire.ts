@@ -36,16 +36,8 @@ function lose(books: Books, id: string, { output, follow = [] }: Left = {}): Exp
   const row = taskById(books, id)!
   const partialOutput = output || undefined
   const end = { success: false, class: 'lost', error: 'its worker is gone', partialOutput } as const
-  const told = (settled: Expired['settled']) => ({
-    task: briefOf(taskById(books, id)!, books.clock.now()),
-    settled,
-  })
-  try {
-    return told(books.db.nested(() => settleAttempt(books, row, end, { follow })))
-  } catch (error) {
-    if (!(error instanceof QueueError) || follow.length === 0) throw error
-    return { ...told(settleAttempt(books, row, end)), refused: error }
-  }
+  const settled = settleAttempt(books, row, end, { follow })
+  return { task: briefOf(taskById(books, id)!, books.clock.now()), settled }
 }
 
 /** Whoever has something of a run in hand, or waits in it. */

@@ -1,6 +1,8 @@
 import { errorText } from '../../base/errors.ts'
 import type { Glance, Unreadable } from '../glance.ts'
+import { QueueError } from '../refusal.ts'
 import { asRefusal } from './connection.ts'
+import { SCHEMA_VERSION } from './schema.ts'
 
 /**
  * What there is in a store, of all its runs: without a word to it, so that it is as it was; or why
@@ -11,6 +13,13 @@ export function glanceAt(path: string): Glance | Unreadable {
   try {
     const database = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
     try {
+      const { user_version: version } = database.prepare('pragma user_version').get() as {
+        user_version: number
+      }
+      // Whatever its tables say, it may mean something else by now.
+      if (version > SCHEMA_VERSION) {
+        return { why: errorText(new QueueError({ kind: 'newer_version', place: path, version })) }
+      }
       return database.prepare(COUNTS).get() as unknown as Glance
     } finally {
       database.close()

@@ -205,6 +205,6 @@ export function inbox(books: Books, run: string, agent: Agent): InboxLine[] {
       ...toOf({ addressee }),
       kind: task === null ? 'text' : 'result',
       ageMs: Math.max(0, now - at),
-      isLeased: reader !== null && lease_until! > now,
+      ...(reader !== null && lease_until! > now ? { isLeased: true, reader } : { isLeased: false }),
     }))
 }
