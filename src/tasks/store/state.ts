@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import type { Places } from './places.ts'
 import type { Seal } from './seal.ts'
+import { shapeState } from './state-shape.ts'
 
 /** Who holds a task: an iteration of a run, or a name with a time to live. */
 export interface Claim {
@@ -59,19 +60,7 @@ export interface State {
 
 /** A state that cannot be read counts as empty: the files are the truth. */
 export function readState(places: Places): State {
-  const fields = readObject(places)
-  const read = (key: string): object => {
-    const value = fields[key]
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
-  }
-  return {
-    version: 1,
-    numbers: read('numbers') as State['numbers'],
-    claims: read('claims') as State['claims'],
-    attempts: read('attempts') as State['attempts'],
-    moves: Array.isArray(fields['moves']) ? (fields['moves'] as Move[]) : [],
-    seals: read('seals') as State['seals'] & object,
-  }
+  return shapeState(readObject(places))
 }
 
 function readObject(places: Places): Record<string, unknown> {
