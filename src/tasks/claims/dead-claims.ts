@@ -6,8 +6,7 @@ import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import { endClaim, markSettled } from './settle.ts'
-import { statePath, type Attempt, type Claim, type State } from '../store/state.ts'
-import { statOf } from '../../base/files.ts'
+import { hasState, type Attempt, type Claim, type State } from '../store/state.ts'
 
 /** When so many attempts have failed one after the other, a task needs a person. */
 const MOST_FAILURES = 3
@@ -20,7 +19,7 @@ const NOT_ITS_FAULT = ['interrupted', 'overloaded', 'rate_limited', 'auth_failed
 
 /** Called when an iteration of a run has ended: what it still holds was not finished. */
 export function endIteration(places: Places, run: Iteration, outcome: string, now: Date): void {
-  if (statOf(statePath(places)) === undefined) return
+  if (!hasState(places)) return
   const isOver = ({ settled, run: by }: Claim) =>
     settled === undefined && by !== undefined && isSameIteration(by, run)
   const end: End = NOT_ITS_FAULT.includes(outcome)

@@ -13,6 +13,8 @@ export interface Places {
   readonly shared: string
   /** What belongs to this checkout alone: the index. */
   readonly own: string
+  /** The place of both outside of git. */
+  readonly local: string
 }
 
 /** Finds the database for a folder: the nearest one above it, or where a new one would be. */
@@ -33,6 +35,7 @@ export function placesAt(root: string): Places {
     archive: join(tasks, 'archive'),
     shared: own === undefined ? local : join(commonFolder(own), 'forge-tasks'),
     own: own === undefined ? local : join(own, 'forge-tasks'),
+    local,
   }
 }
 

@@ -64,8 +64,8 @@ export function readState(places: Places): State {
 }
 
 function readObject(places: Places): Record<string, unknown> {
-  const path = statePath(places)
-  if (!existsSync(path)) return {}
+  const path = findState(places)
+  if (path === undefined) return {}
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
     const isOurs = typeof value === 'object' && value !== null && 'version' in value
@@ -75,13 +75,22 @@ function readObject(places: Places): Record<string, unknown> {
   }
 }
 
-export function statePath(places: Places): string {
-  return join(places.shared, 'state.json')
+export function hasState(places: Places): boolean {
+  return findState(places) !== undefined
+}
+
+/** A project that has become a repository brings its state along, until the next change writes it there. */
+function findState({ shared, local }: Places): string | undefined {
+  return [shared, local].map(pathIn).find((path) => existsSync(path))
+}
+
+function pathIn(folder: string): string {
+  return join(folder, 'state.json')
 }
 
 export function writeState(places: Places, state: State): void {
   const text = JSON.stringify(forgetOldest(state))
-  writeFileAtomic(statePath(places), text, { durable: false })
+  writeFileAtomic(pathIn(places.shared), text, { durable: false })
 }
 
 /** So many finished tasks are remembered: every command reads the state. */
