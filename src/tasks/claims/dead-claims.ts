@@ -1,7 +1,7 @@
 import { applyChanges } from '../text/changes.ts'
 import { CannotWrite, change, type Draft } from '../store/change.ts'
 import { findTask, NotFound, Unusable, type TaskText } from '../find.ts'
-import { checkoutOf } from './checkout.ts'
+import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
 import type { Places } from '../store/places.ts'
@@ -95,7 +95,7 @@ function tryToFree(draft: Draft, id: string, end: End, round: Round): void {
 /** A task that was finished, or blocked, in the last moment of its owner stays so. */
 function freeClaim(draft: Draft, id: string, end: End, { places: here, now }: Round): void {
   const claim = draft.state.claims[id]!
-  const there = checkoutOf(claim.root, here)
+  const there = checkoutOf(claim, here)
   const places = there ?? here
   const found = findOrNone(places, id)
   const on = { owner: claim.owner, places, now }

@@ -1,6 +1,6 @@
 import { lifeOf } from '../../base/process-identity.ts'
 import type { Places } from '../store/places.ts'
-import { checkoutOf } from './checkout.ts'
+import { checkoutOf, located } from '../store/checkouts.ts'
 import type { Claim, State } from '../store/state.ts'
 
 /** On whose behalf a command acts. */
@@ -68,22 +68,25 @@ export function standing(
   places: Places,
   now: Date,
 ): Map<string, Claim> {
-  const isElsewhere = makeElsewhere(places)
-  return new Map(
-    Object.entries(claims).filter(([, claim]) => {
-      if (claim.settled !== undefined) return isElsewhere(claim.root)
-      return whyDead(claim, now) === undefined && !isOwner(claim, owner)
-    }),
-  )
+  const findCheckout = makeFinder(places)
+  const found = new Map<string, Claim>()
+  for (const [id, claim] of Object.entries(claims)) {
+    const isOver = claim.settled !== undefined
+    if (!isOver && (isOwner(claim, owner) || whyDead(claim, now) !== undefined)) continue
+    const there = findCheckout(claim)
+    const isElsewhere = there !== undefined && there !== places
+    if (isElsewhere || !isOver) found.set(id, located(claim, there))
+  }
+  return found
 }
 
-/** Whether a checkout is another one that is still there: hundreds of claims may be of the same. */
-function makeElsewhere(here: Places): (root: string) => boolean {
-  const known = new Map([[here.root, false]])
-  return (root) => {
-    const isElsewhere = known.get(root) ?? checkoutOf(root, here) !== undefined
-    known.set(root, isElsewhere)
-    return isElsewhere
+/** Hundreds of claims may be of the same checkout. */
+function makeFinder(here: Places): (claim: Claim) => Places | undefined {
+  const known = new Map<string, Places | undefined>()
+  return (claim) => {
+    const key = `${claim.root} ${claim.worktree?.bornMs}`
+    if (!known.has(key)) known.set(key, checkoutOf(claim, here))
+    return known.get(key)
   }
 }
 

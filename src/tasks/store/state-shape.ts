@@ -75,10 +75,20 @@ function isClaim(value: unknown): value is Claim {
     isText(value['owner']) &&
     isText(value['at']) &&
     isText(value['root']) &&
+    isAbsentOr(value['worktree'], isWorktree) &&
     isAbsentOr(value['run'], isRun) &&
     isAbsentOr(value['until'], isTime) &&
     isAbsentOr(value['leaseMs'], isNumber) &&
     isAbsentOr(value['settled'], (word) => word === 'done' || word === 'blocked')
+  )
+}
+
+function isWorktree(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    isText(value['name']) &&
+    isNumber(value['bornMs']) &&
+    isAbsentOr(value['inside'], isText)
   )
 }
 

@@ -5,6 +5,16 @@ import type { Places } from './places.ts'
 import type { Seal } from './seal.ts'
 import { shapeState } from './state-shape.ts'
 
+/** A worktree of git by what a move of it does not change. */
+export interface Worktree {
+  /** Of its folder in `.git/worktrees`. */
+  readonly name: string
+  /** When that folder was made: the name may be given again. */
+  readonly bornMs: number
+  /** The way from its top to the project, where there is one. */
+  readonly inside?: string
+}
+
 /** Who holds a task: an iteration of a run, or a name with a time to live. */
 export interface Claim {
   readonly owner: string
@@ -20,8 +30,9 @@ export interface Claim {
   readonly until?: string
   /** By how long each command of its owner puts that off. */
   readonly leaseMs?: number
-  /** The checkout in which it was made. */
+  /** The checkout in which it was made, by the place where it was then. */
   readonly root: string
+  readonly worktree?: Worktree
   /** How the work ended there; other checkouts have to wait for the merge. */
   readonly settled?: 'done' | 'blocked'
 }
