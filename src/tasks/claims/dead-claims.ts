@@ -11,9 +11,6 @@ import { hasState, type Attempt, type Claim, type State } from '../store/state.t
 /** When so many attempts have failed one after the other, a task needs a person. */
 const MOST_FAILURES = 3
 
-/** After so long what was settled is merged everywhere, or its branch was given up. */
-const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000
-
 /** Whoever stops a run, or cannot reach the model, does not say that the task is too hard. */
 const NOT_ITS_FAULT = ['interrupted', 'overloaded', 'rate_limited', 'auth_failed', 'spawn_failed']
 
@@ -68,19 +65,10 @@ interface Round {
 }
 
 function freeClaims(draft: Draft, round: Round): void {
-  const { now, endOf } = round
   for (const [id, claim] of Object.entries(draft.state.claims)) {
-    if (isForgotten(claim, now)) {
-      draft.state = endClaim(draft.state, id, { outcome: 'done', now })
-      continue
-    }
-    const end = endOf(claim)
+    const end = round.endOf(claim)
     if (end !== undefined) tryToFree(draft, id, end, round)
   }
-}
-
-function isForgotten({ settled, at }: Claim, now: Date): boolean {
-  return settled !== undefined && Date.parse(at) < now.getTime() - REMEMBERED_MS
 }
 
 /** What cannot be read or changed now keeps its claim until somebody has mended the file. */

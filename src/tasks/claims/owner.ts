@@ -1,6 +1,6 @@
 import { lifeOf } from '../../base/process-identity.ts'
 import type { Places } from '../store/places.ts'
-import { checkoutOf, located } from '../store/checkouts.ts'
+import { located, makeFinder } from '../store/checkouts.ts'
 import type { Claim, State } from '../store/state.ts'
 
 /** On whose behalf a command acts. */
@@ -78,16 +78,6 @@ export function standing(
     if (isElsewhere || !isOver) found.set(id, located(claim, there))
   }
   return found
-}
-
-/** Hundreds of claims may be of the same checkout. */
-function makeFinder(here: Places): (claim: Claim) => Places | undefined {
-  const known = new Map<string, Places | undefined>()
-  return (claim) => {
-    const key = `${claim.root} ${claim.worktree?.bornMs}`
-    if (!known.has(key)) known.set(key, checkoutOf(claim, here))
-    return known.get(key)
-  }
 }
 
 /** Whether somebody else is at it right now. */

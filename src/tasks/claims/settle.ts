@@ -41,7 +41,7 @@ export function markSettled(
   settled: 'done' | 'blocked',
   { owner, places, now }: Occasion,
 ): State {
-  const hasNoWorktrees = places.shared.startsWith(places.tasks)
+  const hasNoWorktrees = places.shared === places.local
   if (hasNoWorktrees) return state
   const claim: Claim = { owner, at: now.toISOString(), ...homeOf(places), settled }
   return { ...state, claims: { ...state.claims, [id]: claim } }

@@ -1,9 +1,11 @@
-import { lstatSync, mkdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { moveFile, unfinishedPath, writeNewFile } from '../../base/atomic-write.ts'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { withLock } from '../../base/lock.ts'
+import { forgetOldest } from './forget.ts'
+import { ignoreLocal } from './ignore-local.ts'
 import { carryOut, discard, isContent, recover, type Failure } from './moves.ts'
 import type { Places } from './places.ts'
 import { setSeal, withSeal, type Seal } from './seal.ts'
@@ -62,6 +64,7 @@ export class Draft {
   }
 
   commit(): void {
+    if (this.state !== this.#saved) this.state = forgetOldest(this.state, this.#places)
     const [own, foreign] = this.#writeBeside()
     own.push(...this.#moves)
     const moves = [...own, ...foreign]
@@ -195,10 +198,4 @@ function cannotWrite({ tasks }: Places, error: unknown, progress?: Progress): Ca
     default:
       return new CannotWrite(message, `Nothing was changed. ${remedy}, then try again.`)
   }
-}
-
-/** Outside of git the local state lies beside the tasks, and keeps itself out of a later repository. */
-export function ignoreLocal({ shared, tasks }: Places): void {
-  const path = join(shared, '.gitignore')
-  if (shared.startsWith(tasks) && statOf(path) === undefined) writeFileSync(path, '*\n')
 }

@@ -1,7 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { statOf } from '../../base/files.ts'
+import { listNames } from './moves.ts'
 import { placesAt, readOrEmpty, type Places } from './places.ts'
-import type { Claim, Worktree } from './state.ts'
+import type { Claim, State, Worktree } from './state.ts'
 
 /** By what a claim remembers the checkout in which it was made. */
 type Home = Pick<Claim, 'root' | 'worktree'>
@@ -57,6 +58,37 @@ function checkoutAt(root: string, here: Places): Places | undefined {
   // Another repository may be there by now, or only a project around it.
   if (there.shared !== here.shared) return undefined
   return statOf(there.tasks)?.isDirectory() === true ? there : undefined
+}
+
+/** Hundreds of claims may be of the same checkout. */
+export function makeFinder(here: Places): (claim: Claim) => Places | undefined {
+  const known = new Map<string, Places | undefined>()
+  return (claim) => {
+    const key = `${claim.root} ${claim.worktree?.bornMs}`
+    if (!known.has(key)) known.set(key, checkoutOf(claim, here))
+    return known.get(key)
+  }
+}
+
+/** All checkouts of a clone that are there, for what has no place in only one of them. */
+export function listCheckouts({ claims, seals = {} }: State, here: Places): Places[] {
+  const git = dirname(here.shared)
+  const folders = listNames(join(git, 'worktrees')).map((name) => join(git, 'worktrees', name))
+  const tops = [mainTop(git), ...folders.map(topOf)]
+  const roots = tops.flatMap((top) => (top === undefined ? [] : [join(top, here.inside)]))
+  // Git does not always know where its first checkout is.
+  const known = [
+    ...Object.keys(seals).map((tasks) => dirname(dirname(tasks))),
+    ...Object.values(claims).map(({ root }) => root),
+  ]
+  const others = new Set([...roots, ...known])
+  others.delete(here.root)
+  return [here, ...[...others].flatMap((root) => checkoutAt(root, here) ?? [])]
+}
+
+function mainTop(git: string): string {
+  const elsewhere = /^\s*worktree\s*=\s*"?(.+?)"?\s*$/m.exec(readOrEmpty(join(git, 'config')))?.[1]
+  return elsewhere === undefined ? dirname(git) : resolve(git, elsewhere)
 }
 
 /** The claim with the place at which its checkout is now, to be told of. */

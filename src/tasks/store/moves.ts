@@ -89,7 +89,7 @@ export function listUnfinished(folder: string): string[] {
   return listNames(folder).filter(isUnfinished)
 }
 
-function listNames(folder: string): string[] {
+export function listNames(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {

@@ -12,6 +12,7 @@ export function shapeState(fields: Fields): State {
     attempts: shapeAttempts(fields['attempts']),
     moves: shapeList(fields['moves'], isMove),
     seals: keepRight(fields['seals'], isSeal),
+    ...(isCount(fields['kept']) ? { kept: fields['kept'] } : {}),
   }
 }
 

@@ -67,6 +67,8 @@ export interface State {
   readonly moves?: readonly Move[]
   /** By folder of tasks. */
   readonly seals?: Readonly<Record<string, Seal>>
+  /** How many settled claims were left when it was last looked which of them nobody needs. */
+  readonly kept?: number
 }
 
 /** A state that cannot be read counts as empty: the files are the truth. */
@@ -100,61 +102,5 @@ function pathIn(folder: string): string {
 }
 
 export function writeState(places: Places, state: State): void {
-  const text = JSON.stringify(forgetOldest(state))
-  writeFileAtomic(pathIn(places.shared), text, { durable: false })
-}
-
-/** So many finished tasks are remembered: every command reads the state. */
-const MOST_FINISHED = 500
-
-/** Not one at a time: to sort them costs more than to read some more. */
-const SLACK = 100
-
-const MOST_ATTEMPTS = 50
-
-function forgetOldest(state: State): State {
-  const mayBeMany = [state.claims, state.attempts].some(
-    (each) => Object.keys(each).length > MOST_FINISHED,
-  )
-  if (!mayBeMany) return { ...state, attempts: cutAttempts(state.attempts) }
-  const settled = Object.entries(state.claims).flatMap(([id, claim]): Dated[] =>
-    claim.settled === undefined ? [] : [[id, claim.at]],
-  )
-  const attempts = Object.entries(state.attempts).filter(([id]) => !isHeld(state, id))
-  const isDone = ([, each]: (typeof attempts)[number]) => each.at(-1)?.outcome === 'done'
-  const { done = [], open = [] } = Object.groupBy(attempts, (each) =>
-    isDone(each) ? 'done' : 'open',
-  )
-  const dated = ([id, each]: (typeof attempts)[number]): Dated => [id, each.at(-1)?.ended ?? '']
-  const some = withoutOldest(cutAttempts(state.attempts), done.map(dated))
-  return {
-    ...state,
-    claims: withoutOldest(state.claims, settled),
-    attempts: withoutOldest(some, open.map(dated)),
-  }
-}
-
-function isHeld({ claims }: State, id: string): boolean {
-  return claims[id] !== undefined && claims[id].settled === undefined
-}
-
-type Dated = readonly [id: string, at: string]
-
-function withoutOldest<Value>(
-  all: Readonly<Record<string, Value>>,
-  dates: readonly Dated[],
-): Readonly<Record<string, Value>> {
-  if (dates.length <= MOST_FINISHED + SLACK) return all
-  const oldest = dates
-    .toSorted(([, a], [, b]) => (a < b ? -1 : 1))
-    .slice(0, dates.length - MOST_FINISHED)
-  const gone = new Set(oldest.map(([id]) => id))
-  return Object.fromEntries(Object.entries(all).filter(([id]) => !gone.has(id)))
-}
-
-function cutAttempts(attempts: State['attempts']): State['attempts'] {
-  const long = Object.entries(attempts).filter(([, each]) => each.length > MOST_ATTEMPTS)
-  if (long.length === 0) return attempts
-  const cut = long.map(([id, each]) => [id, each.slice(-MOST_ATTEMPTS)] as const)
-  return { ...attempts, ...Object.fromEntries(cut) }
+  writeFileAtomic(pathIn(places.shared), JSON.stringify(state), { durable: false })
 }
