@@ -83,6 +83,19 @@ describe('a claim whose time ran out', () => {
   }
 })
 
+test('a claim from a time when the clock was ahead ends one lease later, at most', async () => {
+  const project = new TaskProject()
+  await project.must('create', 'One')
+  await project.must('claim', '1', '--as', 'w', '--lease', '1h')
+  const path = join(project.folder, '.local/state.json')
+  const state = readFileSync(path, 'utf8')
+  project.write('.local/state.json', state.replace(/"until":"\d+/, '"until":"2999'))
+  await project.must('create', 'Two')
+  const [, until = ''] = /"until":"([^"]*)"/.exec(readFileSync(path, 'utf8'))!
+  expect(Date.parse(until)).toBeGreaterThan(Date.now())
+  expect(Date.parse(until)).toBeLessThan(Date.now() + 60 * 60 * 1000 + 1)
+})
+
 test('a person who stops a run three times does not block its task', async () => {
   const root = await makeClone(['One'])
   const agent = sh('forge-tasks claim 1 > /dev/null && echo started', 'exec tail -f /dev/null')

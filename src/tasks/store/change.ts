@@ -4,9 +4,10 @@ import { moveFile, unfinishedPath, writeNewFile } from '../../base/atomic-write.
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { withLock } from '../../base/lock.ts'
+import { clampLeases } from './clamp-leases.ts'
 import { forgetOldest } from './forget.ts'
 import { ignoreLocal } from './ignore-local.ts'
-import { carryOut, discard, isContent, recover, type Failure } from './moves.ts'
+import { carryOut, discard, isContent, printOf, recover, type Failure } from './moves.ts'
 import type { Places } from './places.ts'
 import { setSeal, withSeal, type Seal } from './seal.ts'
 import { readState, writeState, type Move, type State } from './state.ts'
@@ -48,7 +49,7 @@ export class Draft {
   }
 
   move(from: string, to: string): void {
-    this.#moves.push({ from, to })
+    this.#moves.push({ from, to, was: printOf(statOf(to)) })
   }
 
   /** Says of the names of this checkout, as they will be then, that they are all known. */
@@ -60,7 +61,7 @@ export class Draft {
   remove(path: string): void {
     const to = unfinishedPath(this.#folderFor(path))
     this.#removed.push(to)
-    this.#moves.push({ from: path, to })
+    this.#moves.push({ from: path, to, was: null })
   }
 
   commit(): void {
@@ -138,9 +139,9 @@ export class Draft {
     const old = lstatSync(path, { throwIfNoEntry: false })
     const to = old?.isSymbolicLink() ? realpathSync(path) : path
     const from = unfinishedPath(isOwn ? this.#folderFor(to) : this.#places.shared)
-    const mode = (to === path ? old : statOf(to))?.mode
-    writeNewFile(from, text, { durable: true, mode })
-    return { from, to }
+    const target = to === path ? old : statOf(to)
+    writeNewFile(from, text, { durable: true, mode: target?.mode })
+    return { from, to, was: printOf(target) }
   }
 
   /** Out of sight where the disk is the same, so that a crash leaves nothing among the tasks. */
@@ -165,6 +166,7 @@ export function change<Result>(places: Places, work: (draft: Draft) => Result): 
     ignoreLocal(places)
     return withLock(join(places.shared, 'lock'), () => {
       draft = new Draft(places, recoverState(places))
+      draft.state = clampLeases(draft.state, new Date())
       const result = work(draft)
       draft.commit()
       return result

@@ -66,6 +66,13 @@ function isTime(value: unknown): boolean {
   return isText(value) && !Number.isNaN(Date.parse(value))
 }
 
+/** Thirty thousand years: behind that there are no dates. */
+const LONGEST_MS = 1e15
+
+function isLease(value: unknown): boolean {
+  return isNumber(value) && value >= 0 && value <= LONGEST_MS
+}
+
 function isAbsentOr(value: unknown, isRight: (value: unknown) => boolean): boolean {
   return value === undefined || isRight(value)
 }
@@ -79,7 +86,7 @@ function isClaim(value: unknown): value is Claim {
     isAbsentOr(value['worktree'], isWorktree) &&
     isAbsentOr(value['run'], isRun) &&
     isAbsentOr(value['until'], isTime) &&
-    isAbsentOr(value['leaseMs'], isNumber) &&
+    isAbsentOr(value['leaseMs'], isLease) &&
     isAbsentOr(value['settled'], (word) => word === 'done' || word === 'blocked')
   )
 }
@@ -123,7 +130,16 @@ function isAttempt(value: unknown): value is Attempt {
 }
 
 function isMove(value: unknown): value is Move {
-  return isObject(value) && isText(value['from']) && isText(value['to'])
+  return (
+    isObject(value) &&
+    isText(value['from']) &&
+    isText(value['to']) &&
+    isAbsentOr(value['was'], (was) => was === null || isPrint(was))
+  )
+}
+
+function isPrint(value: unknown): boolean {
+  return ['mtimeMs', 'size', 'ino'].every((key) => isObject(value) && isNumber(value[key]))
 }
 
 function isSeal(value: unknown): value is Seal {

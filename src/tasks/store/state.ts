@@ -54,6 +54,15 @@ export interface Attempt {
 export interface Move {
   readonly from: string
   readonly to: string
+  /** What was there when the change began; null for nothing. */
+  readonly was?: Print | null
+}
+
+/** By what a file is known to be still the same. */
+export interface Print {
+  readonly mtimeMs: number
+  readonly size: number
+  readonly ino: number
 }
 
 /** What is local to a clone: never committed, shared by its worktrees. */
