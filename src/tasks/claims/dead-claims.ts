@@ -1,9 +1,10 @@
 import { applyChanges } from '../text/changes.ts'
-import { CannotWrite, change, type Draft } from '../store/change.ts'
+import { change, tryToChange, type Draft } from '../store/change.ts'
 import { findTask, NotFound, Unusable, type TaskText } from '../find.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
+import { mayBeDue } from '../store/moves.ts'
 import type { Places } from '../store/places.ts'
 import { endClaim, markSettled } from './settle.ts'
 import { hasState, type Attempt, type Claim, type State } from '../store/state.ts'
@@ -27,17 +28,11 @@ export function endIteration(places: Places, run: Iteration, outcome: string, no
   })
 }
 
-/** The same for whoever only looks, who needs no lock, and no folder that can be written. */
+/** The same for whoever only looks; what a killed writer had begun is ended with it. */
 export function tryToFreeDead(places: Places, state: State, now: Date): boolean {
-  const claims = Object.values(state.claims)
-  if (claims.every((claim) => whyDead(claim, now) === undefined)) return false
-  try {
-    change(places, (draft) => freeDead(draft, places, now))
-    return true
-  } catch (error) {
-    if (!(error instanceof CannotWrite)) throw error
-    return false
-  }
+  const isDead = (claim: Claim) => whyDead(claim, now) !== undefined
+  if (!mayBeDue(state.moves ?? []) && !Object.values(state.claims).some(isDead)) return false
+  return tryToChange(places, (draft) => freeDead(draft, places, now))
 }
 
 /** Puts back what its owner will not finish any more, so that others can begin it again. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { moveFile, unfinishedPath, writeNewFile } from '../../base/atomic-write.ts'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
-import { withLock } from '../../base/lock.ts'
+import { Busy, withLock } from '../../base/lock.ts'
 import { clampLeases } from './clamp-leases.ts'
 import { forgetOldest } from './forget.ts'
 import { ignoreLocal } from './ignore-local.ts'
@@ -159,21 +159,40 @@ function makeFolder(path: string): number {
 }
 
 /** Runs a change while no other process changes this database, in any worktree of the clone. */
-export function change<Result>(places: Places, work: (draft: Draft) => Result): Result {
+export function change<Result>(
+  places: Places,
+  work: (draft: Draft) => Result,
+  patienceMs?: number,
+): Result {
   let draft: Draft | undefined
   try {
     if (statOf(places.shared) === undefined) mkdirSync(places.shared, { recursive: true })
     ignoreLocal(places)
-    return withLock(join(places.shared, 'lock'), () => {
+    const locked = () => {
       draft = new Draft(places, recoverState(places))
       draft.state = clampLeases(draft.state, new Date())
       const result = work(draft)
       draft.commit()
       return result
-    })
+    }
+    return withLock(join(places.shared, 'lock'), locked, patienceMs)
   } catch (error) {
     if (errorCode(error) === undefined || error instanceof UserError) throw error
     throw cannotWrite(places, error, draft?.progress)
+  }
+}
+
+/**
+ * For whoever only looks, and has something to set right by the way: another process that is at work is
+ * not waited for, and a folder that cannot be written is left as it is. Whether it was done.
+ */
+export function tryToChange(places: Places, work: (draft: Draft) => void): boolean {
+  try {
+    change(places, work, 0)
+    return true
+  } catch (error) {
+    if (!(error instanceof CannotWrite || error instanceof Busy)) throw error
+    return false
   }
 }
 
@@ -181,7 +200,8 @@ function recoverState(places: Places): State {
   const state = readState(places)
   const { moves = [] } = state
   const recovered = { ...state, moves: recover(places, moves) }
-  if (!moves.every(isContent)) writeState(places, recovered)
+  const isShorter = moves.length > 1 && recovered.moves.length < moves.length
+  if (isShorter || !moves.every(isContent)) writeState(places, recovered)
   return recovered
 }
 

@@ -23,6 +23,15 @@ export function recover(places: Places, moves: readonly Move[]): readonly Move[]
   return waiting
 }
 
+/**
+ * Whether a writer may have been killed. The last change leaves at most one move in the state, which is
+ * done: so this costs no more than one look at the disk.
+ */
+export function mayBeDue([first, ...more]: readonly Move[]): boolean {
+  if (first === undefined) return false
+  return more.length > 0 || lstatSync(first.from, { throwIfNoEntry: false }) !== undefined
+}
+
 /** What a person, or git, has written there since must not be lost. */
 function isStillDue({ from, to, was }: Move): boolean {
   const source = lstatSync(from, { throwIfNoEntry: false })
