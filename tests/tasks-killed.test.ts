@@ -14,16 +14,16 @@ const READERS = [
   'search Task',
   'board --plain',
   'doctor',
-].map((line) => [line, line.split(' ')] as const)
+]
 
 const COUNT = 150
 
 setDefaultTimeout(20_000)
 
 describe('a writer that is killed in the middle of many files', () => {
-  test.each(READERS)('has written all of them for %s', async (_, args) => {
+  test.each(READERS)('has written all of them for %s', async (line) => {
     const root = await makeHalf()
-    expect(await forgeTasks(root, args)).toMatchObject({ code: 0 })
+    expect(await forgeTasks(root, line.split(' '))).toMatchObject({ code: 0 })
     expect(tasksIn(root)).toHaveLength(COUNT)
     expect(readState(root)).toContain('"moves":[]')
   })
@@ -55,13 +55,15 @@ describe('a writer that is killed in the middle of many files', () => {
 })
 
 describe('a process that holds the lock and hangs', () => {
-  test.each(READERS)('does not keep %s', async (_, args) => {
+  test.each(READERS)('does not keep %s', async (line) => {
     const root = await makeClone(numbered('Task', 2))
     await mustTasks(root, ['claim', '1', '--as', 'dead'])
     replaceState(root, /"until":"\d+/, '"until":"2001')
-    await using _holder = await holdLock(root)
-    const given = args.map((word) => (word === '150' ? '1' : word))
-    expect(await forgeTasks(root, given)).toMatchObject({ code: 0, stderr: '' })
+    await using _ = await holdLock(root)
+    expect(await forgeTasks(root, line.replace('150', '1').split(' '))).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
   })
 
   test('does not keep whoever has a lease to renew', async () => {

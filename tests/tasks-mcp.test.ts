@@ -342,6 +342,16 @@ test('archives and deletes', async () => {
   expect(project.names()).toEqual(['TASK-004 - D.md'])
 })
 
+test('what another one holds is not deleted', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  await agent.call('create', { tasks: [{ title: 'A' }] })
+  await project.must('claim', '1', '--as', 'ann')
+  const answer = await agent.call('archive', { ids: ['1'], delete: true, force: true })
+  expect(answer).toStartWith('REFUSED TASK-001 is claimed by ann since ')
+  expect(project.names()).toEqual(['TASK-001 - A.md'])
+})
+
 test('a broken file is named behind an answer, and doctor tells of it', async () => {
   const project = new TaskProject({ 'TASK-002 - Broken.md': '---\nid: [\n---\n' })
   await project.must('create', 'A')

@@ -111,7 +111,7 @@ export class TaskDatabase {
   }
 
   delete(id: string, options: { readonly force?: boolean } = {}): string {
-    return deleteTask(this.#places, id, options.force === true)
+    return deleteTask(this.#places, id, { ...options, ...this.#asking() })
   }
 
   search(words: readonly string[]): Listing {

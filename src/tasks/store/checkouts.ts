@@ -72,6 +72,7 @@ export function makeFinder(here: Places): (claim: Claim) => Places | undefined {
 
 /** All checkouts of a clone that are there, for what has no place in only one of them. */
 export function listCheckouts({ claims, seals = {} }: State, here: Places): Places[] {
+  if (here.shared === here.local) return [here]
   const git = dirname(here.shared)
   const folders = listNames(join(git, 'worktrees')).map((name) => join(git, 'worktrees', name))
   const tops = [mainTop(git), ...folders.map(topOf)]

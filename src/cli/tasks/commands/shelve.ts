@@ -33,8 +33,8 @@ export const deleteCommand: Command = {
   examples: [['forge-tasks delete 7', 'its number is not given again']],
   options: { force: { help: 'although others depend on it, or are its parts' }, ...TASK_OPTIONS },
   async run(input) {
-    const { places } = openDatabase(input)
-    const id = deleteTask(places, onlyId(input), input.flag('force'))
+    const { places, ...asking } = openDatabase(input)
+    const id = deleteTask(places, onlyId(input), { ...asking, force: input.flag('force') })
     print(input.flag('json') ? JSON.stringify({ id }) : `Deleted ${id}`)
     return 0
   },
