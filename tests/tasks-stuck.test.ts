@@ -83,6 +83,31 @@ describe('a claim whose time ran out', () => {
   }
 })
 
+describe('an owner without a name', () => {
+  const USAGE =
+    'forge-tasks: The name behind --as is empty.\n  Give one, e.g. --as builder-1, or leave --as out.\n'
+
+  test.each([
+    ['claim 1 --as', ''],
+    ['list --as', ''],
+    ['next --claim --as', ' '],
+    ['mcp --as', ''],
+  ])('is refused: %s %j', async (line, name) => {
+    const project = new TaskProject()
+    await project.must('create', 'One')
+    expect(await project.run([...line.split(' '), name])).toMatchObject({ code: 2, stderr: USAGE })
+    expect(await project.must('list', '--plain')).toBe('TASK-001 | To Do | - | One\n')
+  })
+
+  test('is somebody where USER is empty', async () => {
+    const project = new TaskProject()
+    await project.must('create', 'One')
+    const { stdout } = await project.run(['claim', '1'], { env: { USER: '' } })
+    expect(stdout).toContain('assignee: somebody\n')
+    expect(await project.run(['claim', '1', '--as', 'b'])).toMatchObject({ code: 3 })
+  })
+})
+
 test('a claim from a time when the clock was ahead ends one lease later, at most', async () => {
   const project = new TaskProject()
   await project.must('create', 'One')

@@ -1,3 +1,4 @@
+import { UserError } from '../../base/errors.ts'
 import { lifeOf } from '../../base/process-identity.ts'
 import type { Places } from '../store/places.ts'
 import { located, makeFinder } from '../store/checkouts.ts'
@@ -17,16 +18,26 @@ export const NOBODY: Owner = { name: '', run: undefined }
 /** Two hours, as long as nothing is heard of an owner, and no process tells whether it lives. */
 export const DEFAULT_LEASE_MS = 2 * 60 * 60 * 1000
 
+/** Whoever has no name would share everything with all others that have none. */
+export function checkName(as: string | undefined): void {
+  if (as?.trim() !== '') return
+  throw new UserError(
+    'The name behind --as is empty.',
+    'Give one, e.g. --as builder-1, or leave --as out.',
+  )
+}
+
 /** The iteration of a run that the environment tells of, or the given name. */
 export function findOwner(
   env: Readonly<Record<string, string | undefined>>,
   as: string | undefined,
 ): Owner {
+  checkName(as)
   const id = env['FORKHESTRA_RUN_ID']
-  if (id === undefined) return { name: as ?? env['USER'] ?? 'somebody', run: undefined }
+  if (id === undefined) return { name: as ?? (env['USER'] || 'somebody'), run: undefined }
   const process = env['FORKHESTRA_RUN_PROCESS']
   return {
-    name: as ?? env['FORKHESTRA_AGENT'] ?? 'agent',
+    name: as ?? (env['FORKHESTRA_AGENT'] || 'agent'),
     run: {
       id,
       step: env['FORKHESTRA_STEP'] ?? '',
