@@ -342,6 +342,18 @@ test('archives and deletes', async () => {
   expect(project.names()).toEqual(['TASK-004 - D.md'])
 })
 
+test('whose work an edit or a release has ended is told behind the answer', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  await agent.call('create', { tasks: [{ title: 'A' }, { title: 'B' }] })
+  for (const id of ['1', '2']) await project.must('claim', id, '--as', 'ann')
+  const held = 'was held by ann since <time>, who may still be at it.'
+  const edited = await agent.call('edit', { ids: ['1'], status: 'blocked' })
+  expect(steady(edited)).toBe(`TASK-001 | Blocked | - | A\n\nTASK-001 ${held}`)
+  const released = await agent.call('claim', { id: '2', release: true })
+  expect(steady(released)).toBe(`Released TASK-002\n\nTASK-002 ${held}`)
+})
+
 test('what another one holds is not deleted', async () => {
   const project = new TaskProject()
   await using agent = await Agent.start(project)
