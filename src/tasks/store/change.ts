@@ -13,7 +13,7 @@ import { setSeal, withSeal, type Seal } from './seal.ts'
 import { readState, writeState, type Move, type State } from './state.ts'
 
 /** A read-only folder, a full disk. */
-export class CannotWrite extends UserError {
+class CannotWrite extends UserError {
   override readonly exitCode = 1
 }
 
