@@ -27,9 +27,10 @@ export function recover(places: Places, moves: readonly Move[]): readonly Move[]
  * Whether a writer may have been killed. The last change leaves at most one move in the state, which is
  * done: so this costs no more than one look at the disk.
  */
-export function mayBeDue([first, ...more]: readonly Move[]): boolean {
+export function mayBeDue(moves: readonly Move[]): boolean {
+  const first = moves[0]
   if (first === undefined) return false
-  return more.length > 0 || lstatSync(first.from, { throwIfNoEntry: false }) !== undefined
+  return moves.length > 1 || lstatSync(first.from, { throwIfNoEntry: false }) !== undefined
 }
 
 /** What a person, or git, has written there since must not be lost. */

@@ -1,113 +1,86 @@
-import type { Attempt, Claim, Move, State } from './state.ts'
 import type { Seal } from './seal.ts'
+import type { Attempt, Claim, Move, State } from './state.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What has the wrong shape counts as missing: a state may have been written by hand, or by halves. */
+/**
+ * What has the wrong shape counts as missing: a state may have been written by hand, or by halves. Every
+ * command does this, so there are few functions to it: the first call of one takes longer than all later ones.
+ */
 export function shapeState(fields: Fields): State {
+  const { moves, kept } = fields
   return {
     version: 1,
     numbers: keepRight(fields['numbers'], isCount),
     claims: keepRight(fields['claims'], isClaim),
-    attempts: shapeAttempts(fields['attempts']),
-    moves: shapeList(fields['moves'], isMove),
+    attempts: keepRight(fields['attempts'], isAttempts),
+    moves: Array.isArray(moves) ? moves.filter(isMove) : [],
     seals: keepRight(fields['seals'], isSeal),
-    ...(isCount(fields['kept']) ? { kept: fields['kept'] } : {}),
+    ...(isCount(kept) ? { kept } : {}),
   }
 }
 
-/** Copied only where something is wrong: every command reads all of it. */
+/** Copied only where something is wrong. */
 function keepRight<Value>(
   value: unknown,
   isRight: (value: unknown) => value is Value,
 ): Readonly<Record<string, Value>> {
   if (!isObject(value)) return {}
-  const isAllRight = (all: Fields): all is Readonly<Record<string, Value>> =>
-    Object.values(all).every(isRight)
-  if (isAllRight(value)) return value
-  const right = Object.entries(value).flatMap(([key, each]) => (isRight(each) ? [[key, each]] : []))
-  return Object.fromEntries(right) as Record<string, Value>
+  for (const key in value) if (!isRight(value[key])) return pickRight(value, isRight)
+  return value as Readonly<Record<string, Value>>
 }
 
-function shapeList<Value>(
-  value: unknown,
+function pickRight<Value>(
+  fields: Fields,
   isRight: (value: unknown) => value is Value,
-): readonly Value[] {
-  if (!Array.isArray(value)) return []
-  return value.every(isRight) ? value : value.filter(isRight)
-}
-
-function shapeAttempts(value: unknown): State['attempts'] {
-  const lists = keepRight(value, (each): each is readonly unknown[] => Array.isArray(each))
-  const isAllRight = (all: typeof lists): all is State['attempts'] =>
-    Object.values(all).every((each) => each.every(isAttempt))
-  if (isAllRight(lists)) return lists
-  const right = Object.entries(lists).map(([id, each]) => [id, shapeList(each, isAttempt)])
-  return Object.fromEntries(right) as State['attempts']
+): Readonly<Record<string, Value>> {
+  const right: Record<string, Value> = {}
+  for (const [key, value] of Object.entries(fields)) if (isRight(value)) right[key] = value
+  return right
 }
 
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number'
-}
-
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value)
-}
-
-function isTime(value: unknown): boolean {
-  return isText(value) && !Number.isNaN(Date.parse(value))
 }
 
 /** Thirty thousand years: behind that there are no dates. */
 const LONGEST_MS = 1e15
 
-function isLease(value: unknown): boolean {
-  return isNumber(value) && value >= 0 && value <= LONGEST_MS
-}
-
-function isAbsentOr(value: unknown, isRight: (value: unknown) => boolean): boolean {
-  return value === undefined || isRight(value)
-}
-
 function isClaim(value: unknown): value is Claim {
+  if (!isObject(value)) return false
+  const { owner, at, root, run, until, leaseMs, settled, worktree } = value
+  if (typeof owner !== 'string' || typeof at !== 'string' || typeof root !== 'string') return false
+  if (settled !== undefined && settled !== 'done' && settled !== 'blocked') return false
+  if (run !== undefined && !isRun(run)) return false
+  if (worktree !== undefined && !isWorktree(worktree)) return false
+  if (until !== undefined && !isTime(until)) return false
   return (
-    isObject(value) &&
-    isText(value['owner']) &&
-    isText(value['at']) &&
-    isText(value['root']) &&
-    isAbsentOr(value['worktree'], isWorktree) &&
-    isAbsentOr(value['run'], isRun) &&
-    isAbsentOr(value['until'], isTime) &&
-    isAbsentOr(value['leaseMs'], isLease) &&
-    isAbsentOr(value['settled'], (word) => word === 'done' || word === 'blocked')
+    leaseMs === undefined || (typeof leaseMs === 'number' && leaseMs >= 0 && leaseMs <= LONGEST_MS)
   )
 }
 
-function isWorktree(value: unknown): boolean {
-  return (
-    isObject(value) &&
-    isText(value['name']) &&
-    isNumber(value['bornMs']) &&
-    isAbsentOr(value['inside'], isText)
-  )
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value))
 }
 
 function isRun(value: unknown): boolean {
-  return (
-    isObject(value) &&
-    isText(value['id']) &&
-    isText(value['step']) &&
-    isText(value['iteration']) &&
-    isAbsentOr(value['process'], isText)
-  )
+  if (!isObject(value)) return false
+  const { id, step, iteration, process = '' } = value
+  return [id, step, iteration, process].every((each) => typeof each === 'string')
+}
+
+function isWorktree(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { name, bornMs, inside = '' } = value
+  return typeof name === 'string' && typeof bornMs === 'number' && typeof inside === 'string'
+}
+
+function isAttempts(value: unknown): value is readonly Attempt[] {
+  return Array.isArray(value) && value.every(isAttempt)
 }
 
 const OUTCOMES: readonly unknown[] = [
@@ -118,35 +91,25 @@ const OUTCOMES: readonly unknown[] = [
 ] satisfies Attempt['outcome'][]
 
 function isAttempt(value: unknown): value is Attempt {
-  return (
-    isObject(value) &&
-    isText(value['owner']) &&
-    isText(value['at']) &&
-    isText(value['ended']) &&
-    OUTCOMES.includes(value['outcome']) &&
-    isAbsentOr(value['why'], isText) &&
-    isAbsentOr(value['run'], isRun)
-  )
+  if (!isObject(value)) return false
+  const { owner, at, ended, outcome, why, run } = value
+  if (typeof owner !== 'string' || typeof at !== 'string' || typeof ended !== 'string') return false
+  if (run !== undefined && !isRun(run)) return false
+  return OUTCOMES.includes(outcome) && (why === undefined || typeof why === 'string')
 }
 
 function isMove(value: unknown): value is Move {
-  return (
-    isObject(value) &&
-    isText(value['from']) &&
-    isText(value['to']) &&
-    isAbsentOr(value['was'], (was) => was === null || isPrint(was))
-  )
-}
-
-function isPrint(value: unknown): boolean {
-  return ['mtimeMs', 'size', 'ino'].every((key) => isObject(value) && isNumber(value[key]))
+  if (!isObject(value) || typeof value['from'] !== 'string') return false
+  const { to, was } = value
+  if (typeof to !== 'string') return false
+  if (was === undefined || was === null) return true
+  if (!isObject(was)) return false
+  const { mtimeMs, size, ino } = was
+  return typeof mtimeMs === 'number' && typeof size === 'number' && typeof ino === 'number'
 }
 
 function isSeal(value: unknown): value is Seal {
-  return (
-    isObject(value) &&
-    isText(value['prefix']) &&
-    isNumber(value['tasksMs']) &&
-    isNumber(value['archiveMs'])
-  )
+  if (!isObject(value)) return false
+  const { prefix, tasksMs, archiveMs } = value
+  return typeof prefix === 'string' && typeof tasksMs === 'number' && typeof archiveMs === 'number'
 }

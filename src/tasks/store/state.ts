@@ -103,7 +103,10 @@ export function hasState(places: Places): boolean {
 
 /** A project that has become a repository brings its state along, until the next change writes it there. */
 function findState({ shared, local }: Places): string | undefined {
-  return [shared, local].map(pathIn).find((path) => existsSync(path))
+  const path = pathIn(shared)
+  if (existsSync(path)) return path
+  const before = pathIn(local)
+  return shared !== local && existsSync(before) ? before : undefined
 }
 
 function pathIn(folder: string): string {
