@@ -170,7 +170,7 @@ export function change<Result>(
     ignoreLocal(places)
     const locked = () => {
       draft = new Draft(places, recoverState(places))
-      draft.state = clampLeases(draft.state, new Date())
+      draft.state = clampLeases(draft.state, Date.now())
       const result = work(draft)
       draft.commit()
       return result

@@ -64,6 +64,7 @@ function checkoutAt(root: string, here: Places): Places | undefined {
 export function makeFinder(here: Places): (claim: Claim) => Places | undefined {
   const known = new Map<string, Places | undefined>()
   return (claim) => {
+    if (claim.worktree === undefined && claim.root === here.root) return here
     const key = `${claim.root} ${claim.worktree?.bornMs}`
     if (!known.has(key)) known.set(key, checkoutOf(claim, here))
     return known.get(key)

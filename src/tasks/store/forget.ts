@@ -23,9 +23,8 @@ type Settled = readonly [id: string, claim: Claim]
 /** What some checkout still waits for is kept, however much it is; that is looked at only once in a while. */
 function forgetSettled(state: State, places: Places): State {
   const limit = Math.max(MOST_FINISHED, state.kept ?? 0) + SLACK
-  const all = Object.entries(state.claims)
-  if (all.length <= limit) return state
-  const settled = all.filter(([, { settled: how }]) => how !== undefined)
+  if (Object.keys(state.claims).length <= limit) return state
+  const settled = Object.entries(state.claims).filter(([, { settled: how }]) => how !== undefined)
   if (settled.length <= limit) return state
   const isNeeded = makeNeed(state, places)
   const useless = settled.filter((each) => !isNeeded(each))

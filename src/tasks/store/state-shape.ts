@@ -26,7 +26,8 @@ function keepRight<Value>(
   isRight: (value: unknown) => value is Value,
 ): Readonly<Record<string, Value>> {
   if (!isObject(value)) return {}
-  for (const key in value) if (!isRight(value[key])) return pickRight(value, isRight)
+  const all = Object.values(value)
+  for (let at = 0; at < all.length; at++) if (!isRight(all[at])) return pickRight(value, isRight)
   return value as Readonly<Record<string, Value>>
 }
 
