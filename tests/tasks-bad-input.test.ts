@@ -492,6 +492,7 @@ describe('broken files', () => {
 
 describe('state, index and configuration', () => {
   const inLocal = (project: TaskProject, name: string) => join(project.folder, '.local', name)
+  const CLAIM = { owner: 'a', at: '2026-01-01T00:00:00.000Z', root: '/' }
 
   test.each([
     '',
@@ -509,6 +510,43 @@ describe('state, index and configuration', () => {
     expect(await project.must('list', '--ready', '--plain')).toBe(GOOD_LINE)
     expect(await project.must('create', 'B', '--plain')).toBe('TASK-002\n')
     expect(await project.must('next', '--claim', '--as', 'ann')).toStartWith('id: TASK-001\n')
+  })
+
+  test.each([
+    { claims: { 'TASK-001': null } },
+    { claims: { 'TASK-001': [] } },
+    { claims: { 'TASK-001': { owner: 'a' } } },
+    { claims: { 'TASK-001': { ...CLAIM, run: 'r' } } },
+    { claims: { 'TASK-001': { ...CLAIM, until: 'tomorrow' } } },
+    { claims: { 'TASK-001': { ...CLAIM, settled: 'so' } } },
+    { claims: { 'TASK-001': { ...CLAIM, leaseMs: 1e300 } } },
+    { claims: { 'TASK-001': { ...CLAIM, worktree: 'w2' } } },
+    { moves: [{ from: 'a', to: 'b', was: 1 }] },
+    { attempts: { 'TASK-001': null } },
+    { attempts: { 'TASK-001': [null, { owner: 'a' }] } },
+    { moves: [null, {}, { from: 1, to: 2 }] },
+    { numbers: { TASK: 'many' } },
+    { numbers: { TASK: 1.5 } },
+    { seals: { x: null } },
+  ])('what has a wrong shape counts as missing: %j', async (wrong) => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    mkdirSync(join(project.folder, '.local'))
+    writeFileSync(inLocal(project, 'state.json'), JSON.stringify({ version: 1, ...wrong }))
+    expect(await project.must('list', '--ready', '--plain')).toBe(GOOD_LINE)
+    expect(await project.must('view', '1')).not.toContain('attempt:')
+    await project.must('board', '--plain')
+    expect(await project.must('create', 'B', '--plain')).toBe('TASK-002\n')
+    expect(await project.must('next', '--claim', '--as', 'ann')).toStartWith('id: TASK-001\n')
+    await project.must('release', '1', '--as', 'ann')
+    expect(await project.must('view', '1')).toContain(': released')
+  })
+
+  test('what has the right shape beside it is kept', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    mkdirSync(join(project.folder, '.local'))
+    const claims = { 'TASK-001': CLAIM, 'TASK-002': null }
+    writeFileSync(inLocal(project, 'state.json'), JSON.stringify({ version: 1, claims }))
+    expect(await project.run(['claim', '1', '--as', 'b'])).toMatchObject({ code: 3 })
   })
 
   test.each([

@@ -69,6 +69,16 @@ describe('cards', () => {
     await quit(board)
   })
 
+  test('tell whose work a move has ended', async () => {
+    const project = makeProject()
+    await project.must('claim', '3', '--as', 'agent-7')
+    await using board = openBoard({ cwd: project.root })
+    await board.shows(HEADINGS)
+    board.type('lsb')
+    await board.shows('TASK-003 is Blocked. It was held by agent-7, who may still be at it.')
+    await quit(board)
+  })
+
   test('stay where they are when the move is refused', async () => {
     const project = makeProject()
     const before = project.read('TASK-001 - Login.md')

@@ -311,6 +311,38 @@ describe('delete and archive', () => {
     expect(project.names()).toEqual(['TASK-001 - One.md', 'TASK-002 - Two.md'])
   })
 
+  test('what another one holds is not deleted, in no worktree', async () => {
+    const root = await makeClone(['One'])
+    const [second] = (await addWorktrees(root, 1)) as [string]
+    await mustTasks(root, ['claim', '1', '--as', 'a'])
+    for (const cwd of [root, second]) {
+      const { code, stderr } = await forgeTasks(cwd, ['delete', '1', '--force', '--as', 'b'])
+      expect(code).toBe(3)
+      expect(stderr).toStartWith('forge-tasks: TASK-001 is claimed by a ')
+      expect(readTaskFiles(cwd)).toHaveLength(1)
+    }
+    expect(await mustTasks(root, ['delete', '1', '--as', 'a'])).toBe('Deleted TASK-001')
+  })
+
+  test('what is deleted in one worktree keeps its history for the others', async () => {
+    const root = await makeClone(['One', 'Two'])
+    const [second, third] = (await addWorktrees(root, 2)) as [string, string]
+    await mustTasks(second, ['claim', '1', '--as', 'a'])
+    await mustTasks(second, ['delete', '1', '--as', 'a'])
+    const attempt = fieldOf(await mustTasks(root, ['view', '1']), 'attempt')
+    expect(attempt).toMatch(/^a, .*: released$/)
+    await mustTasks(second, ['edit', '2', '--status', 'done', '--as', 'a'])
+    await mustTasks(third, ['delete', '2', '--as', 'b'])
+    expect(await forgeTasks(root, ['claim', '2', '--as', 'b'])).toMatchObject({ code: 3 })
+  })
+
+  test('whoever archives what a dead one held is named in its history', async () => {
+    const root = await makeClone(['One'])
+    await claimAndDie(root, 'run-1')
+    await mustTasks(root, ['archive', '1', '--as', 'b', '--force'])
+    expect(fieldOf(await mustTasks(root, ['view', '1']), 'attempt')).toEndWith(': released, by b')
+  })
+
   test('what is done but still held by another one is left out of --done', async () => {
     const project = new TaskProject()
     await project.must('create', 'One')

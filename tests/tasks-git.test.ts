@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject, writeFiles } from './support/project.ts'
 import {
@@ -199,6 +199,27 @@ describe('local state', () => {
     writeFiles(root, { 'forge/tasks/TASK-001 - First.md': '---\nid: TASK-001\n---\n' })
     await mustTasks(root, ['list'])
     await expectOnlyTasksCommitted(root, ['TASK-001 - First.md'])
+  })
+
+  test('comes along when the project becomes a repository', async () => {
+    const root = makeProject()
+    await createBatch(root, ['First', 'Second'])
+    await mustTasks(root, ['delete', '2'])
+    await mustTasks(root, ['claim', '1', '--as', 'a'])
+    await git(root, 'init', '-q', '-b', 'main')
+    expect(await forgeTasks(root, ['claim', '1', '--as', 'b'])).toMatchObject({ code: 3 })
+    expect(await mustTasks(root, ['create', 'Third', '--plain'])).toBe('TASK-003')
+    rmSync(join(root, 'forge/tasks/.local'), { recursive: true })
+    expect(await forgeTasks(root, ['claim', '1', '--as', 'b'])).toMatchObject({ code: 3 })
+  })
+
+  test('of before it was a repository counts no more once there is another', async () => {
+    const root = makeProject()
+    await createBatch(root, ['First'])
+    await mustTasks(root, ['claim', '1', '--as', 'a'])
+    await git(root, 'init', '-q', '-b', 'main')
+    await mustTasks(root, ['release', '1', '--as', 'a'])
+    expect(await forgeTasks(root, ['claim', '1', '--as', 'b'])).toMatchObject({ code: 0 })
   })
 
   test('knows the ids that were deleted in a fresh clone', async () => {

@@ -346,6 +346,28 @@ test('archives and deletes', async () => {
   expect(project.names()).toEqual(['TASK-004 - D.md'])
 })
 
+test('whose work an edit or a release has ended is told behind the answer', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  await agent.call('create', { tasks: [{ title: 'A' }, { title: 'B' }] })
+  for (const id of ['1', '2']) await project.must('claim', id, '--as', 'ann')
+  const held = 'was held by ann since <time>, who may still be at it.'
+  const edited = await agent.call('edit', { ids: ['1'], status: 'blocked' })
+  expect(steady(edited)).toBe(`TASK-001 | Blocked | - | A\n\nTASK-001 ${held}`)
+  const released = await agent.call('claim', { id: '2', release: true })
+  expect(steady(released)).toBe(`Released TASK-002\n\nTASK-002 ${held}`)
+})
+
+test('what another one holds is not deleted', async () => {
+  const project = new TaskProject()
+  await using agent = await Agent.start(project)
+  await agent.call('create', { tasks: [{ title: 'A' }] })
+  await project.must('claim', '1', '--as', 'ann')
+  const answer = await agent.call('archive', { ids: ['1'], delete: true, force: true })
+  expect(answer).toStartWith('REFUSED TASK-001 is claimed by ann since ')
+  expect(project.names()).toEqual(['TASK-001 - A.md'])
+})
+
 test('a broken file is named behind an answer, and doctor tells of it', async () => {
   const project = new TaskProject({ 'TASK-002 - Broken.md': '---\nid: [\n---\n' })
   await project.must('create', 'A')

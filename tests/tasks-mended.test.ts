@@ -135,6 +135,37 @@ describe('a worktree that cannot be written', () => {
     expect(await mustTasks(root, ['view', '2', '--plain'])).toContain('priority: high')
   })
 
+  describe('gets what waits for a file', () => {
+    const NAME = 'TASK-002 - Two.md'
+
+    test('that was last changed in the future, by the clock', async () => {
+      const root = await withWaiting((folder) => utimesSync(at(folder, NAME), 3.8e9, 3.8e9))
+      await mustTasks(root, ['edit', '1', '--notes', 'x'])
+      expect(await mustTasks(root, ['view', '2', '--plain'])).toContain('priority: high')
+    })
+
+    test('unless somebody has changed it since, at whatever time', async () => {
+      const root = await withWaiting()
+      const byHand = readFileSync(at(root, NAME), 'utf8').replace('title: Two', 'title: By hand')
+      await Bun.write(at(root, NAME), byHand)
+      utimesSync(at(root, NAME), 1e9, 1e9)
+      await mustTasks(root, ['edit', '1', '--notes', 'x'])
+      expect(readFileSync(at(root, NAME), 'utf8')).toBe(byHand)
+      expect(unfinishedIn(root)).toEqual([])
+    })
+
+    async function withWaiting(prepare: (root: string) => void = () => undefined) {
+      const root = await makeClone(['One', 'Two'])
+      prepare(root)
+      const script = `
+        mount --bind "forge/tasks/${NAME}" "forge/tasks/${NAME}" || exit 99
+        forge-tasks edit 1 2 --priority high
+      `
+      expect(await inNamespace(root, script)).toMatchObject({ code: 1 })
+      return root
+    }
+  })
+
   async function twoDeadClaims() {
     const [first, second] = await cloneAndWorktree(['One', 'Two', 'Three'])
     const [one, two] = [startRun('run-1'), startRun('run-2')]

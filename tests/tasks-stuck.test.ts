@@ -83,6 +83,44 @@ describe('a claim whose time ran out', () => {
   }
 })
 
+describe('an owner without a name', () => {
+  const USAGE =
+    'forge-tasks: The name behind --as is empty.\n  Give one, e.g. --as builder-1, or leave --as out.\n'
+
+  test.each([
+    ['claim 1 --as', ''],
+    ['list --as', ''],
+    ['next --claim --as', ' '],
+    ['mcp --as', ''],
+  ])('is refused: %s %j', async (line, name) => {
+    const project = new TaskProject()
+    await project.must('create', 'One')
+    expect(await project.run([...line.split(' '), name])).toMatchObject({ code: 2, stderr: USAGE })
+    expect(await project.must('list', '--plain')).toBe('TASK-001 | To Do | - | One\n')
+  })
+
+  test('is somebody where USER is empty', async () => {
+    const project = new TaskProject()
+    await project.must('create', 'One')
+    const { stdout } = await project.run(['claim', '1'], { env: { USER: '' } })
+    expect(stdout).toContain('assignee: somebody\n')
+    expect(await project.run(['claim', '1', '--as', 'b'])).toMatchObject({ code: 3 })
+  })
+})
+
+test('a claim from a time when the clock was ahead ends one lease later, at most', async () => {
+  const project = new TaskProject()
+  await project.must('create', 'One')
+  await project.must('claim', '1', '--as', 'w', '--lease', '1h')
+  const path = join(project.folder, '.local/state.json')
+  const state = readFileSync(path, 'utf8')
+  project.write('.local/state.json', state.replace(/"until":"\d+/, '"until":"2999'))
+  await project.must('create', 'Two')
+  const [, until = ''] = /"until":"([^"]*)"/.exec(readFileSync(path, 'utf8'))!
+  expect(Date.parse(until)).toBeGreaterThan(Date.now())
+  expect(Date.parse(until)).toBeLessThan(Date.now() + 60 * 60 * 1000 + 1)
+})
+
 test('a person who stops a run three times does not block its task', async () => {
   const root = await makeClone(['One'])
   const agent = sh('forge-tasks claim 1 > /dev/null && echo started', 'exec tail -f /dev/null')

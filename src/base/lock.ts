@@ -7,7 +7,7 @@ const DO_NOT_WAIT = 4
 const PATIENCE_MS = 30_000
 
 /** It may be free the next time. */
-class Busy extends UserError {
+export class Busy extends UserError {
   override readonly exitCode = 1
 }
 
@@ -29,7 +29,7 @@ export function withLock<Result>(
     const end = performance.now() + patienceMs
     let pause = 0.5
     while (flock(fd, LOCK_EXCLUSIVE | DO_NOT_WAIT) !== 0) {
-      if (performance.now() > end) throw busy(path, patienceMs)
+      if (performance.now() >= end) throw busy(path, patienceMs)
       // At random, so that of many that wait none is always late, and less often the longer it takes.
       Bun.sleepSync(pause * (0.5 + Math.random()))
       pause = Math.min(pause * 1.5, 10)

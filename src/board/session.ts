@@ -140,8 +140,10 @@ export class Session {
     switch (effect.type) {
       case 'edit':
         return this.#change(() => {
-          this.#store.edit(effect.id, effect.changes)
-          return { type: 'said', text: effect.done, isError: false }
+          const holder = this.#store.edit(effect.id, effect.changes)
+          const warning =
+            holder === undefined ? '' : ` It was held by ${holder}, who may still be at it.`
+          return { type: 'said', text: `${effect.done}${warning}`, isError: false }
         })
       case 'create':
         return this.#change(() => ({ type: 'created', id: this.#store.create(effect.title) }))

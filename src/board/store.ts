@@ -4,6 +4,7 @@ import { readConfig } from '../tasks/store/config.ts'
 import { createTasks } from '../tasks/create.ts'
 import { editTasks } from '../tasks/edit.ts'
 import type { Owner } from '../tasks/claims/owner.ts'
+import type { Claim } from '../tasks/store/state.ts'
 import type { Places } from '../tasks/store/places.ts'
 import { makeBrief, type Brief } from '../tasks/view.ts'
 import { readSnapshot, type Snapshot } from './snapshot.ts'
@@ -13,7 +14,8 @@ export interface Store {
   readonly name: string
   load(): Snapshot
   brief(id: string): Brief
-  edit(id: string, changes: Changes): void
+  /** Gives the name of whoever held the task until then, and may still be at it. */
+  edit(id: string, changes: Changes): string | undefined
   /** Gives the id. */
   create(title: string): string
   pathOf(file: string): string
@@ -25,7 +27,12 @@ export function openStore(places: Places, owner: Owner): Store {
     name: name ?? basename(places.root),
     load: () => readSnapshot(places),
     brief: (id) => makeBrief(places, id),
-    edit: (id, changes) => void editTasks(places, [id], changes, { owner, now: new Date() }),
+    edit(id, changes) {
+      let holder: string | undefined
+      const onTaken = (_: string, claim: Claim) => (holder = claim.owner)
+      editTasks(places, [id], changes, { owner, now: new Date(), onTaken })
+      return holder
+    },
     create: (title) => createTasks(places, [{ title }], new Date())[0]!,
     pathOf: (file) => join(places.tasks, file),
   }

@@ -1,4 +1,4 @@
-import { findOwner, type Owner } from '../tasks/claims/owner.ts'
+import { checkName, findOwner, type Owner } from '../tasks/claims/owner.ts'
 import { findPlaces } from '../tasks/store/places.ts'
 import { callTool } from './call.ts'
 import type { Call, ServedTool } from './served-tool.ts'
@@ -14,6 +14,7 @@ export interface TaskOptions {
 
 /** The tools of the tasks, with something before their names where others are beside them. */
 export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
+  checkName(options.as)
   return TOOLS.map((tool) => ({
     name: `${prefix}${tool.name}`,
     description: tool.description,

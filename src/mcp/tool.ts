@@ -29,6 +29,11 @@ export function makeTool<Schema extends z.ZodObject>(definition: Definition<Sche
   return definition
 }
 
+/** Whose work was ended by it is told behind an answer. */
+export function withTaken(text: string, taken: readonly string[]): string {
+  return taken.length === 0 ? text : [text, '', ...taken].join('\n')
+}
+
 const MOST_BROKEN = 5
 
 /** Files that cannot be read are named behind an answer, a few of them. */

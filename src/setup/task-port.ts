@@ -4,7 +4,7 @@ import { endIteration } from '../tasks/claims/dead-claims.ts'
 import { isSameIteration, NOBODY, type Iteration } from '../tasks/claims/owner.ts'
 import { explainReady, listHeld, listTasks } from '../tasks/list.ts'
 import { findPlaces, type Places } from '../tasks/store/places.ts'
-import { readState, statePath, type Attempt, type Claim } from '../tasks/store/state.ts'
+import { hasState, readState, type Attempt, type Claim } from '../tasks/store/state.ts'
 import { makeTaskFingerprint } from './task-fingerprint.ts'
 
 /** The tasks of a project, as far as a run asks for them. */
@@ -18,7 +18,7 @@ export function makeTaskPort(cwd: string, run: string): Tasks {
     endIteration(step, iteration, outcome) {
       const by = { id: run, step: String(step), iteration: String(iteration) }
       let ids: string[] = []
-      if (statOf(statePath(known)) === undefined) return ids
+      if (!hasState(known)) return ids
       try {
         ids = workedAt(by, known)
         endIteration(known, by, outcome, new Date())

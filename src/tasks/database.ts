@@ -14,6 +14,7 @@ import {
   type Listing,
 } from './list.ts'
 import type { NewTask } from './text/new-task.ts'
+import { keepLeases } from './claims/leases.ts'
 import { findOwner, type Owner } from './claims/owner.ts'
 import { findPlaces, type Places } from './store/places.ts'
 import type { Readiness } from './ready.ts'
@@ -52,10 +53,11 @@ export class TaskDatabase {
 
   /** All or none; `@key` refers to another one of them. */
   createAll(tasks: readonly NewTask[]): string[] {
-    return createTasks(this.#places, tasks, new Date())
+    return createTasks(this.#places, tasks, this.#asking().now)
   }
 
   list(filter: Filter = {}): Listing {
+    this.#asking()
     return copyListing(listTasks(this.#places, filter))
   }
 
@@ -88,6 +90,7 @@ export class TaskDatabase {
   }
 
   view(id: string, options: { readonly history?: boolean } = {}): Brief {
+    this.#asking()
     const brief = makeBrief(this.#places, id)
     if (options.history !== true) return brief
     return { ...brief, commits: readHistory(this.#places, brief.path) }
@@ -111,10 +114,11 @@ export class TaskDatabase {
   }
 
   delete(id: string, options: { readonly force?: boolean } = {}): string {
-    return deleteTask(this.#places, id, options.force === true)
+    return deleteTask(this.#places, id, { ...options, ...this.#asking() })
   }
 
   search(words: readonly string[]): Listing {
+    this.#asking()
     return copyListing(searchTasks(this.#places, words))
   }
 
@@ -123,11 +127,14 @@ export class TaskDatabase {
   }
 
   doctor(options: { readonly fix?: boolean } = {}): Finding[] {
-    return examine(this.#places, options.fix === true, new Date())
+    return examine(this.#places, options.fix === true, this.#asking().now)
   }
 
+  /** Whoever asks is at work: each method begins with it. */
   #asking(): Asking {
-    return { owner: this.#owner, now: new Date() }
+    const asking = { owner: this.#owner, now: new Date() }
+    keepLeases(this.#places, asking.owner, asking.now)
+    return asking
   }
 
   #brief(task: Task | undefined): Brief | undefined {

@@ -45,6 +45,17 @@ export function findTask(places: Places, word: string): TaskText {
   throw missing(places, id)
 }
 
+/** Whether there is such a task; one whose file cannot be read may be. */
+export function hasTask(places: Places, id: string): boolean {
+  try {
+    findTask(places, id)
+    return true
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return !(error instanceof NotFound) || error instanceof Unusable
+  }
+}
+
 interface Named {
   readonly sound: readonly TaskText[]
   readonly unusable: Unusable | undefined

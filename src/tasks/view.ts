@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { checkoutOf } from './claims/checkout.ts'
+import { checkoutOf, located } from './store/checkouts.ts'
 import { tryToFreeDead } from './claims/dead-claims.ts'
 import { readBody, readNotes, type Body } from './text/read-body.ts'
 import { findTask, readOrRefuse, resolveId, type TaskText } from './find.ts'
@@ -60,9 +60,10 @@ export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(p
 
 /** What was settled here says the file itself; with its checkout it is gone. */
 function shownClaim(claim: Claim | undefined, here: Places): Claim | undefined {
-  if (claim?.settled === undefined) return claim
-  const there = checkoutOf(claim.root, here)
-  return there === undefined || there === here ? undefined : claim
+  if (claim === undefined) return undefined
+  const there = checkoutOf(claim, here)
+  const isElsewhere = there !== undefined && there !== here
+  return isElsewhere || claim.settled === undefined ? located(claim, there) : undefined
 }
 
 /** Without looking through the folder a second time. */

@@ -1,7 +1,6 @@
-import { printable } from '../../base/printable.ts'
+import { takenWords } from '../../tasks/claims/taken-words.ts'
 import type { Claim } from '../../tasks/store/state.ts'
 
-/** Others may end what somebody is at; whoever does it should know. */
-export function takenLine(id: string, { owner, at }: Claim): string {
-  return `forge-tasks: ${id} was held by ${printable(owner)} since ${at}, who may still be at it.`
+export function takenLine(id: string, claim: Claim): string {
+  return `forge-tasks: ${takenWords(id, claim)}`
 }

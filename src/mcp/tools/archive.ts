@@ -20,7 +20,9 @@ export const archive = makeTool({
     }
     if (isFinal) {
       const [id, ...more] = ids
-      if (id !== undefined && more.length === 0) return `Deleted ${deleteTask(places, id, force)}`
+      if (id !== undefined && more.length === 0) {
+        return `Deleted ${deleteTask(places, id, { ...desk, force })}`
+      }
       throw new UserError('Only one task is deleted at a time.', 'Give one id.')
     }
     const archived = archiveTasks(places, done ? 'done' : ids, { ...desk, force })

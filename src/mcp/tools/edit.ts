@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { Changes } from '../../tasks/text/changes.ts'
+import { takenWords } from '../../tasks/claims/taken-words.ts'
 import { editTasks } from '../../tasks/edit.ts'
 import { plainLine } from '../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../tasks/words.ts'
-import { makeTool } from '../tool.ts'
+import { makeTool, withTaken } from '../tool.ts'
 import { flag, numbers, priority, status, text, texts } from '../../verbs/fields.ts'
 
 const changes = z.strictObject({
@@ -35,8 +36,14 @@ export const edit = makeTool({
     force: flag.describe('done despite open criteria'),
   }),
   run({ ids, force = false, ...asked }, { places, owner, now }) {
-    const tasks = editTasks(places, ids, readChanges(asked), { owner, now, force })
-    return tasks.map(plainLine).join('\n')
+    const taken: string[] = []
+    const tasks = editTasks(places, ids, readChanges(asked), {
+      owner,
+      now,
+      force,
+      onTaken: (id, claim) => taken.push(takenWords(id, claim)),
+    })
+    return withTaken(tasks.map(plainLine).join('\n'), taken)
   },
 })
 

@@ -4,7 +4,7 @@ import { change, type Draft } from '../store/change.ts'
 import { freeDead } from './dead-claims.ts'
 import { findTask, readOrRefuse, Unusable, type TaskText } from '../find.ts'
 import { UserError } from '../../base/errors.ts'
-import { checkoutOf } from './checkout.ts'
+import { checkoutOf, homeOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { judgeTasks, makeGraph, type Asking, type Judged } from '../list.ts'
 import { DEFAULT_LEASE_MS, standing, isHeldByAnother } from './owner.ts'
@@ -151,7 +151,7 @@ export function releaseTask(
       now,
       ...endedBy(claim, owner.name),
     })
-    const there = claim === undefined ? undefined : checkoutOf(claim.root, places)
+    const there = claim === undefined ? undefined : checkoutOf(claim, places)
     if (there !== undefined && there !== places) reopenIn(draft, there, found.task.id, now)
     return { task: reopen(draft, found, now), words: releaseWords(found.task, claim) }
   })
@@ -194,7 +194,7 @@ function take(
   const claim: Claim = {
     owner: owner.name,
     at: now.toISOString(),
-    root: places.root,
+    ...homeOf(places),
     ...(owner.run === undefined ? {} : { run: owner.run }),
     until: new Date(now.getTime() + leaseMs).toISOString(),
     leaseMs,

@@ -1,26 +1,23 @@
 import { applyChanges } from '../text/changes.ts'
-import { CannotWrite, change, type Draft } from '../store/change.ts'
+import { change, tryToChange, type Draft } from '../store/change.ts'
 import { findTask, NotFound, Unusable, type TaskText } from '../find.ts'
-import { checkoutOf } from './checkout.ts'
+import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
+import { mayBeDue } from '../store/moves.ts'
 import type { Places } from '../store/places.ts'
 import { endClaim, markSettled } from './settle.ts'
-import { statePath, type Attempt, type Claim, type State } from '../store/state.ts'
-import { statOf } from '../../base/files.ts'
+import { hasState, type Attempt, type Claim, type State } from '../store/state.ts'
 
 /** When so many attempts have failed one after the other, a task needs a person. */
 const MOST_FAILURES = 3
-
-/** After so long what was settled is merged everywhere, or its branch was given up. */
-const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000
 
 /** Whoever stops a run, or cannot reach the model, does not say that the task is too hard. */
 const NOT_ITS_FAULT = ['interrupted', 'overloaded', 'rate_limited', 'auth_failed', 'spawn_failed']
 
 /** Called when an iteration of a run has ended: what it still holds was not finished. */
 export function endIteration(places: Places, run: Iteration, outcome: string, now: Date): void {
-  if (statOf(statePath(places)) === undefined) return
+  if (!hasState(places)) return
   const isOver = ({ settled, run: by }: Claim) =>
     settled === undefined && by !== undefined && isSameIteration(by, run)
   const end: End = NOT_ITS_FAULT.includes(outcome)
@@ -31,17 +28,11 @@ export function endIteration(places: Places, run: Iteration, outcome: string, no
   })
 }
 
-/** The same for whoever only looks, who needs no lock, and no folder that can be written. */
+/** The same for whoever only looks; what a killed writer had begun is ended with it. */
 export function tryToFreeDead(places: Places, state: State, now: Date): boolean {
-  const claims = Object.values(state.claims)
-  if (claims.every((claim) => whyDead(claim, now) === undefined)) return false
-  try {
-    change(places, (draft) => freeDead(draft, places, now))
-    return true
-  } catch (error) {
-    if (!(error instanceof CannotWrite)) throw error
-    return false
-  }
+  const isDead = (claim: Claim) => whyDead(claim, now) !== undefined
+  if (!mayBeDue(state.moves ?? []) && !Object.values(state.claims).some(isDead)) return false
+  return tryToChange(places, (draft) => freeDead(draft, places, now))
 }
 
 /** Puts back what its owner will not finish any more, so that others can begin it again. */
@@ -69,19 +60,10 @@ interface Round {
 }
 
 function freeClaims(draft: Draft, round: Round): void {
-  const { now, endOf } = round
   for (const [id, claim] of Object.entries(draft.state.claims)) {
-    if (isForgotten(claim, now)) {
-      draft.state = endClaim(draft.state, id, { outcome: 'done', now })
-      continue
-    }
-    const end = endOf(claim)
+    const end = round.endOf(claim)
     if (end !== undefined) tryToFree(draft, id, end, round)
   }
-}
-
-function isForgotten({ settled, at }: Claim, now: Date): boolean {
-  return settled !== undefined && Date.parse(at) < now.getTime() - REMEMBERED_MS
 }
 
 /** What cannot be read or changed now keeps its claim until somebody has mended the file. */
@@ -96,7 +78,7 @@ function tryToFree(draft: Draft, id: string, end: End, round: Round): void {
 /** A task that was finished, or blocked, in the last moment of its owner stays so. */
 function freeClaim(draft: Draft, id: string, end: End, { places: here, now }: Round): void {
   const claim = draft.state.claims[id]!
-  const there = checkoutOf(claim.root, here)
+  const there = checkoutOf(claim, here)
   const places = there ?? here
   const found = findOrNone(places, id)
   const on = { owner: claim.owner, places, now }

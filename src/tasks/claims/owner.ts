@@ -1,6 +1,7 @@
+import { UserError } from '../../base/errors.ts'
 import { lifeOf } from '../../base/process-identity.ts'
 import type { Places } from '../store/places.ts'
-import { checkoutOf } from './checkout.ts'
+import { located, makeFinder } from '../store/checkouts.ts'
 import type { Claim, State } from '../store/state.ts'
 
 /** On whose behalf a command acts. */
@@ -17,16 +18,26 @@ export const NOBODY: Owner = { name: '', run: undefined }
 /** Two hours, as long as nothing is heard of an owner, and no process tells whether it lives. */
 export const DEFAULT_LEASE_MS = 2 * 60 * 60 * 1000
 
+/** Whoever has no name would share everything with all others that have none. */
+export function checkName(as: string | undefined): void {
+  if (as?.trim() !== '') return
+  throw new UserError(
+    'The name behind --as is empty.',
+    'Give one, e.g. --as builder-1, or leave --as out.',
+  )
+}
+
 /** The iteration of a run that the environment tells of, or the given name. */
 export function findOwner(
   env: Readonly<Record<string, string | undefined>>,
   as: string | undefined,
 ): Owner {
+  checkName(as)
   const id = env['FORKHESTRA_RUN_ID']
-  if (id === undefined) return { name: as ?? env['USER'] ?? 'somebody', run: undefined }
+  if (id === undefined) return { name: as ?? (env['USER'] || 'somebody'), run: undefined }
   const process = env['FORKHESTRA_RUN_PROCESS']
   return {
-    name: as ?? env['FORKHESTRA_AGENT'] ?? 'agent',
+    name: as ?? (env['FORKHESTRA_AGENT'] || 'agent'),
     run: {
       id,
       step: env['FORKHESTRA_STEP'] ?? '',
@@ -68,23 +79,16 @@ export function standing(
   places: Places,
   now: Date,
 ): Map<string, Claim> {
-  const isElsewhere = makeElsewhere(places)
-  return new Map(
-    Object.entries(claims).filter(([, claim]) => {
-      if (claim.settled !== undefined) return isElsewhere(claim.root)
-      return whyDead(claim, now) === undefined && !isOwner(claim, owner)
-    }),
-  )
-}
-
-/** Whether a checkout is another one that is still there: hundreds of claims may be of the same. */
-function makeElsewhere(here: Places): (root: string) => boolean {
-  const known = new Map([[here.root, false]])
-  return (root) => {
-    const isElsewhere = known.get(root) ?? checkoutOf(root, here) !== undefined
-    known.set(root, isElsewhere)
-    return isElsewhere
+  const findCheckout = makeFinder(places)
+  const found = new Map<string, Claim>()
+  for (const [id, claim] of Object.entries(claims)) {
+    const isOver = claim.settled !== undefined
+    if (!isOver && (isOwner(claim, owner) || whyDead(claim, now) !== undefined)) continue
+    const there = findCheckout(claim)
+    const isElsewhere = there !== undefined && there !== places
+    if (isElsewhere || !isOver) found.set(id, located(claim, there))
   }
+  return found
 }
 
 /** Whether somebody else is at it right now. */

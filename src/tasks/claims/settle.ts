@@ -1,3 +1,4 @@
+import { homeOf } from '../store/checkouts.ts'
 import type { Places } from '../store/places.ts'
 import type { Attempt, Claim, State } from '../store/state.ts'
 import type { Status } from '../words.ts'
@@ -40,9 +41,9 @@ export function markSettled(
   settled: 'done' | 'blocked',
   { owner, places, now }: Occasion,
 ): State {
-  const hasNoWorktrees = places.shared.startsWith(places.tasks)
+  const hasNoWorktrees = places.shared === places.local
   if (hasNoWorktrees) return state
-  const claim: Claim = { owner, at: now.toISOString(), root: places.root, settled }
+  const claim: Claim = { owner, at: now.toISOString(), ...homeOf(places), settled }
   return { ...state, claims: { ...state.claims, [id]: claim } }
 }
 

@@ -1,16 +1,19 @@
-import { lstatSync, mkdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { moveFile, unfinishedPath, writeNewFile } from '../../base/atomic-write.ts'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
-import { withLock } from '../../base/lock.ts'
-import { carryOut, discard, isContent, recover, type Failure } from './moves.ts'
+import { Busy, withLock } from '../../base/lock.ts'
+import { clampLeases } from './clamp-leases.ts'
+import { forgetOldest } from './forget.ts'
+import { ignoreLocal } from './ignore-local.ts'
+import { carryOut, discard, isContent, printOf, recover, type Failure } from './moves.ts'
 import type { Places } from './places.ts'
 import { setSeal, withSeal, type Seal } from './seal.ts'
 import { readState, writeState, type Move, type State } from './state.ts'
 
 /** A read-only folder, a full disk. */
-export class CannotWrite extends UserError {
+class CannotWrite extends UserError {
   override readonly exitCode = 1
 }
 
@@ -46,7 +49,7 @@ export class Draft {
   }
 
   move(from: string, to: string): void {
-    this.#moves.push({ from, to })
+    this.#moves.push({ from, to, was: printOf(statOf(to)) })
   }
 
   /** Says of the names of this checkout, as they will be then, that they are all known. */
@@ -58,10 +61,11 @@ export class Draft {
   remove(path: string): void {
     const to = unfinishedPath(this.#folderFor(path))
     this.#removed.push(to)
-    this.#moves.push({ from: path, to })
+    this.#moves.push({ from: path, to, was: null })
   }
 
   commit(): void {
+    if (this.state !== this.#saved) this.state = forgetOldest(this.state, this.#places)
     const [own, foreign] = this.#writeBeside()
     own.push(...this.#moves)
     const moves = [...own, ...foreign]
@@ -135,9 +139,9 @@ export class Draft {
     const old = lstatSync(path, { throwIfNoEntry: false })
     const to = old?.isSymbolicLink() ? realpathSync(path) : path
     const from = unfinishedPath(isOwn ? this.#folderFor(to) : this.#places.shared)
-    const mode = (to === path ? old : statOf(to))?.mode
-    writeNewFile(from, text, { durable: true, mode })
-    return { from, to }
+    const target = to === path ? old : statOf(to)
+    writeNewFile(from, text, { durable: true, mode: target?.mode })
+    return { from, to, was: printOf(target) }
   }
 
   /** Out of sight where the disk is the same, so that a crash leaves nothing among the tasks. */
@@ -155,20 +159,40 @@ function makeFolder(path: string): number {
 }
 
 /** Runs a change while no other process changes this database, in any worktree of the clone. */
-export function change<Result>(places: Places, work: (draft: Draft) => Result): Result {
+export function change<Result>(
+  places: Places,
+  work: (draft: Draft) => Result,
+  patienceMs?: number,
+): Result {
   let draft: Draft | undefined
   try {
     if (statOf(places.shared) === undefined) mkdirSync(places.shared, { recursive: true })
     ignoreLocal(places)
-    return withLock(join(places.shared, 'lock'), () => {
+    const locked = () => {
       draft = new Draft(places, recoverState(places))
+      draft.state = clampLeases(draft.state, Date.now())
       const result = work(draft)
       draft.commit()
       return result
-    })
+    }
+    return withLock(join(places.shared, 'lock'), locked, patienceMs)
   } catch (error) {
     if (errorCode(error) === undefined || error instanceof UserError) throw error
     throw cannotWrite(places, error, draft?.progress)
+  }
+}
+
+/**
+ * For whoever only looks, and has something to set right by the way: another process that is at work is
+ * not waited for, and a folder that cannot be written is left as it is. Whether it was done.
+ */
+export function tryToChange(places: Places, work: (draft: Draft) => void): boolean {
+  try {
+    change(places, work, 0)
+    return true
+  } catch (error) {
+    if (!(error instanceof CannotWrite || error instanceof Busy)) throw error
+    return false
   }
 }
 
@@ -176,7 +200,8 @@ function recoverState(places: Places): State {
   const state = readState(places)
   const { moves = [] } = state
   const recovered = { ...state, moves: recover(places, moves) }
-  if (!moves.every(isContent)) writeState(places, recovered)
+  const isShorter = moves.length > 1 && recovered.moves.length < moves.length
+  if (isShorter || !moves.every(isContent)) writeState(places, recovered)
   return recovered
 }
 
@@ -201,10 +226,4 @@ function cannotWrite({ tasks }: Places, error: unknown, progress?: Progress): Ca
     default:
       return new CannotWrite(message, `Nothing was changed. ${remedy}, then try again.`)
   }
-}
-
-/** Outside of git the local state lies beside the tasks, and keeps itself out of a later repository. */
-export function ignoreLocal({ shared, tasks }: Places): void {
-  const path = join(shared, '.gitignore')
-  if (shared.startsWith(tasks) && statOf(path) === undefined) writeFileSync(path, '*\n')
 }

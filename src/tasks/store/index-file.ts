@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { makeLinks, type Links } from '../links.ts'
 import { inListOrder, type Task } from '../task.ts'
-import { ignoreLocal } from './change.ts'
 import type { Folder } from './fingerprints.ts'
+import { ignoreLocal } from './ignore-local.ts'
 import {
   decodeIds,
   decodeIndex,

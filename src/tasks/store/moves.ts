@@ -4,7 +4,7 @@ import { moveFile, UNFINISHED } from '../../base/atomic-write.ts'
 import { errorCode } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import type { Places } from './places.ts'
-import type { Move } from './state.ts'
+import type { Move, Print } from './state.ts'
 
 /** The index is written without the lock: its unfinished files are told apart by this. */
 export const UNFINISHED_INDEX = '.index-'
@@ -23,12 +23,31 @@ export function recover(places: Places, moves: readonly Move[]): readonly Move[]
   return waiting
 }
 
-function isStillDue({ from, to }: Move): boolean {
+/**
+ * Whether a writer may have been killed. The last change leaves at most one move in the state, which is
+ * done: so this costs no more than one look at the disk.
+ */
+export function mayBeDue(moves: readonly Move[]): boolean {
+  const first = moves[0]
+  if (first === undefined) return false
+  return moves.length > 1 || lstatSync(first.from, { throwIfNoEntry: false }) !== undefined
+}
+
+/** What a person, or git, has written there since must not be lost. */
+function isStillDue({ from, to, was }: Move): boolean {
   const source = lstatSync(from, { throwIfNoEntry: false })
   // A worktree may have been removed in the meantime.
   if (source === undefined || statOf(dirname(to)) === undefined) return false
-  // What a person, or git, has written there since must not be lost.
-  return !isUnfinished(from) || (statOf(to)?.mtimeMs ?? 0) <= source.mtimeMs
+  const target = statOf(to)
+  if (was !== undefined) return Bun.deepEquals(printOf(target), was)
+  return !isUnfinished(from) || (target?.mtimeMs ?? 0) <= source.mtimeMs
+}
+
+/** Clocks go backwards, so that a time alone says nothing. */
+export function printOf(stat: Print | undefined): Print | null {
+  if (stat === undefined) return null
+  const { mtimeMs, size, ino } = stat
+  return { mtimeMs, size, ino }
 }
 
 export interface Failure {
@@ -89,7 +108,7 @@ export function listUnfinished(folder: string): string[] {
   return listNames(folder).filter(isUnfinished)
 }
 
-function listNames(folder: string): string[] {
+export function listNames(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {

@@ -13,6 +13,10 @@ export interface Places {
   readonly shared: string
   /** What belongs to this checkout alone: the index. */
   readonly own: string
+  /** The place of both outside of git. */
+  readonly local: string
+  /** The way from the top of the repository to the project, mostly none. */
+  readonly inside: string
 }
 
 /** Finds the database for a folder: the nearest one above it, or where a new one would be. */
@@ -33,6 +37,8 @@ export function placesAt(root: string): Places {
     archive: join(tasks, 'archive'),
     shared: own === undefined ? local : join(commonFolder(own), 'forge-tasks'),
     own: own === undefined ? local : join(own, 'forge-tasks'),
+    local,
+    inside: git === undefined || git === root ? '' : relative(git, root),
   }
 }
 
@@ -95,7 +101,7 @@ function commonFolder(git: string): string {
   return pointer === '' ? git : resolve(git, pointer)
 }
 
-function readOrEmpty(path: string): string {
+export function readOrEmpty(path: string): string {
   if (!existsSync(path)) return ''
   try {
     return readFileSync(path, 'utf8')

@@ -3,6 +3,17 @@ import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import type { Places } from './places.ts'
 import type { Seal } from './seal.ts'
+import { shapeState } from './state-shape.ts'
+
+/** A worktree of git by what a move of it does not change. */
+export interface Worktree {
+  /** Of its folder in `.git/worktrees`. */
+  readonly name: string
+  /** When that folder was made: the name may be given again. */
+  readonly bornMs: number
+  /** The way from its top to the project, where there is one. */
+  readonly inside?: string
+}
 
 /** Who holds a task: an iteration of a run, or a name with a time to live. */
 export interface Claim {
@@ -19,8 +30,9 @@ export interface Claim {
   readonly until?: string
   /** By how long each command of its owner puts that off. */
   readonly leaseMs?: number
-  /** The checkout in which it was made. */
+  /** The checkout in which it was made, by the place where it was then. */
   readonly root: string
+  readonly worktree?: Worktree
   /** How the work ended there; other checkouts have to wait for the merge. */
   readonly settled?: 'done' | 'blocked'
 }
@@ -42,6 +54,15 @@ export interface Attempt {
 export interface Move {
   readonly from: string
   readonly to: string
+  /** What was there when the change began; null for nothing. */
+  readonly was?: Print | null
+}
+
+/** By what a file is known to be still the same. */
+export interface Print {
+  readonly mtimeMs: number
+  readonly size: number
+  readonly ino: number
 }
 
 /** What is local to a clone: never committed, shared by its worktrees. */
@@ -55,28 +76,18 @@ export interface State {
   readonly moves?: readonly Move[]
   /** By folder of tasks. */
   readonly seals?: Readonly<Record<string, Seal>>
+  /** How many settled claims were left when it was last looked which of them nobody needs. */
+  readonly kept?: number
 }
 
 /** A state that cannot be read counts as empty: the files are the truth. */
 export function readState(places: Places): State {
-  const fields = readObject(places)
-  const read = (key: string): object => {
-    const value = fields[key]
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
-  }
-  return {
-    version: 1,
-    numbers: read('numbers') as State['numbers'],
-    claims: read('claims') as State['claims'],
-    attempts: read('attempts') as State['attempts'],
-    moves: Array.isArray(fields['moves']) ? (fields['moves'] as Move[]) : [],
-    seals: read('seals') as State['seals'] & object,
-  }
+  return shapeState(readObject(places))
 }
 
 function readObject(places: Places): Record<string, unknown> {
-  const path = statePath(places)
-  if (!existsSync(path)) return {}
+  const path = findState(places)
+  if (path === undefined) return {}
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
     const isOurs = typeof value === 'object' && value !== null && 'version' in value
@@ -86,66 +97,22 @@ function readObject(places: Places): Record<string, unknown> {
   }
 }
 
-export function statePath(places: Places): string {
-  return join(places.shared, 'state.json')
+export function hasState(places: Places): boolean {
+  return findState(places) !== undefined
+}
+
+/** A project that has become a repository brings its state along, until the next change writes it there. */
+function findState({ shared, local }: Places): string | undefined {
+  const path = pathIn(shared)
+  if (existsSync(path)) return path
+  const before = pathIn(local)
+  return shared !== local && existsSync(before) ? before : undefined
+}
+
+function pathIn(folder: string): string {
+  return join(folder, 'state.json')
 }
 
 export function writeState(places: Places, state: State): void {
-  const text = JSON.stringify(forgetOldest(state))
-  writeFileAtomic(statePath(places), text, { durable: false })
-}
-
-/** So many finished tasks are remembered: every command reads the state. */
-const MOST_FINISHED = 500
-
-/** Not one at a time: to sort them costs more than to read some more. */
-const SLACK = 100
-
-const MOST_ATTEMPTS = 50
-
-function forgetOldest(state: State): State {
-  const mayBeMany = [state.claims, state.attempts].some(
-    (each) => Object.keys(each).length > MOST_FINISHED,
-  )
-  if (!mayBeMany) return { ...state, attempts: cutAttempts(state.attempts) }
-  const settled = Object.entries(state.claims).flatMap(([id, claim]): Dated[] =>
-    claim.settled === undefined ? [] : [[id, claim.at]],
-  )
-  const attempts = Object.entries(state.attempts).filter(([id]) => !isHeld(state, id))
-  const isDone = ([, each]: (typeof attempts)[number]) => each.at(-1)?.outcome === 'done'
-  const { done = [], open = [] } = Object.groupBy(attempts, (each) =>
-    isDone(each) ? 'done' : 'open',
-  )
-  const dated = ([id, each]: (typeof attempts)[number]): Dated => [id, each.at(-1)?.ended ?? '']
-  const some = withoutOldest(cutAttempts(state.attempts), done.map(dated))
-  return {
-    ...state,
-    claims: withoutOldest(state.claims, settled),
-    attempts: withoutOldest(some, open.map(dated)),
-  }
-}
-
-function isHeld({ claims }: State, id: string): boolean {
-  return claims[id] !== undefined && claims[id].settled === undefined
-}
-
-type Dated = readonly [id: string, at: string]
-
-function withoutOldest<Value>(
-  all: Readonly<Record<string, Value>>,
-  dates: readonly Dated[],
-): Readonly<Record<string, Value>> {
-  if (dates.length <= MOST_FINISHED + SLACK) return all
-  const oldest = dates
-    .toSorted(([, a], [, b]) => (a < b ? -1 : 1))
-    .slice(0, dates.length - MOST_FINISHED)
-  const gone = new Set(oldest.map(([id]) => id))
-  return Object.fromEntries(Object.entries(all).filter(([id]) => !gone.has(id)))
-}
-
-function cutAttempts(attempts: State['attempts']): State['attempts'] {
-  const long = Object.entries(attempts).filter(([, each]) => each.length > MOST_ATTEMPTS)
-  if (long.length === 0) return attempts
-  const cut = long.map(([id, each]) => [id, each.slice(-MOST_ATTEMPTS)] as const)
-  return { ...attempts, ...Object.fromEntries(cut) }
+  writeFileAtomic(pathIn(places.shared), JSON.stringify(state), { durable: false })
 }

@@ -34,8 +34,8 @@ export const deleteCommand: Command = {
   examples: [['forge-tasks delete 7', 'its number is not given again']],
   options: { force: { help: 'although others depend on it, or are its parts' }, ...TASK_OPTIONS },
   async run(input) {
-    const { places } = openDatabase(input)
-    const id = deleteTask(places, onlyId(input), input.flag('force'))
+    const { places, ...asking } = openDatabase(input)
+    const id = deleteTask(places, onlyId(input), { ...asking, force: input.flag('force') })
     if (input.flag('json')) print(JSON.stringify({ id }))
     else print(input.flag('plain') ? id : `Deleted ${id}`)
     return 0
