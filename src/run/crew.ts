@@ -113,7 +113,9 @@ export class Crew {
     while (!this.#isClosing) {
       const looked = performance.now()
       const isDone = await this.#guard('take', () => this.#takeAndWait())
-      const pause = isDone ? looked + LOOK_MS - performance.now() : PAUSE_MS
+      // Who has nothing to do looks at once: somebody waits for the beginning of what comes.
+      const rest = this.#attempts.size === 0 ? 0 : looked + LOOK_MS - performance.now()
+      const pause = isDone ? rest : PAUSE_MS
       if (pause > 0) await firstOf({ pause, closing: this.#closing.signal })
     }
   }
