@@ -351,7 +351,7 @@ test('forkhestra stop lets sub-agents finish and begins no others', async () => 
       "/push name=first 'touch up; until [ -e go ]; do sleep 0.05; done; echo done'",
       "/push name=second 'true'",
       '/run parallel=1',
-      'forkhestra stop; touch asked',
+      'until [ -e up ]; do sleep 0.05; done; forkhestra stop; touch asked',
     ].join('\n'),
   )
   const running = startPrompt(cwd)
