@@ -44,7 +44,8 @@ test.each([
     'esac',
     third,
   )
-  const retry = { for: '3s', backoff: '500ms' }
+  // Three pauses of at most 3.5 s in all, and work that is longer than the time for tries.
+  const retry = { for: '3600ms', backoff: '500ms' }
   const cwd = makeChain([{ agent: 'agent', iterations: 3 }], { agent }, { retry })
   const { code, events } = await runChain(cwd)
   expect([code, reasonsIn(events)]).toEqual([0, ['marker']])

@@ -136,6 +136,18 @@ export function testDeadlocks(home: Home): void {
     await stage.strike()
   })
 
+  test('who looks only when the other one of a circle has ended is told of the circle, too', async () => {
+    const stage = await Stage.set(home)
+    const left = await stage.begin('main', 'left')
+    await stage.begin('main', 'right')
+    await wait(stage, 'left', 'right')
+    await wait(stage, 'right', 'left')
+    await stage.store.settle(left, DONE)
+    const status = await stage.store.receiveStatus(RUN, 'right', ['left'])
+    expect(status).toMatchObject({ nothingToWaitFor: false, deadlock: ['left', 'right'] })
+    await stage.strike()
+  })
+
   test('a circle wakes those who are in it, a wait alone wakes nobody', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')

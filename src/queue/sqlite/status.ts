@@ -20,7 +20,8 @@ export function receiveStatus(
   const isAlone = circle?.length === 0
   return {
     senders,
-    nothingToWaitFor: !isThere && (isAlone || !all.includes('running')),
+    // Who is in a circle is told of it, also where the others have been told before and are gone.
+    nothingToWaitFor: !isThere && (isAlone || (circle === null && !all.includes('running'))),
     isHeld: (from.length > 0 ? from : [undefined]).some(
       (name) => messageTo(books, id, name) === 'running',
     ),
