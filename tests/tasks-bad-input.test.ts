@@ -676,6 +676,22 @@ describe('folders that cannot be written', () => {
 describe('output', () => {
   const FULL = ['sh', '-c', 'exec "$0" "$@" > /dev/full', FORGE_TASKS]
 
+  test.each(['>&-', '1>&- 2> /dev/null'])(
+    'that is closed (%s) gets exit code 1',
+    async (closed) => {
+      const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+      const program = ['sh', '-c', `exec "$0" "$@" ${closed}`, FORGE_TASKS]
+      expect((await project.run(['list', '--plain'], { program })).code).toBe(1)
+      expect((await project.run(['stats'], { program })).code).toBe(1)
+    },
+  )
+
+  test('that nobody wants is no mistake', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    const program = ['sh', '-c', 'exec "$0" "$@" > /dev/null', FORGE_TASKS]
+    expect(await project.run(['list'], { program })).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+
   test.each([
     [['list']],
     [['next', '--claim', '--json']],

@@ -164,7 +164,7 @@ function withFile<Result>(fs: Fs, path: string, use: (fd: number) => Result): Re
 function shown(stat: ReturnType<Fs['lstatSync']>): unknown {
   if (stat === undefined) return undefined
   const { mode, size, mtime } = stat
-  const kinds = [stat.isFile(), stat.isDirectory(), stat.isSymbolicLink()]
+  const kinds = [stat.isFile(), stat.isDirectory(), stat.isSymbolicLink(), stat.isCharacterDevice()]
   const isNow =
     Math.abs(stat.mtimeMs - Date.now()) < 60_000 && mtime.getTime() === Math.trunc(stat.mtimeMs)
   return { mode, size: stat.isFile() ? size : 0, isNow, hasInode: stat.ino > 0, kinds }
@@ -181,6 +181,10 @@ test.each([300, 1_000])('lists %i long names', (count) => {
   const names = Array.from({ length: count }, (_, at) => `${at} ${'ü'.repeat(90)}`)
   for (const name of names) node.writeFileSync(join(folder, 'folder/below', name), '')
   expect(quick.readdirSync(join(folder, 'folder/below')).toSorted()).toEqual(names.toSorted())
+})
+
+test('knows a device', () => {
+  expect(quick.statSync('/dev/null').isCharacterDevice()).toBe(true)
 })
 
 test('tells of a file exactly what node:fs tells', () => {

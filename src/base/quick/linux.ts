@@ -114,7 +114,7 @@ const DEVICE = 34
 const WORDS = 64
 const HIGH_WORD = 2 ** 32
 
-const [KIND, FOLDER, FILE, LINK] = [0o170000, 0o040000, 0o100000, 0o120000]
+const [KIND, FOLDER, FILE, LINK, CHAR_DEVICE] = [0o170000, 0o040000, 0o100000, 0o120000, 0o020000]
 
 /** Asks `statx` for mode, inode, size and time of the last change. */
 export const STAT_FIELDS = 0x343
@@ -161,5 +161,9 @@ export class Stat {
 
   isSymbolicLink(): boolean {
     return (this.mode & KIND) === LINK
+  }
+
+  isCharacterDevice(): boolean {
+    return (this.mode & KIND) === CHAR_DEVICE
   }
 }
