@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -7,8 +7,8 @@ import { join } from 'node:path'
 const root = join(import.meta.dir, '..')
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
 const bun = process.execPath
-const report = mkdtempSync(join(tmpdir(), 'forkhestra-report-'))
-const junit = join(report, 'junit.xml')
+const folder = mkdtempSync(join(tmpdir(), 'forkhestra-report-'))
+const junit = join(folder, 'junit.xml')
 
 const gates: readonly (readonly [string, readonly string[]])[] = [
   ['types', [bun, 'check']],
@@ -19,7 +19,8 @@ const gates: readonly (readonly [string, readonly string[]])[] = [
   ['build', [bun, 'scripts/build.ts']],
   ['claude for the end-to-end tests', [bun, 'scripts/install-e2e.ts']],
 ]
-const tests = [bun, 'test', '--parallel=2', '--timeout=60000', '--coverage'].concat(
+// More workers than cores: many tests wait for a time limit or a child.
+const tests = [bun, 'test', '--parallel=3', '--timeout=60000', '--dots'].concat(
   ['--reporter=junit', `--reporter-outfile=${junit}`],
   process.argv.slice(2),
 )
@@ -39,23 +40,22 @@ for (const [name, command] of gates) {
 }
 
 const { exitCode } = Bun.spawnSync(tests, { cwd: root, stdout: 'inherit', stderr: 'inherit' })
-const counts = countTests()
-passed += counts.passed
-failed += counts.failed
-if (exitCode !== 0 && counts.failed === 0) failed += 1
-rmSync(report, { recursive: true })
+const report = readReport()
+passed += report.passed
+failed += report.failures.length
+if (exitCode !== 0 && report.failures.length === 0) failed += 1
+rmSync(folder, { recursive: true })
 
+for (const name of report.failures) console.log(`FAIL  ${name}`)
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)
 
-function countTests(): { passed: number; failed: number } {
-  try {
-    const xml = readFileSync(junit, 'utf8')
-    const number = (name: string) =>
-      Number(new RegExp(`<testsuites[^>]* ${name}="(\\d+)"`).exec(xml)?.[1] ?? 0)
-    const bad = number('failures') + number('errors')
-    return { passed: number('tests') - bad - number('skipped'), failed: bad }
-  } catch {
-    return { passed: 0, failed: 0 }
-  }
+/** What Bun's report says: the counts of all, and the names of those that failed. */
+function readReport(): { passed: number; failures: string[] } {
+  const xml = existsSync(junit) ? readFileSync(junit, 'utf8') : ''
+  const count = (name: string) =>
+    Number(new RegExp(`<testsuites[^>]* ${name}="(\\d+)"`).exec(xml)?.[1] ?? 0)
+  const failing = /<testcase name="([^"]*)"[^>]* file="([^"]*)"[^>]*[^/]>\s*<(?:failure|error)/g
+  const failures = [...xml.matchAll(failing)].map(([, name, file]) => `${file}: ${name}`)
+  return { passed: count('tests') - failures.length - count('skipped'), failures }
 }

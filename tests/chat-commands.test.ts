@@ -118,6 +118,8 @@ test.each([
 test.each([
   ['//read x', '/read x'],
   ['//quit', '/quit'],
+  ['//exit', '/exit'],
+  ['//queue', '/queue'],
   ['/review all', '/review all'],
   ['/usr/bin is a folder', '/usr/bin is a folder'],
   ['see /read', 'see /read'],
@@ -210,6 +212,35 @@ test('/quit ends a chat of lines, and what comes behind it is not said', async (
   expect(`${code} ${stdout}`).toBe('0 One.\n')
 })
 
+test.each(['/exit', '/bye', 'exit', 'quit'])(
+  '%s ends a chat, and no turn is paid for it',
+  async (word) => {
+    await using stage = await openNative([{ text: 'Never.' }])
+    expect(await pipe(stage, word, 'nat')).toMatchObject({ code: 0, stdout: '' })
+    await using chat = openChat(stage)
+    await chat.shows('/help')
+    chat.type(`${word}\r`)
+    expect(await chat.exited).toBe(0)
+    expect(asked(stage)).toEqual([])
+  },
+)
+
+test('what looks like a command is not sent on a terminal, where a person can type it again', async () => {
+  await using stage = await openNative([{ text: 'Cleared.' }])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('/raed x\r')
+  await chat.shows("'/raed' is not a command, did you mean '/read'?")
+  chat.type('/clear\r')
+  await chat.shows("'/clear' is not a command")
+  await chat.shows('To send it as text: //clear')
+  expect(asked(stage)).toEqual([])
+  chat.type('//clear\r')
+  await chat.shows('Cleared.')
+  chat.type('\u0004')
+  await chat.exited
+})
+
 test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', async () => {
   await using stage = await openNative(crewAnd({ text: 'Good.' }))
   await using chat = openChat(stage)
@@ -225,9 +256,9 @@ test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', 
 })
 
 test.each([
-  ['/exit', 'Did you mean /quit?'],
-  ['/raed x', 'Did you mean /read?'],
-  ['/qeue', 'Did you mean /queue?'],
+  ['/raed x', "did you mean '/read'?"],
+  ['/qeue', "did you mean '/queue'?"],
+  ['/clear', "'/clear' is not a command and is sent as text"],
 ])('%j is said, and somebody is told that it is no command', async (typed, words) => {
   await using stage = await openNative([{ text: 'Yes.' }])
   expect((await pipe(stage, typed, 'nat')).stderr).toContain(words)

@@ -141,16 +141,13 @@ test('what a record may not hold is masked in it, also in the middle of an answe
   expect(text).not.toContain(key)
 })
 
-test('chats from before there was a folder forge/ are named, and can be brought back', async () => {
+test('chats from before there was a folder forge/ are listed, and can be resumed', async () => {
   await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
   const { cwd } = stage
   renameSync(join(cwd, 'forge'), join(cwd, 'away'))
   await stage.run('chat', '-p', 'Hi')
   mkdirSync(join(cwd, 'forge'))
-  const { stderr } = await stage.run('chat', '--list')
-  const [, command] = /To have them here: (.*)/.exec(stderr)!
-  expect((await stage.run('chat', '--resume', '-p', 'x')).stderr).toContain(command!)
-  expect(Bun.spawnSync(['sh', '-c', command!]).exitCode).toBe(0)
+  expect((await stage.run('chat', '--list')).stdout).toContain('1 turns')
   expect((await stage.run('chat', '--resume', '-p', 'Go on')).stdout).toBe('Two.\n')
   expect(asked(stage).at(-1)?.messages).toHaveLength(3)
 })

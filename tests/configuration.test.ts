@@ -191,10 +191,13 @@ test('the dry run shows every step, and what is only known later as written', as
 
   1. say - loop up to 2 iterations
        prompt: "Break down it\\nin iteration \${ITERATION}"
+       limits: 4 h per iteration, retries for 2 h, waits up to 6 h
   2. say - run once
        args: ["--task","TASK-001"]
+       limits: 4 h, retries for 2 h, waits up to 6 h
   3. say - run once
        prompt: "${'long '.repeat(20)}..."
+       limits: 4 h, retries for 2 h, waits up to 6 h
 
 [forkhestra] Dry run complete. No agents were executed.
 `)

@@ -48,12 +48,12 @@ function tasks(cwd: string, ...args: string[]): string {
 const SPECS = { 'forge/orch/specs/SPECS.md': 'A page.' }
 
 test('a builder that fails where there are no tasks is not complete', async () => {
-  const told = await run(makeProject(claude(FAILED, 'exit 1')), 'builder:2')
+  const told = await run(makeProject(claude(FAILED, 'exit 1')), 'builder:2', '-p', 'Go')
   expect([told.code, reasons(told)]).toEqual([1, [['max_iterations', 2]]])
 })
 
 test('where there are no tasks, only the marker ends a builder', async () => {
-  const told = await run(makeProject(claude(say('More to do.'), result())), 'builder:3')
+  const told = await run(makeProject(claude(say('More to do.'), result())), 'builder:3', '-p', 'Go')
   expect([told.code, reasons(told)]).toEqual([1, [['max_iterations', 3]]])
 })
 
@@ -118,18 +118,18 @@ test('an empty override of a built-in prompt counts as absent', async () => {
     'forge/orch/prompts/builder.md': '\n',
     ...claude('printf "%s" "$*" >argv', result()),
   })
-  await forkhestra(['builder'], { cwd, env })
+  await forkhestra(['builder', '-p', 'Go'], { cwd, env })
   expect(await Bun.file(join(cwd, 'argv')).text()).toContain('# Builder')
 })
 
 test('calls of tools that nobody could allow are told', async () => {
   const cwd = makeProject(claude(say('Hm'), result({ permission_denials: [{}, {}] })))
-  const { stderr } = await forkhestra(['builder'], { cwd, env })
+  const { stderr } = await forkhestra(['builder', '-p', 'Go'], { cwd, env })
   expect(stderr).toContain('2 calls of tools were denied')
 })
 
 test('an answer that breaks off is a failure, whatever the exit code is', async () => {
-  const { code, stdout } = await forkhestra(['builder'], {
+  const { code, stdout } = await forkhestra(['builder', '-p', 'Go'], {
     cwd: makeProject(claude(say('I begin'))),
     env,
   })

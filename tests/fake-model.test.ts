@@ -110,3 +110,46 @@ test.each([
   expect(stderr).toStartWith(`[forkhestra] Error: ${words}`)
   expect([code, stdout]).toEqual([2, ''])
 })
+
+test('resume continues the script where it left off', async () => {
+  const script = [{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.\nORCHESTRA_COMPLETE' }]
+  const cwd = makeProject({ 'night.jsonc': JSON.stringify(script), ask: ASK, 'forge/keep': '' })
+  const run = (command: string) => shell(`forkhestra fake-model night.jsonc -- ${command}`, cwd)
+  const first = await run('forkhestra ask:2 -p Go')
+  expect(first.code).toBe(1)
+  const again = await run('forkhestra resume')
+  expect(again.stderr).toContain('[forkhestra] fake-model: continuing after 2 turns\n')
+  expect(Buffer.from(again.stdout).toString()).toContain('Three.\nORCHESTRA_COMPLETE\n')
+  expect(again.code).toBe(0)
+  // All else begins with the first turn, also after a run that has something to resume.
+  expect(Buffer.from((await run('forkhestra ask:2 -p Go')).stdout).toString()).toContain('One.\n')
+  expect(Buffer.from((await run('ask Go')).stdout).toString()).toBe('One.\n')
+})
+
+test('a limit of the plan comes with its reset, to a claude that has a subscription', async () => {
+  const cwd = makeProject({
+    'night.jsonc': '[{ "limit": "5h" }]',
+    ask: sh(
+      'echo "${ANTHROPIC_API_KEY:-no key} ${CLAUDE_CODE_OAUTH_TOKEN:+login}"',
+      `curl -si -d '{"model":"m","messages":[]}' "$ANTHROPIC_BASE_URL/v1/messages" | tr -d '\\r'`,
+    ),
+  })
+  const { stdout } = await shell('forkhestra fake-model night.jsonc -- ask', cwd)
+  const text = Buffer.from(stdout).toString()
+  expect(text).toStartWith('no key login\nHTTP/1.1 429 ')
+  expect(text).toContain('\nanthropic-ratelimit-unified-status: rejected\n')
+  expect(text).toContain('\nanthropic-ratelimit-unified-representative-claim: five_hour\n')
+  const reset = Number(/unified-reset: (\d+)/.exec(text)?.[1]) * 1000 - Date.now()
+  expect(reset).toBeGreaterThan(5 * 3_600_000 - 60_000)
+  expect(reset).toBeLessThan(5 * 3_600_000 + 2000)
+})
+
+test.each([
+  ['{ "limit": "soon" }', 'expected the time until the limit is reset'],
+  ['{ "limit": "5h", "text": "x" }', 'expected either "limit" or an answer, not both'],
+])('%s is no turn', async (turn, words) => {
+  const cwd = makeProject({ 'night.jsonc': `[${turn}]` })
+  const { code, stderr } = await forkhestra(['fake-model', 'night.jsonc', '--check'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toContain(words)
+})

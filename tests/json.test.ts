@@ -14,7 +14,7 @@ function parse(text: string): RunEvent[] {
 
 function journalOf(cwd: string): { folder: string; events: RunEvent[] } {
   const root = join(cwd, 'forge/orch/runs')
-  const [run] = readdirSync(root).filter((name) => name !== '.gitignore')
+  const [run] = readdirSync(root).filter((name) => !name.startsWith('.'))
   const folder = join(root, run!)
   const text = readFileSync(join(folder, 'events.ndjson'), 'utf8')
   return { folder, events: parse(text.slice(0, text.lastIndexOf('\n'))) }
@@ -116,9 +116,9 @@ test('the published schema lets fields be added', () => {
 })
 
 test('an interrupted run says so in its last event', async () => {
-  const cwd = makeProject({ a: sh('echo started', 'exec tail -f /dev/null') })
+  const cwd = makeProject({ a: sh('echo begun', 'exec tail -f /dev/null') })
   const run = new Running(['a', '--json'], { cwd })
-  await run.printed('started')
+  await run.printed('begun')
   run.signal('SIGTERM')
   const { code, stdout } = await run.finished
   expect(code).toBe(143)

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { closeSync, constants, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { forkhestra, isAlive } from './support/forkhestra.ts'
+import { forkhestra, isAlive, Running } from './support/forkhestra.ts'
 import { makeProject, sh } from './support/project.ts'
+import { runsOf } from './support/record.ts'
 
 const pidsOf = (cwd: string) =>
   readFileSync(join(cwd, 'pids'), 'utf8').trim().split('\n').map(Number)
@@ -95,3 +96,95 @@ test('nor do they while an agent runs for long', async () => {
   })
   expect((await forkhestra(['agent'], { cwd })).stdout).not.toContain('zombie')
 })
+
+const onLinux = test.skipIf(process.platform !== 'linux')
+
+/** Without a cgroup the processes of a run are found by their parents and their environment. */
+const WAYS: [string, Record<string, string>][] = [
+  ['with a cgroup where there is one', {}],
+  ['without a cgroup', { FORKHESTRA_CGROUP: 'off' }],
+]
+
+/** Every generation starts the next one and ends; it holds the pipe `alive` open for as long as it lives. */
+const PHOENIX = sh('exec > /dev/null 2>&1', '[ -e stop ] && exit', 'setsid ./phoenix &', 'exit')
+
+function makePhoenix(lines: readonly string[] = []) {
+  const cwd = makeProject({
+    agent: sh('exec 3> alive', './phoenix', ...lines),
+    phoenix: PHOENIX,
+  })
+  Bun.spawnSync(['mkfifo', join(cwd, 'alive')])
+  const alive = openSync(join(cwd, 'alive'), constants.O_RDONLY | constants.O_NONBLOCK)
+  const isOver = () => {
+    try {
+      return readSync(alive, Buffer.alloc(1)) === 0
+    } catch {
+      return false // EAGAIN: somebody holds it open.
+    }
+  }
+  const end = () => {
+    Bun.spawnSync(['touch', join(cwd, 'stop')])
+    closeSync(alive)
+  }
+  return { cwd, isOver, [Symbol.dispose]: end }
+}
+
+onLinux.each(WAYS)('a process that forks itself anew all the time is ended, %s', async (_, env) => {
+  using phoenix = makePhoenix()
+  const { code, stdout } = await forkhestra(['agent'], { cwd: phoenix.cwd, env })
+  expect({ code, isOver: phoenix.isOver() }).toEqual({ code: 0, isOver: true })
+  expect(stdout).toMatch(/Ended a process left running: /)
+})
+
+onLinux.each(WAYS)('the same where the run is stopped, %s', async (_, env) => {
+  using phoenix = makePhoenix(['echo begun', 'exec sleep 60'])
+  const running = new Running(['agent'], { cwd: phoenix.cwd, env })
+  await running.printed('begun')
+  running.signal('SIGINT')
+  const { code } = await running.finished
+  expect({ code, isOver: phoenix.isOver() }).toEqual({ code: 130, isOver: true })
+})
+
+onLinux.each(WAYS)('the same inside of a run that is killed, %s', async (_, env) => {
+  using phoenix = makePhoenix(['kill -9 $PPID'])
+  const cwd = makeProject({ outer: sh(`cd '${phoenix.cwd}' && PATH=".:$PATH" forkhestra ./agent`) })
+  await forkhestra(['outer'], { cwd, env })
+  expect(phoenix.isOver()).toBe(true)
+})
+
+onLinux('what a killed run has left forking is ended by --kill-orphans', async () => {
+  using phoenix = makePhoenix(['kill -9 $PPID'])
+  const { cwd } = phoenix
+  const { stdout } = await forkhestra(['group'], {
+    cwd: makeProject({ group: sh('cat /proc/self/cgroup') }),
+  })
+  if (!stdout.includes('/forkhestra-')) return // Only where there is a cgroup it is surely found.
+  await forkhestra(['agent'], { cwd })
+  expect(phoenix.isOver()).toBe(false)
+  await forkhestra(['run', '/bin/true', '--kill-orphans'], { cwd })
+  expect(phoenix.isOver()).toBe(true)
+})
+
+onLinux('no cgroup is left behind, and that of a killed run goes with the next', async () => {
+  const cwd = makeProject({
+    agent: sh('cat /proc/self/cgroup'),
+    killer: sh('kill -9 $PPID'),
+    'forge/orch/chains.json': '{"chains":{}}',
+  })
+  const { stdout } = await forkhestra(['agent'], { cwd })
+  if (!stdout.includes('/forkhestra-')) return // Not on this machine.
+  expect(groupsOf(cwd)).toEqual([])
+  await forkhestra(['killer'], { cwd })
+  expect(groupsOf(cwd)).toHaveLength(1)
+  await forkhestra(['agent'], { cwd })
+  expect(groupsOf(cwd)).toEqual([])
+})
+
+/** The cgroups of all runs of a project, beside this process. */
+function groupsOf(cwd: string): string[] {
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+  const mount = /^\S+ \S+ \S+ \S+ (\S+) .* - cgroup2 /m.exec(mounts)?.[1]
+  const path = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1]
+  const names = readdirSync(join(mount ?? '', path ?? ''))
+  return names.filter((name) => runsOf(cwd).some((run) => name.endsWith(run)))
+}

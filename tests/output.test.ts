@@ -167,7 +167,7 @@ test('a line that was cut and never ended does not swallow the next iteration', 
     ),
   })
   const text = await show(['agent:2'], cwd, 'Failed at step')
-  expect(text).toContain(
+  expect(Bun.stripANSI(text)).toContain(
     '1000 bytes more (-v shows all)\r\n[forkhestra] Iteration 2/2\r\niteration 2 begins\r\n',
   )
 })

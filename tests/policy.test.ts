@@ -71,12 +71,13 @@ test('the dry run shows limits and gates, from the configuration and the command
 
   1. ok - loop up to 2 iterations
        verify: npm test
-       time limit: 60 s
-       stall: after 2 iterations without progress
+       limits: 60 s per iteration, 2 iterations without progress, retries for 2 h, waits up to 6 h
        on failure: run step 3 (ok)
   2. ok - run once
        verify: npm test
+       limits: 4 h, retries for 2 h, waits up to 6 h
   3. ok - run once, only on failure
+       limits: 4 h, retries for 2 h, waits up to 6 h
 
 [forkhestra] Dry run complete. No agents were executed.
 `)

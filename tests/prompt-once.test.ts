@@ -57,7 +57,9 @@ test('a step to which a later one sends the run back is not set up again, nor to
   const review = { agent: './review', onFail: { goto: 'build', times: 2 } }
   const cwd = makeStepProject('echo "$1" >> built', { prompt: PROMPT }, review)
   const { code, stderr } = await forkhestra(['--chain', 'c'], { cwd })
-  expect(`${code} ${stderr}`).toBe('0 [forkhestra] Step 2 failed: going on at step 1 (1/2)\n')
+  expect(`${code} ${stderr}`).toBe(
+    '0 [forkhestra] Step 2 failed: continuing at step 1 (build) (1/2)\n',
+  )
   expect(readFileSync(join(cwd, 'built'), 'utf8')).toBe('Build it.\n'.repeat(2))
   expect(await namesOf(cwd)).toEqual(['prep', 'kept', 'after', 'tidy'])
   expect(phasesOf(cwd)).toEqual([

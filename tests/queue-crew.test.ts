@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkhestra, isAlive, survivors } from './support/forkhestra.ts'
+import { sh } from './support/project.ts'
 import {
   ask,
   makeQueueProject,
@@ -70,6 +71,7 @@ test('a failure is delivered with its class, its words and what was printed befo
       '/run',
       'forkhestra receive --json --from breaks,late,nobody,unread > got.json',
     ].join('\n'),
+    { gone: sh('true') },
   )
   // An agent that is not there is a mistake before the run; queued by an agent it is a result.
   const prompt = readFileSync(join(cwd, 'prompt.md'), 'utf8')
@@ -77,7 +79,7 @@ test('a failure is delivered with its class, its words and what was printed befo
     .split('\n')
     .filter((line) => !/nobody agent|unread/.test(line) || /receive/.test(line))
   lines[lines.indexOf('/run') + 1] = [
-    'forkhestra push name=nobody agent=no-such-agent-anywhere true;',
+    'forkhestra push name=nobody agent=./gone true; rm gone;',
     String.raw`printf 'true\n/run' | forkhestra push --name unread -;`,
     'forkhestra run-queue;',
     lines[lines.indexOf('/run') + 1],

@@ -140,7 +140,7 @@ test('what an attempt has cost is counted although it was given up meanwhile', a
   const files = { claude: CLAUDE, 'forge/orch/chains.json': JSON.stringify(config) }
   const cwd = makeQueueProject('', files)
   const env = { IS_SANDBOX: '1' }
-  await forkhestra(['push', 'agent=w', 'name=a', 'x'], { cwd })
+  await forkhestra(['push', 'agent=w', 'name=a', 'x'], { cwd, env })
   const running = new Running(['run-queue'], { cwd, env })
   await fileIn(cwd, 'ready')
   const db = new Database(storeOf(cwd))

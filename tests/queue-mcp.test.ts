@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { FORKHESTRA, environment, forkhestra, isAlive, shell } from './support/forkhestra.ts'
 import { McpClient, type Message } from './support/mcp.ts'
-import { makeProject, sh } from './support/project.ts'
+import { makeProject, sh, writeFiles } from './support/project.ts'
 import { ask, makeQueueProject, problemsOf, tasksOf } from './support/queue.ts'
 import { runsOf } from './support/record.ts'
 import { fileIn, until } from './support/until.ts'
@@ -156,9 +156,12 @@ test('what cannot be is an answer that says why, and changes nothing', async () 
   expect((await agent.ask('check')).messages[0]?.body).toBe(million)
 })
 
-test('a task for an agent that is not there fails, and says so', async () => {
-  await using agent = await McpClient.start(makeQueueProject(''))
-  await agent.call('push', { name: 'lost', prompt: 'true', agent: 'no-such-agent-anywhere' })
+test('a task whose agent has gone since fails, and says so', async () => {
+  const cwd = makeQueueProject('')
+  writeFiles(cwd, { gone: sh('exit 0') })
+  await using agent = await McpClient.start(cwd)
+  await agent.call('push', { name: 'lost', prompt: 'true', agent: './gone' })
+  rmSync(join(cwd, 'gone'))
   await agent.call('run')
   const { messages } = await agent.ask('receive', { from: ['lost'] })
   expect(messages).toMatchObject([{ success: false, class: 'precondition' }])

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkhestra, Running, shell } from './support/forkhestra.ts'
-import { makeProject, sh } from './support/project.ts'
+import { makeProject, sh, writeFiles } from './support/project.ts'
 import { ask, makeQueueProject, startPrompt, tasksOf } from './support/queue.ts'
 import { journalOf, ofType, runsOf } from './support/record.ts'
 import { fileIn, until } from './support/until.ts'
@@ -146,7 +146,9 @@ test('a mistake in the prompt of a task keeps its place and its hint', async () 
   const cwd = makeWaiterProject()
   const prompt = '/push nmae=x "y"\nDo it'
   await forkhestra(['push', 'agent=./worker', 'name=bad', prompt], { cwd })
+  writeFiles(cwd, { nobody: sh('exit 0') })
   await forkhestra(['push', 'agent=nobody', 'name=gone', prompt], { cwd })
+  rmSync(join(cwd, 'nobody'))
   const { code, stderr } = await forkhestra(['run-queue'], { cwd })
   expect(code).toBe(1)
   const told = stderr.trim().split('\n').toSorted()

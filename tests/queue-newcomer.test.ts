@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkhestra, shell } from './support/forkhestra.ts'
-import { makeProject, sh } from './support/project.ts'
+import { makeProject, sh, writeFiles } from './support/project.ts'
 import { ask, makeQueueProject, startPrompt, tasksOf } from './support/queue.ts'
 import { runsOf } from './support/record.ts'
 import { fileIn } from './support/until.ts'
@@ -73,6 +73,7 @@ test.each([
   [['agent=./my worker', 'Do it'], 'Do it', './my worker'],
 ])('push %j has the prompt %j', async (words, prompt, agent) => {
   const cwd = makeWorkerProject()
+  writeFiles(cwd, { 'my worker': sh('exit 0') })
   expect((await forkhestra(['push', ...words], { cwd })).code).toBe(0)
   const { tasks } = await ask<{ tasks: { prompt: string; agent?: string }[] }>(cwd, 'queue')
   expect(tasks.map((task) => [task.prompt, task.agent ?? null])).toEqual([[prompt, agent]])
@@ -110,7 +111,9 @@ test.each([
 ])('what %j cannot mean for an agent, it may mean for the command %s', async (words, verb) => {
   const { code, stderr } = await forkhestra(words, { cwd: makeWorkerProject() })
   expect(code).toBe(2)
-  expect(stderr).toContain(`'${words[0]}' is no command; did you mean '${verb}'?\n`)
+  expect(stderr).toContain(
+    `'${words[0]}' is not a command. Did you mean: forkhestra ${[verb, ...words.slice(1)].join(' ')}\n`,
+  )
 })
 
 test('a message for main of a run in which nobody has queued anything arrives', async () => {

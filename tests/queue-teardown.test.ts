@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { forkhestra, Running } from './support/forkhestra.ts'
 import { makeProject, sh } from './support/project.ts'
 import { problemsOf, tasksOf } from './support/queue.ts'
@@ -55,7 +57,8 @@ test('of a task that is tried again after kill -9 only what follows its last att
 
 test('what is to follow a failure follows a task whose agent is not there', async () => {
   const cwd = project()
-  await forkhestra(['push', 'agent=./nowhere', 'name=odd', PROMPT], { cwd })
+  await forkhestra(['push', 'agent=./sleeper', 'name=odd', PROMPT], { cwd })
+  rmSync(join(cwd, 'sleeper'))
   await forkhestra(['run-queue'], { cwd })
   expect(await statesIn(cwd)).toEqual(['odd ended', 'always queued', 'failed queued'])
 })

@@ -51,7 +51,7 @@ test.each<[string, string, boolean]>([
   ['thinks', PUSHES, false],
   ['chosen', 'Work.', true],
   ['planner', PUSHES, false],
-  ['builder', PUSHES, true],
+  ['reviewer', PUSHES, true],
 ])('%s with the prompt %j gets the tools for its queue: %p', async (agent, prompt, isHanded) => {
   const cwd = makeToolProject(agent, prompt)
   const json = await forkhestra(['--chain', 'w', '--dry-run', '--json'], { cwd, env })

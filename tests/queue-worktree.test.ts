@@ -2,8 +2,9 @@ import { afterEach, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkhestra } from './support/forkhestra.ts'
-import { makeQueueProject, runPrompt } from './support/queue.ts'
+import { makeQueueProject, RUN, runPrompt } from './support/queue.ts'
 import { endsIn } from './support/queue-records.ts'
+import { sh } from './support/project.ts'
 import { git, makeRepository, removeWorktrees } from './support/repository.ts'
 
 afterEach(removeWorktrees)
@@ -35,6 +36,18 @@ test('tasks in worktrees of their own do not see each other, and no work of thei
   expect(readFileSync(join(`${cwd}.worktrees`, folders[1]!, 'file.txt'), 'utf8')).toBe('two\n')
   expect(git(cwd, 'worktree', 'list').split('\n')).toHaveLength(3)
   expect(git(cwd, 'branch', '--list', 'forkhestra/*').split('\n')).toHaveLength(2)
+})
+
+test('a relative entry of PATH does not make a program of the project our git', async () => {
+  const cwd = makeRepository('/push name=one isolation=worktree "echo hello"\n/run\n', {
+    'bin/git': sh('touch started', 'exit 1'),
+  })
+  const { code } = await forkhestra(RUN, {
+    cwd,
+    env: { PATH: `bin:${cwd}:${process.env['PATH']}` },
+  })
+  expect({ code, output: endsIn(cwd)[0]?.end?.output }).toEqual({ code: 0, output: 'hello' })
+  expect(existsSync(join(cwd, 'started'))).toBe(false)
 })
 
 test('a failed task keeps its worktree, too', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run as runAgent } from '../src/index.ts'
-import { isAlive, Running, shell } from './support/forkhestra.ts'
+import { forkhestra, isAlive, Running, shell } from './support/forkhestra.ts'
 import { makeProject, sh } from './support/project.ts'
 
 const waits = sh('echo started', 'exec tail -f /dev/null')
@@ -80,6 +80,32 @@ test('under nohup a hang-up is ignored', async () => {
   expect(Buffer.from(stdout).toString()).toContain('finished\n')
   expect(Buffer.from(stdout).toString()).toEndWith('\n0\n')
 })
+
+test('SIGUSR1 and SIGUSR2 kill nothing, and mean to agents what they always do', async () => {
+  const both = 'kill -USR1 $PPID; kill -USR2 $PPID'
+  const cwd = makeProject({
+    agent: sh(both, both, 'grep SigIgn /proc/self/status', 'echo finished'),
+  })
+  const { code, stdout } = await forkhestra(['agent'], { cwd })
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringContaining('SigIgn:\t0000000000000000\nfinished\n'),
+  ])
+})
+
+test.each(['forkhestra mcp', 'forge-tasks mcp'])(
+  'SIGUSR1 and SIGUSR2 do not kill %s',
+  async (command) => {
+    const cwd = makeProject()
+    const line = `mkfifo in; (exec 9<>in; ${command} <in >out 2>&1 & echo $! >pid; wait $!; echo $? >code) &`
+    const poke =
+      'kill -USR1 $(cat pid); kill -USR2 $(cat pid); kill -TERM $(cat pid); wait; cat code'
+    const ready =
+      'until grep -q SigCgt:.*[8-f].. /proc/$(cat pid 2>/dev/null)/status; do :; done 2>/dev/null'
+    const { stdout } = await shell(`${line} ${ready}; ${poke}`, cwd)
+    expect(['0', '143']).toContain(Buffer.from(stdout).toString().trim())
+  },
+)
 
 test('SIGQUIT kills at once', async () => {
   const cwd = makeProject({

@@ -11,6 +11,8 @@ function archived(project: TaskProject): string[] {
   return readdirSync(join(project.folder, 'archive')).toSorted()
 }
 
+const SHELVED = '## Notes\n\nArchived while To Do.\n'
+
 describe('a file of the archive that cannot be used', () => {
   test('is named by the doctor, to whom next sends', async () => {
     const project = new TaskProject({ 'archive/TASK-001 - A.md': BROKEN, 'TASK-002 - B.md': WAITS })
@@ -81,7 +83,7 @@ describe('a file of the archive that was renamed', () => {
 
 describe('a task of the archive that is not done', () => {
   const ACTION =
-    'waits for TASK-001 (archived, To Do): move its file out of the archive, or run "forge-tasks edit TASK-002 --remove-dep TASK-001"'
+    'waits for TASK-001 (archived, To Do): run "forge-tasks unarchive TASK-001" or "forge-tasks edit TASK-002 --remove-dep TASK-001"'
 
   test('closes a circle like any other, which is refused', async () => {
     const project = await makeProject()
@@ -103,7 +105,7 @@ describe('a task of the archive that is not done', () => {
 
   test('closes none once it is done', async () => {
     const project = await makeProject()
-    await project.must('edit', '1', '--status', 'done')
+    await project.must('edit', '1', '--status', 'done', '--force')
     await project.must('edit', '2', '--depends-on', '1')
     expect(await project.must('list', '--ready', '--plain')).toBe('TASK-002 | To Do | - | Two\n')
     expect(await project.must('doctor')).toBe('Nothing is wrong.\n')
@@ -127,7 +129,7 @@ describe('a task of the archive that is not done', () => {
     ['are parts', 'parent: TASK-002', 'parent: TASK-001', 'is a part of itself'],
   ])('is taken out of a circle of tasks that %s by the doctor', async (_, one, two, problem) => {
     const project = new TaskProject({
-      'archive/TASK-001 - A.md': taskText(['id: TASK-001', 'createdAt: 2026-02-01', one]),
+      'archive/TASK-001 - A.md': taskText(['id: TASK-001', 'createdAt: 2026-02-01', one], SHELVED),
       'TASK-002 - B.md': taskText(['id: TASK-002', 'createdAt: 2026-01-01', two]),
     })
     const { stdout } = await project.run(['doctor', '--plain'])

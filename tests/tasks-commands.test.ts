@@ -26,7 +26,7 @@ async function makeShop(): Promise<TaskProject> {
     '-l',
     'x',
   ]
-  const rest = ['-p', 'high', '-a', 'bob', '--due', '2026-12-01', '--depends-on', '1']
+  const rest = ['-p', 'high', '-a', 'bob', '--due', '2099-12-01', '--depends-on', '1']
   await project.must('create', 'Feature', ...details, ...rest)
   await project.must('create', 'Docs', '--depends-on', 'task-2', '--parent', 'TASK-001')
   return project
@@ -41,7 +41,8 @@ const FEATURE = {
   labels: ['web', 'x'],
   dependencies: ['TASK-001'],
   parent: null,
-  due: '2026-12-01',
+  due: '2099-12-01',
+  isOverdue: false,
   createdAt: '<time>',
   file: 'TASK-002 - Feature.md',
 }
@@ -54,7 +55,7 @@ assignee: bob
 labels: web, x
 dependencies: TASK-001 (Done)
 blocks: TASK-003
-due: 2026-12-01
+due: 2099-12-01
 created: <time>
 changed: <time>
 file: TASK-002 - Feature.md
@@ -93,7 +94,7 @@ priority: high
 assignee: bob
 labels: [web, x]
 dependencies: [TASK-001]
-due: 2026-12-01
+due: 2099-12-01
 createdAt: <time>
 ---
 
@@ -189,7 +190,7 @@ describe('create --batch', () => {
     const all = { description: 'Why', ac: ['x'], labels: ['l'], priority: 'high', assignee: 'bob' }
     const stdin = lines(
       { title: 'B', dependsOn: ['@a'], parent: '@a' },
-      { title: 'A', key: 'a', plan: 'How', due: '2026-12-01', status: 'blocked', ...all },
+      { title: 'A', key: 'a', plan: 'How', due: '2099-12-01', status: 'blocked', ...all },
     )
     expect(await project.run(['create', '--batch', '--plain'], { stdin })).toEqual(
       say('TASK-001\nTASK-002\n'),
@@ -327,12 +328,12 @@ describe('list', () => {
     const project = await makeShop()
     expect(await project.run(['list'])).toEqual(
       say(
-        'TASK-002  To Do  high  bob  Feature\nTASK-001  Done   low        Base\nTASK-003  To Do             Docs\n',
+        'TASK-002  To Do  high  bob  Feature\nTASK-003  To Do             Docs\nTASK-001  Done   low        Base\n',
       ),
     )
     expect(await project.run(['ls', '--plain'])).toEqual(
       say(
-        'TASK-002 | To Do | high | Feature\nTASK-001 | Done | low | Base\nTASK-003 | To Do | - | Docs\n',
+        'TASK-002 | To Do | high | Feature\nTASK-003 | To Do | - | Docs\nTASK-001 | Done | low | Base\n',
       ),
     )
     const json = (await project.json('list')) as { tasks: unknown[]; broken: unknown[] }
@@ -349,7 +350,7 @@ describe('list', () => {
 
   test.each([
     [['-s', 'todo'], '2 3'],
-    [['-s', 'TO DO', '-s', 'done'], '2 1 3'],
+    [['-s', 'TO DO', '-s', 'done'], '2 3 1'],
     [['-s', 'in-progress'], ''],
     [['-p', 'HIGH'], '2'],
     [['-a', 'bob'], '2'],
@@ -357,7 +358,7 @@ describe('list', () => {
     [['-l', 'web', '-l', 'missing'], ''],
     [['--blocked-by', '2'], '3'],
     [['--blocked-by', 'task-1'], '2'],
-    [['--limit', '2'], '2 1'],
+    [['--limit', '2'], '2 3'],
     [['--limit', '0'], ''],
     [['--ready'], '2'],
   ])('with %j shows %s', async (options, expected) => {
@@ -420,7 +421,7 @@ describe('ready', () => {
       'TASK-002 - B.md': taskText(['id: TASK-002', 'dependencies: [TASK-001]']),
     })
     expect(await project.must('list', '--ready', '--explain')).toBe(
-      'TASK-002 | To Do | - | B | waits for TASK-001 (archived, Blocked): move its file out of the archive, or run "forge-tasks edit TASK-002 --remove-dep TASK-001"\n',
+      'TASK-002 | To Do | - | B | waits for TASK-001 (archived, Blocked): run "forge-tasks unarchive TASK-001" or "forge-tasks edit TASK-002 --remove-dep TASK-001"\n',
     )
   })
 
@@ -428,7 +429,7 @@ describe('ready', () => {
     const project = new TaskProject()
     for (const title of ['Old', 'Young', 'Key']) await project.must('create', title)
     await project.must('create', 'High', '-p', 'high')
-    await project.must('create', 'Waits', '-p', 'high', '--depends-on', '3')
+    await project.must('create', 'Waits', '--depends-on', '3')
     expect(await project.must('list', '--ready', '--plain')).toBe(
       'TASK-004 | To Do | high | High\nTASK-003 | To Do | - | Key\nTASK-001 | To Do | - | Old\nTASK-002 | To Do | - | Young\n',
     )
@@ -858,7 +859,7 @@ describe('search and stats', () => {
     )
     expect(await project.run(['search', 'status', '--plain'])).toEqual(
       say(
-        'TASK-002 | To Do | high | Feature\nTASK-001 | Done | low | Base\nTASK-003 | To Do | - | Docs\n',
+        'TASK-002 | To Do | high | Feature\nTASK-003 | To Do | - | Docs\nTASK-001 | Done | low | Base\n',
       ),
     )
     expect(await project.json('search', 'why')).toEqual({ tasks: [FEATURE], broken: [] })
@@ -949,7 +950,7 @@ describe('doctor', () => {
     const project = new TaskProject({
       'TASK-001 - A.md': taskText(['id: TASK-001', 'title: A', OLD]),
       'TASK-001 - B.md': taskText(['id: TASK-001', 'title: B', YOUNG]),
-      'archive/TASK-002 - C.md': taskText(['id: TASK-002', 'title: C']),
+      'archive/TASK-002 - C.md': taskText(['id: TASK-002', 'title: C', 'status: Done']),
     })
     await project.must('doctor', '--fix')
     expect(project.names()).toEqual(['TASK-001 - A.md', 'TASK-003 - B.md'])
@@ -1003,7 +1004,7 @@ describe('doctor', () => {
   test('finds a twin in the archive', async () => {
     const project = new TaskProject({
       'TASK-001 - A.md': taskText(['id: TASK-001', 'title: A', YOUNG]),
-      'archive/TASK-001 - Old.md': taskText(['id: TASK-001', 'title: Old', OLD]),
+      'archive/TASK-001 - Old.md': taskText(['id: TASK-001', 'title: Old', 'status: Done', OLD]),
     })
     const problem = 'TASK-001 - A.md: its id TASK-001 is also that of "archive/TASK-001 - Old.md"'
     expect(await project.run(['doctor'])).toMatchObject({ code: 1, stdout: `${problem}\n` })
@@ -1147,17 +1148,16 @@ describe('init and help', () => {
     for (const command of COMMANDS.split(' ')) expect(help).toContain(`\n  ${command} `)
     expect((await project.run([])).code).toBe(2)
     expect(await project.run(['lst'])).toEqual(
-      refuse(
-        2,
-        "forge-tasks: Unknown command 'lst', did you mean 'list'?\n  See: forge-tasks --help\n",
-      ),
+      refuse(2, "forge-tasks: Unknown command 'lst'.\n  Did you mean: forge-tasks list\n"),
     )
   })
 
-  test('works from a folder below the project, and with --cwd', async () => {
+  test('works on the folder that --cwd names, wherever it is called', async () => {
     const project = await makeShop()
-    const cwd = join(project.folder, 'archive')
+    const cwd = join(project.folder, '../..')
     expect(await project.must('view', '2', '--cwd', cwd)).toBe(FEATURE_BRIEF)
+    const below = await project.run(['view', '2', '--cwd', project.folder])
+    expect(below.code).toBe(1)
   })
 
   test('is also `forkhestra tasks`', async () => {

@@ -52,7 +52,7 @@ const typed = (text: string) => ['forge-tasks', ...text.split(' ')]
 
 const cases: readonly (readonly [string, readonly string[]])[] = [
   ['vi', ['view']],
-  ['s', ['search', 'stats', 'show']],
+  ['s', ['search', 'stats', 'show', 'set', 'status']],
   ['up', ['update']],
   ['nosuch ', []],
   ['constructor ', []],

@@ -69,7 +69,7 @@ describe('a task that is both open and archived', () => {
   test('is none where another task has its id: the younger one gets a new one', async () => {
     const other = TASK.replace('2026', '2027').replace('title: A', 'title: B')
     const project = new TaskProject({ 'TASK-001 - A.md': TASK, 'archive/TASK-001 - B.md': other })
-    await project.must('doctor', '--fix')
+    await project.run(['doctor', '--fix'])
     expect(Object.keys(filesOf(project))).toEqual(['TASK-001 - A.md', 'archive/TASK-002 - B.md'])
   })
 

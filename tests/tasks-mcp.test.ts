@@ -1,5 +1,13 @@
 import { expect, test } from 'bun:test'
-import { closeSync, constants, mkdirSync, openSync, readdirSync, readlinkSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -102,6 +110,27 @@ Check them with checkAc, or override with force: true.`,
   const finish = { ids: ['task-2'], checkAc: [1], status: 'done', appendNotes: 'See src/a.ts' }
   expect(await agent.call('edit', finish)).toBe('TASK-002 | Done | - | Write code')
   expect(await agent.call('next')).toContain('## Notes of TASK-002\n\nSee src/a.ts')
+})
+
+test('a task that waits for others is done only by force', async () => {
+  await using agent = await Agent.start(new TaskProject())
+  const tasks = [{ title: 'One' }, { title: 'Two', dependsOn: ['1'] }]
+  for (const task of tasks) await agent.call('create', { tasks: [task] })
+  expect(await agent.call('edit', { ids: ['2'], status: 'done' })).toBe(
+    `REFUSED TASK-002 waits for tasks that are not done:
+  TASK-001 (To Do)
+Finish them first, remove them with removeDeps, or override with force: true.`,
+  )
+  expect(await agent.call('edit', { ids: ['2'], status: 'done', force: true })).toContain('Done')
+})
+
+test('tasks are brought back from the archive', async () => {
+  await using agent = await Agent.start(new TaskProject())
+  await agent.call('create', { tasks: [{ title: 'One', status: 'done' }] })
+  await agent.call('archive', { done: true })
+  expect(await agent.call('list', { archived: true })).toBe('TASK-001 | Done | - | One')
+  expect(await agent.call('archive', { ids: ['1'], undo: true })).toBe('Unarchived TASK-001')
+  expect(await agent.call('list')).toBe('TASK-001 | Done | - | One')
 })
 
 test('an answer is what the command line prints', async () => {
@@ -443,10 +472,12 @@ test('the project may be named, and become a repository while the server runs', 
   mkdirSync(join(project.root, 'elsewhere'))
   await using agent = await Agent.start(project, { args: ['--cwd', 'elsewhere'] })
   await agent.call('create', { tasks: [{ title: 'A' }] })
-  expect(project.names()).toEqual(['TASK-001 - A.md'])
+  const elsewhere = join(project.root, 'elsewhere')
+  expect(existsSync(join(elsewhere, 'forge/tasks/TASK-001 - A.md'))).toBe(true)
   Bun.spawnSync(['git', 'init', '--quiet'], { cwd: project.root })
   await agent.call('claim', { id: '1' })
-  expect(await project.must('view', '1')).toContain('claimed: agent since')
+  const seen = await project.must('view', '1', '--cwd', elsewhere)
+  expect(seen).toContain('claimed: agent since')
 })
 
 test('the tools are few and their description is short', async () => {

@@ -271,11 +271,13 @@ describe('the project', () => {
     expect(await mustTasks(join(home, 'proj'), ['list', '--plain'])).toBe('')
   })
 
-  test('is found from a repository inside of it', async () => {
+  test('is found up to the top of the repository, and not from a repository inside of it', async () => {
     const root = await makeClone(['One'])
+    writeFiles(root, { 'vendor/part/README': '' })
+    const listed = () => mustTasks(join(root, 'vendor/part'), ['list', '--plain'])
+    expect(await listed()).toBe('TASK-001 | To Do | - | One')
     await git(root, 'init', '-q', 'vendor/part')
-    const seen = await mustTasks(join(root, 'vendor/part'), ['list', '--plain'])
-    expect(seen).toBe('TASK-001 | To Do | - | One')
+    expect(await listed()).toBe('')
   })
 
   test('is not a file called forge', async () => {

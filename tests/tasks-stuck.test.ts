@@ -190,7 +190,7 @@ describe('an archived task', () => {
     })
     expect(await project.must('archive', '1', '--force')).toBe('Archived TASK-001\n')
     expect((await project.run(['next'])).stderr).toContain(
-      '  TASK-002: waits for TASK-001 (archived, To Do): move its file out of the archive, or run "forge-tasks edit TASK-002 --remove-dep TASK-001"\n',
+      '  TASK-002: waits for TASK-001 (archived, To Do): run "forge-tasks unarchive TASK-001" or "forge-tasks edit TASK-002 --remove-dep TASK-001"\n',
     )
   })
 

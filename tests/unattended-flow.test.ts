@@ -80,8 +80,8 @@ describe('onFail', () => {
       '3r2.1 exited',
       '4.1 exited',
     ])
-    expect(stderr).toContain('[forkhestra] Step 3 failed: going on at step 1 (1/3)\n')
-    expect(stdout).toContain('[forkhestra] Running: ok, for the 2. time\n')
+    expect(stderr).toContain('[forkhestra] Step 3 failed: continuing at step 1 (build) (1/3)\n')
+    expect(stdout).toContain('[forkhestra] Running: build (2nd time)\n')
     expect(stdout).toContain('  1. build (ok): complete (exit 0)\n')
     expect(code).toBe(0)
   })

@@ -30,7 +30,7 @@ test('where no iteration is left, a new round begins', async () => {
   const again = await resume(cwd)
   expect(again.code).toBe(1)
   expect(again.stdout).toContain(`Resuming run ${again.run} at step 1, iteration 1\n`)
-  expect(again.stdout).toContain('Starting: agent (max 2 iterations), for the 2. time\n')
+  expect(again.stdout).toContain('Starting: agent (max 2 iterations, 2nd time)\n')
   go(cwd)
   const { code, stdout, events } = await resume(cwd)
   expect(code).toBe(0)

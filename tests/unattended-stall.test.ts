@@ -1,9 +1,7 @@
 import { expect, test } from 'bun:test'
-import { linkSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { forkhestra } from './support/forkhestra.ts'
 import { makeChain, reasonsIn, runChain, toldBy, turnsIn } from './support/chains.ts'
-import { makeProject, sh, writeFiles } from './support/project.ts'
+import { makeProject, sh } from './support/project.ts'
 import { ofType } from './support/record.ts'
 
 function inGit(cwd: string): string {
@@ -106,73 +104,4 @@ test('after stalling, a run that goes on has its iterations without progress bef
   const resumed = toldBy(await forkhestra(['resume'], { cwd }), cwd)
   expect(reasonsIn(resumed.events)).toEqual(['stalled', 'stalled'])
   expect(turnsIn(resumed.events)).toEqual(['1.1 exited', '1.2 exited', '1.3 exited', '1.4 exited'])
-})
-
-const onLinux = test.skipIf(process.platform !== 'linux')
-
-/** So many files that looks at them become quick from the fourth on. */
-function large(...lines: string[]): string {
-  const cwd = project(...lines)
-  const paths = Array.from({ length: 2100 }, (_, index) => `files/${index % 30}/${index}.txt`)
-  writeFiles(cwd, Object.fromEntries(paths.map((path) => [path, path])))
-  return inGit(cwd)
-}
-
-/** Writes into a file that git ignores how many queues for events of files a process has. */
-const queues = (pid: string) =>
-  `readlink /proc/${pid}/fd/* | grep -c inotify | sed "s/^/${pid === 'self' ? 'agent' : 'own'} /" >> .state/queues`
-
-onLinux(
-  'in a large repository nothing of progress is lost, and agents inherit nothing',
-  async () => {
-    const cwd = large(
-      COUNT,
-      'mkdir -p .state',
-      queues('$PPID'),
-      queues('self'),
-      '[ $n -eq 4 ] && echo $n > files/3/3.txt',
-      '[ $n -eq 5 ] && mkdir -p files/new/deep && echo $n > files/new/deep/file',
-      '[ $n -eq 6 ] && echo $n > files/new/deep/file',
-      'exit 0',
-    )
-    const { events } = await run(cwd, '--stall', '4')
-    expect(reasonsIn(events)).toEqual(['max_iterations'])
-    const ended = ofType(events, 'iteration_ended')
-    expect(ended.map(({ idle }) => idle)).toEqual([1, 2, 3, 0, 0, 0, 1, 2, 3])
-    expect(ended.map(({ changes }) => changes?.files)).toEqual([
-      [],
-      [],
-      [],
-      ['files/3/3.txt'],
-      ['files/new/deep/file'],
-      ['files/new/deep/file'],
-      [],
-      [],
-      [],
-    ])
-    const seen = readFileSync(join(cwd, '.state/queues'), 'utf8').split('\n')
-    expect(seen.filter((line) => line.startsWith('agent'))).toEqual(Array(9).fill('agent 0'))
-    expect(seen.filter((line) => line.startsWith('own'))).toEqual([
-      ...Array<string>(2).fill('own 0'),
-      ...Array<string>(7).fill('own 1'),
-    ])
-  },
-)
-
-onLinux('what happens in a large repository without being noticed is progress, too', async () => {
-  const outside = makeProject()
-  const cwd = large(COUNT, `echo $n > "${outside}/3.txt"`)
-  // The same file under a name where nobody watches.
-  linkSync(join(cwd, 'files/3/3.txt'), join(outside, '3.txt'))
-  const { events } = await run(cwd, '--stall', '2')
-  expect(reasonsIn(events)).toEqual(['max_iterations'])
-  const idle = ofType(events, 'iteration_ended').map((event) => event.idle)
-  // Found before it would have been the end, and looked at in full from then on.
-  expect(idle).toEqual([0, 0, 1, 0, 0, 0, 0, 0, 0])
-})
-
-onLinux('a large repository in which nothing moves is stopped as a small one', async () => {
-  const { events } = await run(large(COUNT), '--stall', '6')
-  expect(reasonsIn(events)).toEqual(['stalled'])
-  expect(turnsIn(events)).toHaveLength(6)
 })

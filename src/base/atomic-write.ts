@@ -37,7 +37,8 @@ export function writeNewFile(
   content: string | Uint8Array,
   options: WriteOptions,
 ): void {
-  const fd = openSync(path, 'wx', 0o666)
+  // Not for others to write, whatever the umask is.
+  const fd = openSync(path, 'wx', 0o664)
   try {
     writeFileSync(fd, content)
     if (options.mode !== undefined) fchmodSync(fd, options.mode & 0o7777)

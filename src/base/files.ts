@@ -109,7 +109,7 @@ export function writeAll(fd: number, bytes: Uint8Array): void {
 }
 
 /** Two sizes of which the first is larger: where rounding would hide that, in bytes. */
-function sizesInWords(size: number, limit: number): readonly [string, string] {
+export function sizesInWords(size: number, limit: number): readonly [string, string] {
   const words = [formatBytes(size), formatBytes(limit)] as const
   return words[0] === words[1] ? [`${size} bytes`, `${limit} bytes`] : words
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { UserError } from './errors.ts'
 import { openLibc } from './libc.ts'
 
@@ -11,6 +11,9 @@ export class Busy extends UserError {
   override readonly exitCode = 1
 }
 
+// Through a link it could make a file anywhere.
+const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
+
 let flock: ((fd: number, operation: number) => number) | undefined
 
 /**
@@ -22,13 +25,11 @@ export function withLock<Result>(
   work: () => Result,
   patienceMs: number = PATIENCE_MS,
 ): Result {
-  flock ??= openLibc({ flock: { args: ['i32', 'i32'], returns: 'i32' } })?.flock
-  if (flock === undefined) throw new Error('this system has no flock')
-  const fd = openSync(path, 'a', 0o644)
+  const fd = openSync(path, FLAGS, 0o644)
   try {
     const end = performance.now() + patienceMs
     let pause = 0.5
-    while (flock(fd, LOCK_EXCLUSIVE | DO_NOT_WAIT) !== 0) {
+    while (!isTaken(fd)) {
       if (performance.now() >= end) throw busy(path, patienceMs)
       // At random, so that of many that wait none is always late, and less often the longer it takes.
       Bun.sleepSync(pause * (0.5 + Math.random()))
@@ -38,6 +39,23 @@ export function withLock<Result>(
   } finally {
     closeSync(fd)
   }
+}
+
+/**
+ * Takes the lock of a file for as long as this process lives, or until it is given back with what is
+ * returned; undefined where another process has it.
+ */
+export function holdLock(path: string): (() => void) | undefined {
+  const fd = openSync(path, FLAGS, 0o600)
+  if (isTaken(fd)) return () => closeSync(fd)
+  closeSync(fd)
+  return undefined
+}
+
+function isTaken(fd: number): boolean {
+  flock ??= openLibc({ flock: { args: ['i32', 'i32'], returns: 'i32' } })?.flock
+  if (flock === undefined) throw new Error('this system has no flock')
+  return flock(fd, LOCK_EXCLUSIVE | DO_NOT_WAIT) === 0
 }
 
 function busy(path: string, patienceMs: number): Busy {

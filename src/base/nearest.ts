@@ -32,6 +32,10 @@ function editDistance(a: string, b: string): number {
 
 /** `, did you mean 'x'?` or nothing: the tail of a message about an unknown word. */
 export function didYouMean(word: string, candidates: Iterable<string>, what = ''): string {
-  const found = nearest(word, candidates)
+  // The word itself is no help to somebody who has just typed it.
+  const found = nearest(
+    word,
+    [...candidates].filter((candidate) => candidate !== word),
+  )
   return found === undefined ? '' : `, did you mean ${what}'${found}'?`
 }

@@ -1,5 +1,14 @@
-import { closeSync, constants, openSync, readlinkSync, realpathSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
+import { errorCode } from './errors.ts'
 
 /** The folders, or single files, in which somebody may act. */
 export interface Places {
@@ -46,14 +55,62 @@ export function realPlaces({ cwd, roots = [] }: Places): readonly string[] {
   return ['', ...roots].map((place) => whereTo(resolve(cwd, place)))
 }
 
-export function isInside(path: string, places: readonly string[]): boolean {
+function isInside(path: string, places: readonly string[]): boolean {
   return places.some((place) =>
     `${path}${sep}`.startsWith(place.endsWith(sep) ? place : place + sep),
   )
 }
 
+/**
+ * Opens a folder for what is to be put into it, and makes what is missing of it; undefined where that
+ * would be outside. Each part is made in the one that was opened before: a link that takes the place of
+ * one of them in the meantime leads nowhere.
+ */
+export function openFolder(path: string, places: Places): number | undefined {
+  const inside = realPlaces(places)
+  const missing: string[] = []
+  let fd = openOr(path, (part) => missing.unshift(part))
+  let here = path.slice(0, path.length - missing.join(sep).length)
+  for (;;) {
+    const opened = pathOfOpened(fd, here)
+    if (!isInside(join(opened, ...missing), inside)) {
+      closeSync(fd)
+      return undefined
+    }
+    const name = missing.shift()
+    if (name === undefined) return fd
+    here = join(throughOpened(fd, opened), name)
+    const outer = fd
+    try {
+      if (!existsSync(here)) mkdirSync(here)
+      fd = openSync(here, FOLDER | constants.O_NOFOLLOW)
+    } finally {
+      closeSync(outer)
+    }
+  }
+}
+
+const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY
+
+/** Opens the nearest folder that exists; what is missing below it is told, the innermost first. */
+function openOr(path: string, lacks: (part: string) => void): number {
+  try {
+    return openSync(path, FOLDER)
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
+    lacks(basename(path))
+    return openOr(dirname(path), lacks)
+  }
+}
+
+/** A path to an opened folder that means the same folder for as long as it is open (Linux). */
+export function throughOpened(fd: number, path: string): string {
+  const opened = `/proc/self/fd/${fd}`
+  return existsSync(opened) ? opened : path
+}
+
 /** Where an opened file is. Linux knows; elsewhere the path is followed once more. */
-export function pathOfOpened(fd: number, path: string): string {
+function pathOfOpened(fd: number, path: string): string {
   return linkAt(`/proc/self/fd/${fd}`) ?? realPathOf(path) ?? path
 }
 

@@ -5,7 +5,7 @@ import { HELP } from './help.ts'
 import type { Key } from '../base/keys.ts'
 import { layoutOf } from './layout.ts'
 import { textOf, typeKey } from './line-input.ts'
-import { distanceOf, nameOf, say, setStatus, still, type Step } from './steps.ts'
+import { askForStatus, distanceOf, nameOf, say, setStatus, still, type Step } from './steps.ts'
 
 /** What a key means while something is asked. */
 export function answer(board: Board, prompt: Prompt, key: Key): Step {
@@ -15,7 +15,11 @@ export function answer(board: Board, prompt: Prompt, key: Key): Step {
       return scrollHelp(board, prompt.top, nameOf(key))
     case 'status': {
       const status = STATUSES.find((each) => isMeant(key, each.toLowerCase()))
-      return status === undefined ? still(closed) : setStatus(closed, prompt.id, status)
+      return status === undefined ? still(closed) : askForStatus(closed, prompt.id, status)
+    }
+    case 'take': {
+      if (nameOf(key).toLowerCase() === 'y') return setStatus(closed, prompt.id, prompt.status)
+      return still(say(closed, `${prompt.id} stays with ${prompt.owner}.`))
     }
     case 'priority': {
       const priorities = [...PRIORITIES, 'none'] as const

@@ -1,5 +1,5 @@
 import type { Brief } from '../tasks/view.ts'
-import { STATUSES } from '../tasks/words.ts'
+import { STATUSES, type Status } from '../tasks/words.ts'
 import { cardLines } from './card-lines.ts'
 import type { Size } from '../base/tty.ts'
 import { layoutOf } from './layout.ts'
@@ -37,6 +37,7 @@ interface OpenCard {
 export type Prompt =
   | { readonly kind: 'help'; readonly top: number }
   | { readonly kind: 'status' | 'priority'; readonly id: string }
+  | { readonly kind: 'take'; readonly id: string; readonly status: Status; readonly owner: string }
   | { readonly kind: 'assign'; readonly id: string; readonly line: LineInput }
   | { readonly kind: 'filter' | 'create'; readonly line: LineInput }
 

@@ -49,7 +49,7 @@ describe('the screen', () => {
       '',
       '',
       '',
-      ' ? help  q quit  Enter open  < > move  n new  / filter  r… 1 broken file: x.md:1',
+      ' ? help  q quit  Enter open  < > move  u undo  n new  / f… 1 broken file: x.md:1',
     ])
   })
 

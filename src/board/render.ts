@@ -168,7 +168,7 @@ function brokenWords([first, ...more]: Snapshot['broken']): string {
 
 function hintsOf({ open }: Board): string {
   return open === undefined
-    ? ' ? help  q quit  Enter open  < > move  n new  / filter  r ready'
+    ? ' ? help  q quit  Enter open  < > move  u undo  n new  / filter  r ready'
     : ' ? help  Esc back  x tick  < > move  a assign  e edit'
 }
 
@@ -180,6 +180,11 @@ function renderPrompt(width: number, prompt: Prompt, paint: Paint): string {
       return paint.dim(fit(' Esc back', width))
     case 'status':
       return fit(` ${prompt.id} is: t to do, i in progress, b blocked, d done`, width)
+    case 'take':
+      return fit(
+        ` ${prompt.id} is held by ${safe(prompt.owner)}. ${prompt.status} all the same? y yes, n no`,
+        width,
+      )
     case 'priority':
       return fit(` Priority of ${prompt.id}: h high, m medium, l low, n none`, width)
     default: {

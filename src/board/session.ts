@@ -147,6 +147,12 @@ export class Session {
         })
       case 'create':
         return this.#change(() => ({ type: 'created', id: this.#store.create(effect.title) }))
+      case 'undo':
+        return this.#change(() => {
+          const id = this.#store.undo()
+          const text = id === undefined ? 'Nothing to undo.' : `Undid the last change of ${id}.`
+          return { type: 'said', text, isError: false }
+        })
       case 'open':
         return this.#attempt(() => {
           this.#dispatch({ type: 'opened', brief: this.#store.brief(effect.id) })

@@ -1,10 +1,11 @@
 import { tryToFreeDead } from '../tasks/claims/dead-claims.ts'
-import { NOBODY, standing } from '../tasks/claims/owner.ts'
+import { isOwner, NOBODY, standing, type Owner } from '../tasks/claims/owner.ts'
 import type { Places } from '../tasks/store/places.ts'
 import { Graph } from '../tasks/ready.ts'
 import { scanTasks, type Broken } from '../tasks/store/scan.ts'
 import { readState, type Claim } from '../tasks/store/state.ts'
-import { inListOrder, type Task } from '../tasks/task.ts'
+import type { Task } from '../tasks/task.ts'
+import { overdueFirst } from '../tasks/urgency.ts'
 import { STATUSES } from '../tasks/words.ts'
 
 /** A task as the board shows it. */
@@ -13,6 +14,8 @@ export interface Card {
   readonly isReady: boolean
   /** Who is at it, or where it was finished without having been merged here. */
   readonly holder: string | undefined
+  /** Who else is at it, and would lose it by another status. */
+  readonly owner: string | undefined
   /** What a filter looks at. */
   readonly words: string
 }
@@ -23,14 +26,15 @@ export interface Snapshot {
   readonly broken: readonly Broken[]
 }
 
-export function readSnapshot(places: Places): Snapshot {
-  tryToFreeDead(places, readState(places), new Date())
+export function readSnapshot(places: Places, me: Owner = NOBODY): Snapshot {
+  const now = new Date()
+  tryToFreeDead(places, readState(places), now)
   const scan = scanTasks(places)
-  const claims = standing(readState(places), NOBODY, places, new Date())
+  const claims = standing(readState(places), NOBODY, places, now)
   const graph = new Graph(places, scan, claims)
-  const cards = scan.tasks
-    .toSorted(inListOrder)
-    .map((task) => makeCard(task, task.status === 'To Do' && graph.judge(task).isReady, claims))
+  const cards = overdueFirst(scan.tasks, now).map((task) => {
+    return makeCard(task, task.status === 'To Do' && graph.judge(task).isReady, claims, me)
+  })
   return { cards, broken: scan.broken }
 }
 
@@ -38,9 +42,19 @@ export function makeCard(
   task: Task,
   isReady: boolean,
   claims: ReadonlyMap<string, Claim> = new Map(),
+  me: Owner = NOBODY,
 ): Card {
   const words = [task.id, task.title, task.assignee ?? '', ...task.labels].join('\n').toLowerCase()
-  return { task, isReady, holder: holderOf(task, claims.get(task.id)), words }
+  const claim = claims.get(task.id)
+  return { task, isReady, holder: holderOf(task, claim), owner: ownerOf(task, claim, me), words }
+}
+
+/** In a fresh clone nobody has a claim, but the file says whose work it is. */
+function ownerOf(task: Task, claim: Claim | undefined, me: Owner): string | undefined {
+  if (claim !== undefined && claim.settled === undefined) {
+    return isOwner(claim, me) ? undefined : claim.owner
+  }
+  return task.status === 'In Progress' && task.assignee !== me.name ? task.assignee : undefined
 }
 
 function holderOf(task: Task, claim: Claim | undefined): string | undefined {

@@ -10,6 +10,7 @@ export type Effect =
   | { readonly type: 'create'; readonly title: string }
   | { readonly type: 'open'; readonly id: string }
   | { readonly type: 'editor'; readonly file: string }
+  | { readonly type: 'undo' }
   | { readonly type: 'suspend' }
   | { readonly type: 'quit' }
 
@@ -53,6 +54,13 @@ export function withTask(board: Board, work: (task: Task) => Step): Step {
   if (card !== undefined) return work(card.task)
   const open = board.open?.brief.task.id
   return still(say(board, open === undefined ? 'No task is selected.' : `${open} is archived.`))
+}
+
+/** Whoever is at a task is not to lose it by a slip of the finger. */
+export function askForStatus(board: Board, id: string, status: Status): Step {
+  const card = board.snapshot.cards.find(({ task }) => task.id === id)
+  if (card?.owner === undefined || card.task.status === status) return setStatus(board, id, status)
+  return still({ ...board, prompt: { kind: 'take', id, status, owner: card.owner } })
 }
 
 export function setStatus(board: Board, id: string, status: Status): Step {

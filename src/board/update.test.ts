@@ -110,7 +110,11 @@ describe('keys that change a task', () => {
     ['\u001b[1;2C', [edit({ status: 'In Progress' })]],
     ['L', [edit({ status: 'In Progress' })]],
     ['<', []],
-    ['llH', [edit({ status: 'In Progress' }, 'TASK-004')]],
+    ['ll>', [edit({ status: 'In Progress' }, 'TASK-004')]],
+    ['llH', [edit({ status: 'To Do' }, 'TASK-004')]],
+    ['b', [edit({ status: 'Blocked' })]],
+    ['llb', [edit({ status: 'To Do' }, 'TASK-004')]],
+    ['u', [{ type: 'undo' }]],
     ['sd', [edit({ status: 'Done' })]],
     ['st', [edit({ status: 'To Do' })]],
     ['sz', []],
@@ -134,6 +138,19 @@ describe('keys that change a task', () => {
     ['\u001a', [{ type: 'suspend' }]],
   ])('%j wants the right thing', (keys, effects) => {
     expect(press(board(), keys).effects).toEqual(effects)
+  })
+
+  test('take a card from its owner only when that is confirmed', () => {
+    const held = makeCard(makeTask(5, { status: 'In Progress', assignee: 'Bob' }), false)
+    const start = board([held])
+    for (const keys of ['>', 'b', 'st', '<']) {
+      const asked = press(start, keys)
+      expect(asked.effects).toEqual([])
+      expect(asked.board.prompt).toMatchObject({ kind: 'take', id: 'TASK-005', owner: 'Bob' })
+      expect(press(asked.board, 'n').board.message?.text).toBe('TASK-005 stays with Bob.')
+      expect(press(asked.board, 'y').effects).toMatchObject([{ type: 'edit', id: 'TASK-005' }])
+    }
+    expect(press(start, 'ph').effects).toHaveLength(1)
   })
 
   test('change the task that they were asked about, whatever happens in between', () => {
@@ -193,10 +210,10 @@ test('a card that goes back to To Do is no longer of who took it', () => {
       new Map([['TASK-001', claim]]),
     )
   const edit = { type: 'edit', id: 'TASK-001', done: 'TASK-001 is To Do.' } as const
-  expect(press(board([held('zed')]), '<').effects).toEqual([
+  expect(press(board([held('zed')]), '<y').effects).toEqual([
     { ...edit, changes: { status: 'To Do', assignee: '' } },
   ])
-  expect(press(board([held('eve')]), '<').effects).toEqual([
+  expect(press(board([held('eve')]), '<y').effects).toEqual([
     { ...edit, changes: { status: 'To Do' } },
   ])
 })

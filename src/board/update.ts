@@ -1,6 +1,6 @@
 import { unreachable } from '../base/errors.ts'
 import type { Brief } from '../tasks/view.ts'
-import { STATUSES } from '../tasks/words.ts'
+import { STATUSES, type Status } from '../tasks/words.ts'
 import { answer } from './answer.ts'
 import { clamp, selectId, settle, showCards, type Board, type Prompt } from './board.ts'
 import type { Key } from '../base/keys.ts'
@@ -8,7 +8,7 @@ import type { Size } from '../base/tty.ts'
 import { layoutOf } from './layout.ts'
 import { readCard } from './read-card.ts'
 import type { Snapshot } from './snapshot.ts'
-import { distanceOf, nameOf, say, setStatus, still, withTask, type Step } from './steps.ts'
+import { askForStatus, distanceOf, nameOf, say, still, withTask, type Step } from './steps.ts'
 
 /** What can happen to a board. */
 export type BoardEvent =
@@ -100,6 +100,12 @@ function act(board: Board, key: string): Step {
     case 'L':
     case 'shift-right':
       return moveCard(board, 1)
+    case 'b':
+      return withTask(board, ({ id, status }) => {
+        return askForStatus(board, id, status === 'Blocked' ? 'To Do' : 'Blocked')
+      })
+    case 'u':
+      return { board, effects: [{ type: 'undo' }] }
     case 's':
       return withTask(board, ({ id }) => ask({ kind: 'status', id }))
     case 'p':
@@ -125,10 +131,15 @@ function act(board: Board, key: string): Step {
   }
 }
 
+/** The way of a task; one that is blocked comes back to it. */
+const WAY: readonly Status[] = ['To Do', 'In Progress', 'Done']
+const BLOCKED_AT = 0.5
+
 function moveCard(board: Board, by: 1 | -1): Step {
   return withTask(board, ({ id, status }) => {
-    const next = STATUSES[STATUSES.indexOf(status) + by]
-    if (next !== undefined) return setStatus(board, id, next)
+    const at = status === 'Blocked' ? BLOCKED_AT : WAY.indexOf(status)
+    const next = WAY[by > 0 ? Math.floor(at + 1) : Math.ceil(at - 1)]
+    if (next !== undefined) return askForStatus(board, id, next)
     return still(say(board, `There is no column beyond ${status}.`))
   })
 }

@@ -18,6 +18,8 @@ export interface BuiltInAgent {
   readonly specs: SpecsFolder
   /** It cannot start where there are no specs. */
   readonly plans?: boolean
+  /** It turns requirements into tasks and never touches the code. */
+  readonly createsTasks?: boolean
   /** Its marker is believed only once no task is ready. */
   readonly finishesTasks?: boolean
 }
@@ -35,7 +37,7 @@ function make(
 
 function makePlanner(file: string, specs: SpecsFolder): BuiltInAgent {
   const allowedTools = ['Read', 'Grep', 'Glob', 'Bash']
-  return make(file, planner, { maxTurns: 50, allowedTools, specs, plans: true })
+  return make(file, planner, { maxTurns: 50, allowedTools, specs, plans: true, createsTasks: true })
 }
 
 function makeBuilder(file: string, specs: SpecsFolder): BuiltInAgent {
@@ -56,10 +58,10 @@ export const BUILT_IN_AGENTS: Readonly<Record<string, BuiltInAgent>> = {
   'fk:reviewer': makeReviewer('fk/reviewer', 'ralph'),
 }
 
-const bundled = (name: string, template: string, more: { finishesTasks?: boolean } = {}) =>
+const bundled = (name: string, template: string, more: Partial<BuiltInAgent> = {}) =>
   make(name, template, { maxTurns: 100, specs: 'forge/orch/specs', ...more })
 
-const taskManager = bundled('forge-task-manager', manager)
+const taskManager = bundled('forge-task-manager', manager, { createsTasks: true })
 const taskCoordinator = bundled('forge-task-coordinator', coordinator, { finishesTasks: true })
 const taskWorker = bundled('forge-task-worker', worker)
 

@@ -26,11 +26,16 @@ export type OwnCommand =
   | { readonly name: 'cancel'; readonly task: string }
 
 const OWN = /^\/(help|cost|quit|queue|inbox|check|receive|send|cancel)(?=\s|$)/
-const LITERAL = /^\/(?=\/(?:help|cost|quit)(?:\s|$))/
+/** Other words for the end, from other programs: nobody wants to pay for a turn that says them. */
+const QUIT = /^(?:\/(?:exit|bye|q)|exit|quit|:q)$/i
+/** Those that are part of a prompt lose their slash where the prompt is read. */
+const LITERAL =
+  /^\/(?=\/(?!(?:read|push|run|queue|inbox|check|receive|send|cancel)(?:\s|$))[A-Za-z]+(?:\s|$))/
 
 /** Undefined where it is something to say; refuses with the place what is written wrong. */
 export function readOwnCommand(text: string): OwnCommand | undefined {
   const typed = text.trim()
+  if (QUIT.test(typed)) return { name: 'quit' }
   const [, name] = typed.includes('\n') ? [] : (OWN.exec(typed) ?? [])
   if (name === undefined) return undefined
   const line = new CommandLine('what you typed', 1, typed)
@@ -62,12 +67,17 @@ export function readOwnCommand(text: string): OwnCommand | undefined {
 
 const ALL = 'help cost quit queue inbox check receive send cancel read push run'.split(' ')
 
-/** What is said to whoever has perhaps misspelt a command: it is text. */
-export function nearMissWords(text: string): string | undefined {
-  const word = /^\/([A-Za-z]+)(?=\s|$)/.exec(text.trim())?.[1]?.toLowerCase()
-  if (word === undefined || ALL.includes(word)) return undefined
-  const meant = word === 'exit' ? 'quit' : nearest(word, ALL)
-  return meant && `/${word} is no command, and is said as it is. Did you mean /${meant}?`
+/** A word that was perhaps meant as a command: one that is misspelt, or that stands alone. */
+export function findMiss(
+  text: string,
+): { readonly word: string; readonly meant?: string } | undefined {
+  const typed = text.trim()
+  const word = /^\/[A-Za-z]+(?=\s|$)/.exec(typed)?.[0]
+  const name = word?.slice(1).toLowerCase() ?? ''
+  if (word === undefined || ALL.includes(name) || QUIT.test(typed)) return undefined
+  const meant = nearest(name, ALL)
+  if (meant !== undefined) return { word, meant: `/${meant}` }
+  return typed === word ? { word } : undefined
 }
 
 const MANY = { least: 1, most: 1_000_000 }

@@ -14,7 +14,7 @@ export const CHAT_HELP: readonly string[] = [
   '  /receive [from=a,b] [timeout=S] wait for it',
   '  /send AGENT MESSAGE             to a sub-agent',
   '  /cancel TASK                    stop a task and all below it',
-  '  /cost   /help   /quit',
+  '  /cost   /help   /quit (or /exit)',
   '',
   'A further slash makes it text: //read',
 ]

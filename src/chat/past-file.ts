@@ -1,6 +1,7 @@
-import { appendFileSync, chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { writeFileAtomic } from '../base/atomic-write.ts'
+import { makePrivateFolder } from '../base/private-folder.ts'
 import { MOST } from './past.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -27,7 +28,7 @@ export function readPast(path: string | undefined): string[] {
 export function keepInPast(path: string | undefined, text: string): boolean {
   if (path === undefined) return false
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makePrivateFolder(dirname(path))
     appendFileSync(path, `${JSON.stringify(text)}\n`, { mode: MODE })
     chmodSync(path, MODE)
     return true

@@ -1,4 +1,5 @@
 import { cut } from '../base/columns.ts'
+import { reduceLine } from '../base/terminal-filter.ts'
 import type { Tty } from '../base/tty.ts'
 import { AnswerRows, wrapLine } from './answer.ts'
 import { LiveRows } from './live-rows.ts'
@@ -21,7 +22,7 @@ export class Screen {
   /** Lines that stay; a line of an answer that is being written is over with that. */
   print(lines: readonly string[]): void {
     if (lines.length === 0) return
-    this.#lines.push(...this.#answer.end(), ...lines)
+    this.#lines.push(...this.#answer.end(), ...lines.map(reduceLine))
   }
 
   hear(piece: string): void {

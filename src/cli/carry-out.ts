@@ -4,13 +4,14 @@ import type { EventBody, OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { NO_EVENTS, next, type RunState } from '../events/state.ts'
 import { Control } from '../journal/control.ts'
-import { recordRoot } from '../journal/record-folder.ts'
+import { recordRoots } from '../journal/record-folder.ts'
 import type { RunLock } from '../journal/run-lock.ts'
 import { RunRecord, type Trouble } from '../journal/run-record.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import type { Plan } from '../plan/plan.ts'
 import { DEFAULT_GRACE } from '../plan/policy.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
+import { Cgroup } from '../run/cgroup.ts'
 import { adoptOrphans } from '../run/libc.ts'
 import type { Ports } from '../run/ports.ts'
 import { runPlan } from '../run/run-plan.ts'
@@ -22,6 +23,7 @@ import type { View } from '../views/screen.ts'
 import { Terminal } from '../views/terminal.ts'
 import { cwdOption } from '../views/words.ts'
 import { MaskedOutput } from './masked-output.ts'
+import { currentProject } from './project.ts'
 import { conversationIn } from './conversation-place.ts'
 import { makeQueuePort } from './queue/port.ts'
 import { otherQueues, whyWanted } from './records/with-queue.ts'
@@ -73,6 +75,7 @@ export async function carryOut(
     work = runPlan,
   }: Options,
 ): Promise<number> {
+  const cgroup = env['FORKHESTRA_CGROUP'] === 'off' ? undefined : Cgroup.enter(plan.run)
   const stopSwitch = unseen ?? new StopSwitch()
   const warn = (text: string) => teller.emit({ type: 'warning', text })
   const isWaiting = () => isOnlyWaiting(teller.state)
@@ -80,10 +83,10 @@ export async function carryOut(
     unseen === undefined ? openTerminal(stopSwitch, verbose, warn, isWaiting) : undefined
   const before = resumed?.state ?? NO_EVENTS
   const view = own ?? makeView(terminal, { json, verbose, stamp }, before)
-  const root = recordRoot(plan.cwd, process.env)
+  const roots = recordRoots({ folder: plan.cwd, searched: [plan.cwd] }, process.env)
   const record =
     resumed === undefined
-      ? RunRecord.begin(root, plan.run, stamp, whyWanted)
+      ? RunRecord.begin(roots[0], plan.run, stamp, whyWanted)
       : RunRecord.reopen(resumed.folder, stamp, resumed.lock)
   const noRecord = record.whyMissing
   const mask = new Mask(secretsOf(plan, env, agents))
@@ -105,26 +108,34 @@ export async function carryOut(
     keepPrompt: (hash, text) => teller.keepPrompt(hash, text),
     control,
     readPrompt: readPromptText,
-    tasks: makeTaskPort(plan.cwd, plan.run),
+    tasks: makeTaskPort(plan.cwd, plan.run, env),
     env,
     stop: stopSwitch.stop,
     force: stopSwitch.force,
     ownsDescendants: true,
+    ...(cgroup === undefined ? {} : { cgroup }),
     queue: makeQueuePort(record.folder, plan, env),
     record: record.folder,
     conversation: (place) => conversationIn(record.folder, place),
     lacks,
     version: VERSION,
   }
-  await work(plan, ports, noRecord)
+  let left: Promise<void> | undefined
+  try {
+    await work(plan, ports, noRecord)
+  } finally {
+    // Takes some ms, in which the rest is done.
+    left = cgroup?.then((group) => group?.leave())
+  }
   clearInterval(ticking)
   control.clear()
   teller.close()
   if (work === runPlan && !json) {
-    for (const line of otherQueues(root, plan.run, cwdOption(plan.cwd, process.cwd())))
+    for (const line of otherQueues(roots, plan.run, cwdOption(plan.cwd, currentProject())))
       terminal?.line(`[forkhestra] ${line}`)
   }
   await terminal?.close(stopSwitch)
+  await left
   return teller.state.ended?.exitCode ?? 1
 }
 
@@ -136,7 +147,7 @@ function makeView(
   if (terminal === undefined) return { show: () => undefined, output: () => undefined }
   return json
     ? new JsonView(terminal, stamp)
-    : new PlainView(terminal, verbose, before, process.cwd())
+    : new PlainView(terminal, verbose, before, currentProject())
 }
 
 function openTerminal(
@@ -146,6 +157,7 @@ function openTerminal(
   isWaiting: () => boolean,
 ): Terminal {
   const terminal = new Terminal({
+    env: process.env,
     uncut,
     onLost: (error) => warn(`output is lost: ${errorText(error)}`),
     onClosed: (error) => {

@@ -21,6 +21,8 @@ export interface Command {
   /** Command and what it does. */
   readonly examples: readonly (readonly [string, string])[]
   readonly options: Options
+  /** Options that people expect, by name without dashes, and what to type instead. */
+  readonly guesses?: Readonly<Record<string, string>>
   /** The only words that it takes, for completion; absent where it takes words of any kind. */
   readonly words?: readonly string[]
   run(input: Input): Promise<number>
@@ -39,6 +41,16 @@ export interface Input {
 
 export class UsageError extends UserError {}
 
+/** An option that the command does not have; `option` is its name without dashes. */
+export class UnknownOption extends UsageError {
+  readonly option: string
+
+  constructor(option: string, message: string, hint?: string) {
+    super(message, hint)
+    this.option = option
+  }
+}
+
 export const COMMON_OPTIONS: Options = { help: { short: 'h', help: 'show this help' } }
 
 /** Reads what stands behind a verb, and refuses what the command does not know. */
@@ -52,7 +64,7 @@ export function parseInput(args: readonly string[], command: Command): Input {
     if (token.kind === 'rest') rest = token.words
     else if (token.kind === 'word') positionals.push(token.value)
     else {
-      const value = readOption(token, options)
+      const value = readOption(token, options, command.guesses)
       const list = lists.get(token.name) ?? []
       if (typeof value === 'string') lists.set(token.name, [...list, value])
       const isOnce = options[token.name]?.repeats !== true
@@ -63,7 +75,8 @@ export function parseInput(args: readonly string[], command: Command): Input {
     }
   }
   const surplus = command.words?.length === 0 ? [...positionals, ...rest][0] : undefined
-  if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`)
+  if (surplus !== undefined && !values.has('help'))
+    throw new UsageError(`Unexpected argument '${surplus}'.`, `Usage: ${command.usage[0]}`)
   return {
     positionals,
     rest,
@@ -88,12 +101,21 @@ function isOption(word: string, options: Options): boolean {
   return word === '--' || names.includes(word.split('=', 1)[0]!)
 }
 
-function readOption(token: OptionToken, options: Options): string | true {
+function readOption(
+  token: OptionToken,
+  options: Options,
+  guesses: Command['guesses'] = {},
+): string | true {
   const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined
   if (option === undefined) {
     const known = Object.keys(options).map((name) => `--${name}`)
+    if (Object.hasOwn(guesses, token.name)) {
+      const hint = guesses[token.name]
+      throw new UnknownOption(token.name, `Unknown option ${token.rawName}.`, hint)
+    }
     const close = nearest(token.rawName, known)
-    throw new UsageError(
+    throw new UnknownOption(
+      token.name,
       `Unknown option ${token.rawName}${close === undefined ? '' : `, did you mean ${close}?`}`,
       close === undefined ? `Known options: ${known.join(', ')}.` : undefined,
     )

@@ -74,7 +74,8 @@ test('every verb of the contract is there or reserved, and none is both', () => 
   const contract =
     'run init list validate doctor completions fake-model ' +
     'runs show logs cost clean stop resume retry-now ' +
-    'prompt push run-queue check receive send queue inbox cancel chat mcp tasks ui watch worker'
+    'prompt push run-queue check receive send queue inbox cancel chat mcp tasks help version status ' +
+    'ui watch worker workers worktrees store upgrade uninstall'
   const verbs = [...Object.keys(VERBS), ...RESERVED_VERBS]
   expect(verbs.toSorted()).toEqual(contract.split(' ').toSorted())
 })

@@ -6,8 +6,9 @@ import { promptFiles } from '../builtins/agents.ts'
 import { findSpecs } from '../builtins/specs.ts'
 import { STARTER_CONFIGURATION, STARTER_PERSONAS } from '../builtins/starter-files.ts'
 import { STARTER_SPECS } from '../builtins/starter-specs.ts'
-import { resolveCwd } from '../setup/configuration.ts'
+import { checkBeginning } from '../setup/project.ts'
 import type { Input } from './command.ts'
+import { projectOf } from './project.ts'
 import { writeAllOrNothing, type NewFile } from './write-all-or-nothing.ts'
 
 /** What a project begins with: what is to be written, and what is left alone and why. */
@@ -20,7 +21,9 @@ const BUILD = 'forkhestra --chain build-all'
 
 /** The verb `init`. */
 export async function initProject(input: Input): Promise<number> {
-  const cwd = resolveCwd(input.text('cwd'))
+  const project = projectOf(input)
+  checkBeginning(project, 'forkhestra init')
+  const { folder: cwd } = project
   const { files, left } = makeBeginning(cwd, input.flag('eject-prompts'))
   writeAllOrNothing(cwd, files)
   if (input.flag('json')) {

@@ -8,16 +8,17 @@ import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
 import type { Input } from './command.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import type { Facts } from '../plan/facts.ts'
-import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
 import { lookAround } from '../setup/facts.ts'
 import { ownFolder } from '../setup/own-folder.ts'
 import { fileProblems, reachableFiles } from './agent-files.ts'
 import { columns } from './help.ts'
+import { configurationFor, projectOf } from './project.ts'
 
 /** The verb `list`. */
 export async function listChains(input: Input): Promise<number> {
-  const cwd = resolveCwd(input.text('cwd'))
-  const { file, content } = await loadConfiguration(cwd, input.text('config'), process.env)
+  const project = projectOf(input)
+  const { folder: cwd } = project
+  const { file, content } = await configurationFor(input, project)
   const chains = listed(content.chains, BUILT_IN_CHAINS).map(({ name, value, isBuiltIn }) => ({
     name,
     ...(value.description === undefined ? {} : { description: value.description }),

@@ -1,20 +1,26 @@
 import { UserError } from '../base/errors.ts'
 import { nearest } from '../base/nearest.ts'
-import { parseInput, UsageError, wantsJson } from './command.ts'
+import { PlanError } from '../plan/problems.ts'
+import { parseInput, UnknownOption, UsageError, wantsJson } from './command.ts'
 import { runCommand } from './commands/run.ts'
-import { columns, renderHelp } from './help.ts'
+import { guessVerb } from './first-guesses.ts'
+import { guardConsole } from './guard-console.ts'
+import { printHelp, renderMainHelp } from './print-help.ts'
 import { renderError } from './render-error.ts'
 import { CannotPrint } from './tasks/print.ts'
 import { RESERVED_VERBS, VERBS } from './verbs.ts'
 
 /** The front door: finds the verb, runs it, and turns a user's mistake into two lines and a code. */
 export async function main(args: readonly string[]): Promise<number> {
+  guardConsole()
   try {
     return await dispatch(args)
   } catch (error) {
     if (error instanceof UserError) {
       if (wantsJson(args) && !(error instanceof CannotPrint))
         console.log(await renderJsonError(error, args[0]))
+      for (const warning of error instanceof PlanError ? error.warnings : [])
+        console.error(`[forkhestra] Warning: ${warning}`)
       console.error(renderError('[forkhestra] Error', error))
       return error.exitCode
     }
@@ -36,8 +42,8 @@ async function dispatch(args: readonly string[]): Promise<number> {
   }
   if (RESERVED_VERBS.has(first)) {
     throw new UserError(
-      `'${first}' will be a verb of a coming version.`,
-      `For an agent of that name write: forkhestra run ${first}`,
+      `'${first}' is reserved for a later version.`,
+      `To run an agent of that name: forkhestra run ${first}`,
     )
   }
   const verb = Object.hasOwn(VERBS, first) ? first : ''
@@ -45,25 +51,29 @@ async function dispatch(args: readonly string[]): Promise<number> {
   try {
     const input = parseInput(verb === '' ? args : args.slice(1), command)
     if (!input.flag('help')) return await command.run(input)
+    // `forkhestra --help chat` asks for the help of chat.
+    const [word = ''] = verb === '' ? input.positionals : [verb]
+    return await printHelp(Object.hasOwn(VERBS, word) ? [word] : [])
   } catch (error) {
-    throw verb === '' && error instanceof UsageError ? withVerb(error, first) : error
+    throw verb === '' && error instanceof UsageError ? withVerb(error, args) : error
   }
-  console.log(verb === '' ? renderMainHelp() : renderHelp(verb, command))
-  return 0
 }
 
 /** What is wrong for an agent may be right for a verb that was mistyped. */
-function withVerb(error: UsageError, word: string): UsageError {
-  const close = word.startsWith('-') ? undefined : nearest(word, Object.keys(VERBS))
-  if (close === undefined) return error
-  const guess = `'${word}' is no command; did you mean '${close}'?`
-  return new UsageError(error.message, error.hint === undefined ? guess : `${guess}\n${error.hint}`)
+function withVerb(error: UsageError, [word = '', ...more]: readonly string[]): UsageError {
+  if (error instanceof UnknownOption && Object.hasOwn(VERBS, error.option))
+    return new UsageError(error.message, `Write: forkhestra ${error.option}`)
+  if (word.startsWith('-')) return error
+  const close = nearest(word, Object.keys(VERBS))
+  const guess = guessVerb(word, more) ?? (close && `forkhestra ${[close, ...more].join(' ')}`)
+  if (guess === undefined) return error
+  return new UsageError(error.message, `'${word}' is not a command. Did you mean: ${guess}`)
 }
 
 /** Verbs whose `--json` is one object and no run. */
 const ONE_OBJECT: ReadonlySet<string> = new Set(
   [
-    'init list validate doctor prompt runs show cost clean stop retry-now',
+    'init list validate doctor prompt version status runs show cost clean stop retry-now',
     'push run-queue queue check receive inbox send cancel',
   ].flatMap((words) => words.split(' ')),
 )
@@ -75,9 +85,4 @@ async function renderJsonError(error: UserError, first: string | undefined): Pro
   const { makeIdentity } = await import('./identity.ts')
   const words = { message, ...(hint === undefined ? {} : { hint }) }
   return JSON.stringify(makeIdentity().stamp({ type: 'run_refused', exitCode, ...words }))
-}
-
-function renderMainHelp(): string {
-  const verbs = Object.entries(VERBS).map(([name, { summary }]) => [name, summary] as const)
-  return `${renderHelp('', runCommand)}\n\nVerbs:\n${columns(verbs).join('\n')}`
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { NotNow, UserError } from '../base/errors.ts'
 import type { Leftover } from '../events/schema.ts'
 import { holderOf } from '../journal/run-lock.ts'
-import { Family, findBearers } from '../run/family.ts'
+import { Family, findLeft } from '../run/family.ts'
 
 /** Processes that a dead run has left behind. */
 interface Orphans {
@@ -12,9 +12,11 @@ interface Orphans {
 }
 
 /** Of every run whose process is dead, what it has started and nobody has ended. */
-function findOrphans(root: string): Orphans[] {
-  const dead = foldersIn(root).filter((id) => holderOf(join(root, id))?.life === 'dead')
-  return [...findBearers(dead)].map(([run, processes]) => ({ run, processes }))
+function findOrphans(roots: readonly string[]): Orphans[] {
+  const dead = roots.flatMap((root) =>
+    foldersIn(root).filter((id) => holderOf(join(root, id))?.life === 'dead'),
+  )
+  return [...findLeft(dead)].map(([run, processes]) => ({ run, processes }))
 }
 
 function foldersIn(root: string): string[] {
@@ -26,9 +28,12 @@ function foldersIn(root: string): string[] {
 }
 
 /** Ends what dead runs have left behind, where the user wants it; what is left is told in words. */
-export async function dealWithOrphans(root: string, mayKill: boolean): Promise<string[]> {
+export async function dealWithOrphans(
+  roots: readonly string[],
+  mayKill: boolean,
+): Promise<string[]> {
   const warnings: string[] = []
-  for (const orphans of findOrphans(root)) {
+  for (const orphans of findOrphans(roots)) {
     const words = `the run ${orphans.run} is dead and has left running: ${namesOf(orphans)}`
     if (mayKill || (await agrees(words))) warnings.push(await end(orphans))
     else warnings.push(`${words}; to end it: --kill-orphans`)
@@ -38,7 +43,7 @@ export async function dealWithOrphans(root: string, mayKill: boolean): Promise<s
 
 /** The same for a run that is to go on: two agents at one iteration would undo each other's work. */
 export async function endOrphansOf(run: string, mayKill: boolean): Promise<string[]> {
-  const orphans = { run, processes: new Family(run, false).list() }
+  const orphans = { run, processes: Family.left(run).list() }
   if (orphans.processes.length === 0) return []
   const words = leftWords(orphans)
   if (mayKill || (await agrees(words))) return [await end(orphans)]
@@ -54,10 +59,14 @@ export async function mayEndOrphans(
   mayKill: boolean,
   isDriven: () => boolean,
 ): Promise<boolean> {
-  const before = new Family(run, false).list()
+  const before = Family.left(run).list()
   if (mayKill || before.length === 0 || isDriven()) return mayKill
   // Whoever drove it until now has ended his own before he let go of it.
-  const still = new Set(new Family(run, false).list().map(({ pid }) => pid))
+  const still = new Set(
+    Family.left(run)
+      .list()
+      .map(({ pid }) => pid),
+  )
   const orphans = { run, processes: before.filter(({ pid }) => still.has(pid)) }
   if (orphans.processes.length === 0) return mayKill
   if (await agrees(leftWords(orphans))) return true
@@ -65,7 +74,7 @@ export async function mayEndOrphans(
 }
 
 export function hasOrphans(run: string): boolean {
-  return new Family(run, false).list().length > 0
+  return Family.left(run).list().length > 0
 }
 
 function leftWords(orphans: Orphans): string {
@@ -80,7 +89,7 @@ function refusal(orphans: Orphans): [message: string, hint: string] {
 }
 
 async function end({ run, processes }: Orphans): Promise<string> {
-  const leftovers = await new Family(run, false).end(new AbortController().signal)
+  const leftovers = await Family.left(run).end(new AbortController().signal)
   const survivors = leftovers.filter(({ survived }) => survived === true)
   return survivors.length === 0
     ? `ended what the run ${run} had left running: ${namesOf({ run, processes })}`

@@ -1,4 +1,5 @@
-import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
+import { loadConfiguration } from '../setup/configuration.ts'
+import { openProject, pathFromProject } from '../setup/project.ts'
 import type { Input } from './command.ts'
 import { SHELLS } from './commands/completions.ts'
 import { COST_KEYS } from './commands/cost.ts'
@@ -16,8 +17,9 @@ export function printCompletions(input: Input): Promise<number> {
 
 const chains: Source = async ({ options }) => {
   const [cwd, config] = ['cwd', 'config'].map((name) => options.get(name)?.at(-1))
-  const folder = resolveCwd(untilde(cwd))
-  const { content } = await loadConfiguration(folder, untilde(config), process.env)
+  const project = openProject(untilde(cwd), process.env)
+  const given = config === undefined ? undefined : pathFromProject(untilde(config)!, project)
+  const { content } = await loadConfiguration(project.folder, given, process.env)
   const names = Object.entries(content.chains)
   return { candidates: names.map(([value, { description }]) => ({ value, text: description })) }
 }
@@ -26,7 +28,7 @@ const chains: Source = async ({ options }) => {
 const chats: Source = async (typed) => {
   if (typed.positionals.length > 0) return undefined
   if (typed.options.has('resume')) return runIds(undefined, isChat)(typed)
-  const folder = resolveCwd(untilde(typed.options.get('cwd')?.at(-1)))
+  const { folder } = openProject(untilde(typed.options.get('cwd')?.at(-1)), process.env)
   const { content } = await loadConfiguration(folder, undefined, process.env)
   const agents = Object.entries(content.agents ?? {}).filter(
     ([, agent]) => agent.engine === 'native',
@@ -65,6 +67,8 @@ const PROGRAM: Program = {
     'fake-model': FILES,
     prompt: (typed) => (typed.positionals.length === 0 ? oneOf(['check'])(typed) : FILES(typed)),
     completions: oneOf(SHELLS),
+    help: (typed) =>
+      typed.positionals.length === 0 ? oneOf(Object.keys(VERBS))(typed) : undefined,
     show: runIds(),
     logs: runIds(),
     cost: runIds(),

@@ -14,13 +14,15 @@ import { PlanError } from '../plan/problems.ts'
 import { resolveAgent } from '../plan/resolve-agent.ts'
 import { decodePrompt, PROMPT_LIMIT_BYTES, readPromptText } from '../prompt/prompt-file.ts'
 import { contentOnly, readPhases } from '../prompt/read-phases.ts'
-import { loadConfiguration, resolveCwd, type Configuration } from '../setup/configuration.ts'
+import type { Configuration } from '../setup/configuration.ts'
+import { pathFromProject, type Project } from '../setup/project.ts'
 import { lookAround } from '../setup/facts.ts'
 import { ownFolder } from '../setup/own-folder.ts'
 import { promptCheckJson, renderPromptCheck } from '../views/prompt-check.ts'
 import { UsageError, type Input } from './command.ts'
 import { makeIdentity } from './identity.ts'
 import { previewPrompt } from './preview-prompt.ts'
+import { configurationFor, projectOf } from './project.ts'
 import { makeRequest } from './request.ts'
 import { secretsOf } from './secrets.ts'
 
@@ -31,28 +33,31 @@ export async function checkPrompt(input: Input): Promise<number> {
     const hint = 'Write: forkhestra prompt check FILE'
     throw new UsageError(verb === undefined ? 'What is to be done?' : `Unknown: ${verb}`, hint)
   }
-  const cwd = resolveCwd(input.text('cwd'))
+  const project = projectOf(input)
   const env = makeAgentEnvironment(process.env, ownFolder())
   const facts = lookAround(env)
-  const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
-  if (input.text('chain') !== undefined) return checkChain(input, cwd, configuration, facts, env)
+  const configuration = await configurationFor(input, project)
+  if (input.text('chain') !== undefined)
+    return checkChain(input, project, configuration, facts, env)
   if (file === undefined || file === '') {
     throw new UsageError('Which prompt?', 'Write a file, - for standard input, or --chain NAME.')
   }
   const surplus = [...more, ...input.rest][0]
   if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`)
-  return checkFile(file, input, cwd, configuration, facts)
+  return checkFile(file, input, project, configuration, facts)
 }
 
 async function checkFile(
   file: string,
   input: Input,
-  cwd: string,
+  project: Project,
   { content, base }: Configuration,
   facts: Facts,
 ): Promise<number> {
+  const { folder: cwd } = project
   const where = file === '-' ? 'standard input' : file
-  const text = file === '-' ? await readStandardInput() : readPromptText(file, cwd)
+  const text =
+    file === '-' ? await readStandardInput() : readPromptText(pathFromProject(file, project), cwd)
   const phases = input.flag('raw-prompt') ? contentOnly(text) : readPhases([text], where)
   const known = { agents: content.agents ?? {}, cwd, base, agentBase: base }
   const problems = findTaskProblems(phases, where, (name) => void resolveAgent(name, known, facts))
@@ -77,14 +82,14 @@ function warningsOf({ content }: Phases): string[] {
 /** The prompts of all steps, as the first iteration would get them. */
 function checkChain(
   input: Input,
-  cwd: string,
+  project: Project,
   configuration: Configuration,
   facts: Facts,
   env: Readonly<Record<string, string>>,
 ): number {
   const { run } = makeIdentity()
   const typed = { ...input, positionals: input.positionals.slice(1) }
-  const { plan } = makePlan(makeRequest(typed, run, cwd, configuration, facts), facts)
+  const { plan } = makePlan(makeRequest(typed, run, project, configuration, facts), facts)
   const mask = new Mask(secretsOf(plan, env))
   const own = stepsOf(plan.root)
   const launches = [...own, ...plan.recoveries].map((step) => ({

@@ -1,13 +1,16 @@
 import { BUILT_IN_CHAINS } from '../builtins/chains.ts'
 import { parseDsl } from '../parse/dsl.ts'
+import { findLookalike, guessCommand, withArrows } from '../parse/dsl-guess.ts'
 import type { ChainConfig } from '../parse/chains-schema.ts'
 import type { Facts } from '../plan/facts.ts'
 import type { Request } from '../plan/make-plan.ts'
 import { isKnownAgent } from '../plan/resolve-agent.ts'
 import { UsageError, type Input } from './command.ts'
+import { guessVerb } from './first-guesses.ts'
 import { readOverrides } from './overrides.ts'
 import { getChain } from '../setup/chains.ts'
 import type { Configuration } from '../setup/configuration.ts'
+import { pathFromProject, type Project } from '../setup/project.ts'
 import { VERBS } from './verbs.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
@@ -19,7 +22,7 @@ const LONGEST_TEXT = 32 * 1024
 export function makeRequest(
   input: Input,
   run: string,
-  cwd: string,
+  project: Project,
   { content, base, file, hash, text = '' }: Configuration,
   facts: Facts,
 ): Request {
@@ -31,18 +34,21 @@ export function makeRequest(
   }
   if (promptFile === '') throw new UsageError('The path for --prompt-file is empty.')
   if (name === '') throw new UsageError('The name for --chain is empty.')
-  const dsl = readDsl(input.positionals, name)
+  const { folder: cwd, here } = project
+  const words = input.positionals.filter((word) => !VARIABLE.test(word))
+  const isTyped = name === undefined
   const chains = { ...BUILT_IN_CHAINS, ...content.chains }
   // In a chain that was typed, a relative path is relative to where it was typed.
   const known = {
     cwd,
     agents: content.agents ?? {},
-    base: dsl === undefined ? base : cwd,
+    base: isTyped ? here : base,
     agentBase: base,
     chainNames: Object.keys(chains),
-    verbs: dsl === undefined ? [] : Object.keys(VERBS),
+    commands: isTyped ? COMMANDS : undefined,
   }
   const isAgent = (word: string) => isKnownAgent(word, known, facts)
+  const dsl = readDsl(words, name, isAgent)
   return {
     run,
     name,
@@ -51,7 +57,10 @@ export function makeRequest(
     ...known,
     variables: readVariables(input.positionals),
     args: input.rest,
-    cliPrompt: { prompt, promptFile },
+    cliPrompt: {
+      prompt,
+      promptFile: promptFile === undefined ? undefined : pathFromProject(promptFile, project),
+    },
     overrides: readOverrides(input),
     rawPrompt: input.flag('raw-prompt'),
     ...(file === undefined || hash === undefined
@@ -62,27 +71,46 @@ export function makeRequest(
   }
 }
 
-function readDsl(positionals: readonly string[], chain: string | undefined): string | undefined {
-  const [dsl, ...others] = positionals.filter((word) => !VARIABLE.test(word))
+/** What a person may have meant by a name that is not an agent. */
+const COMMANDS: Request['commands'] = { guess: guessVerb, names: Object.keys(VERBS) }
+
+function readDsl(
+  [dsl, ...others]: readonly string[],
+  chain: string | undefined,
+  isAgent: (word: string) => boolean,
+): string | undefined {
   if (chain !== undefined && dsl !== undefined) {
     throw new UsageError(
-      `A chain was given twice: --chain ${chain} and '${dsl}'.`,
-      'Give one of them. Variables are written NAME=value, arguments for the agents go behind --.',
+      `Unexpected argument '${dsl}' beside --chain ${chain}.`,
+      'Variables are written NAME=value, a prompt follows -p, arguments for the agents follow --.',
     )
   }
   if (chain === undefined && dsl === undefined) {
-    throw new UsageError('No agent and no chain was given.', 'Write e.g. forkhestra builder:10')
-  }
-  if (others.length > 0) {
-    const all = [dsl, ...others].join(' ')
     throw new UsageError(
-      `Unexpected argument '${others[0]}'.`,
-      others[0] === '-'
-        ? `Quote the chain, or the shell takes '>' for itself: forkhestra "a -> b"`
-        : `A chain is one argument: forkhestra "${all}". Arguments for the agents go behind --.`,
+      'No agent and no chain was given.',
+      'Write e.g. forkhestra builder:10, or forkhestra --chain build. To see what there is: forkhestra list',
     )
   }
+  if (dsl !== undefined && others.length > 0) throw surplusWords(dsl, others, isAgent)
   return dsl
+}
+
+function surplusWords(
+  dsl: string,
+  others: readonly string[],
+  isAgent: (word: string) => boolean,
+): UsageError {
+  const all = [dsl, ...others].join(' ')
+  const command =
+    findLookalike(all) === undefined && !all.includes('->')
+      ? guessCommand(dsl, others.join(' '), isAgent)
+      : withArrows(all)
+  return new UsageError(
+    `Unexpected argument '${others[0]}'.`,
+    others[0] === '-'
+      ? `Quote the chain, or the shell takes '>' for itself: forkhestra "a -> b"`
+      : `Write: ${command}\nArguments for the agents go after --.`,
+  )
 }
 
 function chainOf(dsl: string, isAgent: (word: string) => boolean): ChainConfig {

@@ -6,13 +6,12 @@ import { MASKED } from '../base/mask-secrets.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makeStamp } from '../events/event.ts'
 import { readPlan, readState } from '../journal/read-run.ts'
-import { recordRoot } from '../journal/record-folder.ts'
 import { holderOf, RunLock } from '../journal/run-lock.ts'
 import { findRun, listRuns, type RunBrief } from '../journal/runs.ts'
 import { applyOverrides, raiseBudgets } from '../plan/make-policy.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { stepsOf, type Plan } from '../plan/plan.ts'
-import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
+import { loadConfiguration } from '../setup/configuration.ts'
 import { ownFolder } from '../setup/own-folder.ts'
 import { VERSION } from '../setup/version.ts'
 import { UsageError, type Input } from './command.ts'
@@ -23,6 +22,8 @@ import { endOrphansOf } from './orphans.ts'
 import { readOverrides } from './overrides.ts'
 import { agentsOf } from './queue/configuration.ts'
 import { isChat } from './records/is-chat.ts'
+import { recordsOf, type Roots } from './records/place.ts'
+import { takeWorkingTree } from './working-tree.ts'
 
 /** Another process carries the run out. */
 export class RunIsDriven extends NotNow {
@@ -36,10 +37,7 @@ export class RunIsDriven extends NotNow {
 
 /** The verb `resume`: goes on with a recorded plan where its record ends. */
 export async function resumeRun(input: Input): Promise<number> {
-  const cwd = resolveCwd(input.text('cwd'))
-  const root = recordRoot(cwd, process.env)
-  if (root === undefined) throw new UserError('HOME is no absolute path, so there are no records.')
-  const { id, folder } = chooseRun(root, input.positionals)
+  const { id, folder } = chooseRun(recordsOf(input), input.positionals)
   const isDead = holderOf(folder) !== undefined
   const lock = RunLock.take(folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
@@ -54,12 +52,12 @@ export async function resumeRun(input: Input): Promise<number> {
 }
 
 /** The one that was named, or the newest that is not complete. */
-function chooseRun(root: string, [word, surplus]: readonly string[]): RunBrief {
+function chooseRun(roots: Roots, [word, surplus]: readonly string[]): RunBrief {
   if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`)
-  if (word !== undefined) return findRun(root, word)
-  const [newest, ...older] = listRuns(root)
+  if (word !== undefined) return findRun(roots, word)
+  const [newest, ...older] = listRuns(roots)
   if (newest === undefined) {
-    throw new UserError('There is no run yet.', `Its record would be in ${root}.`)
+    throw new UserError('There is no run yet.', `Its record would be in ${roots[0]}.`)
   }
   const isOpen = ({ status, folder }: RunBrief) => RESUMABLE.includes(status) && !isChat(folder)
   return [newest, ...older].find(isOpen) ?? newest
@@ -86,18 +84,23 @@ async function goOn(id: string, folder: string, lock: RunLock, input: Input): Pr
   checkFolder(id, recorded.cwd)
   const overrides = readOverrides(input)
   const plan = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
-  const ended = await endOrphansOf(id, input.flag('kill-orphans'))
-  const changed = await changedConfiguration(plan, env)
-  const { carryOut } = await import('./carry-out.ts')
-  return carryOut(plan, [...damageWarnings(damage), ...warnings, ...ended, ...changed], {
-    env,
-    stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
-    verbose: input.flag('verbose'),
-    json: input.flag('json'),
-    agents: await agentsOf(plan),
-    content: await unchangedConfiguration(plan),
-    resumed: { folder, lock, state },
-  })
+  const seat = takeWorkingTree(plan, input)
+  try {
+    const ended = await endOrphansOf(id, input.flag('kill-orphans'))
+    const changed = await changedConfiguration(plan, env)
+    const { carryOut } = await import('./carry-out.ts')
+    return await carryOut(plan, [...damageWarnings(damage), ...warnings, ...ended, ...changed], {
+      env,
+      stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
+      verbose: input.flag('verbose'),
+      json: input.flag('json'),
+      agents: await agentsOf(plan),
+      content: await unchangedConfiguration(plan),
+      resumed: { folder, lock, state },
+    })
+  } finally {
+    seat.leave()
+  }
 }
 
 function damageWarnings(damage: readonly string[]): string[] {

@@ -1,15 +1,18 @@
-import { recordRoot } from '../journal/record-folder.ts'
+import { recordRoots } from '../journal/record-folder.ts'
 import { UserError } from '../base/errors.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makePlan } from '../plan/make-plan.ts'
 import { keyWarnings } from '../plan/native-agent.ts'
+import { checkTasks } from '../plan/task-verdict.ts'
+import { makeTaskPort } from '../setup/task-port.ts'
 import { VERSION } from '../setup/version.ts'
 import type { Input } from './command.ts'
 import { makeIdentity } from './identity.ts'
-import { loadConfiguration, resolveCwd } from '../setup/configuration.ts'
 import { lookAround } from '../setup/facts.ts'
 import { ownFolder } from '../setup/own-folder.ts'
+import { configurationFor, projectOf } from './project.ts'
 import { makeRequest } from './request.ts'
+import { takeWorkingTree } from './working-tree.ts'
 
 /** The verb `run`: from what was typed to the exit code. */
 export async function runChain(input: Input): Promise<number> {
@@ -18,32 +21,47 @@ export async function runChain(input: Input): Promise<number> {
     return 0
   }
   const { run, stamp } = makeIdentity()
-  const cwd = resolveCwd(input.text('cwd'))
+  const project = projectOf(input)
   const env = makeAgentEnvironment(process.env, ownFolder())
   checkDepth(env['FORKHESTRA_RUN_PATH'])
   const facts = lookAround(env)
-  const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
+  const configuration = await configurationFor(input, project)
   const isDry = input.flag('dry-run')
   // Nobody is asked anything: a key that is missing is worth a word, and no more.
   const known = isDry ? { ...facts, hasVariable: () => true } : facts
-  const { plan, warnings } = makePlan(makeRequest(input, run, cwd, configuration, known), known)
+  const { plan, warnings } = makePlan(makeRequest(input, run, project, configuration, known), known)
+  const tasks = makeTaskPort(plan.cwd, plan.run, env)
+  checkTasks(plan, tasks)
   if (isDry) {
     const { showPlan } = await import('./show-plan.ts')
-    return showPlan(plan, [...warnings, ...keyWarnings(plan, facts)], facts, input, stamp, env)
+    return showPlan(
+      plan,
+      [...warnings, ...keyWarnings(plan, facts)],
+      facts,
+      tasks,
+      input,
+      stamp,
+      env,
+    )
   }
   const { carryOut } = await import('./carry-out.ts')
   const { dealWithOrphans } = await import('./orphans.ts')
   const [verbose, json] = [input.flag('verbose'), input.flag('json')]
-  const root = recordRoot(cwd, process.env)
-  const orphans = root === undefined ? [] : await dealWithOrphans(root, input.flag('kill-orphans'))
-  return carryOut(plan, [...warnings, ...orphans], {
-    env,
-    stamp,
-    verbose,
-    json,
-    agents: configuration.content.agents ?? {},
-    content: configuration.content,
-  })
+  const seat = takeWorkingTree(plan, input)
+  try {
+    const roots = recordRoots(project, process.env)
+    const orphans = await dealWithOrphans(roots, input.flag('kill-orphans'))
+    return await carryOut(plan, [...warnings, ...orphans], {
+      env,
+      stamp,
+      verbose,
+      json,
+      agents: configuration.content.agents ?? {},
+      content: configuration.content,
+    })
+  } finally {
+    seat.leave()
+  }
 }
 
 /** So deep only a chain that calls itself gets. */

@@ -1,13 +1,16 @@
 import { closeSync, openSync } from 'node:fs'
+import { counted } from '../base/amounts.ts'
 import { errorText, UserError } from '../base/errors.ts'
 import { readTextFile, writeAll } from '../base/files.ts'
 import { makeEnvironment, renderShellLine } from '../fake-model/environment.ts'
+import type { Mark } from '../fake-model/mark.ts'
 import type { ScriptSource } from '../fake-model/script-schema.ts'
-import { countTurns, parseScript } from '../fake-model/script.ts'
+import { countTurns, hasLimit, parseScript } from '../fake-model/script.ts'
 import { startFakeModel, type FakeModel, type RecordedRequest } from '../fake-model/server.ts'
 import { Tally } from '../fake-model/tally.ts'
 import { UsageError, type Input } from './command.ts'
 import { runInside } from './run-inside.ts'
+import { isResume, ScriptProgress } from './script-progress.ts'
 
 export async function runFakeModel(input: Input): Promise<number> {
   const [file, surplus] = input.positionals
@@ -22,25 +25,37 @@ export async function runFakeModel(input: Input): Promise<number> {
   }
   const port = readPort(input.text('port') ?? '0')
   const script = readScript(file)
-  if (!input.flag('check')) return serve(script, port, input)
+  if (!input.flag('check')) return serve(script, port, input, new ScriptProgress(file, process.env))
   const turns = countTurns(script)
   console.log(`${file} is valid: ${turns} ${turns === 1 ? 'turn' : 'turns'}`)
   return 0
 }
 
-async function serve(script: ScriptSource, port: number, input: Input): Promise<number> {
+async function serve(
+  script: ScriptSource,
+  port: number,
+  input: Input,
+  progress: ScriptProgress,
+): Promise<number> {
   const log = openLog(input.text('log'))
   const tally = new Tally()
   const onRequest = (request: RecordedRequest) => {
     log.write(request)
     tally.add(request)
   }
-  const model = await startFakeModel(script, { port, onRequest, remember: false })
+  const answered = input.flag('continue') || isResume(input.rest) ? progress.read() : []
+  const onAnswered = (mark: Mark) => progress.add(mark)
+  const options = { port, onRequest, onAnswered, answered, remember: false }
+  const model = await startFakeModel(script, options)
+  if (answered.length === 0) progress.begin()
+  else
+    console.error(`[forkhestra] fake-model: continuing after ${counted(answered.length, 'turn')}`)
   try {
-    const code = await serveUntilOver(model, input.rest)
+    const code = await serveUntilOver(model, input.rest, hasLimit(script))
     for (const line of tally.renderRemarks(model.unused)) {
       console.error(`[forkhestra] fake-model: ${line}`)
     }
+    if (code === 0) progress.end()
     return code
   } finally {
     await model.stop()
@@ -48,9 +63,14 @@ async function serve(script: ScriptSource, port: number, input: Input): Promise<
   }
 }
 
-async function serveUntilOver({ url }: FakeModel, command: readonly string[]): Promise<number> {
-  if (command.length > 0) return runInside(command, makeEnvironment(url, process.env))
-  console.log(renderShellLine(url, process.env))
+async function serveUntilOver(
+  { url }: FakeModel,
+  command: readonly string[],
+  isSubscription: boolean,
+): Promise<number> {
+  if (command.length > 0)
+    return runInside(command, makeEnvironment(url, process.env, isSubscription))
+  console.log(renderShellLine(url, process.env, isSubscription))
   await stopSignal()
   return 0
 }

@@ -5,12 +5,15 @@ import { toolNames } from '../engines/native-tools.ts'
 import { makeLaunch } from '../plan/launch.ts'
 import { findNameClashes } from '../plan/name-clashes.ts'
 import { builtInVariables, stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
-import { chainLines, stepLines } from '../plan/policy-lines.ts'
+import { chainLines, exemptLines, stepLines } from '../plan/policy-lines.ts'
+import { taskLines } from '../plan/task-verdict.ts'
+import type { Tasks } from '../plan/tasks.ts'
 import { MAIN } from '../queue/task.ts'
 import { ownProgram } from '../setup/own-folder.ts'
 import { renderDryRun } from '../views/dry-run.ts'
 import { phaseLines, phasesJson } from '../views/prompt-check.ts'
 import type { Input } from './command.ts'
+import { readOverrides } from './overrides.ts'
 import { previewPrompt } from './preview-prompt.ts'
 import { secretsOf } from './secrets.ts'
 
@@ -19,6 +22,7 @@ export function showPlan(
   plan: Plan,
   warnings: readonly string[],
   facts: Facts,
+  tasks: Tasks,
   input: Input,
   stamp: Stamp,
   env: Readonly<Record<string, string>>,
@@ -48,6 +52,7 @@ export function showPlan(
     return 0
   }
   const isComplete = input.flag('verbose')
+  const overrides = readOverrides(input)
   const isInRepository = facts.isInRepository(plan.cwd)
   const shown = all.map((step, index) => ({
     ...previews[index]!,
@@ -55,6 +60,8 @@ export function showPlan(
       ...fileLines(previews[index]!.agentFile),
       ...toolLines(step, previews[index]!.queueTools === true),
       ...phaseLines(prompts[index]!, isComplete),
+      ...taskLines(step, plan, tasks),
+      ...(index < steps.length ? exemptLines(step, overrides) : []),
       ...stepLines(step, plan, { isInRepository, isComplete }),
     ],
   }))
@@ -102,6 +109,7 @@ function preview(step: StepNode, plan: Plan, facts: Facts) {
     ...(prompt === undefined ? {} : { prompt }),
     argv: [...launch.argv],
     ...(hasQueue === true ? { queueTools: true } : {}),
+    ...(step.agent.finishesTasks === true ? { buildsFromTasks: true } : {}),
     policy: { ...step.policy },
   }
 }

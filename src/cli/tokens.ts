@@ -24,8 +24,8 @@ export function readTokens(args: readonly string[], options: Options): Token[] {
   const tokens: Token[] = []
   const words = [...args]
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    // A chain that begins with its arrow looks like a bundle of one-letter options.
-    if (word === '-' || !word.startsWith('-') || word.startsWith('->')) {
+    // An arrow, or a chain that begins with one, looks like a bundle of one-letter options.
+    if (word === '-' || !word.startsWith('-') || /^-+>/.test(word)) {
       tokens.push({ kind: 'word', value: word })
     } else if (word === '--') {
       tokens.push({ kind: 'rest', words: words.splice(0) })
@@ -34,6 +34,9 @@ export function readTokens(args: readonly string[], options: Options): Token[] {
       const name = word.slice(2, equals === -1 ? undefined : equals)
       if (equals !== -1) tokens.push(inline(name, `--${name}`, word.slice(equals + 1)))
       else tokens.push(option(name, word, takesValue(name, options) ? words.shift() : undefined))
+    } else if (word.length > 2 && Object.hasOwn(options, word.slice(1))) {
+      // A long option with one dash: it is refused, and the right one named.
+      tokens.push(option(word, word, undefined))
     } else {
       tokens.push(...readLetters(Array.from(word.slice(1)), words, options))
     }

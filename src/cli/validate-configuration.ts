@@ -9,29 +9,32 @@ import { collect, PlanError } from '../plan/problems.ts'
 import { missingAgentFiles, resolveAgent } from '../plan/resolve-agent.ts'
 import { fileProblems, fileWords, reachableFiles } from './agent-files.ts'
 import type { Input } from './command.ts'
-import { loadConfiguration, resolveCwd, type Configuration } from '../setup/configuration.ts'
+import { configurationFor, projectOf } from './project.ts'
+import type { Project } from '../setup/project.ts'
+import type { Configuration } from '../setup/configuration.ts'
 import { lookAround } from '../setup/facts.ts'
 import { ownFolder } from '../setup/own-folder.ts'
 
 /** The verb `validate`: everything that can be known of a configuration without running it. */
 export async function validateConfiguration(input: Input): Promise<number> {
-  const cwd = resolveCwd(input.text('cwd'))
+  const project = projectOf(input)
+  const { folder: cwd } = project
   const facts = lookAround(makeAgentEnvironment(process.env, ownFolder()))
   const others = fileProblems(cwd, facts)
-  const configuration = await checkConfiguration(cwd, input.text('config'), facts, others)
+  const configuration = await checkConfiguration(input, project, facts, others)
   report(input, configuration, reachableFiles(configuration.content, cwd, facts))
   return 0
 }
 
 /** The configuration that applies, or all that is wrong with it and what else was found. */
 export async function checkConfiguration(
-  cwd: string,
-  given: string | undefined,
+  input: Input,
+  project: Project,
   facts: Facts,
   others: readonly Problem[] = [],
 ): Promise<Configuration> {
-  const configuration = await loadConfiguration(cwd, given, process.env)
-  const problems = [...findProblems(configuration, cwd, facts), ...others]
+  const configuration = await configurationFor(input, project)
+  const problems = [...findProblems(configuration, project.folder, facts), ...others]
   if (problems.length > 0) throw new PlanError(problems)
   return configuration
 }
@@ -56,7 +59,7 @@ function report(
 function findProblems({ content, base }: Configuration, cwd: string, facts: Facts): Problem[] {
   const problems: Problem[] = []
   for (const [name, agent] of Object.entries(content.agents ?? {})) {
-    problems.push(...missingAgentFiles(name, agent, base, facts))
+    problems.push(...missingAgentFiles(name, agent, base, facts, cwd))
   }
   for (const agent of new Set([...usedAgents(content), ...nativeAgents(content)])) {
     collect(problems, () =>

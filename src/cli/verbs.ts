@@ -6,6 +6,7 @@ import { cleanCommand } from './commands/clean.ts'
 import { completionsCommand } from './commands/completions.ts'
 import { costCommand } from './commands/cost.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { helpCommand } from './commands/help.ts'
 import { initCommand } from './commands/init.ts'
 import { fakeModelCommand } from './commands/fake-model.ts'
 import { inboxCommand } from './commands/inbox.ts'
@@ -23,9 +24,11 @@ import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
 import { sendCommand } from './commands/send.ts'
 import { showCommand } from './commands/show.ts'
+import { statusCommand } from './commands/status.ts'
 import { stopCommand } from './commands/stop.ts'
 import { tasksCommand } from './commands/tasks.ts'
 import { validateCommand } from './commands/validate.ts'
+import { versionCommand } from './commands/version.ts'
 
 export const VERBS: Readonly<Record<string, Command>> = {
   run: runCommand,
@@ -35,6 +38,7 @@ export const VERBS: Readonly<Record<string, Command>> = {
   validate: validateCommand,
   doctor: doctorCommand,
   prompt: promptCommand,
+  status: statusCommand,
   runs: runsCommand,
   show: showCommand,
   logs: logsCommand,
@@ -55,7 +59,11 @@ export const VERBS: Readonly<Record<string, Command>> = {
   tasks: tasksCommand,
   'fake-model': fakeModelCommand,
   completions: completionsCommand,
+  help: helpCommand,
+  version: versionCommand,
 }
 
-/** Words that will be verbs; nobody should get used to agents of these names in first place. */
-export const RESERVED_VERBS: ReadonlySet<string> = new Set('ui watch worker'.split(' '))
+/** Words that will be verbs: an agent of such a name is called with `run` already. */
+export const RESERVED_VERBS: ReadonlySet<string> = new Set(
+  'ui watch worker workers worktrees store upgrade uninstall'.split(' '),
+)

@@ -133,9 +133,15 @@ export type ResolvedAgent = BinaryAgent | DirectAgent
 /** An agent that is nothing but a system prompt and settings. */
 export type DirectAgent = ClaudeAgent | NativeAgent
 
-export interface BinaryAgent {
-  readonly engine: 'binary'
+/** What holds for every agent. */
+interface AnyAgent {
   readonly name: string
+  /** Whether it builds from forge-tasks: its marker is believed only once no task is ready. */
+  readonly finishesTasks?: boolean
+}
+
+export interface BinaryAgent extends AnyAgent {
+  readonly engine: 'binary'
   /** Absolute path of the program. */
   readonly program: string
   /** Program that interprets it, where the file itself names none. */
@@ -143,8 +149,7 @@ export interface BinaryAgent {
 }
 
 /** What agents without a program of their own have in common, whoever plays them. */
-interface DirectSettings {
-  readonly name: string
+interface DirectSettings extends AnyAgent {
   /** Of several the first that there is counts, anew at every iteration. */
   readonly systemPrompt: readonly (
     { readonly text: string } | { readonly file: string; readonly isOptional?: boolean }
@@ -157,8 +162,6 @@ interface DirectSettings {
   readonly permissionMode?: string
   /** Whether it is also a program of ours, with arguments of its own. */
   readonly isBundled?: boolean
-  /** Whether the marker is believed only when no task is ready. */
-  readonly finishesTasks?: boolean
   /** Whether it gets the tools for queue and inbox. */
   readonly queue?: boolean
   /** Where a file of Claude Code defines it: its path, as people are told. */

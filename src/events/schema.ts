@@ -287,6 +287,10 @@ export const eventSchema = z.discriminatedUnion('type', [
           prompt: z.object({ text: z.string(), source: promptSource }).optional(),
           argv: z.array(z.string()),
           queueTools: z.boolean().optional().describe('True: it gets queue and inbox as tools.'),
+          buildsFromTasks: z
+            .boolean()
+            .optional()
+            .describe('True: its marker counts only once no task of forge-tasks is ready.'),
           phases: z
             .object({ setup: z.array(promptCommand), teardown: z.array(promptCommand) })
             .optional()

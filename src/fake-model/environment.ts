@@ -3,6 +3,7 @@ import { shellWord } from '../base/shell-quote.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 const FAKE_KEY = 'fake-key-for-a-scripted-model'
+const FAKE_LOGIN = 'sk-ant-oat01-fake-login-for-a-scripted-model'
 
 /** What keeps `claude` quick and quiet; what the user set already stays. */
 const CALM: Readonly<Record<string, string>> = {
@@ -25,15 +26,22 @@ const DETOURS = [
   'CLAUDE_CODE_USE_VERTEX',
 ]
 
-/** The variables that lead `claude` to a scripted model. */
-export function makeVariables(url: string, outer: Environment): Record<string, string> {
+/** The variables that lead `claude` to a scripted model; only a subscription has limits of a plan. */
+export function makeVariables(
+  url: string,
+  outer: Environment,
+  isSubscription: boolean,
+): Record<string, string> {
   const calm = Object.entries(CALM).filter(([name]) => outer[name] === undefined)
   const noProxy = [outer['NO_PROXY'] ?? outer['no_proxy'], new URL(url).hostname]
     .filter((hosts) => hosts !== undefined && hosts !== '')
     .join(',')
   return {
     ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_API_KEY: FAKE_KEY,
+    // An empty key is none, and hides one that a shell may have.
+    ...(isSubscription
+      ? { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: FAKE_LOGIN }
+      : { ANTHROPIC_API_KEY: FAKE_KEY }),
     NO_PROXY: noProxy,
     no_proxy: noProxy,
     ...Object.fromEntries(calm),
@@ -41,15 +49,19 @@ export function makeVariables(url: string, outer: Environment): Record<string, s
 }
 
 /** The whole environment of a command whose `claude` should find the scripted model alone. */
-export function makeEnvironment(url: string, outer: Environment): Environment {
+export function makeEnvironment(
+  url: string,
+  outer: Environment,
+  isSubscription = false,
+): Environment {
   const kept = Object.entries(outer).filter(([name]) => !DETOURS.includes(name))
-  return { ...Object.fromEntries(kept), ...makeVariables(url, outer) }
+  return { ...Object.fromEntries(kept), ...makeVariables(url, outer, isSubscription) }
 }
 
 /** The same change as a line for a shell. */
-export function renderShellLine(url: string, outer: Environment): string {
+export function renderShellLine(url: string, outer: Environment, isSubscription = false): string {
   const detours = DETOURS.filter((name) => outer[name] !== undefined)
-  const words = Object.entries(makeVariables(url, outer)).map(
+  const words = Object.entries(makeVariables(url, outer, isSubscription)).map(
     ([name, value]) => `${name}=${shellWord(value)}`,
   )
   const unset = detours.length === 0 ? '' : `unset ${detours.join(' ')}; `

@@ -66,3 +66,55 @@ test('a prompt is found in any of the words of the user, each by itself', () => 
     'no conversation',
   )
 })
+
+/** Answers some requests, and hands the marks of their turns to a new playback of the same script. */
+function resume(source: ScriptSource, sessions: readonly string[]): Playback {
+  const [before, after] = [play(source), play(source)]
+  const cues = sessions.map((session) => before.next(ask({ session })))
+  after.restore(cues.flatMap((cue) => (cue.kind === 'turn' ? [cue.mark] : [])))
+  return after
+}
+
+test('a playback goes on where an earlier one has ended', () => {
+  const list = resume(turns('a', 'b', 'c'), ['one', 'two'])
+  expect(list.unused).toEqual(['[2]'])
+  expect(answer(list)).toBe('c')
+  expect(answer(list)).toBe('the script has only 3 turns')
+  const repeated = { conversations: [{ turns: turns('a', 'b'), repeat: true }] }
+  expect(answer(resume(repeated, ['x', 'x', 'x']))).toBe('b')
+})
+
+test('a session that was cut off begins again for whoever comes, or goes on with its own', () => {
+  const source = { conversations: [{ sessions: [turns('a', 'b'), turns('c', 'd')] }] }
+  const fresh = resume(source, ['one'])
+  expect(['two', 'two', 'three'].map((session) => answer(fresh, { session }))).toEqual([
+    'a',
+    'b',
+    'c',
+  ])
+  const same = resume(source, ['one'])
+  expect(['one', 'two'].map((session) => answer(same, { session }))).toEqual(['b', 'c'])
+  const whole = resume(source, ['one', 'one'])
+  expect(answer(whole, { session: 'two' })).toBe('c')
+})
+
+test('what matches nothing is answered with what was asked and what would match', () => {
+  const playback = play({
+    conversations: [
+      { when: { system: 'You plan' }, turns: turns('a') },
+      { when: { prompt: '^Build' }, turns: turns('a') },
+    ],
+  })
+  const cue = playback.next(
+    ask({ system: '# Tools\n\n# Planner (v2)\n\nPlan.', prompts: ['Go on'] }),
+  )
+  expect(cue).toEqual({
+    kind: 'none',
+    why: 'no conversation of the script matches it',
+    hint: [
+      'Asked with the system prompt (# Tools, # Planner (v2)) and the prompt "Go on".',
+      'The script has conversations[0]: system /You plan/; conversations[1]: prompt /^Build/.',
+      String.raw`This would match: "when": {"system":"# Planner \\(v2\\)"}`,
+    ].join('\n'),
+  })
+})

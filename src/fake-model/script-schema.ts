@@ -1,4 +1,6 @@
 import * as z from 'zod/mini'
+import { parseDuration } from '../base/durations.ts'
+import { UserError } from '../base/errors.ts'
 
 // Each `error` is what a message says behind "expected": see base/jsonc.ts.
 
@@ -52,7 +54,22 @@ const usageSchema = z.strictObject(
   { error: 'an object such as { "input": 100, "output": 20 }' },
 )
 
+/** How long until the limit is reset. */
+const limit = z.optional(
+  text.check(z.refine(isDuration, { error: 'the time until the limit is reset: 20s, 5h, 7d' })),
+)
+
+function isDuration(value: string): boolean {
+  try {
+    return parseDuration(value, 'limit') >= 0
+  } catch (error) {
+    if (error instanceof UserError) return false
+    throw error
+  }
+}
+
 const ANSWERS = ['text', 'thinking', 'tool', 'tools', 'drop'] as const
+const REFUSALS = ['error', 'limit'] as const
 
 const turnSchema = z
   .strictObject(
@@ -63,6 +80,7 @@ const turnSchema = z
       tools: z.optional(z.array(toolSchema, { error: 'a list of tool calls' })),
       drop: z.optional(z.literal(true, { error: 'true' })),
       error: z.optional(errorSchema),
+      limit,
       delayMs: ms,
       chunkDelayMs: ms,
       usage: z.optional(usageSchema),
@@ -72,12 +90,16 @@ const turnSchema = z
     { error: 'an object such as { "text": "Done." }' },
   )
   .check(
-    z.refine((turn) => turn.error !== undefined || ANSWERS.some((key) => key in turn), {
-      error: 'an answer: "text", "thinking", "tool", "tools", "drop" or "error"',
+    z.refine((turn) => [...REFUSALS, ...ANSWERS].some((key) => turn[key] !== undefined), {
+      error: 'an answer: "text", "thinking", "tool", "tools", "drop", "error" or "limit"',
     }),
     z.refine((turn) => turn.error === undefined || !ANSWERS.some((key) => key in turn), {
       error: 'either "error" or an answer, not both',
     }),
+    z.refine(
+      (turn) => turn.limit === undefined || !['error', ...ANSWERS].some((key) => key in turn),
+      { error: 'either "limit" or an answer, not both' },
+    ),
     z.refine((turn) => turn.tool === undefined || turn.tools === undefined, {
       error: 'either "tool" or "tools", not both',
     }),

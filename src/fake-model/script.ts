@@ -37,6 +37,12 @@ export function countTurns(source: ScriptSource): number {
   return lists.reduce((count, { turns }) => count + turns.length, 0)
 }
 
+/** Whether a limit of a subscription is played: then `claude` must believe that it has one. */
+export function hasLimit(source: ScriptSource): boolean {
+  const lists = makeScript(source).flatMap((conversation) => conversation.lists)
+  return lists.some(({ turns }) => turns.some(({ limit }) => limit !== undefined))
+}
+
 export function makeScript(source: ScriptSource): Script {
   if (Array.isArray(source)) return [makeConversation({ turns: source }, '')]
   return source.conversations.map((part, index) =>

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseDuration } from '../base/durations.ts'
 import type { Ask } from './ask.ts'
 import { makeErrorBody, makeMessage } from './message.ts'
 import type { ErrorTurn, Turn } from './script-schema.ts'
@@ -17,6 +18,7 @@ export async function sendTurn(
     const headers = { ...turn.headers, ...turn.error.headers }
     return sendError(response, { ...turn.error, headers })
   }
+  if (turn.limit !== undefined) return sendError(response, planLimit(turn.limit))
   const message = makeMessage(turn, model, id)
   const chunks = isStream ? renderStream(message) : [JSON.stringify(message)]
   const shown = turn.drop ? chunks.slice(0, Math.floor(chunks.length / 2)) : chunks
@@ -28,6 +30,24 @@ export async function sendTurn(
   await write(response, turn.chunkDelayMs ? shown : [shown.join('')], turn.chunkDelayMs)
   if (turn.drop) response.socket?.destroy()
   else response.end()
+}
+
+const FIVE_HOURS_MS = 5 * 3_600_000
+
+/** The refusal of a subscription whose limit is used up, with the time of its reset. */
+function planLimit(resetsIn: string): ErrorTurn {
+  const ms = parseDuration(resetsIn, 'limit')
+  return {
+    status: 429,
+    message: 'This request would exceed the limit of your account.',
+    headers: {
+      'anthropic-ratelimit-unified-status': 'rejected',
+      'anthropic-ratelimit-unified-reset': String(Math.ceil((Date.now() + ms) / 1000)),
+      'anthropic-ratelimit-unified-representative-claim':
+        ms <= FIVE_HOURS_MS ? 'five_hour' : 'seven_day',
+      'retry-after': String(Math.ceil(ms / 1000)),
+    },
+  }
 }
 
 export function sendError(response: ServerResponse, error: ErrorTurn): void {

@@ -4,10 +4,11 @@ import { errorCode, UserError } from '../base/errors.ts'
 import { randomLetters } from '../base/ids.ts'
 import { readAsk } from './ask.ts'
 import { makeVariables } from './environment.ts'
+import type { Mark } from './mark.ts'
 import { Playback } from './playback.ts'
 import { readRequest, type Received } from './received.ts'
 import type { ScriptSource } from './script-schema.ts'
-import { makeScript } from './script.ts'
+import { hasLimit, makeScript } from './script.ts'
 import { sendError, sendJson, sendTurn } from './send.ts'
 
 const LOOPBACK = '127.0.0.1'
@@ -19,12 +20,18 @@ export interface RecordedRequest extends Received {
   readonly turn?: string
   /** Why no turn answers it, where one should. */
   readonly stray?: string
+  /** What was asked, and what would match. */
+  readonly hint?: string
 }
 
 interface Options {
   /** Absent or 0: one that is free. */
   readonly port?: number
   readonly onRequest?: (request: RecordedRequest) => void
+  /** Is told of every turn that was answered whole. */
+  readonly onAnswered?: (mark: Mark) => void
+  /** Turns that an earlier server has answered. */
+  readonly answered?: readonly Mark[]
   /** False: `requests` stays empty, for a server that runs for long. */
   readonly remember?: boolean
 }
@@ -43,19 +50,22 @@ export interface FakeModel {
 
 export async function startFakeModel(
   script: ScriptSource,
-  { port = 0, onRequest, remember = true }: Options = {},
+  { port = 0, onRequest, onAnswered, answered = [], remember = true }: Options = {},
 ): Promise<FakeModel> {
   const requests: RecordedRequest[] = []
-  const stage = new Stage(new Playback(makeScript(script)), (request) => {
+  const playback = new Playback(makeScript(script))
+  playback.restore(answered)
+  const record = (request: RecordedRequest) => {
     if (remember) requests.push(request)
     onRequest?.(request)
-  })
+  }
+  const stage = new Stage(playback, record, onAnswered)
   const server = createServer((request, response) => void stage.serve(request, response))
   await listen(server, port)
   const url = `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
   return {
     url,
-    env: makeVariables(url, {}),
+    env: makeVariables(url, {}, hasLimit(script)),
     requests,
     get unused() {
       return stage.playback.unused
@@ -67,13 +77,19 @@ export async function startFakeModel(
 class Stage {
   readonly playback: Playback
   readonly #record: (request: RecordedRequest) => void
+  readonly #onAnswered: Options['onAnswered']
   /** Sessions may outlive a server, and two servers must not use the same id. */
   readonly #name = randomLetters(8)
   #answers = 0
 
-  constructor(playback: Playback, record: (request: RecordedRequest) => void) {
+  constructor(
+    playback: Playback,
+    record: (request: RecordedRequest) => void,
+    onAnswered: Options['onAnswered'],
+  ) {
     this.playback = playback
     this.#record = record
+    this.#onAnswered = onAnswered
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -97,13 +113,16 @@ class Stage {
     }
     const cue = this.playback.next(ask)
     if (cue.kind === 'none') {
-      this.#record({ at: now(), ...received, stray: cue.why })
-      const message = `The scripted model has no answer to this request: ${cue.why}.`
+      const { why, hint } = cue
+      this.#record({ at: now(), ...received, stray: why, ...(hint === undefined ? {} : { hint }) })
+      const more = hint === undefined ? '' : `\n${hint}`
+      const message = `The scripted model has no answer to this request: ${why}.${more}`
       return sendError(response, { status: USED_UP, message })
     }
     this.#record({ at: now(), ...received, turn: cue.place })
     this.#answers += 1
-    return sendTurn(response, cue.turn, ask, `${this.#name}_${this.#answers}`)
+    await sendTurn(response, cue.turn, ask, `${this.#name}_${this.#answers}`)
+    if (response.writableEnded || cue.turn.drop === true) this.#onAnswered?.(cue.mark)
   }
 }
 

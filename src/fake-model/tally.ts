@@ -8,7 +8,12 @@ export class Tally {
   /** How many requests had no turn, by the reason. */
   readonly #strays = new Map<string, number>()
 
-  add({ turn, stray }: Pick<RecordedRequest, 'turn' | 'stray'>): void {
+  /** What the first of each of them asked. */
+  readonly #hints = new Map<string, string>()
+
+  add({ turn, stray, hint }: Pick<RecordedRequest, 'turn' | 'stray' | 'hint'>): void {
+    if (stray !== undefined && hint !== undefined && !this.#hints.has(stray))
+      this.#hints.set(stray, hint)
     if (turn !== undefined || stray !== undefined) this.#asked += 1
     if (stray !== undefined) this.#strays.set(stray, (this.#strays.get(stray) ?? 0) + 1)
   }
@@ -20,7 +25,8 @@ export class Tally {
     }
     const strays = Array.from(this.#strays, ([why, count]) => {
       const requests = count === 1 ? '1 request' : `${count} requests`
-      return `${requests} had no turn: ${why}`
+      const hint = this.#hints.get(why)?.replaceAll('\n', '\n  ')
+      return `${requests} had no turn: ${why}${hint === undefined ? '' : `\n  ${hint}`}`
     })
     return unused.length === 0 ? strays : [...strays, `unused: ${renderPlaces(unused)}`]
   }

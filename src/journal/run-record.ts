@@ -186,7 +186,7 @@ export class RunRecord {
 /** Records that cannot be removed are no reason to go without one. */
 function pruneQuietly(root: string, whyWanted?: WhyWanted): void {
   try {
-    pruneRuns(root, KEPT_RUNS, whyWanted)
+    pruneRuns([root], KEPT_RUNS, whyWanted)
   } catch {
     // They are tried again by the next run.
   }

@@ -63,8 +63,8 @@ test('runs are listed by their status, the newest first', () => {
   writeFileSync(join(root, '4-dead/lock'), DEAD_LOCK)
   record(root, '5-dead-waiting', [WAITING])
   const open = [record(root, '6-running', [], true), record(root, '7-waiting', [WAITING], true)]
-  const runs = listRuns(root)
-  expect(listRuns(root, (id) => id === '2-failed')).toEqual([runs[5]!])
+  const runs = listRuns([root])
+  expect(listRuns([root], (folder) => folder.endsWith('/2-failed'))).toEqual([runs[5]!])
   expect(runs.map(({ id, status }) => [id, status])).toEqual([
     ['7-waiting', 'waiting'],
     ['6-running', 'running'],
@@ -94,24 +94,24 @@ test('what is no run is not listed, and what is broken is named', () => {
     'r4/events.ndjson': '',
     'r5/events.ndjson/x': '',
   })
-  const { runs, broken } = readRuns(root)
+  const { runs, broken } = readRuns([root])
   expect(runs.map(({ id }) => id)).toEqual(['r2'])
   expect(broken).toEqual(['r5', 'r4', 'r3', 'r1'])
-  expect(listRuns(root)).toEqual(runs)
+  expect(listRuns([root])).toEqual(runs)
 })
 
 test('a run that has not come to its first event runs all the same', () => {
   const root = makeProject()
   const run = RunRecord.begin(root, 'r1', makeStamp('r1', 'w-1'))
-  expect(listRuns(root)).toMatchObject([{ id: 'r1', status: 'running' }])
+  expect(listRuns([root])).toMatchObject([{ id: 'r1', status: 'running' }])
   run.close()
-  expect(readRuns(root)).toEqual({ runs: [], broken: ['r1'] })
+  expect(readRuns([root])).toEqual({ runs: [], broken: ['r1'] })
 })
 
 test('where nothing was ever recorded there are no runs', () => {
   const root = join(makeProject(), 'runs')
-  expect([listRuns(root), pruneRuns(root, 0)]).toEqual([[], []])
-  expect(() => findRun(root, undefined)).toThrow(new UserError('There is no run yet.'))
+  expect([listRuns([root]), pruneRuns([root], 0)]).toEqual([[], []])
+  expect(() => findRun([root], undefined)).toThrow(new UserError('There is no run yet.'))
 })
 
 describe('a run is found', () => {
@@ -130,7 +130,7 @@ describe('a run is found', () => {
     ['aaaaa', IDS[0]],
     ['bbbbb', IDS[1]],
   ])('by %p: %s', (word, id) => {
-    expect(findRun(make(), word).id).toBe(id!)
+    expect(findRun([make()], word).id).toBe(id!)
   })
 
   test.each([
@@ -142,7 +142,7 @@ describe('a run is found', () => {
   ])('not by %p', (word, message, ids) => {
     let error: unknown
     try {
-      findRun(make(), word)
+      findRun([make()], word)
     } catch (thrown) {
       error = thrown
     }
@@ -153,8 +153,8 @@ describe('a run is found', () => {
   test('as the newest that can be read, and a broken one is called so', () => {
     const root = make()
     writeFiles(root, { '20260103-080000-ccccc/events.ndjson': '' })
-    expect(findRun(root, undefined).id).toBe(IDS[2]!)
-    expect(() => findRun(root, 'ccccc')).toThrow(
+    expect(findRun([root], undefined).id).toBe(IDS[2]!)
+    expect(() => findRun([root], 'ccccc')).toThrow(
       'The record of run 20260103-080000-ccccc cannot be read.',
     )
   })
@@ -166,23 +166,23 @@ describe('old runs are removed', () => {
     for (const id of ['r1', 'r2', 'r4', 'r5']) record(root, id, [ended(true)])
     const open = record(root, 'r3', [], true)
     writeFileSync(join(root, 'r2/lock'), DEAD_LOCK)
-    expect(pruneRuns(root, 1)).toEqual(['r4', 'r2', 'r1'])
+    expect(pruneRuns([root], 1)).toEqual(['r4', 'r2', 'r1'])
     expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'r3', 'r5'])
     expect(existsSync(join(root, 'r3/lock'))).toBe(true)
     open.close()
-    expect(pruneRuns(root, 0)).toEqual(['r5', 'r3'])
+    expect(pruneRuns([root], 0)).toEqual(['r5', 'r3'])
   })
 
   test('but nothing else that is there', () => {
     const root = makeProject({ 'notes/x': '', file: '' })
     record(root, 'r1', [ended(true)])
-    expect(pruneRuns(root, 0)).toEqual(['r1'])
+    expect(pruneRuns([root], 0)).toEqual(['r1'])
     expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'file', 'notes'])
   })
 
   test('with what a process that was killed did not get to', () => {
     const root = makeProject({ '.removed-r0/steps/x': '' })
-    expect(pruneRuns(root, 10)).toEqual([])
+    expect(pruneRuns([root], 10)).toEqual([])
     expect(readdirSync(root)).toEqual([])
   })
 
@@ -202,7 +202,7 @@ describe('old runs are removed', () => {
     const root = makeProject()
     for (const id of ['r1', 'r2', 'r3']) record(root, id, [ended(true)])
     writeFiles(root, { 'r2/lock/x': 'a folder in its place' })
-    expect(() => pruneRuns(root, 0)).toThrow('EISDIR')
+    expect(() => pruneRuns([root], 0)).toThrow('EISDIR')
     expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'r2'])
   })
 })
@@ -211,7 +211,7 @@ test('a run that somebody is about to drive is not removed', () => {
   const root = makeProject()
   record(root, 'r1', [ended(true)])
   const lock = RunLock.take(join(root, 'r1'))
-  expect(pruneRuns(root, 0)).toEqual([])
+  expect(pruneRuns([root], 0)).toEqual([])
   ;(lock as RunLock).release()
-  expect(pruneRuns(root, 0)).toEqual(['r1'])
+  expect(pruneRuns([root], 0)).toEqual(['r1'])
 })

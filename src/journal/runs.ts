@@ -1,5 +1,5 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { errorCode, UserError } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
 import type { RunState } from '../events/state.ts'
@@ -24,43 +24,51 @@ const NAMED = 5
 /** Folders that are being removed are called so. */
 const REMOVED = '.removed-'
 
-/** All runs, or those whose id is wanted, the newest first. */
-export function listRuns(root: string, isWanted?: (id: string) => boolean): RunBrief[] {
-  return readRuns(root, isWanted).runs
+/** All runs in these folders, or those whose record is wanted, the newest first. */
+export function listRuns(
+  roots: readonly string[],
+  isWanted?: (folder: string) => boolean,
+): RunBrief[] {
+  return readRuns(roots, isWanted).runs
 }
 
 /** All runs, the newest first, and the ids of those whose record cannot be read. */
 export function readRuns(
-  root: string,
-  isWanted: (id: string) => boolean = () => true,
+  roots: readonly string[],
+  isWanted: (folder: string) => boolean = () => true,
 ): { runs: RunBrief[]; broken: string[] } {
   const runs: RunBrief[] = []
   const broken: string[] = []
-  for (const id of idsOf(root).filter(isWanted)) {
-    const run = readBrief(root, id)
-    if (run === undefined) broken.push(id)
+  for (const folder of recordsIn(roots).filter(isWanted)) {
+    const run = readBrief(folder)
+    if (run === undefined) broken.push(basename(folder))
     else runs.push(run)
   }
   return { runs, broken }
 }
 
 /** The run of that id, or of the only id that begins or ends so; the newest where none is said. */
-export function findRun(root: string, word: string | undefined): RunBrief {
+export function findRun(roots: readonly string[], word: string | undefined): RunBrief {
   if (word === undefined) {
-    const newest = newestRun(root)
+    const newest = newestRun(roots)
     if (newest !== undefined) return newest
-    throw new UserError('There is no run yet.', `Its record would be in ${root}.`)
+    throw new UserError('There is no run yet.', `Its record would be in ${roots[0]}.`)
   }
-  const id = chooseId(idsOf(root), word)
-  const run = readBrief(root, id)
+  const records = recordsIn(roots)
+  const id = chooseId(
+    records.map((each) => basename(each)),
+    word,
+  )
+  const folder = records.find((each) => basename(each) === id)!
+  const run = readBrief(folder)
   if (run !== undefined) return run
-  throw new UserError(`The record of run ${id} cannot be read.`, `See ${join(root, id)}.`)
+  throw new UserError(`The record of run ${id} cannot be read.`, `See ${folder}.`)
 }
 
 /** The newest run whose record can be read. */
-export function newestRun(root: string): RunBrief | undefined {
-  for (const id of idsOf(root)) {
-    const run = readBrief(root, id)
+export function newestRun(roots: readonly string[]): RunBrief | undefined {
+  for (const folder of recordsIn(roots)) {
+    const run = readBrief(folder)
     if (run !== undefined) return run
   }
   return undefined
@@ -73,13 +81,13 @@ export type WhyWanted = (folder: string) => string | undefined
  * Removes all runs but the newest, and none that is driven or wanted. Where one cannot be removed,
  * the others are all the same.
  */
-export function pruneRuns(root: string, keep: number, whyWanted?: WhyWanted): string[] {
-  sweepRemoved(root)
+export function pruneRuns(roots: readonly string[], keep: number, whyWanted?: WhyWanted): string[] {
+  for (const root of roots) sweepRemoved(root)
   const removed: string[] = []
   let problem: unknown
-  for (const id of idsOf(root).slice(keep)) {
+  for (const folder of recordsIn(roots).slice(keep)) {
     try {
-      if (remove(root, id, whyWanted)) removed.push(id)
+      if (remove(folder, whyWanted)) removed.push(basename(folder))
     } catch (error) {
       problem ??= error
     }
@@ -88,12 +96,16 @@ export function pruneRuns(root: string, keep: number, whyWanted?: WhyWanted): st
   return removed
 }
 
-/** Ids sort by time. */
-function idsOf(root: string): string[] {
-  return namesIn(root)
-    .filter((name) => !name.startsWith('.') && statOf(eventsPath(join(root, name))) !== undefined)
-    .toSorted()
-    .toReversed()
+/** The folders of all records, the newest first: ids sort by time. */
+export function recordsIn(roots: readonly string[]): string[] {
+  return roots
+    .flatMap((root) =>
+      namesIn(root)
+        .filter((name) => !name.startsWith('.'))
+        .map((name) => join(root, name)),
+    )
+    .filter((folder) => statOf(eventsPath(folder)) !== undefined)
+    .toSorted((one, other) => (basename(one) < basename(other) ? 1 : -1))
 }
 
 function namesIn(root: string): string[] {
@@ -105,8 +117,8 @@ function namesIn(root: string): string[] {
   }
 }
 
-function readBrief(root: string, id: string): RunBrief | undefined {
-  const folder = join(root, id)
+function readBrief(folder: string): RunBrief | undefined {
+  const id = basename(folder)
   try {
     const found = holderOf(folder)
     const holder = found === undefined || found.life === 'dead' ? undefined : withoutLife(found)
@@ -157,13 +169,12 @@ function sweepRemoved(root: string): void {
 }
 
 /** Moved away first, so that nobody ever sees half a record; false where it is driven or wanted. */
-function remove(root: string, id: string, whyWanted?: WhyWanted): boolean {
-  const folder = join(root, id)
+function remove(folder: string, whyWanted?: WhyWanted): boolean {
   if (whyWanted?.(folder) !== undefined) return false
   // Nobody can begin to drive it while we have it.
   const lock = RunLock.take(folder)
   if (!(lock instanceof RunLock)) return false
-  const removed = join(root, `${REMOVED}${id}`)
+  const removed = join(dirname(folder), `${REMOVED}${basename(folder)}`)
   try {
     renameSync(folder, removed)
   } catch (error) {

@@ -1,6 +1,6 @@
 import { UserError } from '../base/errors.ts'
 import { makeRunId, randomLetters } from '../base/ids.ts'
-import { resolveCwd } from '../setup/configuration.ts'
+import { resolveCwd } from '../setup/project.ts'
 import { lookAround } from '../setup/facts.ts'
 import { ownFolder } from '../setup/own-folder.ts'
 import { makeTaskPort } from '../setup/task-port.ts'
@@ -16,6 +16,7 @@ import type { ChainPolicyConfig } from '../parse/policy-schema.ts'
 import { MAX_ITERATIONS } from '../parse/dsl.ts'
 import { makePlan } from '../plan/make-plan.ts'
 import type { Plan } from '../plan/plan.ts'
+import { checkTasks } from '../plan/task-verdict.ts'
 import type { Grace } from '../plan/policy.ts'
 import { readPromptText } from '../prompt/prompt-file.ts'
 import { NO_CONTROL } from '../run/ports.ts'
@@ -125,13 +126,15 @@ async function planChain(options: ChainOptions, env: Environment): Promise<Plan>
     ...(options.grace === undefined ? {} : { grace: options.grace }),
     rawPrompt: options.rawPrompt === true,
   }
-  return makePlan(request, lookAround(env)).plan
+  const { plan } = makePlan(request, lookAround(env))
+  checkTasks(plan, makeTaskPort(cwd, plan.run, env))
+  return plan
 }
 
 async function carryOut(plan: Plan, options: ExecuteOptions, env: Environment): Promise<RunState> {
   const stamp = makeStamp(plan.run, `w-${randomLetters(6)}`)
   const terminal = options.verbose
-    ? new Terminal({ uncut: true, onClosed: () => undefined, onLost: () => undefined })
+    ? new Terminal({ env, uncut: true, onClosed: () => undefined, onLost: () => undefined })
     : undefined
   const view = terminal === undefined ? undefined : new PlainView(terminal, true)
   const stop = options.signal ?? new AbortController().signal
@@ -152,7 +155,7 @@ async function carryOut(plan: Plan, options: ExecuteOptions, env: Environment): 
       await options.onOutput?.(chunk)
     },
     readPrompt: readPromptText,
-    tasks: makeTaskPort(plan.cwd, plan.run),
+    tasks: makeTaskPort(plan.cwd, plan.run, env),
     env,
     stop,
     force: options.force ?? new AbortController().signal,

@@ -1,12 +1,13 @@
 import { checkName, findOwner, type Owner } from '../tasks/claims/owner.ts'
-import { findPlaces } from '../tasks/store/places.ts'
+import type { Places } from '../tasks/store/places.ts'
 import { callTool } from './call.ts'
 import type { Call, ServedTool } from './served-tool.ts'
 import { TOOLS } from './tools.ts'
 
 /** For whom and where the tools of the tasks act. */
 export interface TaskOptions {
-  readonly cwd: string
+  /** Asked anew for each call: the folder may have become a repository in the meantime. */
+  readonly places: () => Places
   /** On whose behalf; else the iteration of the environment, else the client by its name. */
   readonly as: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
@@ -22,9 +23,8 @@ export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
     isReading: tool.isReading,
     async call(input, call) {
       const owner = whoCalls(options, call)
-      // Anew for each call: the folder may have become a repository in the meantime.
-      const places = findPlaces(options.cwd)
-      return callTool(tool, input, { places, prefix, owner, now: new Date() })
+      const context = { places: options.places(), prefix, owner, now: new Date() }
+      return callTool(tool, input, context)
     },
   }))
 }

@@ -130,6 +130,10 @@ const AGENT_FIELDS = {
     flag(
       'Whether the agent gets the tools for queue and inbox. Absent: where its prompt has /push or /run.',
     ),
+  tasks: () =>
+    flag(
+      'Whether the agent builds from forge-tasks, so that its marker counts only once no task is ready. Absent: by its name and its system prompt.',
+    ),
   ...POLICY_FIELDS,
 }
 

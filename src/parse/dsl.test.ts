@@ -80,8 +80,8 @@ test.each([
     'a:100001',
     '  ^^^^^^',
   ],
-  ['a:', "The count behind the colon is missing in 'a:'.", 'a:', '  ^'],
-  ['a:->b', "The count behind the colon is missing in 'a:'.", 'a:->b', '  ^'],
+  ['a:', "The count after the colon is missing in 'a:'.", 'a:', '  ^'],
+  ['a:->b', "The count after the colon is missing in 'a:'.", 'a:->b', '  ^'],
   [':3', 'The agent before the colon is missing.', ':3', '^'],
   ['x:abc', "The count 'abc' is not a number, and no agent is called 'x:abc'.", 'x:abc', '  ^^^'],
   ['a:b:c', "The count 'c' is not a number, and no agent is called 'a:b:c'.", 'a:b:c', '    ^'],
@@ -96,6 +96,8 @@ test.each([
   ['b)', 'Groups in parentheses are not available yet.', 'b)', ' ^'],
   ['a & b', "Parallel agents with '&' are not available yet.", 'a & b', '  ^'],
   ['a || b', "Fallback agents with '||' are not available yet.", 'a || b', '  ^^'],
+  ['a*4', "Copies with '*' are not available yet.", 'a*4', ' ^^'],
+  ['@b', "Chains inside of chains with '@' are not available yet.", '@b', '^'],
   ['a|b', "Fallback agents with '||' are not available yet.", 'a|b', ' ^'],
 ])('%p is refused with a caret under the place', (text, problem, line, carets) => {
   expect(refusal(text).message).toBe(`${problem}\n  ${line}\n  ${carets}`)
@@ -121,12 +123,20 @@ test.each([[''], [' '], ['\n\t ']])('an empty chain %p is refused with an exampl
 test.each([
   ['a:x', 'Write a:N for at most N iterations, N from 1 to 100000, or a to run it once.'],
   [':', 'Write agent:N for at most N iterations, N from 1 to 100000, or agent to run it once.'],
-  ['a b', 'Write "a -> b". Arguments for the agents go behind --.'],
-  ['a => b', "Agents are joined with '->'."],
-  ['a → b', "Agents are joined with '->'."],
-  ['a > b', "Agents are joined with '->'."],
-  ['a , b', "Agents are joined with '->'."],
-  ['--> a', "Write ./- for a program in this folder, or '->' if the arrow was meant."],
+  ['a:2 b:3', 'Write: forkhestra "a:2 -> b:3"\nArguments for the agents go after --.'],
+  ['a : 3', 'Write: forkhestra a:3\nArguments for the agents go after --.'],
+  ['a 3', 'Write: forkhestra a:3\nArguments for the agents go after --.'],
+  ['a x3', 'Write: forkhestra a:3\nArguments for the agents go after --.'],
+  ['3 a', 'Write: forkhestra a:3\nArguments for the agents go after --.'],
+  ['a:2 then b', 'Write: forkhestra "a:2 -> b"\nArguments for the agents go after --.'],
+  [
+    'a:2 Fix the tests',
+    'Write: forkhestra a:2 -p "Fix the tests"\nArguments for the agents go after --.',
+  ],
+  [
+    'Fix the "tests"',
+    `Write: forkhestra builder:10 -p 'Fix the "tests"'\nArguments for the agents go after --.`,
+  ],
   ['a & b', "A chain is a sequence: join the agents with '->'."],
 ])('%p comes with a hint', (text, hint) => {
   expect(refusal(text).hint).toBe(hint)
@@ -200,3 +210,34 @@ test('a chain that is printed reads back as the same chain', () => {
     }),
   )
 })
+
+test.each([
+  ['planner:3 --> builder:2', '-->'],
+  ['planner:3-->builder:2', '-->'],
+  ['planner:3 ---> builder:2', '--->'],
+  ['planner:3 => builder:2', '=>'],
+  ['planner:3 ==> builder:2', '==>'],
+  ['planner:3 > builder:2', '>'],
+  ['planner:3 >> builder:2', '>>'],
+  ['planner:3 ->> builder:2', '->>'],
+  ['planner:3 → builder:2', '→'],
+  ['planner:3 ⇒ builder:2', '⇒'],
+  ['planner:3 && builder:2', '&&'],
+  ['planner:3, builder:2', ','],
+  ['planner:3,builder:2', ','],
+  ['planner:3; builder:2', ';'],
+  ['planner:3 , builder:2', ','],
+  ['planner:3 + builder:2', '+'],
+])('%p is answered with the chain as it is written', (text, sign) => {
+  const { message, hint } = refusal(text)
+  expect(message).toStartWith(`Agents are joined with '->', not with '${sign}'.\n  ${text}\n`)
+  expect(message.split('\n')[2]?.indexOf('^')).toBe(2 + text.indexOf(sign))
+  expect(hint).toBe('Write: forkhestra "planner:3 -> builder:2"')
+})
+
+test.each([['g++ -> a'], ['a,b -> c'], ['./x-> y'], ['then -> and']])(
+  '%p is a chain: signs inside of names are left alone',
+  (text) => {
+    expect(parseDsl(text, nobody)).toHaveLength(2)
+  },
+)

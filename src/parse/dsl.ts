@@ -1,4 +1,5 @@
 import { UserError } from '../base/errors.ts'
+import { findLookalike, guessCommand, withArrows } from './dsl-guess.ts'
 
 /** One step as typed: `loop` is the number of iterations, absent where the agent runs once. */
 export interface DslStep {
@@ -15,6 +16,8 @@ class DslError extends UserError {
   }
 }
 
+type IsAgent = (name: string) => boolean
+
 interface Token {
   readonly text: string
   readonly offset: number
@@ -30,15 +33,16 @@ const RESERVED = new Map([
 
 /**
  * Reads `a:3 -> b`. Names may contain colons, so `isAgent` decides whether `x:abc` is a name; it is
- * asked only where the part after the last colon is no number.
+ * asked only where the part after the last colon is not a number, or for a hint.
  */
-export function parseDsl(text: string, isAgent: (name: string) => boolean): DslStep[] {
+export function parseDsl(text: string, isAgent: IsAgent): DslStep[] {
   if (text.trim() === '') {
     throw new UserError(
       'The chain is empty.',
       'Write an agent, e.g. forkhestra "planner:3 -> builder:20".',
     )
   }
+  checkArrows(text)
   const steps: DslStep[] = []
   let previous: Token | undefined
   for (const token of tokenize(text)) {
@@ -48,15 +52,14 @@ export function parseDsl(text: string, isAgent: (name: string) => boolean): DslS
     }
     if (!isArrow) {
       if (previous !== undefined && previous.text !== '->') {
-        const looksLikeArrow = /^(?:→|⇒|=>|-?>|[;,])/.test(token.text)
+        const { offset } = token
+        const [before, after] = [text.slice(0, offset).trim(), text.slice(offset).trim()]
         throw new DslError(
           text,
-          token.offset,
+          offset,
           token.text.length,
           `'->' is missing before '${token.text}'.`,
-          looksLikeArrow
-            ? "Agents are joined with '->'."
-            : `Write "${previous.text} -> ${token.text}". Arguments for the agents go behind --.`,
+          `Write: ${guessCommand(before, after, isAgent)}\nArguments for the agents go after --.`,
         )
       }
       steps.push(parseStep(text, token, isAgent))
@@ -69,6 +72,18 @@ export function parseDsl(text: string, isAgent: (name: string) => boolean): DslS
   return steps
 }
 
+function checkArrows(text: string): void {
+  const lookalike = findLookalike(text)
+  if (lookalike === undefined) return
+  throw new DslError(
+    text,
+    lookalike.offset,
+    lookalike.text.length,
+    `Agents are joined with '->', not with '${lookalike.text}'.`,
+    `Write: ${withArrows(text)}`,
+  )
+}
+
 function* tokenize(text: string): Generator<Token> {
   const pattern = /->|\|\||[()&|]|(?:(?!->|[()&|])\S)+/g
   for (const match of text.matchAll(pattern)) {
@@ -78,7 +93,7 @@ function* tokenize(text: string): Generator<Token> {
         text,
         match.index,
         match[0].length,
-        `${reserved} are not available yet.`,
+        notYet(reserved),
         "A chain is a sequence: join the agents with '->'.",
       )
     }
@@ -86,7 +101,8 @@ function* tokenize(text: string): Generator<Token> {
   }
 }
 
-function parseStep(text: string, token: Token, isAgent: (name: string) => boolean): DslStep {
+function parseStep(text: string, token: Token, isAgent: IsAgent): DslStep {
+  checkComing(text, token, isAgent)
   const colon = token.text.lastIndexOf(':')
   if (colon === -1) return { agent: checkName(text, token, token.text) }
   const count = token.text.slice(colon + 1)
@@ -107,8 +123,25 @@ function parseStep(text: string, token: Token, isAgent: (name: string) => boolea
   )
 }
 
+/** Signs that are reserved, unless an agent is really called so. */
+function checkComing(text: string, { text: word, offset }: Token, isAgent: IsAgent): void {
+  const [copies] = /\*\d+$/.exec(word) ?? []
+  if ((copies === undefined && !word.startsWith('@')) || isAgent(word)) return
+  if (copies === undefined) {
+    const hint = `To run a named chain: forkhestra --chain ${word.slice(1)}`
+    throw new DslError(text, offset, 1, notYet("Chains inside of chains with '@'"), hint)
+  }
+  const start = word.length - copies.length
+  const hint = `For a loop write ${word.slice(0, start)}:${copies.slice(1)}`
+  throw new DslError(text, offset + start, copies.length, notYet("Copies with '*'"), hint)
+}
+
+function notYet(what: string): string {
+  return `${what} are not available yet.`
+}
+
 function countProblem(word: string, count: string): string {
-  if (count === '') return `The count behind the colon is missing in '${word}'.`
+  if (count === '') return `The count after the colon is missing in '${word}'.`
   if (/^[-+]?\d+(\.\d+)?$/.test(count)) {
     return `The count '${count}' is not a whole number from 1 to ${MAX_ITERATIONS}.`
   }

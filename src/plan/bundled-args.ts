@@ -1,5 +1,15 @@
-/** The arguments of a bundled agent as a program; as an agent of a chain it takes the same ones. */
-export function readBundledArgs(args: readonly string[]): {
+const TASK = '--task'
+
+/** Whether an argument gives an agent one task of its own: `--task ID` or `--task=ID`. */
+export function isTaskArgument(word: string): boolean {
+  return word === TASK || word.startsWith(`${TASK}=`)
+}
+
+/** The arguments that are for us: the task, and of a bundled agent how it runs as a program. */
+export function readOwnArgs(
+  args: readonly string[],
+  isBundled: boolean,
+): {
   readonly task: string | undefined
   /** What is left for the coding CLI. */
   readonly rest: readonly string[]
@@ -8,9 +18,9 @@ export function readBundledArgs(args: readonly string[]): {
   let task: string | undefined
   for (let at = 0; at < args.length; at++) {
     const word = args[at]!
-    if (word === '--task') task = args[++at]
-    else if (word.startsWith('--task=')) task = word.slice('--task='.length)
-    else if (word !== '--print' && word !== '-p') rest.push(word)
+    if (word === TASK) task = args[++at]
+    else if (isTaskArgument(word)) task = word.slice(TASK.length + 1)
+    else if (!isBundled || (word !== '--print' && word !== '-p')) rest.push(word)
   }
   return { task, rest }
 }

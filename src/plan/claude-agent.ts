@@ -62,17 +62,11 @@ function checkPermissions(name: string, mode: string | undefined, { mustAsk }: F
 }
 
 /** What a person should know before an agent starts. */
-export function agentWarnings(agent: ClaudeAgent, isBuiltIn: boolean, facts: Facts): string[] {
+export function agentWarnings(agent: ClaudeAgent): string[] {
   const { name, allowedTools = [], permissionMode = BYPASS } = agent
-  const shadowed = isBuiltIn ? facts.programOnPath(name) : undefined
   const patterns =
     permissionMode === BYPASS ? allowedTools.filter((tool) => tool.includes('(')) : []
   return [
-    ...(shadowed?.kind === 'program'
-      ? [
-          `the built-in agent '${name}' is meant, not ${shadowed.path}; for the program write its path.`,
-        ]
-      : []),
     ...(permissionMode === BYPASS ? allowedTools.filter(isMcpTool) : []).map(
       (tool) => `agent '${name}': beside "${tool}" every tool of its MCP servers can be called.`,
     ),

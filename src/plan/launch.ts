@@ -13,7 +13,7 @@ import {
 import { contentOnly, hasSetup, readPhases } from '../prompt/read-phases.ts'
 import type { Mode } from '../prompt/mode-awareness.ts'
 import { readSystemPrompt } from '../prompt/system-prompt.ts'
-import { readBundledArgs, taskPrompt } from './bundled-args.ts'
+import { readOwnArgs, taskPrompt } from './bundled-args.ts'
 import { getsQueue } from './direct-agent.ts'
 import type { StepNode } from './plan.ts'
 
@@ -80,7 +80,7 @@ export function makeLaunch(
   }
   const own = readSystemPrompt(agent.name, agent.systemPrompt, readPrompt, mode)
   const systemPrompt = introduction === undefined ? own : `${own.trimEnd()}\n\n${introduction}`
-  const { task, rest } = agent.isBundled === true ? readBundledArgs(args) : withoutTask(args)
+  const { task, rest } = readOwnArgs(args, agent.isBundled === true)
   const prompt = withTask(task, spoken) ?? NO_PROMPT
   const hasQueue = queue !== undefined && getsQueue(agent, phases)
   const maxCostUsd = promise?.(hasQueue || hasSetup(phases))
@@ -115,10 +115,6 @@ function contentOf(
 ): SpokenPrompt | undefined {
   if (chosen === undefined || isBlank(content)) return undefined
   return { text: content, source: chosen.source }
-}
-
-function withoutTask(rest: readonly string[]): ReturnType<typeof readBundledArgs> {
-  return { task: undefined, rest }
 }
 
 /** A task that is named by an argument is a part of the prompt. */

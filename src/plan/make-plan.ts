@@ -6,6 +6,7 @@ import type { ResolvedAgent } from '../engines/engine.ts'
 import type { AgentConfig, ChainConfig, StepConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import { isBlank } from '../prompt/choose.ts'
+import { plansTasks, withTaskCheck } from './agent-role.ts'
 import { findTaskProblems } from './check-tasks.ts'
 import { agentWarnings } from './claude-agent.ts'
 import type { Prices } from './direct-agent.ts'
@@ -23,11 +24,18 @@ import { checkKey, priceWarnings } from './native-agent.ts'
 import { makeOnFail } from './on-fail.ts'
 import { builtInVariables, type Plan, type StepNode } from './plan.ts'
 import type { Grace, Policy } from './policy.ts'
-import { policyWarnings } from './policy-warnings.ts'
+import { gateWarnings, policyWarnings } from './policy-warnings.ts'
 import { collect, PlanError } from './problems.ts'
 import { promptCandidates, type InlineOrFile } from './prompt-candidates.ts'
 import { makePromptRules } from './prompt-rules.ts'
-import { configOf, findBuiltIn, isBuiltIn, resolveAgent, type Agents } from './resolve-agent.ts'
+import {
+  configOf,
+  findBuiltIn,
+  isBuiltIn,
+  resolveAgent,
+  type Agents,
+  type Known,
+} from './resolve-agent.ts'
 import { Variables } from './variables.ts'
 
 /** What a person asked for, read but not yet checked against the machine. */
@@ -48,7 +56,7 @@ export interface Request {
   readonly args: readonly string[]
   readonly cliPrompt: InlineOrFile
   readonly chainNames?: readonly string[]
-  readonly verbs?: readonly string[]
+  readonly commands?: Known['commands']
   /** Whether the chain is one of our own. */
   readonly isBuiltInChain?: boolean
   /** For every step, whatever the configuration says. */
@@ -82,10 +90,16 @@ export function makePlan(
   const isInRepository = facts.isInRepository(cwd)
   const problems: Problem[] = []
   const planning = { request, facts, variables, isInRepository, problems, recoveries: [] }
-  const steps = chain.steps.flatMap((step, index) => makeStep(planning, step, index + 1) ?? [])
+  const steps = goOnWithTasks(
+    chain.steps.flatMap((step, index) => makeStep(planning, step, index + 1) ?? []),
+  )
   const whole = collect(problems, () => makeChainPolicy(chain))
+  const shadowed = shadowWarnings(chain.steps, request, facts)
+  // What else is wrong may have hidden where a variable is used.
+  const unused = problems.length === 0 ? variables.warnings : []
   problems.push(...variables.problems)
-  if (problems.length > 0 || whole === undefined) throw new PlanError(problems)
+  if (problems.length > 0 || whole === undefined)
+    throw new PlanError(problems, [...shadowed, ...unused])
   const made: Plan = {
     run,
     cwd,
@@ -98,22 +112,32 @@ export function makePlan(
   }
   const plan = applyOverrides(made, request.overrides ?? {})
   const warnings = [
+    ...shadowed,
     ...variables.warnings,
     ...promptWarnings(request),
-    ...[...steps, ...planning.recoveries].flatMap(({ agent }) => warningsOf(agent, request, facts)),
+    ...[...steps, ...planning.recoveries].flatMap(({ agent }) => warningsOf(agent, facts)),
     ...priceWarnings([...steps, ...planning.recoveries], plan),
+    ...gateWarnings(plan, chain, request.overrides ?? {}),
     ...policyWarnings(plan, isInRepository),
   ]
   return { plan, warnings: [...new Set(warnings)] }
 }
 
-function warningsOf(agent: ResolvedAgent, request: Request, facts: Facts): string[] {
+function warningsOf(agent: ResolvedAgent, facts: Facts): string[] {
   if (agent.engine === 'binary') return []
-  const own =
-    agent.engine === 'native'
-      ? []
-      : agentWarnings(agent, isBuiltIn(agent.name, request, facts), facts)
+  const own = agent.engine === 'native' ? [] : agentWarnings(agent)
   return [...own, ...fileWarnings(agent, facts)]
+}
+
+/** Programs that are not run because a built-in agent has their name. */
+function shadowWarnings(steps: readonly StepConfig[], request: Request, facts: Facts): string[] {
+  const names = new Set(steps.map(({ agent }) => agent))
+  return [...names].flatMap((name) => {
+    const program = isBuiltIn(name, request, facts) ? facts.programOnPath(name) : undefined
+    return program?.kind === 'program'
+      ? [`'${name}' is the built-in agent, not ${program.path}; to run the program, type its path.`]
+      : []
+  })
 }
 
 function agentArgs(name: string, { agents }: Request): Template[] {
@@ -121,10 +145,14 @@ function agentArgs(name: string, { agents }: Request): Template[] {
   return (args ?? []).map((arg) => [arg])
 }
 
-/** In a chain of our own, the builder may begin with what the planner has written so far. */
-function goesOn(name: string, number: number, request: Request): boolean {
-  const isLast = number >= request.chain.steps.length
-  return request.isBuiltInChain === true && !isLast && findBuiltIn(name)?.plans === true
+/** A builder may begin with the tasks that the planner before it has created so far. */
+function goOnWithTasks(steps: readonly StepNode[]): StepNode[] {
+  return steps.map((step, index) => {
+    const next = steps[index + 1]
+    const isHandOver = plansTasks(step.agent) && next?.agent.finishesTasks === true
+    const isOurs = isHandOver && step.policy.onFail.kind === 'stop'
+    return isOurs ? { ...step, goesOnWithTasks: true } : step
+  })
 }
 
 /** Whoever plans needs something to plan from. */
@@ -184,18 +212,18 @@ function makeNode(
   const config = configOf(agent, request.agents)
   const policy = collect(problems, () => policyOf(defaultPolicy(agent, isInRepository), config))
   if (policy === undefined) return undefined
+  const args = [...agentArgs(step.agent, request), ...request.args.map((arg) => [arg]), ...own]
   const node: StepNode = {
     kind: 'step',
     id,
     number,
     ...(step.name === undefined ? {} : { name: step.name }),
-    agent,
+    agent: withTaskCheck(agent, config, args, facts.readPrompt),
     cwd: request.cwd,
     ...loop,
-    args: [...agentArgs(step.agent, request), ...request.args.map((arg) => [arg]), ...own],
+    args,
     prompt,
     ...makePromptRules({ ...request, step, agent: config, isRaw: request.rawPrompt === true }),
-    ...(goesOn(step.agent, number, request) ? { goesOnWithTasks: true } : {}),
     policy: request.grace === undefined ? policy : { ...policy, grace: request.grace },
   }
   collect(problems, () => checkKey(node, facts))

@@ -1,6 +1,7 @@
 import { parseDuration } from '../base/durations.ts'
 import type { ResolvedAgent } from '../engines/engine.ts'
 import type { ChainPolicyConfig, PolicyConfig } from '../parse/policy-schema.ts'
+import { changesCode } from './agent-role.ts'
 import {
   DEFAULT_POLICY,
   DEFAULT_STALL,
@@ -123,7 +124,7 @@ function dropUndefined<Fields extends object>(fields: Fields): Present<Fields> {
   return Object.fromEntries(present) as Present<Fields>
 }
 
-/** What the command line says about every step, or, the budget, about the run. */
+/** What the command line says: limits about every step, gates about those that change code, the budget about the run. */
 export interface Overrides {
   readonly budget?: Budget
   readonly timeoutMs?: number | 'off'
@@ -167,8 +168,9 @@ function withOverrides(node: Node, overrides: Overrides): Node {
   if (node.kind === 'sequence') {
     return { ...node, of: node.of.map((part) => withOverrides(part, overrides)) }
   }
-  const { budget: _, timeoutMs, idleMs, ...rest } = overrides
+  const { budget: _, timeoutMs, idleMs, verify, until, ...rest } = overrides
   const { timeoutMs: oldTimeoutMs, idleMs: oldIdleMs, ...policy } = node.policy
+  const gates = changesCode(node.agent) ? dropUndefined({ verify, until }) : {}
   return {
     ...node,
     policy: {
@@ -176,6 +178,7 @@ function withOverrides(node: Node, overrides: Overrides): Node {
       ...limit('timeoutMs', timeoutMs ?? oldTimeoutMs),
       ...limit('idleMs', idleMs ?? oldIdleMs),
       ...rest,
+      ...gates,
     },
   }
 }

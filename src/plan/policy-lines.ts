@@ -1,6 +1,7 @@
 import { moneyWords } from '../base/amounts.ts'
 import { unreachable } from '../base/errors.ts'
-import { defaultPolicy } from './make-policy.ts'
+import { changesCode } from './agent-role.ts'
+import { defaultPolicy, type Overrides } from './make-policy.ts'
 import { stepsOf, type Plan, type StepNode } from './plan.ts'
 import type { Budget, Hooks, OnFail, Policy, Retry } from './policy.ts'
 
@@ -15,7 +16,10 @@ export function chainLines({ when, budget, hooks }: Plan): PolicyLine[] {
   return [...optional('when', when), ...budgetLines(budget), ...hookLines(hooks)]
 }
 
-/** What differs from the defaults of a step's agent, or, with `isComplete`, everything. */
+/**
+ * Every limit that can end the step in one line, and what else differs from the defaults of its agent;
+ * with `isComplete` everything, each in a line of its own.
+ */
 export function stepLines(
   step: StepNode,
   plan: Plan,
@@ -25,28 +29,71 @@ export function stepLines(
   }: { readonly isInRepository: boolean; readonly isComplete: boolean },
 ): PolicyLine[] {
   const isLoop = step.loop !== undefined
-  const usual = isComplete ? [] : linesOf(defaultPolicy(step.agent, isInRepository), isLoop, plan)
+  const name = optional('name', step.name)
+  const gates = gateLines(step.policy)
+  const others = otherLines(step.policy, plan)
+  if (isComplete) return [...name, ...gates, ...limitLines(step.policy, isLoop), ...others]
+  const usual = otherLines(defaultPolicy(step.agent, isInRepository), plan)
   const isUsual = ({ label, words }: PolicyLine) =>
     usual.some((line) => line.label === label && line.words === words)
-  const lines = linesOf(step.policy, isLoop, plan).filter((line) => !isUsual(line))
-  return [...optional('name', step.name), ...lines]
+  const limits = { label: 'limits', words: allLimits(step.policy, isLoop) }
+  return [...name, ...gates, limits, ...others.filter((line) => !isUsual(line))]
 }
 
-function linesOf(policy: Policy, isLoop: boolean, plan: Plan): PolicyLine[] {
-  const { verify, until, when, timeoutMs, idleMs, grace } = policy
-  const names = Object.keys(policy.env)
+/** Where a gate of the command line does not hold for a step. */
+export function exemptLines(
+  { agent }: StepNode,
+  overrides: Pick<Overrides, 'verify' | 'until'>,
+): PolicyLine[] {
+  if (changesCode(agent)) return []
+  const words = 'not for this step, which does not change code'
+  const labels = ['verify', 'until'] as const
+  return labels.flatMap((label) =>
+    overrides[label] === undefined ? [] : [{ label: `--${label}`, words }],
+  )
+}
+
+function gateLines({ when, verify, until }: Policy): PolicyLine[] {
+  const checks = verify.map((command) => ({ label: 'verify', words: command }))
+  return [...optional('when', when), ...checks, ...optional('until', until)]
+}
+
+function limitLines(policy: Policy, isLoop: boolean): PolicyLine[] {
   return [
-    ...optional('when', when),
-    ...verify.map((command) => ({ label: 'verify', words: command })),
-    ...optional('until', until),
-    { label: 'time limit', words: limitWords(timeoutMs) },
-    { label: 'silence limit', words: limitWords(idleMs) },
+    { label: 'time limit', words: limitWords(policy.timeoutMs) },
+    { label: 'silence limit', words: limitWords(policy.idleMs) },
     ...budgetLines(policy.budget),
     { label: 'retry', words: retryWords(policy.retry) },
     { label: 'longest wait', words: exactTime(policy.maxWaitMs) },
     ...(isLoop ? [{ label: 'stall', words: stallWords(policy.stall) }] : []),
-    { label: 'on failure', words: onFailWords(policy.onFail, plan) },
-    ...hookLines(policy.hooks),
+  ]
+}
+
+/** `4 h per iteration, 30 min of silence, 3 iterations without progress`. */
+function allLimits(policy: Policy, isLoop: boolean): string {
+  const { timeoutMs, idleMs, stall, budget, retry, maxWaitMs } = policy
+  const { forMs, attempts } = retry
+  const isRetried = forMs !== 0 && (attempts === undefined || attempts > 1)
+  const tries = attempts === undefined ? `retries for ${limitWords(forMs)}` : `${attempts} attempts`
+  return [
+    ...(timeoutMs === undefined
+      ? []
+      : [`${exactTime(timeoutMs)}${isLoop ? ' per iteration' : ''}`]),
+    ...(idleMs === undefined ? [] : [`${exactTime(idleMs)} of silence`]),
+    ...(isLoop && stall > 0 ? [`${iterations(stall)} without progress`] : []),
+    ...(budget.costUsd === undefined ? [] : [moneyWords(budget.costUsd)]),
+    ...(budget.tokens === undefined ? [] : [tokenWords(budget.tokens)]),
+    ...(budget.ms === undefined ? [] : [`${exactTime(budget.ms)} in all`]),
+    isRetried ? tries : 'no retries',
+    `waits up to ${exactTime(maxWaitMs)}`,
+  ].join(', ')
+}
+
+function otherLines({ onFail, hooks, env, grace }: Policy, plan: Plan): PolicyLine[] {
+  const names = Object.keys(env)
+  return [
+    { label: 'on failure', words: onFailWords(onFail, plan) },
+    ...hookLines(hooks),
     // Only the names: a value may be a secret.
     ...(names.length === 0 ? [] : [{ label: 'env', words: names.join(', ') }]),
     {
@@ -67,7 +114,7 @@ function hookLines(hooks: Hooks): PolicyLine[] {
 function budgetLines({ costUsd, tokens, ms }: Budget): PolicyLine[] {
   const words = [
     ...(costUsd === undefined ? [] : [moneyWords(costUsd)]),
-    ...(tokens === undefined ? [] : [`${tokens.toLocaleString('en-US')} tokens`]),
+    ...(tokens === undefined ? [] : [tokenWords(tokens)]),
     ...(ms === undefined ? [] : [exactTime(ms)]),
   ]
   return words.length === 0 ? [] : [{ label: 'budget', words: words.join(', ') }]
@@ -79,7 +126,15 @@ function limitWords(ms: number | undefined): string {
 
 function stallWords(stall: number): string {
   if (stall === 0) return 'off'
-  return `after ${stall} ${stall === 1 ? 'iteration' : 'iterations'} without progress`
+  return `after ${iterations(stall)} without progress`
+}
+
+function iterations(count: number): string {
+  return `${count} ${count === 1 ? 'iteration' : 'iterations'}`
+}
+
+function tokenWords(tokens: number): string {
+  return `${tokens.toLocaleString('en-US')} tokens`
 }
 
 function retryWords({ forMs, attempts, backoffMs, maxBackoffMs }: Retry): string {

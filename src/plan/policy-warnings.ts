@@ -1,5 +1,32 @@
+import { changesCode } from './agent-role.ts'
+import type { Overrides } from './make-policy.ts'
 import { stepsOf, type Plan } from './plan.ts'
-import type { Budget } from './policy.ts'
+import type { Budget, Policy } from './policy.ts'
+
+/** What a person should know of gates that hold for fewer, or more, steps than they seem to. */
+export function gateWarnings(
+  { root }: Plan,
+  chain: { readonly verify?: unknown },
+  { verify, until }: Overrides,
+): string[] {
+  const steps = stepsOf(root)
+  const isGated = steps.some(({ agent }) => changesCode(agent))
+  const given = [...(verify === undefined ? [] : ['--verify']), ...(until ? ['--until'] : [])]
+  const spared = isGated ? steps.filter(({ agent }) => !changesCode(agent)) : []
+  const inherits = chain.verify === undefined ? [] : spared.filter(({ policy }) => isFrom(policy))
+  return [
+    ...(isGated ? [] : given.map((name) => `${name} has no effect: no step changes code`)),
+    ...inherits.map(
+      ({ number, agent }) =>
+        `"verify" of the chain also holds for step ${number} (${agent.name}), which does not change code; put it on the steps that do`,
+    ),
+  ]
+
+  function isFrom(policy: Policy): boolean {
+    const commands = typeof chain.verify === 'string' ? [chain.verify] : chain.verify
+    return JSON.stringify(policy.verify) === JSON.stringify(commands)
+  }
+}
 
 /** What a person should know of limits that hold less than they seem to. */
 export function policyWarnings(plan: Plan, isInRepository: boolean): string[] {

@@ -3,8 +3,10 @@ import { UserError, type Problem } from '../base/errors.ts'
 /** Every reason why a run cannot start, at once. */
 export class PlanError extends UserError {
   readonly #problems: readonly Problem[]
+  /** What a person should know besides, because it may be the cause. */
+  readonly warnings: readonly string[]
 
-  constructor(all: readonly Problem[]) {
+  constructor(all: readonly Problem[], warnings: readonly string[] = []) {
     const problems = all.filter((problem, index) => {
       return all.findIndex(({ message }) => message === problem.message) === index
     })
@@ -12,6 +14,7 @@ export class PlanError extends UserError {
     if (problems.length === 1 && only !== undefined) super(only.message, only.hint)
     else super(problems.map(renderProblem).join('\n'))
     this.#problems = problems
+    this.warnings = warnings
   }
 
   override get problems(): readonly Problem[] {

@@ -44,6 +44,8 @@ export function promptCandidates(
     if (!overridden) variables.demand(missing, owner)
     if (isBlank(renderTemplate(template))) continue
     if (kind === 'text') settled = true
+    // Which file it will be is not known, but that one overrides what is below it.
+    overridden ||= missing.length > 0
     if (missing.length > 0) continue
     if (kind === 'text') {
       candidates.push({ level, text: template })

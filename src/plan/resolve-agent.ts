@@ -1,7 +1,12 @@
 import { resolve } from 'node:path'
 import { UserError, type Problem } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
-import { BUILT_IN_AGENTS, BUNDLED_AGENTS, type BuiltInAgent } from '../builtins/agents.ts'
+import {
+  BUILT_IN_AGENTS,
+  BUNDLED_AGENTS,
+  promptFiles,
+  type BuiltInAgent,
+} from '../builtins/agents.ts'
 import type { ResolvedAgent } from '../engines/engine.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
@@ -24,15 +29,20 @@ export interface Known {
   readonly prices?: Prices
   /** For a hint: somebody may have meant a chain. */
   readonly chainNames?: readonly string[]
-  /** The same for a command of the program. */
-  readonly verbs?: readonly string[]
+  /** The same for a command of the program; `guess` knows which one is meant by another word. */
+  readonly commands?:
+    | {
+        readonly names: readonly string[]
+        readonly guess: (word: string) => string | undefined
+      }
+    | undefined
 }
 
 /** Says which agent a name means, or throws with what was looked for and where. */
 export function resolveAgent(name: string, known: Known, facts: Facts): ResolvedAgent {
-  const { agents, base, agentBase, prices } = known
+  const { agents, cwd, base, agentBase, prices } = known
   const config = Object.hasOwn(agents, name) ? agents[name] : undefined
-  const missing = config === undefined ? [] : missingAgentFiles(name, config, agentBase, facts)
+  const missing = config === undefined ? [] : missingAgentFiles(name, config, agentBase, facts, cwd)
   if (missing.length > 0) throw new PlanError(missing)
   if (config !== undefined && isDirectSpawnAgent(config)) {
     return configuredAgent(name, config, agentBase, facts, prices)
@@ -115,6 +125,7 @@ export function missingAgentFiles(
   config: AgentConfig,
   base: string,
   facts: Facts,
+  cwd = base,
 ): Problem[] {
   const fields = config.systemPromptText
     ? (['mcpConfig', 'settings'] as const)
@@ -125,7 +136,8 @@ export function missingAgentFiles(
     if (facts.fileExists(resolve(base, path)))
       return field === 'systemPrompt' ? [] : checkJson(path)
     const message = `Agent '${name}' references ${field} '${path}' which does not exist`
-    return [{ message, hint: `It was looked for in ${base}.` }]
+    const advice = field === 'systemPrompt' ? promptAdvice(name, resolve(base, path), cwd) : ''
+    return [{ message, hint: `${advice}It was looked for in ${base}.` }]
   })
 
   /** What claude cannot read it passes over in silence, or refuses in every iteration. */
@@ -139,22 +151,43 @@ export function missingAgentFiles(
   }
 }
 
+/** How to get the prompt of one of our own agents into the project. */
+function promptAdvice(name: string, path: string, cwd: string): string {
+  const eject = 'forkhestra init --eject-prompts'
+  if ([...promptFiles().keys()].some((file) => resolve(cwd, file) === path))
+    return `To write the built-in prompt there: ${eject}\n`
+  const builtIn = findBuiltIn(name)
+  if (builtIn === undefined) return ''
+  return `Without "systemPrompt" the agent has its built-in prompt; ${eject} writes that to ${builtIn.override}.\n`
+}
+
 function pathNotFound(name: string, base: string): UserError {
   return new UserError(`Agent not found: ${name}`, `There is no such file in ${base}.`)
 }
 
 function nameNotFound(name: string, known: Known, facts: Facts): UserError {
-  const { agents, chainNames = [], verbs = [] } = known
+  const { agents, chainNames = [], commands } = known
   const places = facts.searchPath.length === 0 ? 'an empty PATH' : facts.searchPath.join(', ')
   const files = facts.agentFiles(known.cwd)
   const names = [...Object.keys(agents), ...files.agents.keys(), ...Object.keys(BUILT_IN_AGENTS)]
   const almost = files.problems.find((problem) => problem.name === name)
+  const command = commands?.guess(name)
+  const near = didYouMean(name, names) || didYouMean(name, commands?.names ?? [], 'the command ')
+  if (Object.hasOwn(agents, name)) {
+    return new UserError(
+      `Agent '${name}' of the configuration has no system prompt, and no program is called '${name}'.`,
+      [
+        `Give it "systemPromptText" or "systemPrompt" to make it an agent of claude, or install the program.`,
+        `Looked in: ${places}`,
+      ].join('\n'),
+    )
+  }
   return new UserError(
-    `Agent not found: ${name}${didYouMean(name, names) || didYouMean(name, verbs, 'the command ')}`,
+    `Agent not found: ${name}${command === undefined ? near : `, did you mean '${command}'?`}`,
     [
       `No program is called '${name}' on PATH, and neither the configuration nor .claude/agents has such an agent.`,
       ...(almost === undefined ? [] : [almost.message, almost.hint ?? '']),
-      guess(name, chainNames),
+      ...(command === undefined ? [guess(name, chainNames)] : []),
       `Looked in: ${places}`,
     ].join('\n'),
   )

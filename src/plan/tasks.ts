@@ -12,7 +12,7 @@ export interface Tasks {
   count(): TaskCounts
 }
 
-interface TaskCounts {
+export interface TaskCounts {
   readonly ready: number
   readonly blocked: number
   /** To Do, but what they wait for is not done. */
@@ -23,8 +23,12 @@ interface TaskCounts {
   readonly stuck: number
   /** Files that cannot be read. */
   readonly broken: number
+  /** Why none of them can be read. */
+  readonly problem?: string
+  /** Were open earlier in this run, and are nowhere any more. */
+  readonly gone: number
   /** All that are not done. */
   readonly open: number
-  /** Done ones included. */
+  /** Done and archived ones included. */
   readonly total: number
 }

@@ -20,8 +20,9 @@ Before you end, commit your code changes with a message that says what changed a
 How to end:
 - The whole assignment is done: write the word ORCHESTRA_COMPLETE on a line of its own, nothing else on it.
 - Your part is done and more remains: end without that word. You will be started again.
-- You cannot go on without a person: write \`ORCHESTRA_BLOCKED: <reason>\` on a line of its own, with what
-  you need in place of <reason>. You will not be started again until somebody has seen to it.
+- You cannot go on without a person, and nothing else is left to do: write \`ORCHESTRA_BLOCKED: <reason>\` on a
+  line of its own, with what you need in place of <reason>. You will not be started again until somebody has
+  seen to it. If only one of several tasks is blocked, mark that task as blocked and end instead.
 
 ---
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { ProcessLaunch } from '../engines/engine.ts'
 import { errorCode, errorText } from '../base/errors.ts'
+import { waitForOwn } from './own-children.ts'
 import { makePlug, type Pipe } from './pipe.ts'
 import { makeTempFiles, type TempFiles } from './temp-files.ts'
 
@@ -24,13 +25,7 @@ export class SpawnError extends Error {}
 /** What it was to be given in files could not be written. */
 export class FilesError extends SpawnError {}
 
-/** Its output is listened to at its end, or, where it goes on for longer, after so many ms. */
-export function startChild(
-  launch: ProcessLaunch,
-  cwd: string,
-  env: Record<string, string>,
-  listenAfterMs = 0,
-): Child {
+export function startChild(launch: ProcessLaunch, cwd: string, env: Record<string, string>): Child {
   const files = prepareFiles(launch)
   const out = makePlug()
   const err = makePlug()
@@ -43,18 +38,16 @@ export function startChild(
       stdout: out.stdio,
       stderr: err.stdio,
     })
-    const pipes = { out: out.open(child.stdout), err: err.open(child.stderr) }
-    const stopWaiting = listenAfter(listenAfterMs, pipes)
     return {
       pid: child.pid,
-      exited: child.exited.then((code) => {
+      exited: waitForOwn(child.pid, child.exited).then((code) => {
         files.remove()
-        stopWaiting()
         return child.signalCode === null
           ? { kind: 'exited', code }
           : { kind: 'signalled', signal: String(child.signalCode) }
       }),
-      ...pipes,
+      out: out.open(child.stdout),
+      err: err.open(child.stderr),
       signal: (signal) => sendSignal(-child.pid, signal),
     }
   } catch (error) {
@@ -66,23 +59,6 @@ export function startChild(
     files.closeStdin()
     out.releaseWriter()
     err.releaseWriter()
-  }
-}
-
-/** Returns what lets it be listened to at once. */
-function listenAfter(ms: number, { out, err }: Pick<Child, 'out' | 'err'>): () => void {
-  const listen = () => {
-    out.listen()
-    err.listen()
-  }
-  if (ms === 0) {
-    listen()
-    return () => undefined
-  }
-  const timer = setTimeout(listen, ms)
-  return () => {
-    clearTimeout(timer)
-    listen()
   }
 }
 

@@ -17,8 +17,6 @@ import type { CrewContext } from './work-task.ts'
 
 /** After a store that could not be asked. */
 const PAUSE_MS = 1000
-/** Tasks begin and end by the hundred: what was not there a moment ago is not looked for again. */
-const LOOK_MS = 20
 
 /** Works off the queues of a run: takes what is ready and lets agents work at it, side by side. */
 export class Crew {
@@ -36,8 +34,6 @@ export class Crew {
   /** Settles when no more can be taken at once: what is left is shared among them. */
   #gathering: Promise<unknown> = Promise.resolve()
   readonly #troubles: Troubles
-  /** When nobody had asked for a stop. */
-  #lookedAt = -LOOK_MS
   #loop: Promise<void> | undefined
 
   #isGone = false
@@ -111,12 +107,8 @@ export class Crew {
 
   async #work(): Promise<void> {
     while (!this.#isClosing) {
-      const looked = performance.now()
       const isDone = await this.#guard('take', () => this.#takeAndWait())
-      // Who has nothing to do looks at once: somebody waits for the beginning of what comes.
-      const rest = this.#attempts.size === 0 ? 0 : looked + LOOK_MS - performance.now()
-      const pause = isDone ? rest : PAUSE_MS
-      if (pause > 0) await firstOf({ pause, closing: this.#closing.signal })
+      if (!isDone) await firstOf({ pause: PAUSE_MS, closing: this.#closing.signal })
     }
   }
 
@@ -149,8 +141,8 @@ export class Crew {
 
   /** False where nothing may be begun now. */
   async #takeNext(): Promise<boolean> {
-    const { store, plan } = this.#context
-    if (this.#isClosing || this.#isStopAsked()) return false
+    const { store, plan, ports } = this.#context
+    if (this.#isClosing || ports.control.isStopAsked) return false
     const claim = await store.claim(plan.run, this.#worker)
     if (claim === null) return false
     const attempt = new TaskAttempt(claim, this.#context, this.#pushers, {
@@ -164,14 +156,6 @@ export class Crew {
     })
     this.#attempts.set(attempt, this.#orFail(this.#seeThrough(attempt)))
     return true
-  }
-
-  #isStopAsked(): boolean {
-    const now = performance.now()
-    if (now - this.#lookedAt < LOOK_MS) return false
-    if (this.#context.ports.control.isStopAsked) return true
-    this.#lookedAt = now
-    return false
   }
 
   #countBeginning(): number {

@@ -1,7 +1,8 @@
 import { randomLetters } from '../base/ids.ts'
 import type { Executed, ExecOptions } from '../native/tools/tool.ts'
 import { SpawnError, type Exit } from './child.ts'
-import { endProcesses, leftoverWords, TASK_PATH, treeOf, type Family } from './family.ts'
+import { endProcesses } from './end-processes.ts'
+import { leftoverWords, TASK_PATH, treeOf, type Family } from './family.ts'
 import { startProcess, type Cut } from './process.ts'
 
 /** Where a command of the built-in agent runs. */
@@ -61,7 +62,7 @@ async function endWithTree<End>(
   signal.addEventListener('abort', look)
   try {
     const end = await finished
-    if (signal.aborted) await endProcesses(tree, force, 0)
+    if (signal.aborted) await endProcesses(tree, force, { termMs: 0 })
     return end
   } finally {
     signal.removeEventListener('abort', look)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Family, findBearers } from './family.ts'
+import { Family, findLeft } from './family.ts'
 
 function sleeper(path: string) {
   return Bun.spawn(['sleep', '999'], { env: { ...process.env, FORKHESTRA_RUN_PATH: path } })
@@ -16,15 +16,15 @@ test.if(process.platform === 'linux')(
     const processes = [sleeper(a), sleeper(`${a}:${b}`), sleeper(`${a}x`)]
     try {
       const [one, both] = processes.map(({ pid }) => ({ pid, command: 'sleep 999' }))
-      expect(findBearers([a, b, c])).toEqual(
+      expect(findLeft([a, b, c])).toEqual(
         new Map([
           [a, [one!, both!]],
           [b, [both!]],
         ]),
       )
-      expect(findBearers([])).toEqual(new Map())
+      expect(findLeft([])).toEqual(new Map())
       for (const run of [a, b, c]) {
-        expect(new Family(run, false).list()).toEqual(findBearers([run]).get(run) ?? [])
+        expect(new Family(run, false).list()).toEqual(findLeft([run]).get(run) ?? [])
       }
     } finally {
       for (const each of processes) each.kill('SIGKILL')

@@ -1,16 +1,12 @@
 import { basename } from 'node:path'
 import type { Leftover } from '../events/schema.ts'
-import { sendSignal } from './child.ts'
-import { firstOf } from '../base/first-of.ts'
+import { Cgroup } from './cgroup.ts'
+import { endProcesses, isNoneLeft, isRunning } from './end-processes.ts'
 import { hasDeadChild, reap } from './libc.ts'
 import { isOwnChild } from './own-children.ts'
+import type { Ports } from './ports.ts'
 import { readOwnChildren, readProc, readProcesses, type Row } from './process-table.ts'
 
-/** From SIGTERM to SIGKILL. */
-const TERM_MS = 2000
-/** How long the killed may take to vanish; one that hangs in the kernel cannot be waited for. */
-const KILL_MS = 3000
-const POLL_MS = 15
 /** How often the ends of adopted orphans are looked for while an agent runs. */
 const REAP_MS = 2000
 /** And after the end of one among many. */
@@ -23,12 +19,28 @@ export class Family {
   /** Children that were there before the run, as behind a shell's `exec`: they are not ours. */
   readonly #strangers: ReadonlySet<number>
   readonly #agents = new Set<number>()
+  readonly #groups: readonly Cgroup[]
   #reapedAt = -PAUSE_MS
   #looking: Promise<number[]> | undefined
 
-  /** `ownsDescendants`: whether everything that descends from this process belongs to the run. */
-  constructor(run: string, ownsDescendants: boolean) {
+  /** Of a run that this process carries out. */
+  static async of(run: string, { ownsDescendants, cgroup }: Ports): Promise<Family> {
+    const group = await cgroup
+    return new Family(run, ownsDescendants, group === undefined ? [] : [group])
+  }
+
+  /** Of a run whose process is dead. */
+  static left(run: string): Family {
+    return new Family(run, false, Cgroup.left().get(run))
+  }
+
+  /**
+   * `ownsDescendants`: whether everything that descends from this process belongs to the run. `groups`
+   * hold processes of the run and nothing else but this one.
+   */
+  constructor(run: string, ownsDescendants: boolean, groups: readonly Cgroup[] = []) {
     this.#run = run
+    this.#groups = groups
     this.#owns = ownsDescendants
     this.#strangers = new Set(ownsDescendants ? readOwnChildren() : [])
   }
@@ -56,30 +68,29 @@ export class Family {
 
   /** Whatever runs of it, by name. */
   list(): Leftover[] {
-    return this.#find().map((pid) => ({ pid, command: nameOf(pid) }))
+    return this.#find().map(named)
   }
 
   /** Ends whatever is left of the run, and names it. */
   async end(force: AbortSignal): Promise<Leftover[]> {
-    const found = this.list()
-    if (found.length === 0) return []
-    const survivors = await endProcesses(() => this.#find(), force)
-    return found.map((each) => (survivors.includes(each.pid) ? { ...each, survived: true } : each))
+    const isGone = () => this.#isGone()
+    if (isGone()) return []
+    const kill = () => this.#groups.forEach((group) => group.kill())
+    const ended = await endAndName(() => this.#find(), force, { isGone, kill })
+    if (this.#owns) this.#reapAdopted()
+    return ended
   }
 
   /** Ends what an attempt at a task has left running once its agent has gone, and names it. */
   async endTask(key: string, force: AbortSignal): Promise<Leftover[]> {
     if (!this.#owns || (await this.#adoptedSoon()).length === 0) return []
-    const orphans = this.#orphansOf(key)
-    if (orphans.length === 0) return []
-    const trees = new Map(orphans.map((pid) => [pid, treeOf(pid)]))
+    if (isNoneLeft(() => this.#orphansOf(key))) return []
+    const trees = new Map<number, () => number[]>()
     const find = () => {
       for (const pid of this.#orphansOf(key)) if (!trees.has(pid)) trees.set(pid, treeOf(pid))
       return [...new Set([...trees.values()].flatMap((tree) => tree()))]
     }
-    const found = find().map((pid) => ({ pid, command: nameOf(pid) }))
-    const survivors = await endProcesses(find, force)
-    return found.map((each) => (survivors.includes(each.pid) ? { ...each, survived: true } : each))
+    return endAndName(find, force)
   }
 
   /** Of many side by side several end at the same moment: one look after it is enough for all. */
@@ -101,7 +112,18 @@ export class Family {
   #find(): number[] {
     const rows = readProcesses()
     const below = this.#owns ? descendantsOf([process.pid], rows, this.#strangers) : []
-    return [...new Set([...below, ...bearersOf(this.#run, rows)])]
+    const grouped = this.#groups.flatMap((group) => group.list())
+    // Last, because it takes no time: what forks and exits is gone before the others are looked at.
+    const adopted = this.#owns ? this.#adopted().filter(isRunning) : []
+    return [...new Set([...below, ...bearersOf(this.#run, rows), ...grouped, ...adopted])]
+  }
+
+  /** Sure, even of processes that fork and exit so fast that a look may find none of them. */
+  #isGone(): boolean {
+    if (!this.#owns || process.platform !== 'linux') return isNoneLeft(() => this.#find())
+    this.#reapAdopted()
+    // Whatever lives, we have adopted it or one above it.
+    return this.#adopted().length === 0 && this.#find().length === 0
   }
 
   /** Adopted orphans that ended would pile up; those that the runtime itself waits for stay. */
@@ -111,9 +133,7 @@ export class Family {
   }
 
   #adopted(): number[] {
-    return readOwnChildren().filter(
-      (pid) => !this.#agents.has(pid) && !this.#strangers.has(pid) && !isOwnChild(pid),
-    )
+    return readOwnChildren().filter((pid) => !this.#strangers.has(pid) && !isOwnChild(pid))
   }
 }
 
@@ -157,17 +177,20 @@ function bearersOf(run: string, rows: readonly Row[]): number[] {
     .map((row) => row.pid)
 }
 
-/** The same for several runs, by one look at all processes; runs that have none are left out. */
-export function findBearers(runs: readonly string[]): Map<string, Leftover[]> {
-  const found = new Map<string, Leftover[]>()
-  if (runs.length === 0 || process.platform !== 'linux') return found
-  for (const { pid, isDead } of readProcesses()) {
-    const borne = isDead || pid === process.pid ? [] : runsOf(pid)
-    for (const run of borne.filter((id) => runs.includes(id))) {
-      found.set(run, [...(found.get(run) ?? []), { pid, command: nameOf(pid) }])
-    }
+/** What is left of dead runs, by one look at all processes; runs of which nothing is are left out. */
+export function findLeft(runs: readonly string[]): Map<string, Leftover[]> {
+  const found = new Map<string, Set<number>>()
+  if (runs.length === 0 || process.platform !== 'linux') return new Map()
+  const add = (run: string, pid: number) => {
+    if (runs.includes(run)) found.set(run, (found.get(run) ?? new Set()).add(pid))
   }
-  return found
+  for (const { pid, isDead } of readProcesses()) {
+    if (!isDead && pid !== process.pid) runsOf(pid).forEach((run) => add(run, pid))
+  }
+  for (const [run, groups] of Cgroup.left()) {
+    groups.forEach((group) => group.list().forEach((pid) => add(run, pid)))
+  }
+  return new Map([...found].map(([run, pids]) => [run, [...pids].map(named)]))
 }
 
 /** The runs, one inside of the other, that a process was started in. */
@@ -202,27 +225,23 @@ function nameOf(pid: number): string {
   return first && !first.startsWith('-') && first.length < 60 ? `${name} ${first}` : name
 }
 
-/** TERM to all that `find` finds, KILL to what is left of it; the survivors of both are returned. */
-export async function endProcesses(
+function named(pid: number): Leftover {
+  return { pid, command: nameOf(pid) }
+}
+
+/** Ends what is found, and names it with what could not be ended. */
+async function endAndName(
   find: () => number[],
   force: AbortSignal,
-  termMs = TERM_MS,
-): Promise<number[]> {
-  if (!force.aborted && signalAll(find(), 'SIGTERM')) {
-    await until(() => find().length === 0, termMs, force)
+  ways?: Parameters<typeof endProcesses>[2],
+): Promise<Leftover[]> {
+  let found: Leftover[] = []
+  const findAndName = () => {
+    const pids = find()
+    if (found.length === 0) found = pids.map(named)
+    return pids
   }
-  await until(() => !signalAll(find(), 'SIGKILL'), KILL_MS)
-  return find()
-}
-
-function signalAll(pids: readonly number[], signal: NodeJS.Signals): boolean {
-  for (const pid of pids) sendSignal(pid, signal)
-  return pids.length > 0
-}
-
-async function until(isOver: () => boolean, ms: number, cut?: AbortSignal): Promise<void> {
-  const end = performance.now() + ms
-  while (!isOver() && performance.now() < end && !cut?.aborted) {
-    await firstOf({ tick: POLL_MS, cut })
-  }
+  const survivors = await endProcesses(findAndName, force, ways)
+  const ended = found.filter(({ pid }) => !survivors.includes(pid))
+  return [...ended, ...survivors.map((pid) => ({ ...named(pid), survived: true }))]
 }

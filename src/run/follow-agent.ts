@@ -13,11 +13,8 @@ import type { Ports } from './ports.ts'
 import { beginNative } from './native-turn.ts'
 import { startProcess, type Cut, type Supervision } from './process.ts'
 import type { Purse, Spending } from './spending.ts'
-import { hasReadyTasks } from './task-check.ts'
+import { stillReady } from './task-check.ts'
 import { Verdict } from './verdict.ts'
-
-/** Tasks come by the thousand, and many end before they have said a word. */
-const TASK_SILENCE_MS = 20
 
 /** What starting an agent once has come to. */
 export interface Turned {
@@ -103,13 +100,11 @@ interface Started {
 function start(
   launch: ProcessLaunch,
   { cwd }: StepNode,
-  { env, place }: Following,
+  { env }: Following,
   { family }: Surroundings,
   watch: Omit<Supervision, 'cwd' | 'env'>,
 ): Started {
-  const listenAfterMs = place.task === undefined ? 0 : TASK_SILENCE_MS
-  const own = { cwd, env: { ...env, ...launch.env }, listenAfterMs }
-  const { pid, finished } = startProcess(launch, { ...watch, ...own })
+  const { pid, finished } = startProcess(launch, { ...watch, cwd, env: { ...env, ...launch.env } })
   return { pid, over: family.whileAlive(pid, finished) }
 }
 
@@ -139,5 +134,5 @@ async function markerToBelieve(
   { tasks }: Ports,
 ): Promise<void> {
   await marker
-  if (hasReadyTasks(step, tasks)) await new Promise(() => undefined)
+  if (stillReady(step, tasks) !== undefined) await new Promise(() => undefined)
 }

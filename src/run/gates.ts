@@ -3,7 +3,7 @@ import type { Refusal } from '../events/schema.ts'
 import type { StepNode } from '../plan/plan.ts'
 import { runCommand } from './command.ts'
 import type { Context } from './context.ts'
-import { hasReadyTasks } from './task-check.ts'
+import { stillReady } from './task-check.ts'
 
 /** What the checks of a step say to an agent that says it is done. */
 export type GateAnswer =
@@ -24,12 +24,11 @@ export type GateAnswer =
 /** Asks every check of the step, until one of them says no. */
 export async function askGates(
   step: StepNode,
-  iteration: number,
+  iteration: number | undefined,
   context: Context,
 ): Promise<GateAnswer> {
-  if (hasReadyTasks(step, context.ports.tasks)) {
-    return { kind: 'shut', why: 'tasks_ready', detail: 'tasks are ready' }
-  }
+  const ready = stillReady(step, context.ports.tasks)
+  if (ready !== undefined) return { kind: 'shut', why: 'tasks_ready', detail: ready }
   for (const command of step.policy.verify) {
     const { result, detail, tail } = await runCommand(
       { role: 'verify', command, step, iteration },

@@ -1,4 +1,4 @@
-import { isAbsolute } from 'node:path'
+import { findGit, SAFE_GIT, WITHOUT_FETCHING } from '../base/git.ts'
 import { sendSignal } from './child.ts'
 import { waitForOwn } from './own-children.ts'
 
@@ -12,21 +12,6 @@ export interface GitOptions {
 /** More than the names of half a million files; whoever has more will not be told apart by them. */
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** Agents work in the same repository: the index is never locked, and nothing of it is started. */
-const QUIET = [
-  '--no-pager',
-  '--no-optional-locks',
-  ...[
-    'core.fsmonitor=false',
-    'core.hooksPath=/dev/null',
-    // What a partial clone does not have is not fetched.
-    'protocol.allow=never',
-  ].flatMap((each) => ['-c', each]),
-]
-
-/** For few paths, threads cost more than they bring. */
-export const ALONE = ['-c', 'core.preloadIndex=false', '-c', 'index.threads=1']
-
 /** What a git command that only reads says; undefined where it fails, takes too long, or git is missing. */
 export async function askGit(
   args: readonly string[],
@@ -37,10 +22,11 @@ export async function askGit(
   if (git === undefined || rest <= 0) return undefined
   let child: Bun.Subprocess<'ignore', 'pipe', 'ignore'>
   try {
-    child = Bun.spawn([git, ...QUIET, ...args], {
+    // Agents work in the same repository: the index is never locked.
+    child = Bun.spawn([git, ...SAFE_GIT, '--no-optional-locks', ...args], {
       cwd,
-      env,
-      // A group of its own: git asks about submodules by further processes.
+      env: { ...env, ...WITHOUT_FETCHING },
+      // A group of its own: a filter is a further process.
       detached: true,
       stdin: 'ignore',
       stdout: 'pipe',
@@ -64,24 +50,37 @@ export async function askGit(
   }
 }
 
-/** Never from a folder that depends on where we are: a project may hold a program of that name. */
-function findGit(path = ''): string | undefined {
-  const folders = path.split(':').filter(isAbsolute)
-  return Bun.which('git', { PATH: folders.join(':') }) ?? undefined
+interface Filters {
+  /** By key, what the user's own configuration says. */
+  readonly own: ReadonlyMap<string, string>
+  /** Keys that the configuration of the repository has. */
+  readonly foreign: ReadonlySet<string>
 }
 
 /**
- * Options that keep git from starting the programs by which a repository translates its files. A file
- * that is only touched then counts as changed where there are such; undefined where they have no name
- * that an option could hold.
+ * Options by which git uses the filters of the user, such as that of git-lfs, and none that only the
+ * configuration of the repository names: looking must not start what came with the files. Undefined
+ * where a name cannot be an option.
  */
-export async function withoutFilters(options: GitOptions): Promise<string[] | undefined> {
-  const asked = ['config', '-z', '--name-only', '--get-regexp', '^filter\\..+\\.(clean|process)$']
+export async function withOwnFilters(options: GitOptions): Promise<string[] | undefined> {
+  const { own, foreign } = await readFilters(options)
+  if ([...foreign].some((key) => key.includes('='))) return undefined
+  return [...foreign].flatMap((key) => {
+    const value = own.get(key) ?? (key.endsWith('.required') ? 'false' : '')
+    return ['-c', `${key}=${value}`]
+  })
+}
+
+async function readFilters(options: GitOptions): Promise<Filters> {
+  const asked = ['config', '-z', '--show-scope', '--get-regexp', String.raw`^filter\.`]
   const said = (await askGit(asked, options))?.toString() ?? ''
-  const keys = said.split('\0').filter((key) => key !== '')
-  const filters = new Set(keys.map((key) => key.slice(0, key.lastIndexOf('.'))))
-  if ([...filters].some((filter) => filter.includes('='))) return undefined
-  return [...filters].flatMap((filter) =>
-    ['clean=', 'process=', 'required=false'].flatMap((each) => ['-c', `${filter}.${each}`]),
-  )
+  const [own, foreign] = [new Map<string, string>(), new Set<string>()]
+  // A scope, and a key with its value, by turns.
+  const fields = said.split('\0')
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [key = '', ...value] = fields[at + 1]!.split('\n')
+    if (fields[at] === 'local' || fields[at] === 'worktree') foreign.add(key)
+    else own.set(key, value.join('\n'))
+  }
+  return { own, foreign }
 }

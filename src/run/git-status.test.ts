@@ -16,7 +16,6 @@ test.each<[string, string, boolean]>([
   expect(parseStatus(Buffer.from(said))).toEqual({
     head: undefined,
     entries: [{ path: Buffer.from(path), isRepository }],
-    ignored: [],
   })
 })
 
@@ -25,12 +24,5 @@ test('a path that is told twice counts once', () => {
   expect(parseStatus(Buffer.from(`# branch.oid ${OID}\0${said}`))).toEqual({
     head: OID,
     entries: [{ path: Buffer.from('a'), isRepository: false }],
-    ignored: [],
   })
-})
-
-test('what git ignores is no difference', () => {
-  const said = [`# branch.oid ${OID}`, '! x.log', '! out/', ''].join('\0')
-  const ignored = ['x.log', 'out/']
-  expect(parseStatus(Buffer.from(said))).toEqual({ head: OID, entries: [], ignored })
 })

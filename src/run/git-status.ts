@@ -10,8 +10,6 @@ export interface Status {
   /** Undefined before the first commit. */
   readonly head: string | undefined
   readonly entries: readonly Entry[]
-  /** Paths that git ignores, where it was asked for them: a sign for each byte, folders with a slash. */
-  readonly ignored: readonly string[]
 }
 
 /** How many fields of a line stand before the path, by its first one. */
@@ -26,11 +24,9 @@ const HEAD = '# branch.oid '
 export function parseStatus(said: Buffer): Status {
   let head: string | undefined
   const entries = new Map<string, Entry>()
-  const ignored: string[] = []
   // One sign for each byte.
   for (const line of said.toString('latin1').split('\0')) {
     if (line.startsWith(HEAD)) head = line.slice(HEAD.length)
-    if (line.startsWith('! ')) ignored.push(line.slice(2))
     const fields = FIELDS[line[0] ?? '']
     if (fields === undefined) continue
     const isFolder = line.endsWith('/')
@@ -38,11 +34,7 @@ export function parseStatus(said: Buffer): Status {
     const isRepository = isFolder || (fields > 1 && line[SUBMODULE] === 'S')
     entries.set(path, { path: Buffer.from(path, 'latin1'), isRepository })
   }
-  return {
-    head: head === '(initial)' ? undefined : head,
-    entries: [...entries.values()],
-    ignored,
-  }
+  return { head: head === '(initial)' ? undefined : head, entries: [...entries.values()] }
 }
 
 function endOfFields(line: string, count: number): number {

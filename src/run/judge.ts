@@ -7,8 +7,8 @@ import { runCommand } from './command.ts'
 import type { Context } from './context.ts'
 import { askGates } from './gates.ts'
 import type { Patience, Pause } from './patience.ts'
-import { stopReasonOf, type Ports } from './ports.ts'
-import { finishesTasks, hasReadyTasks, leftUndone } from './task-check.ts'
+import { stopReasonOf } from './ports.ts'
+import { taskEnd } from './task-check.ts'
 
 /** What an iteration means. */
 export interface Judgement {
@@ -44,8 +44,9 @@ export async function judge(turned: Turned, of: Case): Promise<Judgement> {
   if (passed.isAgain === true) return passed
   if (passed.ends !== undefined) return { ...passed, outcome: turned.unmarked }
   if (passed.gate?.isOpen === true) {
-    const ends = isOnce ? undefined : leftBlocked(of.step, of.context.ports)
-    return { ...passed, ends: ends ?? { reason: isOnce ? 'single_run' : 'marker' } }
+    const left = taskEnd(of.step, of.context.ports.tasks)
+    const isLeft = left?.reason === 'blocked'
+    return { ...passed, ends: isLeft ? left : { reason: isOnce ? 'single_run' : 'marker' } }
   }
   const refused = { ...passed, outcome: turned.unmarked }
   if (!isOnce) return decide(refused, of)
@@ -132,29 +133,15 @@ async function askUntil(seen: Judgement, of: Case): Promise<Judgement | undefine
   }
 }
 
-/** Whoever finishes tasks is done with the last of them, where the checks agree. */
+/** An agent that builds from tasks need not be started again after the last one, where the checks agree. */
 async function finishTasks(seen: Judgement, of: Case): Promise<Judgement> {
   const { step, context } = of
-  const ends = endOfTasks(seen.outcome, step, context.ports)
+  const ends = isFailure(seen.outcome) ? undefined : taskEnd(step, context.ports.tasks)
   if (ends?.reason !== 'until' || step.policy.verify.length === 0) return { ...seen, ends }
   // They may have said no already.
   if (seen.gate !== undefined) return seen
   const passed = await passGates(seen, of)
   return passed.gate?.isOpen === true ? { ...passed, ends } : passed
-}
-
-/** Whoever finishes tasks need not be started again where none is ready, although he did not say so. */
-function endOfTasks(outcome: Outcome, step: StepNode, ports: Ports): End | undefined {
-  // Where there are no tasks at all, the agent alone can know.
-  if (!finishesTasks(step) || isFailure(outcome)) return undefined
-  if (ports.tasks.count().total === 0 || hasReadyTasks(step, ports.tasks)) return undefined
-  return leftBlocked(step, ports) ?? { reason: 'until', detail: 'no task is left' }
-}
-
-/** Nothing is ready, and yet not everything is done. */
-function leftBlocked(step: StepNode, { tasks }: Ports): End | undefined {
-  const detail = leftUndone(step, tasks)
-  return detail === undefined ? undefined : { reason: 'blocked', detail }
 }
 
 /** What the outcome of its only iteration means for a step. */

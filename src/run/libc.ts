@@ -8,7 +8,6 @@ const SYMBOLS = {
   prctl: { args: ['i32', 'u64', 'u64', 'u64', 'u64'], returns: 'i32' },
   pipe2: { args: ['ptr', 'i32'], returns: 'i32' },
   fcntl: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
-  poll: { args: ['ptr', 'u64', 'i32'], returns: 'i32' },
   wait4: { args: ['i32', 'ptr', 'i32', 'ptr'], returns: 'i32' },
   waitid: { args: ['i32', 'u32', 'ptr', 'i32'], returns: 'i32' },
 } as const
@@ -53,28 +52,11 @@ export function reap(pid: number): void {
 /** How much the kernel holds for a slow reader; four times the rate of the usual 64 KiB. */
 export const PIPE_BYTES = 512 * 1024
 
-const fds = new Int32Array(2)
-
 /** A real pipe. The runtime makes sockets instead, and `echo > /dev/stderr` fails on those. */
 export function openPipe(): { readonly read: number; readonly write: number } | undefined {
+  const fds = new Int32Array(2)
   if (libc()?.pipe2(ptr(fds), O_CLOEXEC) !== 0) return undefined
   const [read = -1, write = -1] = fds
+  libc()?.fcntl(write, F_SETPIPE_SZ, PIPE_BYTES)
   return { read, write }
-}
-
-export function widenPipe(fd: number): void {
-  libc()?.fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES)
-}
-
-const POLLIN = 1
-const POLLHUP = 16
-/** Of the structure that poll fills, behind the descriptor: what is asked for, what there is. */
-const pollfd = new Int32Array(2)
-const pollEvents = new Int16Array(pollfd.buffer, 4, 2)
-
-/** Whether nobody holds the writing end of a pipe any more, and nothing is in it. */
-export function isAtEnd(fd: number): boolean {
-  pollfd[0] = fd
-  pollEvents[0] = POLLIN
-  return libc()?.poll(ptr(pollfd), 1n, 0) === 1 && pollEvents[1] === POLLHUP
 }

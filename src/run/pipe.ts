@@ -1,52 +1,29 @@
 import { closeSync } from 'node:fs'
 import { firstOf } from '../base/first-of.ts'
-import { isAtEnd, openPipe, PIPE_BYTES, widenPipe } from './libc.ts'
+import { openPipe, PIPE_BYTES } from './libc.ts'
 
 const LAST_LOOK_MS = 20
 
-/** What a pipe is read from. */
-interface Source {
-  stream(): ReadableStream<Uint8Array>
-  /** Whether nothing is in it, and nothing will be. */
-  isAtEnd(): boolean
-  release(): void
-}
-
-/** As the runtime types it. */
-const readerOf = (stream: ReadableStream<Uint8Array>) => stream.getReader()
-type Reader = ReturnType<typeof readerOf>
-
 /** The reading end of an agent's stream. */
 export class Pipe {
-  readonly #source: Source
-  /** Settles when it is listened to; undefined: at its end nothing had been said. */
-  readonly #listening = Promise.withResolvers<Reader | undefined>()
-  #reader: Reader | undefined
+  readonly #reader
+  readonly #release: () => void
   #isWaiting = false
   #isEnded = false
   /** Bytes that may still be read once the agent's time is over; undefined before. */
   #allowance: number | undefined
 
-  constructor(source: Source) {
-    this.#source = source
-  }
-
-  /** Before it nothing is read. Whoever has gone without a word need not be listened to. */
-  listen(): void {
-    if (this.#reader !== undefined || this.#isEnded) return
-    if (this.#source.isAtEnd()) this.#isEnded = true
-    else this.#reader = readerOf(this.#source.stream())
-    this.#listening.resolve(this.#reader)
+  constructor(stream: ReadableStream<Uint8Array>, release: () => void) {
+    this.#reader = stream.getReader()
+    this.#release = release
   }
 
   /** The next bytes, or undefined at the end. */
   async read(): Promise<Uint8Array | undefined> {
-    const reader = this.#reader ?? (await this.#listening.promise)
-    if (reader === undefined) return undefined
     if (this.#allowance !== undefined && this.#allowance <= 0) return undefined
-    const next = reader.read()
+    const next = this.#reader.read()
     if (this.#allowance !== undefined) {
-      if ((await firstOf({ next, late: LAST_LOOK_MS })) === 'late') await reader.cancel()
+      if ((await firstOf({ next, late: LAST_LOOK_MS })) === 'late') await this.#reader.cancel()
     }
     this.#isWaiting = true
     const { value, done } = await next
@@ -63,14 +40,12 @@ export class Pipe {
    */
   async finish(): Promise<void> {
     this.#allowance = 2 * PIPE_BYTES
-    if (this.#isWaiting) await this.#reader?.cancel()
+    if (this.#isWaiting) await this.#reader.cancel()
   }
 
   async close(): Promise<void> {
-    if (!this.#isEnded) await this.#reader?.cancel().catch(() => undefined)
-    this.#isEnded = true
-    this.#listening.resolve(undefined)
-    this.#source.release()
+    if (!this.#isEnded) await this.#reader.cancel().catch(() => undefined)
+    this.#release()
   }
 }
 
@@ -86,33 +61,18 @@ export interface Plug {
 
 export function makePlug(): Plug {
   const ends = openPipe()
-  if (ends === undefined) return runtimePlug()
+  if (ends === undefined) {
+    return {
+      stdio: 'pipe',
+      releaseWriter: () => undefined,
+      open: (stream) => new Pipe(stream as ReadableStream<Uint8Array>, () => undefined),
+      discard: () => undefined,
+    }
+  }
   return {
     stdio: ends.write,
     releaseWriter: () => closeSync(ends.write),
-    open: () =>
-      new Pipe({
-        stream: () => {
-          widenPipe(ends.read)
-          return Bun.file(ends.read).stream()
-        },
-        isAtEnd: () => isAtEnd(ends.read),
-        release: () => closeSync(ends.read),
-      }),
+    open: () => new Pipe(Bun.file(ends.read).stream(), () => closeSync(ends.read)),
     discard: () => closeSync(ends.read),
-  }
-}
-
-function runtimePlug(): Plug {
-  return {
-    stdio: 'pipe',
-    releaseWriter: () => undefined,
-    open: (stream) =>
-      new Pipe({
-        stream: () => stream as ReadableStream<Uint8Array>,
-        isAtEnd: () => false,
-        release: () => undefined,
-      }),
-    discard: () => undefined,
   }
 }

@@ -3,6 +3,7 @@ import type { EventBody, OutputChunk } from '../events/event.ts'
 import type { Lacks, RunEvent, Worktree } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
 import type { StepNode } from '../plan/plan.ts'
+import type { Cgroup } from './cgroup.ts'
 import type { Place } from './place.ts'
 import type { Tasks } from '../plan/tasks.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
@@ -38,6 +39,8 @@ export interface Ports {
   readonly force: AbortSignal
   /** Whether every descendant of this process belongs to the run, orphans included. */
   readonly ownsDescendants: boolean
+  /** The cgroup of the run, with this process in it; absent, or undefined, where there is none. */
+  readonly cgroup?: Promise<Cgroup | undefined>
   /** Queues and inboxes; absent where there is no record to keep them in. */
   readonly queue?: QueuePort | undefined
   /** Where the conversation of an agent of this process is kept; absent: nowhere. */

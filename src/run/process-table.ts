@@ -61,7 +61,7 @@ export function readOwnChildren(): number[] {
 }
 
 function readProcessTable(): Row[] {
-  const { stdout } = Bun.spawnSync(['ps', '-axo', 'pid=,ppid=,stat='])
+  const { stdout } = Bun.spawnSync(['/bin/ps', '-axo', 'pid=,ppid=,stat='])
   return stdout
     .toString()
     .split('\n')

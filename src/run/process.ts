@@ -1,7 +1,8 @@
 import type { ProcessLaunch } from '../engines/engine.ts'
 import type { Grace } from '../plan/policy.ts'
 import { startChild, type Child, type Exit } from './child.ts'
-import { endProcesses, treeOf } from './family.ts'
+import { endProcesses } from './end-processes.ts'
+import { treeOf } from './family.ts'
 import { firstOf } from '../base/first-of.ts'
 import type { Pipe } from './pipe.ts'
 import { stopReasonOf } from './ports.ts'
@@ -25,8 +26,6 @@ export interface Supervision {
   readonly force: AbortSignal
   /** Gets what the process prints, in order; a promise makes it wait. */
   readonly take: (stream: 'out' | 'err', bytes: Uint8Array) => void | Promise<void>
-  /** For so long nobody listens to it, unless it ends sooner; absent: from the beginning. */
-  readonly listenAfterMs?: number
   /** Settles when the process has said all that is wanted: from then on it has its grace. */
   readonly enough?: Promise<void>
 }
@@ -52,8 +51,7 @@ export interface Supervised {
 
 /** Starts a process and watches over it until it is gone and all that it said was taken. */
 export function startProcess(launch: ProcessLaunch, supervision: Supervision): Supervised {
-  const { cwd, env, listenAfterMs } = supervision
-  const child = startChild(launch, cwd, env, listenAfterMs)
+  const child = startChild(launch, supervision.cwd, supervision.env)
   const silence = new Silence(supervision.limits.idleMs)
   const hand = (stream: 'out' | 'err') => (bytes: Uint8Array) =>
     silence.breakFor(() => supervision.take(stream, bytes))
@@ -117,7 +115,7 @@ async function waitForExit(
   if (cut !== undefined || cause === 'late' || cause === 'broken') {
     const tree = treeOf(child.pid)
     if (isStructured && cause !== 'broken') await interrupt(child, tree, stop)
-    await endProcesses(tree, force, cut === undefined ? undefined : grace.termMs)
+    await endProcesses(tree, force, cut === undefined ? {} : { termMs: grace.termMs })
     cause = await firstOf({ exit, stop })
   }
   if (cause !== 'stop') return cut ?? 'exit'

@@ -5,8 +5,7 @@ import { stepAt } from '../events/state.ts'
 import type { Plan, StepNode } from '../plan/plan.ts'
 import type { Judgement } from './judge.ts'
 import type { Ports } from './ports.ts'
-import { GitLooks } from './git-looks.ts'
-import { changesBetween, type Look } from './progress.ts'
+import { changesBetween, lookAtGit, type Look } from './progress.ts'
 
 /** What an iteration has done, as far as it can be seen from outside. */
 export interface Made {
@@ -29,14 +28,12 @@ export class ProgressWatch {
   readonly #plan: Plan
   readonly #ports: Ports
   #look: Look | undefined
-  readonly #git: GitLooks
   readonly #isGit: boolean
   #hasWarned = false
 
   constructor(plan: Plan, ports: Ports) {
     this.#plan = plan
     this.#ports = ports
-    this.#git = new GitLooks(plan.cwd, ports.env)
     // Where variables lead to a repository, only git knows.
     this.#isGit = ports.env['GIT_DIR'] !== undefined || isInRepository(plan.cwd)
   }
@@ -49,39 +46,22 @@ export class ProgressWatch {
     return fingerprint === undefined ? this.#take(this.#look) : parse(fingerprint)
   }
 
-  /** No look comes after this. */
-  close(): void {
-    this.#git.close()
-  }
-
   /** After an iteration that was judged. */
-  async measure(step: StepNode, judged: Judgement, before: Fingerprint | undefined): Promise<Made> {
-    const quick = await this.#measure(step, judged, before, await this.#lookAround())
-    const { stall } = step.policy
-    const mayEnd = stall > 0 && (quick.idle ?? 0) >= stall && this.#git.isQuick
-    // What nobody has noticed must not end a run that gets on.
-    const made = mayEnd
-      ? await this.#measure(step, judged, before, await this.#lookAgain(quick.look))
-      : quick
-    this.#look = made.look ?? this.#look
-    const { look: _, ...rest } = made
-    return rest
-  }
-
-  async #measure(
+  async measure(
     step: StepNode,
     { outcome, gate, isAgain }: Judgement,
     before: Fingerprint | undefined,
-    look: Look | undefined,
-  ): Promise<Made & { look: Look | undefined }> {
+  ): Promise<Made> {
     const earlier = this.#look
+    const look = await this.#lookAround()
+    this.#look = look ?? earlier
     const changes =
       earlier === undefined || look === undefined
-        ? { look }
-        : { look, changes: await changesBetween(this.#plan.cwd, earlier, look, this.#ports.env) }
+        ? {}
+        : { changes: await changesBetween(this.#plan.cwd, earlier, look, this.#ports.env) }
     if (before === undefined || isAgain === true) return changes
     const { idle } = stepAt(this.#ports.state(), step.number)
-    // Of what cannot be seen nobody knows whether it stands still.
+    // Without a look nobody knows whether anything moved.
     if (this.#isGit && look === undefined) return { ...changes, idle }
     const after = {
       ...this.#take(look),
@@ -93,19 +73,10 @@ export class ProgressWatch {
   }
 
   async #lookAround(): Promise<Look | undefined> {
-    return this.#isGit ? this.#warned(await this.#git.look(this.#uncounted())) : undefined
-  }
-
-  async #lookAgain(look: Look | undefined): Promise<Look | undefined> {
-    return look && this.#warned(await this.#git.confirm(look, this.#uncounted()))
-  }
-
-  /** That a task was taken and given back is no progress; what was done to it is looked at apart. */
-  #uncounted(): string[] {
-    return [this.#ports.tasks.folder()]
-  }
-
-  #warned(look: Look | undefined): Look | undefined {
+    if (!this.#isGit) return undefined
+    // That a task was claimed and released is not progress; its content is looked at separately.
+    const uncounted = [this.#ports.tasks.folder()]
+    const look = await lookAtGit(this.#plan.cwd, this.#ports.env, uncounted)
     if (look === undefined) this.#warn()
     return look
   }

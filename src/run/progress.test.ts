@@ -228,6 +228,63 @@ describe('a look starts nothing and locks nothing', () => {
     expect(readdirSync(root)).not.toContain('started')
   })
 
+  test('that a submodule names, whatever its folder', async () => {
+    const [root, part] = [await makeRepository(), await makeRepository()]
+    const started = makeProject()
+    const program = join(makeProject({ program: sh(`touch "${started}/$1"`, 'cat') }), 'program')
+    const allow = ['-c', 'protocol.file.allow=always']
+    await git(root, ...allow, 'submodule', '--quiet', 'add', part, 'part')
+    await git(root, ...allow, 'clone', '--quiet', part, 'clone')
+    await git(root, 'add', '.')
+    await git(root, 'commit', '-q', '-m', 'Parts')
+    for (const folder of ['part', 'clone']) {
+      const cwd = join(root, folder)
+      writeFileSync(join(cwd, '.gitattributes'), '*.txt filter=odd\n')
+      await git(cwd, 'config', 'core.fsmonitor', `${program} fsmonitor`)
+      for (const kind of ['clean', 'process']) {
+        await git(cwd, 'config', `filter.odd.${kind}`, `${program} ${folder}-${kind}`)
+      }
+      writeFileSync(join(cwd, 'a.txt'), 'TWO\n')
+    }
+    expect((await look(root)).files.toSorted()).toEqual(['clone', 'part'])
+    expect(readdirSync(started)).toEqual([])
+  })
+
+  test('to fetch what a partial clone lacks', async () => {
+    const root = await makeRepository()
+    const before = await git(root, 'rev-parse', 'HEAD:src')
+    for (const [key, value] of [
+      ['protocol.ext.allow', 'always'],
+      ['remote.origin.url', `ext::touch ${root}/started`],
+      ['remote.origin.promisor', 'true'],
+      ['extensions.partialClone', 'origin'],
+      ['core.repositoryFormatVersion', '1'],
+    ] as const) {
+      await git(root, 'config', key, value)
+    }
+    rmSync(join(root, '.git/objects', before.slice(0, 2), before.slice(2)))
+    rmSync(join(root, '.git/index'))
+    await tryToLook(root)
+    expect(readdirSync(root)).not.toContain('started')
+  })
+
+  test('but the filters of the user, without which git misjudges files', async () => {
+    const home = makeProject({
+      config: '[user]\nname = Me\nemail = me@x.org\n[filter "own"]\nclean = tr a-z A-Z\n',
+    })
+    const root = await makeRepository({ ...FILES, '.gitattributes': '*.txt filter=own\n' })
+    const env = { ...envOf(root), GIT_CONFIG_GLOBAL: join(home, 'config') }
+    const inGit = (...args: string[]) => Bun.spawnSync(['git', ...args], { cwd: root, env })
+    inGit('add', '--renormalize', '.')
+    inGit('commit', '-qm', 'Filtered')
+    for (const foreign of [undefined, `touch ${root}/started; cat`]) {
+      if (foreign !== undefined) await git(root, 'config', 'filter.own.clean', foreign)
+      touch(join(root, 'a.txt'))
+      expect((await lookAtGit(root, env))?.prints).toEqual(new Map())
+    }
+    expect(readdirSync(root)).not.toContain('started')
+  })
+
   test('while another process holds the index', async () => {
     const root = await makeRepository()
     writeFileSync(join(root, '.git/index.lock'), '')

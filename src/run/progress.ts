@@ -1,5 +1,6 @@
-import { relative, sep } from 'node:path'
-import { askGit, withoutFilters, type GitOptions } from './git-command.ts'
+import { existsSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { askGit, withOwnFilters, type GitOptions } from './git-command.ts'
 import { hash, Printer } from './git-print.ts'
 import { parseStatus, type Entry, type Status } from './git-status.ts'
 
@@ -14,7 +15,7 @@ export interface Look {
 }
 
 /** A repository in which it takes longer is not looked at. */
-export const PATIENCE_MS = 5000
+const PATIENCE_MS = 5000
 
 /**
  * Looks at the repository around a folder; undefined outside of one, or where git cannot be asked.
@@ -36,7 +37,8 @@ const STATUS = [
   '--branch',
   '-z',
   '--untracked-files=all',
-  '--ignore-submodules=none',
+  // Git would look into them with the filters that they name themselves; we do it.
+  '--ignore-submodules=dirty',
   '--no-renames',
   '--no-ahead-behind',
 ]
@@ -46,32 +48,43 @@ async function lookBefore(
   printer: Printer,
   uncounted: readonly string[],
 ): Promise<Look | undefined> {
-  const noFilters = await withoutFilters(options)
-  const status = noFilters && (await askStatus(noFilters, [], options))
-  if (status === undefined) return undefined
-  // Where nothing differs, there is nothing to find.
-  const root = status.entries.length === 0 ? options.cwd : await findRoot(options)
-  return root === undefined ? undefined : makeLook(status, { ...options, root, printer }, uncounted)
+  const filters = await withOwnFilters(options)
+  if (filters === undefined) return undefined
+  const [said, submodules] = await Promise.all([
+    askGit([...filters, ...STATUS], options),
+    listSubmodules(options),
+  ])
+  if (said === undefined) return undefined
+  const status = parseStatus(said)
+  // Where nothing can differ, there is nothing to find.
+  const isClean = status.entries.length + submodules.length === 0
+  const root = isClean ? options.cwd : await findRoot(options)
+  if (root === undefined) return undefined
+  return makeLook(status, submodules, { ...options, root, printer }, uncounted)
 }
 
-/** What git says of the working tree, or of a part of it. */
-export async function askStatus(
-  before: readonly string[],
-  after: readonly string[],
-  options: GitOptions,
-): Promise<Status | undefined> {
-  const said = await askGit([...before, ...STATUS, ...after], options)
-  return said && parseStatus(said)
+/** Paths of commits of other repositories, from the root. */
+async function listSubmodules(options: GitOptions): Promise<Buffer[]> {
+  const said = (await askGit(['ls-files', '-z', '--stage', '--full-name', ':/'], options)) ?? ''
+  // One sign for each byte.
+  const lines = said.toString('latin1').split('\0')
+  return lines.flatMap((line) =>
+    line.startsWith(GITLINK) ? [Buffer.from(line.slice(line.indexOf('\t') + 1), 'latin1')] : [],
+  )
 }
+
+const GITLINK = '160000 '
 
 /** Looks at all that differs. */
-export async function makeLook(
+async function makeLook(
   { head, entries }: Status,
+  submodules: readonly Buffer[],
   round: Round,
   uncounted: readonly string[],
 ): Promise<Look | undefined> {
   const prints = await printAll(entries, round)
   if (prints === undefined) return undefined
+  await printChanged(submodules, prints, round)
   const folders = uncounted.map((folder) => relative(round.root, folder) + sep)
   const counted = [...prints].filter(([path]) => !folders.some((folder) => path.startsWith(folder)))
   return {
@@ -111,13 +124,35 @@ async function printAll(
   return prints
 }
 
+/** What is in submodules and not committed there. */
+async function printChanged(
+  submodules: readonly Buffer[],
+  prints: Map<string, string>,
+  round: Round,
+): Promise<void> {
+  for (const path of submodules) {
+    const cwd = join(round.root, path.toString())
+    if (prints.has(path.toString()) || !existsSync(join(cwd, '.git'))) continue
+    const look = await lookInside(cwd, round)
+    if (look !== undefined && look.prints.size > 0) prints.set(path.toString(), printOf(look))
+  }
+}
+
 /** To the repository around it, one inside of it is a single path. */
 async function printRepository(cwd: string, round: Round): Promise<string | undefined> {
+  const look = await lookInside(cwd, round)
+  return look && printOf(look)
+}
+
+function printOf({ head, tree }: Look): string {
+  return `repository ${head} ${tree}`
+}
+
+async function lookInside(cwd: string, round: Round): Promise<Look | undefined> {
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...rest } = round.env
   // One that is broken is not mistaken for that around it.
   const env = { ...rest, GIT_CEILING_DIRECTORIES: round.root }
-  const look = await lookBefore({ cwd, env, deadline: round.deadline }, round.printer, [])
-  return look && `repository ${look.head} ${look.tree}`
+  return lookBefore({ cwd, env, deadline: round.deadline }, round.printer, [])
 }
 
 /** What happened between two looks. */

@@ -10,13 +10,18 @@ export interface DoorSetting {
   /** Whether somebody has queued anything. */
   readonly isThere: () => boolean
   readonly open: () => Promise<QueueStore>
+  readonly checkAgent: (name: string) => Promise<unknown>
   readonly warn: (text: string) => void
 }
 
 /** The run that the agent belongs to works its queue off: nothing else has to be begun. */
-export function makeDoor({ run, agent, isThere, open, warn }: DoorSetting): QueueDoor {
+export function makeDoor(setting: DoorSetting): QueueDoor {
+  const { run, agent, isThere, open, checkAgent, warn } = setting
   return {
     warn,
+    async checkAgent(name) {
+      await checkAgent(name)
+    },
     async use(makes, work, nothing) {
       if (makes === 'looks' && !isThere()) return nothing()
       const desk = new Desk(await open(), run, agent)

@@ -95,6 +95,8 @@ export class Queues {
         await this.#setMain('running')
         return store
       },
+      checkAgent: (name) =>
+        queue.subAgent({ name: 'task', options: { agent: name } }, MAIN, this.#step),
       warn: (text) => emit({ type: 'warning', text }),
     })
   }

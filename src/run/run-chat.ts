@@ -46,7 +46,7 @@ export async function runChat(
 ): Promise<void> {
   announce(plan, ports)
   const step = stepsOf(plan.root)[0]!
-  const family = new Family(plan.run, ports.ownsDescendants)
+  const family = await Family.of(plan.run, ports)
   const spending = new Spending(plan, ports.state)
   const queues = new Queues(plan, ports, family, spending)
   const person = meet({ run: plan.run, door: queues.door(), ports })

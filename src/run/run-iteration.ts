@@ -10,6 +10,7 @@ import { judge, type Judgement } from './judge.ts'
 import type { Patience, Pause } from './patience.ts'
 import type { Place } from './place.ts'
 import type { Ports } from './ports.ts'
+import { stillReady } from './task-check.ts'
 import { stalledEnd, type Made } from './progress-watch.ts'
 
 /** Starts the agent once with a fresh context, judges what came of it, and tells all of it. */
@@ -62,21 +63,34 @@ function endByCount(
   { plan, ports }: Context,
 ): End | undefined {
   const { stall } = step.policy
-  if (iteration >= (step.loop ?? 1)) return usedUp(step, judged, ports)
+  if (iteration >= (step.loop ?? 1)) return usedUp(step, judged, iteration, ports)
   const broke = hasBudget(step, plan)
     ? spentBudget(step, plan, spend(ports.state(), step.number, usage))
     : undefined
   if (broke !== undefined) return broke
-  return stall > 0 && idle >= stall ? stalledEnd(idle, judged, fingerprint) : undefined
+  if (stall === 0 || idle < stall) return undefined
+  return handOver(step, judged, iteration, ports) ?? stalledEnd(idle, judged, fingerprint)
 }
 
-/** No iteration is left. A planner that only failed has planned nothing. */
-function usedUp(step: StepNode, { outcome, gate }: Judgement, ports: Ports): End {
+/** No iteration is left. */
+function usedUp(step: StepNode, judged: Judgement, iteration: number, ports: Ports): End {
+  const { gate } = judged
   if (gate?.isOpen === false) return { reason: 'gate_failed', detail: gate.detail }
+  const detail = stillReady(step, ports.tasks)
+  const usual = { reason: 'max_iterations' as const, ...(detail === undefined ? {} : { detail }) }
+  return handOver(step, judged, iteration, ports) ?? usual
+}
+
+/** A planner that does not say when it is done leaves its tasks to the builder; one that only failed has none. */
+function handOver(
+  step: StepNode,
+  { outcome, gate }: Judgement,
+  iteration: number,
+  ports: Ports,
+): End | undefined {
+  if (step.goesOnWithTasks !== true || gate?.isOpen === false) return undefined
   const { failures } = stepAt(ports.state(), step.number)
-  const hasWorked = !isFailure(outcome) || failures < (step.loop ?? 1) - 1
-  const open = step.goesOnWithTasks === true && hasWorked ? ports.tasks.count().open : 0
-  return open === 0
-    ? { reason: 'max_iterations' }
-    : { reason: 'until', detail: `there are tasks to do (${open})` }
+  if (isFailure(outcome) && failures >= iteration - 1) return undefined
+  const { open } = ports.tasks.count()
+  return open === 0 ? undefined : { reason: 'until', detail: `there are tasks to do (${open})` }
 }

@@ -21,7 +21,7 @@ import { Spending } from './spending.ts'
  */
 export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
   const { worker } = announce(plan, ports)
-  const family = new Family(plan.run, ports.ownsDescendants)
+  const family = await Family.of(plan.run, ports)
   const spending = new Spending(plan, ports.state)
   const queues = new Queues(plan, ports, family, spending)
   const context = {
@@ -42,7 +42,6 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
   } finally {
     // Even a mistake of our own must not leave an agent behind that nobody watches.
     leftovers = await family.end(ports.force)
-    context.progress.close()
   }
   const left = await queues.left()
   await queues.close()

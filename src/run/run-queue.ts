@@ -7,7 +7,7 @@ import { Spending } from './spending.ts'
 /** Works off what is started in the queues of a run whose steps nobody carries out now. */
 export async function runQueue(plan: Plan, ports: Ports): Promise<void> {
   ports.emit({ type: 'crew_started', version: ports.version, pid: process.pid })
-  const family = new Family(plan.run, ports.ownsDescendants)
+  const family = await Family.of(plan.run, ports)
   const queues = new Queues(plan, ports, family, new Spending(plan, ports.state))
   try {
     await queues.begin()

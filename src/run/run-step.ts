@@ -2,9 +2,11 @@ import type { End } from '../events/schema.ts'
 import { stepAt } from '../events/state.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
 import type { StepNode } from '../plan/plan.ts'
+import { nothingToBuild } from '../plan/task-verdict.ts'
 import { spentBudget } from './budget.ts'
 import { runCommand } from './command.ts'
 import type { Context } from './context.ts'
+import { askGates } from './gates.ts'
 import { runHooks } from './hooks.ts'
 import { interrupted } from './judge.ts'
 import { Patience, type Pause } from './patience.ts'
@@ -19,9 +21,16 @@ type StepEnd = End & { readonly passed?: true }
 export async function runStep(step: StepNode, context: Context): Promise<void> {
   const { ports } = context
   const known = () => stepAt(ports.state(), step.number)
-  const end = (await begin(step, context)) ?? (await work(step, context))
+  const end =
+    (await begin(step, context)) ??
+    (await withoutWork(step, context)) ??
+    (await work(step, context))
   const overspent = isComplete(end.reason) ? context.spending.overspent(step) : undefined
   if (overspent !== undefined) ports.emit({ type: 'warning', text: overspent })
+  if (isComplete(end.reason) && nothingToBuild(step, () => ports.tasks.count())?.isEmpty === true) {
+    const text = `step ${step.number} (${step.agent.name}) built nothing: there are no tasks`
+    ports.emit({ type: 'warning', text })
+  }
   const { rounds, failures, iterations, spent } = known()
   const event = ports.emit({
     type: 'step_ended',
@@ -57,6 +66,22 @@ async function begin(step: StepNode, context: Context): Promise<StepEnd | undefi
   }
   const problem = await runHooks('beforeStep', event, step, context)
   return problem === undefined ? undefined : { reason: 'error', detail: problem }
+}
+
+/** Why an agent that builds from tasks is not started, where no other has been: its tasks are all there is. */
+async function withoutWork(step: StepNode, context: Context): Promise<End | undefined> {
+  const { ports } = context
+  const state = ports.state()
+  // Counted in any case: what is there now must not be gone later.
+  const end = nothingToBuild(step, () => ports.tasks.count())
+  const isFirst = state.steps.every(({ number, rounds }) => number === step.number || rounds === 0)
+  if (!isFirst || stepAt(state, step.number).iterations > 0) return undefined
+  if (end?.reason === 'blocked') return { reason: 'blocked', detail: end.detail }
+  if (end === undefined) return undefined
+  // Done means that the checks agree; where they do not, there is work for the agent.
+  const answer = await askGates(step, undefined, context)
+  if (answer.kind === 'broken') return { reason: 'error', detail: answer.detail }
+  return answer.kind === 'open' ? end : undefined
 }
 
 /** The iterations, and what follows from them. */

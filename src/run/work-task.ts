@@ -18,7 +18,8 @@ import { followAnyWay, keepPrompt, readerFor } from './agent-turn.ts'
 import { SpawnError } from './child.ts'
 import type { Context } from './context.ts'
 import { actingEnvironment, queueServer, stepEnvironment } from './environment.ts'
-import { endProcesses, TASK_PATH, treeOf } from './family.ts'
+import { endProcesses } from './end-processes.ts'
+import { TASK_PATH, treeOf } from './family.ts'
 import { followAgent, type Turned } from './follow-agent.ts'
 import type { Place } from './place.ts'
 import { makeDoor } from './queue-door.ts'
@@ -162,7 +163,7 @@ async function takeTurn(
   const kept = prompt === undefined ? {} : keepPrompt(prompt.text, ports)
   const where = site === undefined ? {} : { worktree: { path: site.path, branch: site.branch } }
   const turned = await followAnyWay(launch, ports, async (way, isFirst) => {
-    const door = taskDoor(acting, context, warn)
+    const door = taskDoor(acting, step, context, warn)
     const following = { place, env, left, stop, queue: door }
     const { pid, end } = followAgent(way, step, following, context)
     const process = pid === undefined ? {} : { pid }
@@ -184,11 +185,14 @@ function introduce({ name, options }: Task, parent: string): string | undefined 
 /** An agent of this process needs no other one to get to its queue. */
 function taskDoor(
   agent: Acting,
-  { plan, store }: CrewContext,
+  step: StepNode,
+  { plan, store, ports }: CrewContext,
   warn: (text: string) => void,
 ): QueueDoor {
   const open = () => Promise.resolve(store)
-  return makeDoor({ run: plan.run, agent, isThere: () => true, open, warn })
+  const checkAgent = (name: string) =>
+    ports.queue!.subAgent({ name: 'task', options: { agent: name } }, agent.name, step)
+  return makeDoor({ run: plan.run, agent, isThere: () => true, open, checkAgent, warn })
 }
 
 /** Whoever is told to end is not left behind, and neither is what it has started. */

@@ -1,18 +1,14 @@
 import { errorText, UserError } from '../base/errors.ts'
+import { findGit, SAFE_GIT } from '../base/git.ts'
 import { firstOf } from '../base/first-of.ts'
 import { sendSignal } from './child.ts'
 import { waitForOwn } from './own-children.ts'
 
-/** Nothing of the repository is started by us, and nothing that is in it is overlooked. */
-const QUIET = [
-  '--no-pager',
-  ...[
-    'core.hooksPath=/dev/null',
-    'core.fsmonitor=false',
-    'status.showUntrackedFiles=all',
-    'status.relativePaths=false',
-  ].flatMap((each) => ['-c', each]),
-]
+/** Nothing that is in the repository is overlooked. */
+const THOROUGH = ['status.showUntrackedFiles=all', 'status.relativePaths=false'].flatMap((each) => [
+  '-c',
+  each,
+])
 
 /** From SIGTERM, at which git removes what is half done, to SIGKILL. */
 const TERM_MS = 2000
@@ -59,7 +55,9 @@ export async function runGit(
 
 function start(cwd: string, args: readonly string[], env: Readonly<Record<string, string>>) {
   try {
-    return Bun.spawn(['git', ...QUIET, ...args], {
+    const git = findGit(env['PATH'])
+    if (git === undefined) throw new Error('git is not on PATH')
+    return Bun.spawn([git, ...SAFE_GIT, ...THOROUGH, ...args], {
       cwd,
       env: { ...env, LC_ALL: 'C' },
       // A signal of the terminal is not for it: it would leave its work half done.

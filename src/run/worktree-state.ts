@@ -35,12 +35,23 @@ export async function hasUncommitted(
   ask: AskGit,
 ): Promise<boolean> {
   if (UNDER_WAY.some((name) => existsSync(join(gitDir, name)))) return true
-  const looks = ['--untracked-files=all', '--ignored=matching', '--ignore-submodules=none']
+  if (await hasRepositories(path, ask)) return true
+  const looks = ['--untracked-files=all', '--ignored=matching', '--ignore-submodules=dirty']
   if ((await ask('status', '--porcelain', ...looks)) !== '') return true
   if (await hasOverlooked(path, ask)) return true
   const stashes = (await ask('stash', 'list', '--format=%gs')).split('\n')
   return stashes.some(
     (stash) => stash.startsWith(`WIP on ${branch}:`) || stash.startsWith(`On ${branch}:`),
+  )
+}
+
+/** Submodules that were filled in there: only they themselves know what is in them. */
+async function hasRepositories(path: string, ask: AskGit): Promise<boolean> {
+  const links = (await ask('ls-files', '-z', '--stage')).split('\0')
+  return links.some(
+    (line) =>
+      line.startsWith('160000 ') &&
+      existsSync(join(path, line.slice(line.indexOf('\t') + 1), '.git')),
   )
 }
 

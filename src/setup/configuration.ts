@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { UserError } from '../base/errors.ts'
-import { readTextFile, statOf } from '../base/files.ts'
+import { readTextFile } from '../base/files.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 
 /** The configuration that applies, and what its relative paths are relative to. */
@@ -61,14 +61,4 @@ function places(
 function nameFor(path: string, cwd: string): string {
   const name = relative(cwd, path)
   return name === '' || name.startsWith('..') ? path : name
-}
-
-/** The folder that a person named with --cwd, or the current one, as an absolute path. */
-export function resolveCwd(given: string | undefined): string {
-  if (given === '') throw new UserError('The path for --cwd is empty.')
-  const cwd = resolve(given ?? '.')
-  const stat = statOf(cwd)
-  if (stat === undefined) throw new UserError(`The folder for --cwd does not exist: ${given}`)
-  if (!stat.isDirectory()) throw new UserError(`The path for --cwd is not a folder: ${given}`)
-  return cwd
 }

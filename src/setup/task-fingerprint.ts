@@ -22,8 +22,7 @@ export function makeTaskFingerprint(): (folder: string) => string {
   let known = new Map<string, Known>()
   return (folder) => {
     const seenAt = Date.now()
-    const { files: listFiles, prints: found } = readFolder(folder)
-    const files = listFiles()
+    const { files, prints: found } = readFolder(folder)
     if (files.length === 0) return ''
     const { mtimes, sizes, inodes } = found
     const next = new Map<string, Known>()

@@ -13,7 +13,7 @@ function makeTasks() {
   const root = makeProject()
   const tasks = inIteration(root, 2)
   tasks.createAll([{ title: 'First', criteria: ['It works', 'It is fast'] }, { title: 'Second' }])
-  return { root, tasks, port: makeTaskPort(root, RUN) }
+  return { root, tasks, port: makeTaskPort(root, RUN, {}) }
 }
 
 function inIteration(cwd: string, iteration: number): TaskDatabase {
@@ -37,7 +37,7 @@ function pathOf({ tasks }: Made, id: string): string {
 describe('the fingerprint of the tasks', () => {
   test('is empty where there are none', () => {
     const root = makeProject({ 'forge/chains.json': '{}' })
-    const port = makeTaskPort(root, RUN)
+    const port = makeTaskPort(root, RUN, {})
     expect(port.fingerprint()).toBe('')
     inIteration(root, 1).create({ title: 'First' })
     expect(port.fingerprint()).not.toBe('')
@@ -61,7 +61,7 @@ describe('the fingerprint of the tasks', () => {
     act(made)
     const after = made.port.fingerprint()
     expect(after).not.toBe(before)
-    expect(makeTaskPort(made.root, RUN).fingerprint()).toBe(after)
+    expect(makeTaskPort(made.root, RUN, {}).fingerprint()).toBe(after)
   })
 
   test.each<[string, (made: Made) => unknown]>([
@@ -138,6 +138,6 @@ describe('the end of an iteration', () => {
   })
 
   test('tells of none where there are no tasks', () => {
-    expect(makeTaskPort(makeProject(), RUN).endIteration(1, 1, 'exited')).toEqual([])
+    expect(makeTaskPort(makeProject(), RUN, {}).endIteration(1, 1, 'exited')).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
-import { statOf } from '../base/files.ts'
-import type { Tasks } from '../plan/tasks.ts'
+import { errorText } from '../base/errors.ts'
+import type { TaskCounts, Tasks } from '../plan/tasks.ts'
+import { Archive, idOfName } from '../tasks/archive.ts'
 import { endIteration } from '../tasks/claims/dead-claims.ts'
 import { isSameIteration, NOBODY, type Iteration } from '../tasks/claims/owner.ts'
 import { explainReady, listHeld, listTasks } from '../tasks/list.ts'
@@ -7,24 +8,35 @@ import { findPlaces, type Places } from '../tasks/store/places.ts'
 import { hasState, readState, type Attempt, type Claim } from '../tasks/store/state.ts'
 import { makeTaskFingerprint } from './task-fingerprint.ts'
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 /** The tasks of a project, as far as a run asks for them. */
-export function makeTaskPort(cwd: string, run: string): Tasks {
-  let known = findPlaces(cwd)
-  // Looked for anew as long as there are none: an agent may make the first one.
-  const places = () => (isFolder(known.tasks) ? known : (known = findPlaces(cwd)))
-  let wasThere = isFolder(known.tasks)
+export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks {
+  // What an agent finds that calls forge-tasks there, at this moment: it may create the first task, or a
+  // repository around the project.
+  const places = () => findPlaces(cwd, env)
+  /** All that were open at one time. */
+  const open = new Set<string>()
+  /** What could not be ended so far: as long as this process lives, nobody else would. */
+  const owed: { readonly by: Iteration; readonly outcome: string }[] = []
+  const endOwed = () => {
+    for (const each of owed.splice(0)) {
+      try {
+        endIteration(places(), each.by, each.outcome, new Date())
+      } catch {
+        owed.push(each)
+      }
+    }
+  }
   const takeFingerprint = makeTaskFingerprint()
   return {
     endIteration(step, iteration, outcome) {
       const by = { id: run, step: String(step), iteration: String(iteration) }
-      let ids: string[] = []
-      if (!hasState(known)) return ids
-      try {
-        ids = workedAt(by, known)
-        endIteration(known, by, outcome, new Date())
-      } catch {
-        // The claim of a run that is gone frees itself; nothing is lost but time.
-      }
+      const here = places()
+      if (!hasState(here)) return []
+      const ids = workedAt(by, here)
+      owed.push({ by, outcome })
+      endOwed()
       return ids
     },
     fingerprint() {
@@ -37,25 +49,52 @@ export function makeTaskPort(cwd: string, run: string): Tasks {
     },
     folder: () => places().tasks,
     count() {
-      const isThere = isFolder(places().tasks)
-      const isGone = wasThere && !isThere
-      wasThere ||= isThere
-      const asking = { owner: NOBODY, now: new Date() }
-      const { tasks, broken } = explainReady(places(), {}, asking)
-      const held = listHeld(places(), asking)
-      const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
-      return {
-        ready: count(({ isReady }) => isReady),
-        blocked: count(({ task }) => task.status === 'Blocked'),
-        waiting: count(({ task, isReady }) => task.status === 'To Do' && !isReady),
-        held: count(({ task }) => held.has(task.id)),
-        stuck: count(({ task }) => task.status === 'In Progress' && !held.has(task.id)),
-        // A folder that an agent has taken away is no finished work.
-        broken: broken.length + Number(isGone),
-        open: tasks.length,
-        total: listTasks(places()).tasks.length,
+      endOwed()
+      try {
+        return countTasks(places(), open)
+      } catch (error) {
+        return { ...NOTHING, broken: 1, problem: errorText(error) }
       }
     },
+  }
+}
+
+const NOTHING = {
+  ready: 0,
+  blocked: 0,
+  waiting: 0,
+  held: 0,
+  stuck: 0,
+  broken: 0,
+  gone: 0,
+  open: 0,
+  total: 0,
+}
+
+/** `known` are the tasks that were open before; those that are open now are added. */
+function countTasks(places: Places, known: Set<string>): TaskCounts {
+  const asking = { owner: NOBODY, now: new Date() }
+  const { tasks, broken } = explainReady(places, {}, asking)
+  const held = listHeld(places, asking)
+  const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
+  const all = new Set(listTasks(places).tasks.map(({ id }) => id))
+  const archive = new Archive(places)
+  const unreadable = new Set(broken.map(({ file }) => idOfName(file)))
+  const deleted = new Set(readState(places).deleted)
+  const isKnown = (id: string) =>
+    all.has(id) || archive.has(id) || unreadable.has(id) || deleted.has(id)
+  const gone = [...known].filter((id) => !isKnown(id)).length
+  for (const { task } of tasks) known.add(task.id)
+  return {
+    ready: count(({ isReady }) => isReady),
+    blocked: count(({ task }) => task.status === 'Blocked'),
+    waiting: count(({ task, isReady }) => task.status === 'To Do' && !isReady),
+    held: count(({ task }) => held.has(task.id)),
+    stuck: count(({ task }) => task.status === 'In Progress' && !held.has(task.id)),
+    broken: broken.length,
+    gone,
+    open: tasks.length,
+    total: all.size + archive.size,
   }
 }
 
@@ -66,8 +105,4 @@ function workedAt(iteration: Iteration, places: Places): string[] {
   const held = Object.keys(claims).filter((id) => isIts(claims[id]!))
   const ended = Object.keys(attempts).filter((id) => attempts[id]!.some(isIts))
   return [...new Set([...held, ...ended])].toSorted()
-}
-
-function isFolder(path: string): boolean {
-  return statOf(path)?.isDirectory() === true
 }

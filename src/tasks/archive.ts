@@ -4,7 +4,7 @@ import { renderId } from './id.ts'
 import { listFiles } from './store/folder.ts'
 import { idInside } from './store/id-inside.ts'
 import type { Places } from './store/places.ts'
-import { readTaskFile, type Broken } from './store/scan.ts'
+import { isTaskFile, readTaskFile, type Broken, type Scan } from './store/scan.ts'
 import type { Task } from './task.ts'
 
 /** The tasks that were put aside. The names of their files are believed, where they have an id. */
@@ -22,6 +22,10 @@ export class Archive {
       if (id === undefined) this.#unnamed.push(file)
       else this.#named.set(id, file)
     }
+  }
+
+  get size(): number {
+    return this.#named.size + this.#unnamed.length
   }
 
   has(id: string): boolean {
@@ -72,4 +76,17 @@ export function idOfName(file: string): string | undefined {
 /** With the folder, because an open task and an archived one may have the same name. */
 export function inArchive({ archive }: Places, file: string): string {
   return `${basename(archive)}/${file}`
+}
+
+/** All files of the archive, each read: there is no index of them. */
+export function scanArchive(places: Places): Scan {
+  const tasks: Task[] = []
+  const broken: Broken[] = []
+  for (const file of listFiles(places.archive)) {
+    const path = join(places.archive, file)
+    const task = readTaskFile(path, file)
+    if (!('problem' in task)) tasks.push(task)
+    else if (isTaskFile(path, file)) broken.push({ ...task, file: inArchive(places, file) })
+  }
+  return { tasks, broken }
 }

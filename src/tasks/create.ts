@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { change, type Draft } from './store/change.ts'
 import { checkCriteria, checkLabels, checkTitle } from './text/check-text.ts'
 import { readConfig, type TasksConfig } from './store/config.ts'
+import { listUndone } from './done.ts'
 import { makeFileName } from './file-name.ts'
 import { HIGHEST_NUMBER, renderId, type TaskId } from './id.ts'
 import { tellFaults, type Fault, type PlaceOf } from './mistakes.ts'
@@ -25,7 +26,8 @@ export function createTasks(
     const taken = makeTaken(places)
     const ids = takeNumbers(draft, places, taken, config.prefix, tasks.length)
     const { resolved, faults } = resolveReferences(places, tasks, ids, taken, config.prefix)
-    if (faults.length > 0) throw tellFaults(faults, placeOf)
+    const unfinished = findUnfinished(places, resolved, ids)
+    if (faults.length + unfinished.length > 0) throw tellFaults([...faults, ...unfinished], placeOf)
     refuseCycles(ids.map(renderId), resolved)
     const complete = resolved.map((task) => withDefaults(task, config))
     for (const [index, task] of complete.entries()) {
@@ -49,6 +51,26 @@ export function checkTask({ title, status, labels = [], criteria = [] }: NewTask
       'Create it, then check them: forge-tasks edit ID --check-ac 1 --status done',
     )
   }
+}
+
+/** What waits for others cannot begin as Done. */
+function findUnfinished(
+  places: Places,
+  tasks: readonly NewTask[],
+  ids: readonly TaskId[],
+): Fault[] {
+  const changed = new Map(
+    tasks.map(({ status = 'To Do' }, index) => [renderId(ids[index]!), status]),
+  )
+  return tasks.flatMap(({ status, title, dependencies = [] }, index) => {
+    const undone = status === 'Done' ? listUndone(places, dependencies, changed) : []
+    if (undone.length === 0) return []
+    const error = new Refused(
+      `This task waits for ${undone.join(', ')} and cannot begin as Done: ${title}`,
+      'Finish what it waits for first, or leave the status out.',
+    )
+    return [{ index, error }]
+  })
 }
 
 function takeNumbers(

@@ -19,7 +19,8 @@ import { findOwner, type Owner } from './claims/owner.ts'
 import { findPlaces, type Places } from './store/places.ts'
 import type { Readiness } from './ready.ts'
 import { searchTasks } from './search.ts'
-import { archiveTasks, deleteTask } from './shelve.ts'
+import { deleteTask } from './delete.ts'
+import { archiveTasks, unarchiveTasks } from './shelve.ts'
 import { countTasks, type Stats } from './stats.ts'
 import { copyTask, type Task } from './task.ts'
 import { makeBrief, type Brief } from './view.ts'
@@ -38,7 +39,7 @@ export class TaskDatabase {
   readonly #owner: Owner
 
   constructor({ cwd = process.cwd(), as, env = process.env }: OpenOptions = {}) {
-    this.#places = findPlaces(cwd)
+    this.#places = findPlaces(cwd, env)
     this.#owner = findOwner(env, as)
   }
 
@@ -111,6 +112,12 @@ export class TaskDatabase {
 
   archive(ids: readonly string[] | 'done', options: { readonly force?: boolean } = {}): string[] {
     return archiveTasks(this.#places, ids, { ...options, ...this.#asking() })
+  }
+
+  /** Brings tasks back from the archive, all or none. */
+  unarchive(ids: readonly string[]): string[] {
+    this.#asking()
+    return unarchiveTasks(this.#places, ids)
   }
 
   delete(id: string, options: { readonly force?: boolean } = {}): string {

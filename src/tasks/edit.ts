@@ -2,27 +2,31 @@ import { UserError } from '../base/errors.ts'
 import { applyChanges, isNothing, type Changes } from './text/changes.ts'
 import { change } from './store/change.ts'
 import { checkCriteria, checkDue, checkLabels, checkTitle } from './text/check-text.ts'
-import { readCriteria } from './text/criteria.ts'
 import { CannotChange } from './text/frontmatter.ts'
+import { finish } from './done.ts'
 import { findTask, missing, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
 import { isHeldByAnother, type Owner } from './claims/owner.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
 import { Refused } from './refused.ts'
+import { isArchived } from './shelve.ts'
 import { scanTasks } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
 import { renew } from './claims/leases.ts'
-import { settleClaim } from './claims/settle.ts'
+import { beginInRun, settleClaim } from './claims/settle.ts'
 import { parseTask, type Task } from './task.ts'
+import { versionOf, type Undo } from './undo.ts'
 
 export interface EditOptions {
-  /** Done counts although criteria are open; it is noted. */
+  /** Done counts although criteria or dependencies are open; it is noted. */
   readonly force?: boolean
   readonly owner: Owner
   readonly now: Date
   /** Told of each claim of another one that ends with the new status. */
   readonly onTaken?: (id: string, claim: Claim) => void
+  /** Told how to take the change of each task back. */
+  readonly onChange?: (undo: Undo) => void
 }
 
 interface Edited {
@@ -41,11 +45,16 @@ export function editTasks(
   const resolved = resolveIds(places, checkTexts(changes))
   return change(places, (draft) => {
     const { owner, now } = options
-    const edited = words.map((word) => editOne(findTask(places, word), resolved, options))
-    checkReferences(places, edited, resolved)
+    const changed = words.map((word) => editOne(places, findTask(places, word), resolved, options))
+    checkReferences(places, changed, resolved)
+    const edited = resolved.status === 'Done' ? finishAll(places, changed, options) : changed
     draft.state = renew(draft.state, owner, now)
+    const unchanged = draft.state
     for (const { before, text, task } of edited) {
       if (text !== before.text) draft.write(before.path, text)
+      if (resolved.status === 'In Progress') {
+        draft.state = beginInRun(draft.state, task.id, owner, { places, now })
+      }
       // A claim ends with the status of its task.
       if (task.status === before.task.status) continue
       const on = { owner: owner.name, places, now }
@@ -59,14 +68,39 @@ export function editTasks(
       }
       draft.state = settleClaim(draft.state, task.id, task.status, on)
     }
+    for (const { before, text, task } of edited) {
+      options.onChange?.({
+        id: task.id,
+        path: before.path,
+        before: versionOf(unchanged, task.id, before.text),
+        after: versionOf(draft.state, task.id, text),
+      })
+    }
     return edited.map(({ task }) => task)
   })
 }
 
-function editOne(before: TaskText, changes: Changes, options: EditOptions): Edited {
-  const changed = naming(before.task, () => applyChanges(before.text, changes, options.now))
-  const text = finish(before, changed, changes, options)
+function editOne(places: Places, before: TaskText, changes: Changes, options: EditOptions): Edited {
+  if (isArchived(before, places)) refuseOpening(before.task, changes)
+  const text = naming(before.task, () => applyChanges(before.text, changes, options.now))
   return { before, text, task: parseTask(text, before.task.file) }
+}
+
+/** Judged after all changes of the same call. */
+function finishAll(places: Places, edited: readonly Edited[], options: EditOptions): Edited[] {
+  const { force = false, now } = options
+  const changed = new Map(edited.map(({ task }) => [task.id, task.status]))
+  return edited.map(({ before, text, task }) => ({
+    before,
+    text: finish(task, text, { places, changed, force, now }),
+    task,
+  }))
+}
+
+/** In the archive nobody would see that it can be begun. */
+function refuseOpening({ id, status: before }: Task, { status }: Changes): void {
+  if (status === undefined || status === 'Done' || status === before) return
+  throw new Refused(`${id} is archived.`, `Bring it back first: forge-tasks unarchive ${id}`)
 }
 
 /** Of several tasks only one may be the reason to change none. */
@@ -77,22 +111,6 @@ function naming<Result>({ id }: Task, work: () => Result): Result {
     if (!(error instanceof Refused || error instanceof CannotChange)) throw error
     throw new Refused(`${id}: ${error.message}`, error.hint)
   }
-}
-
-/** Done means done: judged after all changes of the same call. */
-function finish(before: TaskText, text: string, changes: Changes, options: EditOptions): string {
-  if (changes.status !== 'Done') return text
-  const open = readCriteria(text).filter((criterion) => !criterion.isDone)
-  if (open.length === 0) return text
-  const list = open.map(({ number, text: words }) => `#${number} ${words.replaceAll('\n', ' ')}`)
-  if (options.force === true) {
-    const note = `Marked done with open criteria: ${list.join('; ')}`
-    return applyChanges(text, { appendNotes: [note] }, options.now)
-  }
-  throw new Refused(
-    `${before.task.id} has open acceptance criteria:\n${list.map((line) => `  ${line}`).join('\n')}`,
-    'Check them with --check-ac N, or override with --force.',
-  )
 }
 
 function checkTexts(changes: Changes): Changes {

@@ -1,3 +1,4 @@
+import { inArchive, scanArchive } from './archive.ts'
 import { resolveId } from './find.ts'
 import { renderId } from './id.ts'
 import { tryToFreeDead } from './claims/dead-claims.ts'
@@ -6,7 +7,8 @@ import type { Places } from './store/places.ts'
 import { Graph, type Readiness } from './ready.ts'
 import { scanTasks, type Broken, type Scan } from './store/scan.ts'
 import { readState, type State } from './store/state.ts'
-import type { Task } from './task.ts'
+import { inListOrder, type Task } from './task.ts'
+import { overdueFirst } from './urgency.ts'
 import type { Priority, Status } from './words.ts'
 
 /** What is asked for; what is absent does not matter. */
@@ -19,6 +21,8 @@ export interface Filter {
   /** The id of a task that is waited for, as a person types it. */
   readonly blockedBy?: string | undefined
   readonly limit?: number | undefined
+  /** Those of the archive, in place of the open ones. */
+  readonly archived?: boolean
 }
 
 /** On whose behalf, and when, it is asked what is ready. */
@@ -32,11 +36,17 @@ export interface Listing {
   readonly broken: readonly Broken[]
 }
 
-/** By priority, then by age. */
+/** By priority, within it what is overdue first, then by age. */
 export function listTasks(places: Places, filter: Filter = {}): Listing {
-  const { tasks, broken } = scanTasks(places)
-  const chosen = tasks.filter(makeTest(places, filter))
+  const { tasks, broken } = filter.archived === true ? listArchive(places) : scanTasks(places)
+  const chosen = overdueFirst(tasks.filter(makeTest(places, filter)), new Date())
   return { tasks: chosen.slice(0, filter.limit), broken }
+}
+
+function listArchive(places: Places): Scan {
+  const { tasks, broken } = scanArchive(places)
+  const named = tasks.map((task) => ({ ...task, file: inArchive(places, task.file) }))
+  return { tasks: named.toSorted(inListOrder), broken }
 }
 
 /** What can be begun now, in the order of `next`. */
@@ -89,7 +99,7 @@ export function makeGraph(places: Places, scan: Scan, state: State, asking: Aski
     const claim = state.claims[id]
     return claim !== undefined && whyDead(claim, now) === undefined
   }
-  return new Graph(places, scan, standing(state, owner, places, now), isHeld)
+  return new Graph(places, scan, standing(state, owner, places, now), isHeld, now)
 }
 
 function makeTest(places: Places, filter: Filter): (task: Task) => boolean {

@@ -6,7 +6,8 @@ import { idInside } from './store/id-inside.ts'
 import { renderCheckout, type Places } from './store/places.ts'
 import type { Scan } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
-import { priorityOf, type Task } from './task.ts'
+import type { Task } from './task.ts'
+import { rankTasks } from './urgency.ts'
 
 /** Why a task can be begun now, or what it waits for. */
 export interface Readiness {
@@ -27,6 +28,7 @@ export class Graph {
   readonly #scan: Scan
   readonly #claims: ReadonlyMap<string, Claim>
   readonly #isHeld: (id: string) => boolean
+  readonly #now: Date
   #links: Links | undefined
   #lookups = 0
   #byId: ReadonlyMap<string, Task> | undefined
@@ -40,11 +42,13 @@ export class Graph {
     claims: ReadonlyMap<string, Claim>,
     /** Whether anybody holds a task, also whoever asks. */
     isHeld: (id: string) => boolean = () => true,
+    now: Date = new Date(),
   ) {
     this.#places = places
     this.#scan = scan
     this.#claims = claims
     this.#isHeld = isHeld
+    this.#now = now
   }
 
   has(id: string): boolean {
@@ -75,7 +79,7 @@ export class Graph {
     const words = `(archived, ${status})`
     if (status === 'unreadable') return words
     const command = `forge-tasks edit ${waiting} --remove-dep ${id}`
-    return `${words}: move its file out of the archive, or run "${command}"`
+    return `${words}: run "forge-tasks unarchive ${id}" or "${command}"`
   }
 
   #statusWords({ id, status }: Task): string {
@@ -106,7 +110,7 @@ export class Graph {
     return hints.length === 0 ? undefined : hints.join('; ')
   }
 
-  /** What can be begun now: by priority, then by how much it unblocks, then by age. */
+  /** What can be begun now: by urgency, then by how much it unblocks, then by age. */
   ready(): Task[] {
     const links = this.#getLinks()
     return this.sorted((task, place) => this.#isReady(task, place, links))
@@ -131,12 +135,14 @@ export class Graph {
   /** Tasks in the order of `next`: as they come by priority and age, little is left to sort. */
   sorted(isWanted: (task: Task, place: number) => boolean): Task[] {
     const { tasks } = this.#scan
-    const waiting = countWaiting(tasks, this.#getLinks())
+    const links = this.#getLinks()
+    const waiting = countWaiting(tasks, links)
+    const urgency = rankTasks(tasks, links, this.#now)
     const ranks = new Map<number, Task[]>()
     for (let place = 0; place < tasks.length; place++) {
       const task = tasks[place]!
       if (!isWanted(task, place)) continue
-      const rank = priorityOf(task) * MANY - waiting[place]!
+      const rank = urgency[place]! * MANY - waiting[place]!
       const peers = ranks.get(rank)
       if (peers === undefined) ranks.set(rank, [task])
       else peers.push(task)

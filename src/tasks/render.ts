@@ -6,6 +6,7 @@ import type { Broken } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
 import type { Stats } from './stats.ts'
 import { copyTask, type Task } from './task.ts'
+import { isOverdue } from './urgency.ts'
 import { criterionLines } from './text/criteria.ts'
 import type { Brief } from './view.ts'
 
@@ -18,6 +19,7 @@ export function toJson(task: Task): object {
     assignee: assignee ?? null,
     parent: parent ?? null,
     due: due ?? null,
+    isOverdue: isOverdue(task, new Date()),
   }
 }
 

@@ -120,10 +120,11 @@ function optional<From, To>(value: From | undefined, change: (value: From) => To
   return value === undefined ? undefined : change(value)
 }
 
-/** High first, none last. */
-export function priorityOf(task: Task): number {
-  const place = task.priority === undefined ? -1 : PRIORITIES.indexOf(task.priority)
-  return place === -1 ? PRIORITIES.length : place
+const RANKS = { high: 0, medium: 1, none: 2, low: 3 } as const
+
+/** High first. What nobody has ranked comes before what somebody has put off. */
+export function priorityOf({ priority }: Task): number {
+  return RANKS[priority ?? 'none']
 }
 
 /** The older one first; of the same age the one with the lower number. */

@@ -32,6 +32,7 @@ export const push = makeVerb({
     on_parent_end: text.describe('wait or cancel'),
   }),
   makes: true,
+  agentOf: ({ prompt: _prompt, ...options }) => readPushOptions(asWords(options)).agent,
   nothing: () => ({}),
   async run({ prompt, ...options }, { desk }) {
     if (prompt.trim() === '') throw new UserError('The prompt of the task is empty.')

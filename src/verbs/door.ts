@@ -18,6 +18,8 @@ export interface QueueDoor {
     work: (seat: Seat) => Promise<Result>,
     nothing: () => Result,
   ): Promise<Result>
+  /** Throws a `UserError` where no agent of that name could work at a task. */
+  checkAgent(name: string): Promise<void>
   /** Tells whoever looks after the server; the client has its answer already. */
   warn(text: string): void
 }

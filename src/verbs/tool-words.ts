@@ -8,6 +8,7 @@ export function inToolWords(hint: string, prefix = ''): string {
     .replaceAll(/forge-tasks (?=[a-z])/g, `the tool ${prefix}`)
     .replaceAll('--check-ac N', 'checkAc')
     .replaceAll('--check-ac', 'checkAc')
+    .replaceAll('--remove-dep ID', 'removeDeps')
     .replaceAll('--force', 'force: true')
     .replaceAll(/See: forkhestra (queue|inbox)\b/g, 'See the tool $1.')
     .replaceAll('forkhestra run-queue, or', 'the tool run, or')

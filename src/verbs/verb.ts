@@ -24,6 +24,8 @@ interface Definition<Schema extends z.ZodObject> {
   readonly isReading?: boolean
   /** Whether there will be a queue if there was none. */
   readonly makes?: boolean
+  /** The agent that a call names, which must exist before anything is queued. */
+  agentOf?(input: z.output<Schema>): string | undefined
   /** What is answered where there is none; may throw. */
   nothing(): object
   run(input: z.output<Schema>, seat: Seat, call: Call): Promise<Said>

@@ -28,6 +28,7 @@ import {
   reasonWords,
   REFUSALS,
   sourceWords,
+  startWords,
   stepWords,
   waitWords,
 } from './words.ts'
@@ -61,13 +62,10 @@ export class PlainView implements View {
       case 'run_started':
         return this.#detail(`Run ${event.run} in ${event.cwd}, record: ${event.record ?? 'none'}`)
       case 'run_resumed':
-        return this.#say(`Resuming run ${event.run}${placeWords(event)}`)
+        return this.#say(`Resuming run ${event.run}${this.#placeWords(event)}`)
       case 'step_started': {
-        const round = event.round === undefined ? '' : `, for the ${event.round}. time`
-        if (event.step > 1 || round !== '') this.#screen.line('')
-        return event.maxIterations === undefined
-          ? this.#say(`Running: ${event.agent}${round}`)
-          : this.#say(`Starting: ${event.agent} (max ${iterations(event.maxIterations)})${round}`)
+        if (event.step > 1 || event.round !== undefined) this.#screen.line('')
+        return this.#say(startWords(event, this.#nameOf(event)))
       }
       case 'command':
         return this.#tellCommand(event)
@@ -81,7 +79,7 @@ export class PlainView implements View {
         )
       case 'jump':
         return this.#warn(
-          `Step ${event.step} failed: going on at step ${event.to} (${event.count}/${event.times})`,
+          `S${this.#stepWords(event.step).slice(1)} failed: continuing at ${this.#stepWords(event.to)} (${event.count}/${event.times})`,
         )
       case 'iteration_started':
         if (this.#step(event).maxIterations !== undefined) this.#say(this.#iteration(event))
@@ -102,11 +100,13 @@ export class PlainView implements View {
         return this.#endIteration(event)
       case 'step_ended':
         if (event.reason === 'marker') this.#say(`Complete after ${iterations(event.iterations)}`)
-        if (event.reason === 'until')
+        if (event.reason === 'until' && event.iterations === 0)
+          this.#say(`Not started: ${this.#nameOf(event)} (${event.detail})`)
+        else if (event.reason === 'until')
           this.#say(`Complete after ${iterations(event.iterations)}: ${event.detail}`)
         if (event.reason === 'max_iterations')
           this.#say(`Not complete after ${iterations(event.iterations)}`)
-        if (event.passed === true) this.#say(`Skipped: ${event.agent} (${event.detail})`)
+        if (event.passed === true) this.#say(`Skipped: ${this.#nameOf(event)} (${event.detail})`)
         return
       case 'phase_ended':
         return this.#tellPhase(event)
@@ -176,11 +176,12 @@ export class PlainView implements View {
   }
 
   #endIteration(event: EventOf<'iteration_ended'>): void {
-    const { agent, maxIterations } = this.#step(event)
+    const { maxIterations } = this.#step(event)
+    const name = this.#nameOf(event)
     const how = outcomeWords(event.outcome)
     const isLoop = maxIterations !== undefined
-    if (event.outcome.kind === 'spawn_failed') this.#warn(`Error: ${agent}: ${event.outcome.error}`)
-    else if (!isLoop && how !== '') this.#say(`Done: ${agent} (${how})`)
+    if (event.outcome.kind === 'spawn_failed') this.#warn(`Error: ${name}: ${event.outcome.error}`)
+    else if (!isLoop && how !== '') this.#say(`Done: ${name} (${how})`)
     else if (isLoop && how !== '' && how !== 'exit 0')
       this.#warn(`${this.#iteration(event)}: ${how}`)
     const denied = event.usage?.denied ?? 0
@@ -275,6 +276,26 @@ export class PlainView implements View {
     return stepAt(this.#state, step)
   }
 
+  /** A step by its name, or by its agent where it has none. */
+  #nameOf(event: { readonly step: number }): string {
+    const { name, agent } = this.#step(event)
+    return name ?? agent
+  }
+
+  /** `step 2 (lint)`, or `step 2` where it has no name. */
+  #stepWords(step: number): string {
+    const { name } = this.#step({ step })
+    return name === undefined ? `step ${step}` : `step ${step} (${name})`
+  }
+
+  #placeWords({ step, iteration }: EventOf<'run_resumed'>): string {
+    if (step === undefined) return ', nothing is left to do'
+    const place = this.#stepWords(step)
+    return iteration === undefined
+      ? ` at the end of ${place}`
+      : ` at ${place}, iteration ${iteration}`
+  }
+
   /** As it can be typed in the folder of the reader. */
   #command(words: string): string {
     const { cwd } = this.#state
@@ -302,11 +323,4 @@ function lostWords({ why, partly }: EventOf<'record_lost'>): string {
   return partly === true
     ? `the record lacks the end of the run (${why}): resume would do again what is missing`
     : `the run goes on without a record: ${why}`
-}
-
-function placeWords({ step, iteration }: EventOf<'run_resumed'>): string {
-  if (step === undefined) return ', nothing is left to do'
-  return iteration === undefined
-    ? ` at the end of step ${step}`
-    : ` at step ${step}, iteration ${iteration}`
 }

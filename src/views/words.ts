@@ -11,7 +11,7 @@ export const REFUSALS: Record<Refusal, string> = {
   quotes: 'in quotes',
   letter_case: 'in another case',
   stderr: 'on stderr',
-  tasks_ready: 'tasks are ready',
+  tasks_ready: 'tasks are still ready',
   gate: 'a check failed',
 }
 
@@ -19,6 +19,24 @@ export const REFUSALS: Record<Refusal, string> = {
 export function sourceWords(source: EventOf<'iteration_started'>['prompt']): string {
   if (source === undefined) return 'none'
   return source.file === undefined ? source.level : `${source.level}, file ${source.file}`
+}
+
+/** `Running: lint`, `Starting: build (max 3 iterations, 2nd time)`. */
+export function startWords(
+  { maxIterations, round }: Pick<EventOf<'step_started'>, 'maxIterations' | 'round'>,
+  name: string,
+): string {
+  const details = [
+    ...(maxIterations === undefined ? [] : [`max ${iterations(maxIterations)}`]),
+    ...(round === undefined ? [] : [`${ordinal(round)} time`]),
+  ]
+  const verb = maxIterations === undefined ? 'Running' : 'Starting'
+  return `${verb}: ${name}${details.length === 0 ? '' : ` (${details.join(', ')})`}`
+}
+
+function ordinal(count: number): string {
+  const isTeen = count % 100 > 10 && count % 100 < 14
+  return `${count}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][count % 10]) ?? 'th'}`
 }
 
 export function iterations(count: number): string {
@@ -78,8 +96,23 @@ export function limitWords({ status, kind, resetsAt, utilization }: EventOf<'lim
   return `Limit of the plan${which}: ${status}${used}${when}`
 }
 
+function adviceForTasks(detail = ''): string | undefined {
+  if (detail.endsWith('files are gone'))
+    return 'Look for the files with git status and git stash list, restore them, then resume'
+  if (detail.startsWith('tasks left'))
+    return 'See what each task waits for with forge-tasks list --ready --explain, open one with forge-tasks edit ID --status todo, then resume'
+  if (detail === 'there are no tasks') return 'Create some with forge-tasks create, then resume'
+  return undefined
+}
+
+/** An agent may have been taken for a builder by what its prompt mentions. */
+function buildTheRest(agent: string): string {
+  const unless = `; if '${agent}' does not build tasks, set "tasks": false for it`
+  return `Resume to build the rest, or start with more iterations${/^(?:fk:)?builder$/.test(agent) ? '' : unless}`
+}
+
 /** What helps next, where the reason alone does not say it. */
-export function adviceFor({ reason, detail, lastOutcome }: StepState): string | undefined {
+export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): string | undefined {
   switch (reason) {
     case 'error':
       if (lastOutcome?.kind === 'spawn_failed') return lastOutcome.hint
@@ -91,9 +124,11 @@ export function adviceFor({ reason, detail, lastOutcome }: StepState): string | 
       return 'See what is missing: forkhestra doctor'
     case 'blocked':
       // Where the agent itself said why, nothing else helps.
-      if (lastOutcome?.kind === 'blocked') return undefined
-      return 'See what each task waits for: forge-tasks list --ready --explain'
+      return lastOutcome?.kind === 'blocked' ? undefined : adviceForTasks(detail)
+    case 'max_iterations':
+      return detail?.endsWith('still ready') === true ? buildTheRest(agent) : undefined
     case 'gate_failed':
+      if (detail?.endsWith('still ready') === true) return buildTheRest(agent)
       return 'Run the check by hand, mend what it names, then go on'
     case 'stalled':
       return 'Read what the last iterations said; a clearer prompt, a smaller task or --stall 0 may help'

@@ -65,7 +65,8 @@ test('no session with files that were read is in the list of the user or in the 
 test('two runs at once do not meet in their sessions', async () => {
   const script = { conversations: [{ sessions: [[DONE], [DONE]] }] }
   await using stage = await openStage({ script, files: { 'a.md': 'alpha\n' }, ...writes({}, STEP) })
-  const ended = await Promise.all([stage.run('--chain', 'w'), stage.run('--chain', 'w')])
+  const start = () => stage.run('--chain', 'w', '--anyway')
+  const ended = await Promise.all([start(), start()])
   expect(ended.map(({ code }) => code)).toEqual([0, 0])
   expect(sessionsOf(stage)).toHaveLength(2)
   expect([results(stage, 0).length, results(stage, 1).length]).toEqual([2, 2])

@@ -12,13 +12,15 @@ interface Options {
 /** After so long a screen that does not come will not come. */
 const PATIENCE_MS = 20_000
 
+/** The modes of a terminal that no program has touched: a started program changes its own at once. */
+const FRESH_MODES = readFreshModes()
+
 /** A program on a terminal of its own, and what a person would see there. */
 export class Pty implements AsyncDisposable {
   /** All that was written to the terminal. */
   output = ''
   readonly #screen: Terminal
   readonly #process
-  readonly #modes: string
   #onChange = Promise.withResolvers<void>()
 
   constructor(argv: readonly string[], { cwd, env = {}, columns = 100, rows = 24 }: Options) {
@@ -28,7 +30,6 @@ export class Pty implements AsyncDisposable {
       env: environment({ cwd, env: { TERM: 'xterm-256color', USER: 'me', ...env } }),
       terminal: { cols: columns, rows, data: (_, bytes) => this.#take(bytes) },
     })
-    this.#modes = this.#readModes()
   }
 
   get exited(): Promise<number> {
@@ -100,7 +101,7 @@ export class Pty implements AsyncDisposable {
     const isOn = (mode: string) =>
       this.output.lastIndexOf(`\u001b[?${mode}h`) > this.output.lastIndexOf(`\u001b[?${mode}l`)
     return [
-      ...(this.#readModes() === this.#modes ? [] : ['modes of the terminal']),
+      ...(readModes(this.#process.terminal!) === FRESH_MODES ? [] : ['modes of the terminal']),
       ...(this.#screen.buffer.active.type === 'normal' ? [] : ['the alternate screen']),
       ...(this.output.includes('\u001b[?25l') && !isOn('25') ? ['a hidden cursor'] : []),
       ...(this.output.includes('\u001b[?7l') && !isOn('7') ? ['lines that do not wrap'] : []),
@@ -116,11 +117,6 @@ export class Pty implements AsyncDisposable {
     this.#screen.dispose()
   }
 
-  #readModes(): string {
-    const { inputFlags, outputFlags, localFlags, controlFlags } = this.#process.terminal!
-    return [inputFlags, outputFlags, localFlags, controlFlags].join()
-  }
-
   #take(bytes: Uint8Array): void {
     this.output += Buffer.from(bytes).toString('latin1')
     this.#screen.write(bytes, () => {
@@ -128,6 +124,20 @@ export class Pty implements AsyncDisposable {
       this.#onChange = Promise.withResolvers()
     })
   }
+}
+
+function readFreshModes(): string {
+  const terminal = new Bun.Terminal({})
+  try {
+    return readModes(terminal)
+  } finally {
+    terminal.close()
+  }
+}
+
+function readModes(terminal: Bun.Terminal): string {
+  const { inputFlags, outputFlags, localFlags, controlFlags } = terminal
+  return [inputFlags, outputFlags, localFlags, controlFlags].join()
 }
 
 const FORGE_TASKS = join(import.meta.dir, '../../bin/forge-tasks')

@@ -9,7 +9,7 @@ export function makeQueueProject(prompt: string, files: Files = {}): string {
   return makeProject({ 'forge/.keep': '', agent: OBEDIENT, 'prompt.md': prompt, ...files })
 }
 
-const RUN = ['./agent', '--prompt-file', 'prompt.md']
+export const RUN = ['./agent', '--prompt-file', 'prompt.md']
 
 /** Runs the step's agent of such a project to its end. */
 export function runPrompt(cwd: string, ...more: string[]): Promise<Finished> {

@@ -6,7 +6,7 @@ export function makeBundledCommand(name: string): Command {
   const example = isWorker ? `${name} --task TASK-007` : `${name} "Add a login page"`
   return {
     summary: SUMMARIES[name.replace(/^forge-/, '')] ?? '',
-    usage: [`${name} [prompt] [options]`],
+    usage: [`${name} [prompt…] [options]`],
     examples: [
       [example, 'on a terminal: a conversation'],
       [`${example} --print`, 'head-less: works, prints what it does, ends'],

@@ -5,18 +5,24 @@ import { taskPrompt } from '../../plan/bundled-args.ts'
 import type { Facts } from '../../plan/facts.ts'
 import { makePlan } from '../../plan/make-plan.ts'
 import { resolveAgent } from '../../plan/resolve-agent.ts'
+import { checkTasks } from '../../plan/task-verdict.ts'
 import { readPromptText } from '../../prompt/prompt-file.ts'
 import { chooseSystemPrompt } from '../../prompt/system-prompt.ts'
-import { loadConfiguration, resolveCwd } from '../../setup/configuration.ts'
+import { loadConfiguration } from '../../setup/configuration.ts'
+import { resolveCwd } from '../../setup/project.ts'
 import { lookAround } from '../../setup/facts.ts'
 import { ownFolder } from '../../setup/own-folder.ts'
+import { makeTaskPort } from '../../setup/task-port.ts'
 import { TaskDatabase } from '../../tasks/database.ts'
-import { UsageError, type Input } from '../command.ts'
+import type { Input } from '../command.ts'
 import { makeIdentity } from '../identity.ts'
+import { projectOf } from '../project.ts'
 
 /** One bundled agent: head-less, or as a conversation where a person sits at a terminal. */
 export async function runBundled(name: string, input: Input): Promise<number> {
-  const cwd = resolveCwd(input.text('cwd'))
+  const isInRun = process.env['FORKHESTRA_RUN_ID'] !== undefined
+  // As an agent of a run it works where the run has put it.
+  const cwd = isInRun ? resolveCwd(input.text('cwd')) : projectOf(input).folder
   const env = makeAgentEnvironment(process.env, ownFolder())
   const facts = withoutProgram(name, lookAround(env))
   const { content, base } = await loadConfiguration(cwd, undefined, process.env)
@@ -27,7 +33,6 @@ export async function runBundled(name: string, input: Input): Promise<number> {
   // An unknown task is told before anything is spent.
   if (task !== undefined) new TaskDatabase({ cwd }).view(task)
   const prompt = readPrompt(input, task)
-  const isInRun = process.env['FORKHESTRA_RUN_ID'] !== undefined
   if (!input.flag('print') && !isInRun && isatty(0) && isatty(1)) {
     // In a conversation the person is asked, also root.
     const agent = resolveAgent(name, known, { ...facts, mustAsk: false })
@@ -37,6 +42,7 @@ export async function runBundled(name: string, input: Input): Promise<number> {
   const chain = { steps: [{ agent: name }] }
   const request = { run, chain, ...known, variables: new Map<string, string>(), args: [] }
   const { plan, warnings } = makePlan({ ...request, cliPrompt: { prompt } }, facts)
+  checkTasks(plan, makeTaskPort(cwd, run, env))
   for (const warning of warnings) console.error(`${name}: ${warning}`)
   const { runHeadless } = await import('./run-headless.ts')
   const code = await runHeadless(plan, env)
@@ -52,10 +58,8 @@ function withoutProgram(name: string, facts: Facts): Facts {
 }
 
 function readPrompt(input: Input, task: string | undefined): string | undefined {
-  const [prompt, ...more] = [...input.positionals, ...input.rest]
-  if (more.length > 0)
-    throw new UsageError(`Unexpected argument '${more[0]}'.`, 'Quote the prompt.')
-  return taskPrompt(task, prompt)
+  const words = [...input.positionals, ...input.rest]
+  return taskPrompt(task, words.length === 0 ? undefined : words.join(' '))
 }
 
 function checkDone(task: string, cwd: string): number {

@@ -15,6 +15,7 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
   const stopSwitch = new StopSwitch()
   stopSwitch.listen(() => undefined)
   const terminal = new Terminal({
+    env: process.env,
     uncut: true,
     onLost: () => undefined,
     onClosed: () => stopSwitch.outputClosed('interrupted by a closed stdout'),
@@ -43,7 +44,7 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
     output: ({ stream, bytes, isTold }) =>
       isTold === true ? tell() : terminal.bytes(stream, bytes),
     readPrompt: readPromptText,
-    tasks: makeTaskPort(plan.cwd, plan.run),
+    tasks: makeTaskPort(plan.cwd, plan.run, env),
     env,
     stop: stopSwitch.stop,
     force: stopSwitch.force,

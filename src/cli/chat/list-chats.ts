@@ -1,10 +1,8 @@
 import { moneyWords } from '../../base/amounts.ts'
 import { durationWords } from '../../base/durations.ts'
 import { printable } from '../../base/printable.ts'
-import { userRecordRoot } from '../../journal/record-folder.ts'
 import { listRuns, type RunBrief } from '../../journal/runs.ts'
 import { lastWordsIn } from '../../native/chat-turn.ts'
-import { resolveCwd } from '../../setup/configuration.ts'
 import { renderTable } from '../../views/table.ts'
 import type { Input } from '../command.ts'
 import { conversationIn } from '../conversation-place.ts'
@@ -12,8 +10,8 @@ import { isChat } from '../records/is-chat.ts'
 import { recordsOf } from '../records/place.ts'
 
 /** The newest first. */
-export function chatsIn(root: string): RunBrief[] {
-  return listRuns(root).filter(({ folder }) => isChat(folder))
+export function chatsIn(roots: readonly string[]): RunBrief[] {
+  return listRuns(roots).filter(({ folder }) => isChat(folder))
 }
 
 /** Where the conversation of a chat is. */
@@ -21,26 +19,9 @@ export function chatPath(folder: string): string {
   return conversationIn(folder, { scope: [], step: 1, iteration: 1, attempt: 1 })!
 }
 
-/** Where chats are from before the project had a `forge/` folder, and what brings them back. */
-export function earlierChats(input: Input): string | undefined {
-  const cwd = resolveCwd(input.text('cwd'))
-  const [root, before] = [recordsOf(input), userRecordRoot(cwd, process.env)]
-  if (before === undefined || before === root) return undefined
-  if (chatsIn(before).length === 0) return undefined
-  const [from, to] = [quoted(before), quoted(root)]
-  return `Earlier ones, from before there was a folder forge/, are in ${before}. To have them here: mkdir -p ${to} && mv ${from}/* ${to}`
-}
-
-/** For a shell. */
-function quoted(path: string): string {
-  return `'${path.replaceAll("'", String.raw`'\''`)}'`
-}
-
 /** `chat --list`. */
 export function listChats(input: Input): number {
   const chats = chatsIn(recordsOf(input)).map(describe)
-  const earlier = earlierChats(input)
-  if (earlier !== undefined) console.error(`[forkhestra] ${earlier}`)
   if (input.flag('json')) {
     console.log(JSON.stringify({ ok: true, chats }))
     return 0

@@ -3,14 +3,13 @@ import { randomLetters } from '../../base/ids.ts'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { makeStamp } from '../../events/event.ts'
 import { readState } from '../../journal/read-run.ts'
-import { recordRoot } from '../../journal/record-folder.ts'
+import { recordRoots } from '../../journal/record-folder.ts'
 import { RunLock } from '../../journal/run-lock.ts'
 import { findRun, type RunBrief } from '../../journal/runs.ts'
 import { applyOverrides, raiseBudgets } from '../../plan/make-policy.ts'
 import { makePlan } from '../../plan/make-plan.ts'
 import { checkKey } from '../../plan/native-agent.ts'
 import { stepsOf, type Plan } from '../../plan/plan.ts'
-import { loadConfiguration, resolveCwd } from '../../setup/configuration.ts'
 import { lookAround } from '../../setup/facts.ts'
 import { ownFolder } from '../../setup/own-folder.ts'
 import type { carryOut } from '../carry-out.ts'
@@ -20,11 +19,12 @@ import { dealWithOrphans, endOrphansOf } from '../orphans.ts'
 import { readOverrides } from '../overrides.ts'
 import { agentsOf } from '../queue/configuration.ts'
 import { isChat } from '../records/is-chat.ts'
+import { configurationFor, projectOf } from '../project.ts'
 import { recordsOf } from '../records/place.ts'
 import { readRecorded, RunIsDriven } from '../resume-run.ts'
 import { checkDepth } from '../run-chain.ts'
 import { asChat, withChatAgent, withModel } from './chat-agent.ts'
-import { chatsIn, earlierChats } from './list-chats.ts'
+import { chatsIn } from './list-chats.ts'
 
 /** A chat that is about to begin, or to go on. */
 export interface Chat {
@@ -35,11 +35,12 @@ export interface Chat {
 
 export async function beginChat(input: Input, word: string | undefined): Promise<Chat> {
   const { run, stamp } = makeIdentity()
-  const cwd = resolveCwd(input.text('cwd'))
+  const project = projectOf(input)
+  const { folder: cwd, here } = project
   const env = makeAgentEnvironment(process.env, ownFolder())
   checkDepth(env['FORKHESTRA_RUN_PATH'])
   const facts = lookAround(env)
-  const configuration = await loadConfiguration(cwd, input.text('config'), process.env)
+  const configuration = await configurationFor(input, project)
   const { content, base, file, hash } = configuration
   const { name, agents } = withChatAgent(input, word, content.agents ?? {}, facts, cwd)
   const { prices, queueLimits } = content
@@ -49,7 +50,7 @@ export async function beginChat(input: Input, word: string | undefined): Promise
       cwd,
       chain: { steps: [{ agent: name }] },
       agents,
-      base: cwd,
+      base: here,
       agentBase: base,
       variables: new Map(),
       args: [],
@@ -62,9 +63,9 @@ export async function beginChat(input: Input, word: string | undefined): Promise
     },
     facts,
   )
-  const root = recordRoot(cwd, process.env)
   const chat = asChat(plan)
-  const orphans = root === undefined ? [] : await dealWithOrphans(root, input.flag('kill-orphans'))
+  const roots = recordRoots(project, process.env)
+  const orphans = await dealWithOrphans(roots, input.flag('kill-orphans'))
   return { plan: chat, warnings: [...warnings, ...orphans], options: { env, stamp, agents } }
 }
 
@@ -106,16 +107,13 @@ export class ChatNotKept extends UserError {
 }
 
 function chooseChat(input: Input, word: string | undefined): RunBrief {
-  const root = recordsOf(input)
+  const roots = recordsOf(input)
   if (word === undefined) {
-    const [newest] = chatsIn(root)
+    const [newest] = chatsIn(roots)
     if (newest !== undefined) return newest
-    throw new UserError(
-      'There is no chat yet.',
-      earlierChats(input) ?? 'Begin one: forkhestra chat',
-    )
+    throw new UserError('There is no chat yet.', 'Begin one: forkhestra chat')
   }
-  const run = findRun(root, word)
+  const run = findRun(roots, word)
   if (isChat(run.folder)) return run
   throw new UserError(
     `The run ${run.id} is no chat.`,

@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty'
 import { asTrouble, errorCode, errorText, errorWithHint, UserError } from '../../base/errors.ts'
-import { nearMissWords, readOwnCommand, withoutSlash } from '../../chat/commands.ts'
+import { findMiss, readOwnCommand, withoutSlash } from '../../chat/commands.ts'
 import { keepInPast, pastPath, readPast } from '../../chat/past-file.ts'
 import { Piped, type Sayings } from '../../chat/piped.ts'
 import { Session } from '../../chat/session.ts'
@@ -28,8 +28,8 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
     keep: (text) => keepInPast(path, room?.ports.mask?.(text) ?? text),
     command: (text) => {
       if (isRaw(plan)) return undefined
-      const miss = nearMissWords(text)
-      if (miss !== undefined) session.print([miss])
+      const miss = findMiss(text)
+      if (miss !== undefined) return () => Promise.reject(notSent(miss))
       let why: UserError | undefined
       const command = readOwn(text, (error) => (why = error))
       if (command === undefined) return undefined
@@ -52,6 +52,21 @@ export async function talkOnTerminal({ plan, warnings, options }: Chat): Promise
     await session.close()
     if (room !== undefined) tellEnd(room)
   }
+}
+
+type Miss = NonNullable<ReturnType<typeof findMiss>>
+
+/** A turn costs money, and somebody is there who can type it again. */
+function notSent({ word, meant }: Miss): UserError {
+  return new UserError(
+    `'${word}' is not a command${meant === undefined ? '' : `, did you mean '${meant}'?`}`,
+    `Nothing was sent. To send it as text: /${word}. Commands: /help`,
+  )
+}
+
+function sentAsText({ word, meant }: Miss): string {
+  const guess = meant === undefined ? '' : `; did you mean '${meant}'?`
+  return `'${word}' is not a command and is sent as text${guess}`
 }
 
 type Shown = Parameters<typeof carryOut>[2]['view']
@@ -104,8 +119,8 @@ export async function talkThroughPipes(
   const doIfOwn = async (text: string) => {
     if (isRaw(plan)) return { say: text }
     const command = readOwn(text, (error) => piped.refused(error))
-    const miss = nearMissWords(text)
-    if (miss !== undefined) (screen ?? console).warn(`[forkhestra] ${miss}`)
+    const miss = findMiss(text)
+    if (miss !== undefined) (screen ?? console).warn(`[forkhestra] ${sentAsText(miss)}`)
     if (command === undefined) return { say: withoutSlash(text) }
     if (command === 'refused') return 'done'
     if (command.name === 'quit') return 'quit'
@@ -137,6 +152,7 @@ export async function talkThroughPipes(
 
 function openScreen(stop: StopSwitch): Terminal {
   const screen = new Terminal({
+    env: process.env,
     uncut: true,
     onLost: (error) => screen.warn(`[forkhestra] Output is lost: ${errorText(error)}`),
     onClosed: (error) => {

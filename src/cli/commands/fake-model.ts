@@ -15,6 +15,7 @@ export const fakeModelCommand: Command = {
   options: {
     port: { value: '<n>', help: 'listen on this port of 127.0.0.1; else on a free one' },
     log: { value: '<file>', help: 'write every request into it, one JSON object a line' },
+    continue: { help: 'begin where the script has ended here; so does forkhestra resume' },
     check: { help: 'check the script, serve nothing' },
   },
   async run(input) {

@@ -9,7 +9,7 @@ export const initCommand: Command = {
   ],
   options: {
     'eject-prompts': { help: 'also write the built-in prompts to forge/orch/prompts' },
-    cwd: { value: '<path>', help: 'the project, if not the current folder' },
+    cwd: { value: '<path>', help: 'the project folder, taken literally' },
     json: { help: 'one JSON object' },
   },
   words: [],

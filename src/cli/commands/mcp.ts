@@ -10,7 +10,7 @@ export const mcpCommand: Command = {
   ],
   options: {
     run: QUEUE_OPTIONS['run']!,
-    cwd: { value: '<path>', help: 'the project, if not the current folder' },
+    cwd: { value: '<path>', help: 'the project folder, taken literally' },
     as: { value: '<name>', help: 'on whose behalf tasks are claimed; else the client' },
     'kill-orphans': { help: 'end what a run that died has left running' },
   },

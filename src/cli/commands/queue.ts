@@ -6,7 +6,7 @@ export const QUEUE_OPTIONS: Options = {
     value: '<id>',
     help: 'as main of this run; if absent as yourself, else as main of the newest',
   },
-  cwd: { value: '<path>', help: 'the project, if not the current folder' },
+  cwd: { value: '<path>', help: 'the project folder, taken literally' },
   json: { help: 'one JSON object' },
 }
 

@@ -11,6 +11,7 @@ export const resumeCommand: Command = {
   ],
   options: {
     cwd: { value: '<path>', help: 'the project of the run' },
+    anyway: { help: 'start although another run is at work in this working tree' },
     'kill-orphans': { help: 'end the processes that the dead run has left behind' },
     prompt: {
       short: 'p',

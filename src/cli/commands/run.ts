@@ -1,4 +1,5 @@
 import type { Command, Options } from '../command.ts'
+import { RUN_GUESSES } from '../first-guesses.ts'
 
 /** What every command that reads the configuration takes. */
 export const CONFIG_OPTIONS: Options = {
@@ -36,7 +37,7 @@ export const runCommand: Command = {
   examples: [
     ['forkhestra "planner:3 -> builder:20"', 'plan at most 3 times, then build at most 20 times'],
     ['forkhestra builder:10 -p "Fix the tests"', 'a loop with a prompt'],
-    ['forkhestra --chain build FEATURE=login', 'a named chain with a variable'],
+    ['forkhestra --chain docs TOPIC=install', 'a named chain with a variable, as init writes it'],
     ['forkhestra builder:50 --verify "npm test"', 'done only when the tests pass, too'],
     ['forkhestra --chain build --dry-run', 'what would run'],
   ],
@@ -47,12 +48,14 @@ export const runCommand: Command = {
     'raw-prompt': { help: 'nothing in any prompt is a command' },
     ...CONFIG_OPTIONS,
     ...LIMIT_OPTIONS,
+    anyway: { help: 'start although another run is at work in this working tree' },
     'kill-orphans': { help: 'end what a run that died has left running' },
     'dry-run': { help: 'print what would run, run nothing' },
     verbose: { short: 'v', help: 'everything, untruncated, and where each prompt came from' },
     json: { help: 'one JSON event a line on stdout, nothing else' },
-    version: { help: 'print the version' },
+    version: { short: 'V', help: 'print the version' },
   },
+  guesses: RUN_GUESSES,
   async run(input) {
     const { runChain } = await import('../run-chain.ts')
     return runChain(input)

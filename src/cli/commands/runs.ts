@@ -2,7 +2,7 @@ import type { Command, Options } from '../command.ts'
 
 /** What every command that reads records takes. */
 export const RECORD_OPTIONS: Options = {
-  cwd: { value: '<path>', help: 'the project, if not the current folder' },
+  cwd: { value: '<path>', help: 'the project folder, taken literally' },
   json: { help: 'one JSON object' },
 }
 

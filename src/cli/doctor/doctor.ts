@@ -1,11 +1,11 @@
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
-import { resolveCwd } from '../../setup/configuration.ts'
 import { lookAround } from '../../setup/facts.ts'
 import { ownFolder } from '../../setup/own-folder.ts'
-import { recordRoot } from '../../journal/record-folder.ts'
+import { recordRoots } from '../../journal/record-folder.ts'
 import type { Input } from '../command.ts'
+import { projectOf } from '../project.ts'
 import { isHangupIgnored } from '../signals.ts'
 import type { Check, Place } from './check.ts'
 import { checkClis } from './clis.ts'
@@ -33,7 +33,7 @@ export async function runDoctor(input: Input): Promise<number> {
       process.exit(128 + constants.signals[signal])
     })
   }
-  const found = await makeChecks(resolveCwd(input.text('cwd')), input.text('config'))
+  const found = await makeChecks(input)
   const checks = [...found, terminal]
   const problems = checks.filter(({ state }) => state === 'problem').length
   if (input.flag('json')) console.log(JSON.stringify({ ok: problems === 0, checks }))
@@ -41,10 +41,12 @@ export async function runDoctor(input: Input): Promise<number> {
   return problems === 0 ? 0 : 1
 }
 
-async function makeChecks(cwd: string, given: string | undefined): Promise<Check[]> {
+async function makeChecks(input: Input): Promise<Check[]> {
+  const project = projectOf(input)
+  const { folder: cwd } = project
   const env = makeAgentEnvironment(process.env, ownFolder())
   const facts = lookAround(env)
-  const { check: chains, configuration } = await checkChains(cwd, given, facts)
+  const { check: chains, configuration } = await checkChains(input, project, facts)
   const place: Place = {
     cwd,
     env,
@@ -52,7 +54,8 @@ async function makeChecks(cwd: string, given: string | undefined): Promise<Check
     needsClaude: configuration === undefined || needsClaude(configuration.content, cwd, facts),
   }
   const [clis, git] = await Promise.all([checkClis(place), checkGit(place)])
-  const records = recordRoot(cwd, process.env)
+  const roots = recordRoots(project, process.env)
+  const [records] = roots
   const folders = foldersOf(place, records, git.folders)
   return [
     ...clis,
@@ -66,7 +69,7 @@ async function makeChecks(cwd: string, given: string | undefined): Promise<Check
     ...checkAgentFiles(configuration?.content ?? { chains: {} }, cwd, facts),
     checkSpecs(cwd),
     checkTasks(cwd),
-    checkRuns(cwd, records),
+    checkRuns(cwd, roots),
     checkFolders(folders, records),
     checkDisk(folders),
     checkClock(Date.now(), knownFiles(folders, git.folders), process.env['TZ']),

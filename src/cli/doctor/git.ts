@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { SAFE_GIT, WITHOUT_FETCHING } from '../../base/git.ts'
 import { printable } from '../../base/printable.ts'
 import { ok, problem, warning, type Check, type Place } from './check.ts'
 import { checkBranch, checkWorktrees, findLock, type GitFolders } from './git-folder.ts'
@@ -64,19 +65,17 @@ type Git = (args: readonly string[]) => ReturnType<typeof ask>
 
 /** Git as a reader that starts nothing which the repository's configuration names. */
 async function openGit(path: string, { cwd, env }: Place): Promise<Git> {
-  const bare = { ...env, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' }
+  const quiet = { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' }
+  const bare = { ...env, ...quiet, ...WITHOUT_FETCHING }
   const run = (args: readonly string[], more: Readonly<Record<string, string>>) =>
-    ask([path, '--no-pager', ...args], { cwd, env: { ...bare, ...more }, limitMs: LIMIT_MS })
+    ask([path, ...SAFE_GIT, ...args], { cwd, env: { ...bare, ...more }, limitMs: LIMIT_MS })
   const filters = await run(
     ['config', '-z', '--name-only', '--get-regexp', String.raw`^filter\.`],
     {},
   )
   // Comparing a file may run the filter of its attributes; as environment, because a name may hold `=`.
   const off = (filters?.stdout ?? '').split('\0').filter((name) => name !== '')
-  const settings = ['core.fsmonitor', ...off].map((name) => [
-    name,
-    name === 'core.fsmonitor' || name.endsWith('.required') ? 'false' : '',
-  ])
+  const settings = off.map((name) => [name, name.endsWith('.required') ? 'false' : ''])
   const overrides = Object.fromEntries(
     settings.flatMap(([name = '', value = ''], index) => [
       [`GIT_CONFIG_KEY_${index}`, name],

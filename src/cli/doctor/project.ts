@@ -8,20 +8,22 @@ import type { ChainsConfig } from '../../parse/chains-schema.ts'
 import type { Facts } from '../../plan/facts.ts'
 import { isDirectSpawnAgent } from '../../prompt/mode-awareness.ts'
 import type { Configuration } from '../../setup/configuration.ts'
+import type { Project } from '../../setup/project.ts'
 import { examine } from '../../tasks/doctor/examine.ts'
 import { findPlaces } from '../../tasks/store/places.ts'
 import { fileProblems, fileWords, reachableFiles } from '../agent-files.ts'
+import type { Input } from '../command.ts'
 import { checkConfiguration } from '../validate-configuration.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 
 /** Checks the configuration, and hands it on for what depends on it. */
 export async function checkChains(
-  cwd: string,
-  given: string | undefined,
+  input: Input,
+  project: Project,
   facts: Facts,
 ): Promise<{ readonly check: Check; readonly configuration?: Configuration }> {
   try {
-    const configuration = await checkConfiguration(cwd, given, leniently(facts))
+    const configuration = await checkConfiguration(input, project, leniently(facts))
     const { file, content } = configuration
     const [chains, agents] = [content.chains, content.agents ?? {}].map(
       (all) => Object.keys(all).length,
@@ -94,7 +96,7 @@ export function checkSpecs(cwd: string): Check {
 }
 
 export function checkTasks(cwd: string): Check {
-  const places = findPlaces(cwd)
+  const places = findPlaces(cwd, process.env)
   if (statOf(places.tasks) === undefined) return ok('tasks', 'none yet')
   try {
     const findings = examine(places, false, new Date())

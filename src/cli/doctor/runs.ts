@@ -10,18 +10,22 @@ import { ok, problem, warning, type Check } from './check.ts'
 const NAMED = 3
 
 /** Runs of this project that are not over: driven by somebody, or dead. */
-export function checkRuns(cwd: string, root: string | undefined): Check {
+export function checkRuns(cwd: string, roots: readonly string[]): Check {
   try {
-    const runs = root === undefined ? [] : listRuns(root).map(withQueue)
+    const runs = listRuns(roots).map(withQueue)
     return describeRuns(runs.filter(({ state }) => state.cwd === undefined || state.cwd === cwd))
   } catch (error) {
-    return warning('runs', `cannot be read: ${printable(errorText(error))}`, `See ${root}`)
+    return warning(
+      'runs',
+      `cannot be read: ${printable(errorText(error))}`,
+      `See ${roots.join(' and ')}`,
+    )
   }
 }
 
 function describeRuns(runs: readonly QueuedBrief[]): Check {
   for (const { id } of runs.filter(({ status }) => status === 'dead')) {
-    const processes = new Family(id, false).list()
+    const processes = Family.left(id).list()
     if (processes.length === 0) continue
     const text = `the run ${id} is dead and has left running: ${namesOf(processes)}`
     return problem('runs', text, `Go on with it: forkhestra resume ${id} --kill-orphans`)

@@ -1,11 +1,10 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { withLock } from '../../base/lock.ts'
 import { printable } from '../../base/printable.ts'
 import { writePlan } from '../../journal/plan-file.ts'
-import { keepOutOfGit } from '../../journal/record-folder.ts'
+import { makeRecordRoot } from '../../journal/record-folder.ts'
 import { holderOf } from '../../journal/run-lock.ts'
 import { RunRecord } from '../../journal/run-record.ts'
 import { findRun, newestRun, type RunBrief } from '../../journal/runs.ts'
@@ -13,10 +12,11 @@ import type { Plan } from '../../plan/plan.ts'
 import { Desk } from '../../queue/desk.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import { MAIN, type Acting } from '../../queue/task.ts'
-import { loadConfiguration, resolveCwd, type Configuration } from '../../setup/configuration.ts'
+import { loadConfiguration, type Configuration } from '../../setup/configuration.ts'
 import { VERSION } from '../../setup/version.ts'
 import type { Input } from '../command.ts'
 import { makeIdentity } from '../identity.ts'
+import { projectOf } from '../project.ts'
 import { recordsOf } from '../records/place.ts'
 import { whyWanted } from '../records/with-queue.ts'
 import { hasStore, limitsOf, openStoreOf, planIn } from './store.ts'
@@ -91,17 +91,18 @@ export function isDriven({ record }: Pick<Caller, 'record'>): boolean {
 export async function messageLimitFor(input: Input): Promise<number> {
   const caller = findCaller(input)
   if (caller !== undefined) return limitsOf(planIn(caller.record)).messageBytes
-  const { content } = await loadConfiguration(resolveCwd(input.text('cwd')), undefined, process.env)
+  const { content } = await loadConfiguration(projectOf(input).folder, undefined, process.env)
   const { queueLimits } = content
   return limitsOf(queueLimits === undefined ? {} : { queueLimits }).messageBytes
 }
 
-function findCaller(input: Input): Caller | undefined {
+/** The run that a verb acts in, and for whom; undefined where there is none yet. */
+export function findCaller(input: Input): Caller | undefined {
   const word = input.text('run')
   const inside = fromEnvironment()
   if (inside !== undefined && (word === undefined || word === inside.run)) return inside
-  const root = recordsOf(input)
-  const found = word === undefined ? newestRun(root) : findRun(root, word)
+  const roots = recordsOf(input)
+  const found = word === undefined ? newestRun(roots) : findRun(roots, word)
   return found === undefined ? undefined : asMain(found, input)
 }
 
@@ -141,14 +142,14 @@ function actingAs(name: string): { readonly acting?: Acting } {
 
 /** Of several that find no run and come at once, one opens it, and it is that of all of them. */
 async function openRun(input: Input): Promise<Caller> {
-  const cwd = resolveCwd(input.text('cwd'))
+  const { folder: cwd } = projectOf(input)
   const { content } = await loadConfiguration(cwd, undefined, process.env)
-  const root = recordsOf(input)
+  const roots = recordsOf(input)
+  const [root] = roots
   try {
-    mkdirSync(root, { recursive: true })
-    keepOutOfGit(root)
+    makeRecordRoot(root)
     return withLock(join(root, '.gitignore'), () =>
-      asMain(newestRun(root) ?? beginRecord(root, cwd, content), input),
+      asMain(newestRun(roots) ?? beginRecord(root, cwd, content), input),
     )
   } catch (error) {
     if (errorCode(error) === undefined) throw error

@@ -4,7 +4,12 @@ import type { Agents } from '../../plan/resolve-agent.ts'
 import { loadConfiguration, type Configuration } from '../../setup/configuration.ts'
 
 /** The configuration of a run as it is now; the plan holds only the agents of its steps. */
-export async function configurationOf({ cwd, configuration }: Plan): Promise<Configuration> {
+export async function configurationOf({
+  cwd,
+  configuration,
+}: Pick<Plan, 'cwd'> & {
+  readonly configuration?: Plan['configuration'] | undefined
+}): Promise<Configuration> {
   const usual = await loadConfiguration(cwd, undefined, process.env)
   const isUsual = configuration === undefined || usual.file === configuration.file
   return isUsual ? usual : loadConfiguration(cwd, configuration.file, process.env)

@@ -3,6 +3,7 @@ import type { QueueDoor, Seat } from '../../verbs/door.ts'
 import type { Input } from '../command.ts'
 import type { StopSwitch } from '../signals.ts'
 import { isDriven, withDesk, type Caller, type Opened } from './caller.ts'
+import { checkAgent } from './check-agent.ts'
 import { Driver } from './driver.ts'
 import { receiveWhileDriven } from './read.ts'
 
@@ -32,6 +33,10 @@ export class McpDoor implements QueueDoor {
     const over = () => this.#open.delete(using)
     using.then(over, over)
     return using
+  }
+
+  checkAgent(name: string): Promise<void> {
+    return checkAgent(this.#sameRun(), name)
   }
 
   warn(text: string): void {

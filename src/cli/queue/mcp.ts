@@ -1,10 +1,11 @@
 import { serve } from '../../mcp/serve.ts'
 import { queueTools } from '../../mcp/queue/tools.ts'
 import { taskTools } from '../../mcp/task-tools.ts'
-import { resolveCwd } from '../../setup/configuration.ts'
 import { VERSION } from '../../setup/version.ts'
 import type { Input } from '../command.ts'
+import { projectOf } from '../project.ts'
 import { StopSwitch } from '../signals.ts'
+import { placesOf } from '../tasks/database.ts'
 import { McpDoor } from './mcp-door.ts'
 
 const INSTRUCTIONS =
@@ -14,12 +15,15 @@ const INSTRUCTIONS =
 
 /** The verb `mcp`. */
 export async function serveMcp(input: Input): Promise<number> {
-  const cwd = resolveCwd(input.text('cwd'))
+  projectOf(input)
   const stopSwitch = new StopSwitch()
   const onBug = (error: unknown) => console.error(error)
   const door = new McpDoor(input, stopSwitch, onBug)
   stopSwitch.listen(() => undefined)
-  const tasks = taskTools({ cwd, as: input.text('as'), env: process.env }, 'task_')
+  const tasks = taskTools(
+    { places: () => placesOf(input), as: input.text('as'), env: process.env },
+    'task_',
+  )
   await serve({
     name: 'forkhestra',
     version: VERSION,

@@ -9,7 +9,7 @@ import type { Plan, StepNode } from '../../plan/plan.ts'
 import type { Budget, Policy } from '../../plan/policy.ts'
 import { checkKey } from '../../plan/native-agent.ts'
 import { makePromptRules } from '../../plan/prompt-rules.ts'
-import { configOf, resolveAgent, type Known } from '../../plan/resolve-agent.ts'
+import { configOf, resolveAgent } from '../../plan/resolve-agent.ts'
 import type { WantedTask } from '../../run/ports.ts'
 import type { Configuration } from '../../setup/configuration.ts'
 import { lookAround } from '../../setup/facts.ts'
@@ -18,23 +18,11 @@ import { checkProgram, rightsOf, withinRights, withQueue } from './rights.ts'
 
 type Environment = Readonly<Record<string, string>>
 
-/** How long an agent that was found is not looked for again. */
-const FRESH_MS = 200
-
-interface Found {
-  readonly agent: ResolvedAgent
-  readonly isInGit: boolean
-  readonly at: number
-  /** How it runs for one that has queued tasks for it. */
-  node?: { readonly of: StepNode; readonly pusher: StepNode | undefined }
-}
-
 /** Says who works at the tasks of a run: the agents of its configuration, as they are now. */
 export class SubAgents {
   readonly #plan: Plan
   readonly #facts: Facts
   #configuration: Promise<Configuration> | undefined
-  readonly #found = new Map<string, Found>()
 
   constructor(plan: Plan, env: Environment) {
     this.#plan = plan
@@ -55,17 +43,6 @@ export class SubAgents {
     return { ...node, agent, taskBudget, policy, ...(rights === undefined ? {} : { rights }) }
   }
 
-  /** Tasks of one agent come by the hundred: for a moment it is what it was. */
-  #lookUp(name: string, known: Known): Found {
-    const found = this.#found.get(name)
-    const now = performance.now()
-    if (found !== undefined && now - found.at < FRESH_MS) return found
-    const agent = resolveAgent(name, known, this.#facts)
-    const fresh = { agent, isInGit: isInRepository(known.cwd), at: now }
-    this.#found.set(name, fresh)
-    return fresh
-  }
-
   async #named(name: string, pusher: StepNode | undefined): Promise<StepNode> {
     const { cwd } = this.#plan
     this.#configuration ??= configurationOf(this.#plan)
@@ -79,19 +56,17 @@ export class SubAgents {
       agentBase: base,
       ...(prices === undefined ? {} : { prices }),
     }
-    const found = this.#lookUp(name, known)
-    if (found.node !== undefined && found.node.pusher === pusher) return found.node.of
-    const { agent, isInGit } = found
+    const agent = resolveAgent(name, known, this.#facts)
     if (!Object.hasOwn(agents, name)) checkProgram(agent, rightsOf(pusher))
     const config = configOf(agent, agents)
-    const usual = defaultPolicy(agent, isInGit)
+    const usual = defaultPolicy(agent, isInRepository(cwd))
     const defaults = pusher === undefined ? usual : likeParent(usual, agent, pusher)
     const policy = makePolicy({ step: {}, chain: {}, agent: config }, { kind: 'stop' }, defaults)
     const isRaw = pusher?.rawPrompt === true
     const rules = { step: {}, chain: {}, agent: config, base: cwd, agentBase: base, isRaw }
     const { reading: ownReading, ...ownRules } = makePromptRules(rules)
     const reading = { ...pusher?.reading, ...ownReading }
-    const node = {
+    return {
       ...placeOf(pusher, cwd),
       agent,
       args: (config.args ?? []).map((arg) => [arg]),
@@ -100,8 +75,6 @@ export class SubAgents {
       policy,
       taskBudget: policy.budget,
     }
-    found.node = { of: node, pusher }
-    return node
   }
 }
 

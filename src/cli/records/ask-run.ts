@@ -33,11 +33,12 @@ export async function retryNow(input: Input): Promise<number> {
 
 /** The run that was named, or the newest of which it is true. */
 function chooseOneThat(input: Input, wanted: readonly Status[], words: string): RunBrief {
-  const root = recordsOf(input)
+  const roots = recordsOf(input)
   const word = runWord(input)
   const isWanted = ({ status }: RunBrief) => wanted.includes(status)
-  const run = word === undefined ? listRuns(root).find(isWanted) : findRun(root, word)
-  if (run === undefined) throw new NotNow(`No run is ${words} in ${root}`, 'See: forkhestra runs')
+  const run = word === undefined ? listRuns(roots).find(isWanted) : findRun(roots, word)
+  if (run === undefined)
+    throw new NotNow(`No run is ${words} in ${roots[0]}`, 'See: forkhestra runs')
   if (isWanted(run)) return run
   const hint = run.status === 'dead' ? `Go on with: forkhestra resume ${run.id}` : undefined
   throw new NotNow(`Run ${run.id} is not ${words}, it is ${run.status}.`, hint)

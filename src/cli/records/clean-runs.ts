@@ -1,10 +1,11 @@
-import { join } from 'node:path'
+import { basename } from 'node:path'
 import { NotNow, errorText } from '../../base/errors.ts'
 import { printable } from '../../base/printable.ts'
-import { pruneRuns, readRuns, type WhyWanted } from '../../journal/runs.ts'
+import { holderOf } from '../../journal/run-lock.ts'
+import { pruneRuns, recordsIn, type WhyWanted } from '../../journal/runs.ts'
 import { counted } from '../../base/amounts.ts'
 import { UsageError, type Input } from '../command.ts'
-import { readNumber, recordsOf } from './place.ts'
+import { readNumber, recordsOf, type Roots } from './place.ts'
 import { whyWanted } from './with-queue.ts'
 
 /** The verb `clean`. */
@@ -13,16 +14,18 @@ export async function cleanRuns(input: Input): Promise<number> {
   if (keep === undefined) {
     throw new UsageError('How many runs are to be kept?', 'Write e.g. forkhestra clean --keep 10')
   }
-  const root = recordsOf(input)
+  const roots = recordsOf(input)
+  const [root] = roots
   const isDry = input.flag('dry-run')
   const isWanted = input.flag('with-queues') ? () => undefined : whyWanted
-  const old = findOld(root, keep)
-  const kept = old.flatMap((id) => {
-    const why = isWanted(join(root, id))
+  const old = findOld(roots, keep)
+  const kept = old.flatMap(({ id, folder }) => {
+    const why = isWanted(folder)
     return why === undefined ? [] : [{ id, why }]
   })
-  const removable = () => old.filter((id) => !kept.some((each) => each.id === id))
-  const removed = isDry ? removable() : removeOld(root, keep, isWanted)
+  const removable = () =>
+    old.map(({ id }) => id).filter((id) => !kept.some((each) => each.id === id))
+  const removed = isDry ? removable() : removeOld(roots, keep, isWanted)
   if (input.flag('json')) {
     console.log(JSON.stringify({ root, removed, kept, isDryRun: isDry }))
     return 0
@@ -40,19 +43,16 @@ export async function cleanRuns(input: Input): Promise<number> {
 }
 
 /** What `pruneRuns` would remove: a run that is driven is never touched. */
-function findOld(root: string, keep: number): string[] {
-  const { runs, broken } = readRuns(root)
-  const driven = new Set(runs.flatMap(({ id, holder }) => (holder === undefined ? [] : [id])))
-  return [...runs.map(({ id }) => id), ...broken]
-    .toSorted()
-    .toReversed()
+function findOld(roots: Roots, keep: number) {
+  return recordsIn(roots)
     .slice(keep)
-    .filter((id) => !driven.has(id))
+    .filter((folder) => (holderOf(folder)?.life ?? 'dead') === 'dead')
+    .map((folder) => ({ id: basename(folder), folder }))
 }
 
-function removeOld(root: string, keep: number, isWanted: WhyWanted): string[] {
+function removeOld(roots: Roots, keep: number, isWanted: WhyWanted): string[] {
   try {
-    return pruneRuns(root, keep, isWanted)
+    return pruneRuns(roots, keep, isWanted)
   } catch (error) {
     throw new NotNow(`Not all records could be removed: ${errorText(error)}`)
   }

@@ -8,8 +8,9 @@ import { withQueue } from './with-queue.ts'
 
 /** The verb `runs`. */
 export async function listRecordedRuns(input: Input): Promise<number> {
-  const root = recordsOf(input)
-  const { runs: all, broken } = readRuns(root)
+  const roots = recordsOf(input)
+  const [root] = roots
+  const { runs: all, broken } = readRuns(roots)
   const runs = all.map(withQueue)
   const now = Date.now()
   if (input.flag('json')) {

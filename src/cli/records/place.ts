@@ -1,16 +1,18 @@
 import { UserError } from '../../base/errors.ts'
 import type { StepState } from '../../events/step-state.ts'
-import { recordRoot } from '../../journal/record-folder.ts'
+import { recordRoots } from '../../journal/record-folder.ts'
 import { findRun, type RunBrief } from '../../journal/runs.ts'
-import { resolveCwd } from '../../setup/configuration.ts'
 import { UsageError, type Input } from '../command.ts'
+import { projectOf } from '../project.ts'
 
-/** The folder with the records of the project that a person means. */
-export function recordsOf(input: Input): string {
-  const root = recordRoot(resolveCwd(input.text('cwd')), process.env)
-  if (root !== undefined) return root
+/** The folders with the records of the project, that of new ones first. */
+export type Roots = readonly [string, ...string[]]
+
+export function recordsOf(input: Input): Roots {
+  const [first, ...others] = recordRoots(projectOf(input), process.env)
+  if (first !== undefined) return [first, ...others]
   throw new UserError(
-    'There is no place for records: HOME is no absolute path.',
+    'There is no place for records: HOME is not an absolute path.',
     'Make a folder forge/ in the project, or set HOME.',
   )
 }
@@ -23,8 +25,8 @@ export function runWord(input: Input): string | undefined {
 }
 
 /** The run that a person means; the newest where nobody says which. */
-export function chooseRun(input: Input, root: string): RunBrief {
-  return findRun(root, runWord(input))
+export function chooseRun(input: Input, roots: Roots): RunBrief {
+  return findRun(roots, runWord(input))
 }
 
 /** The step of that number, which a run may not have. */

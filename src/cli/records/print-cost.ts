@@ -9,8 +9,9 @@ import { chooseRun, recordsOf } from './place.ts'
 /** The verb `cost`. */
 export async function printCost(input: Input): Promise<number> {
   const by = readKey(input.text('by') ?? 'run')
-  const root = recordsOf(input)
-  const runs = input.positionals.length > 0 ? [chooseRun(input, root)] : listRuns(root)
+  const roots = recordsOf(input)
+  const [root] = roots
+  const runs = input.positionals.length > 0 ? [chooseRun(input, roots)] : listRuns(roots)
   const table = new CostTable(by)
   for (const { id, folder, state } of runs) {
     for (const event of readEndedIterations(folder)) table.add(id, state, event)

@@ -10,6 +10,7 @@ import { Terminal } from '../../views/terminal.ts'
 import { cwdOption } from '../../views/words.ts'
 import { UsageError, type Input } from '../command.ts'
 import { checkPart } from './check-part.ts'
+import { currentProject } from '../project.ts'
 import { chooseRun, readNumber, recordsOf } from './place.ts'
 import { replayRun, type Audience } from './replay-run.ts'
 import { withQueue } from './with-queue.ts'
@@ -25,6 +26,7 @@ export async function printLogs(input: Input): Promise<number> {
   leaveOnSignals()
   const closed = new AbortController()
   const terminal = new Terminal({
+    env: process.env,
     uncut: input.flag('verbose') || input.flag('raw'),
     onLost: () => undefined,
     onClosed: () => closed.abort(),
@@ -48,7 +50,7 @@ function tellQueue(run: RunBrief, terminal: Terminal): void {
   const { counts, state } = withQueue(run)
   if (counts === undefined || state.steps.length > 0) return
   const isOpen = counts.queued + counts.ready + counts.running > 0 && run.holder === undefined
-  const where = cwdOption(state.cwd, process.cwd())
+  const where = cwdOption(state.cwd, currentProject())
   const next = isOpen ? `; to start: forkhestra run-queue --run ${run.id}${where}` : ''
   terminal.line(`[forkhestra] Queue: ${countWords(counts)}${next}`)
 }

@@ -1,6 +1,6 @@
-import { recordRoot } from '../../journal/record-folder.ts'
+import { recordRoots } from '../../journal/record-folder.ts'
 import { listRuns, type RunBrief } from '../../journal/runs.ts'
-import { resolveCwd } from '../../setup/configuration.ts'
+import { openProject } from '../../setup/project.ts'
 import { chainWords } from '../../views/runs.ts'
 import { untilde } from '../completions/paths.ts'
 import type { Source } from '../completions/program.ts'
@@ -13,9 +13,8 @@ export function runIds(
 ): Source {
   return ({ options, positionals }) => {
     if (positionals.length > 0) return undefined
-    const root = recordRoot(resolveCwd(untilde(options.get('cwd')?.at(-1))), process.env)
-    const runs = root === undefined ? [] : listRuns(root)
-    const candidates = runs
+    const project = openProject(untilde(options.get('cwd')?.at(-1)), process.env)
+    const candidates = listRuns(recordRoots(project, process.env))
       .filter(({ status, folder }) => (wanted?.includes(status) ?? true) && isWanted(folder))
       .map(withQueue)
       .map((run) => ({ value: run.id, text: `${run.status}, ${chainWords(run)}` }))

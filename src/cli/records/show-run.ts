@@ -6,6 +6,7 @@ import { renderRun, type IterationBrief, type StepDetails } from '../../views/sh
 import type { ShownTasks } from '../../views/show-tasks.ts'
 import { UsageError, type Input } from '../command.ts'
 import { describeRun } from './describe-run.ts'
+import { currentProject } from '../project.ts'
 import { chooseRun, readNumber, recordsOf, stepOf } from './place.ts'
 import { policyWords } from './policy-words.ts'
 import { readTasks } from './read-tasks.ts'
@@ -68,7 +69,7 @@ function renderWithReceipts(
   const policy = policyWords({ ...(when === undefined ? {} : { when }), budget: budget ?? {} })
   return renderRun({ ...run, policy, tasks }, steps, detailsOf, {
     now: Date.now(),
-    here: process.cwd(),
+    here: currentProject(),
   })
 }
 

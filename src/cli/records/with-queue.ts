@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename } from 'node:path'
 import { counted } from '../../base/amounts.ts'
 import { statOf } from '../../base/files.ts'
 import { holderOf } from '../../journal/run-lock.ts'
@@ -71,11 +71,10 @@ function worktreesOf(folder: string): string[] {
 }
 
 /** A line for each other run in whose queue something waits for a person. */
-export function otherQueues(root: string | undefined, run: string, option = ''): string[] {
-  if (root === undefined) return []
+export function otherQueues(roots: readonly string[], run: string, option = ''): string[] {
   // Nearly no run has a queue, and to read all of them takes longer than a short run.
-  const hasQueue = (id: string) => id !== run && hasStore(join(root, id))
-  return listRuns(root, hasQueue).flatMap(({ id, folder }) => {
+  const hasQueue = (folder: string) => basename(folder) !== run && hasStore(folder)
+  return listRuns(roots, hasQueue).flatMap(({ id, folder }) => {
     if (isDriven(folder)) return []
     const path = storePath(folder)
     const counts = glanceAt(path)

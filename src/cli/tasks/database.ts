@@ -1,8 +1,8 @@
 import { parseDuration } from '../../base/durations.ts'
-import { resolveCwd } from '../../setup/configuration.ts'
+import { openProject, projectLines, type Project } from '../../setup/project.ts'
 import { keepLeases } from '../../tasks/claims/leases.ts'
 import { findOwner, type Owner } from '../../tasks/claims/owner.ts'
-import { findPlaces, type Places } from '../../tasks/store/places.ts'
+import { placesIn, type Places } from '../../tasks/store/places.ts'
 import { brokenLine } from '../../tasks/render.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
 import type { Input, Options } from '../command.ts'
@@ -10,7 +10,7 @@ import type { Input, Options } from '../command.ts'
 /** What every command of forge-tasks takes. */
 export const TASK_OPTIONS: Options = {
   as: { value: '<name>', help: 'on whose behalf' },
-  cwd: { value: '<path>', help: 'the project, if not the current folder' },
+  cwd: { value: '<path>', help: 'the project folder, taken literally' },
   plain: { help: 'for agents and scripts: one record a line' },
   json: { help: 'one JSON object' },
 }
@@ -30,8 +30,21 @@ export interface Database {
   readonly now: Date
 }
 
+/** The project of a call; a line for people says which one where it is not the current folder. */
+function projectOf(input: Input): Project {
+  const project = openProject(input.text('cwd'), process.env)
+  if (!input.flag('plain') && !input.flag('json')) {
+    for (const line of projectLines(project)) console.error(`forge-tasks: ${line}`)
+  }
+  return project
+}
+
+export function placesOf(input: Input): Places {
+  return placesIn(openProject(input.text('cwd'), process.env).folder)
+}
+
 export function openDatabase(input: Input): Database {
-  const places = findPlaces(resolveCwd(input.text('cwd')))
+  const places = placesIn(projectOf(input).folder)
   const [owner, now] = [findOwner(process.env, input.text('as')), new Date()]
   keepLeases(places, owner, now)
   return { places, owner, now }

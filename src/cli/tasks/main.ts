@@ -1,6 +1,7 @@
 import { UserError } from '../../base/errors.ts'
-import { nearest } from '../../base/nearest.ts'
+import { VERSION } from '../../setup/version.ts'
 import { columns } from '../help.ts'
+import { guessTaskCommand } from './first-guesses.ts'
 import { print } from './print.ts'
 import { answer, runVerb } from './run-verb.ts'
 import { ALIASES, VERBS } from './verbs.ts'
@@ -11,18 +12,24 @@ export function tasksMain(args: readonly string[]): Promise<number> {
 }
 
 async function dispatch([first, ...rest]: readonly string[]): Promise<number> {
-  if (first === 'help' && rest[0] !== undefined) return dispatch([rest[0], '--help'])
-  if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
+  const isHelp = first === 'help' || first === '--help' || first === '-h'
+  if (isHelp && rest[0] !== undefined) return dispatch([rest[0], '--help'])
+  if (first === 'version') {
+    print(VERSION)
+    return 0
+  }
+  if (first === undefined || isHelp) {
     print(renderMainHelp())
     return first === undefined ? 2 : 0
   }
   const name = Object.hasOwn(ALIASES, first) ? ALIASES[first]! : first
   const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
   if (verb === undefined) {
-    const close = nearest(first, Object.keys(VERBS))
+    const words = rest.includes('--help') ? [first] : [first, ...rest]
+    const guess = guessTaskCommand(words, Object.keys(VERBS))
     throw new UserError(
-      `Unknown command '${first}'${close === undefined ? '.' : `, did you mean '${close}'?`}`,
-      'See: forge-tasks --help',
+      `Unknown command '${first}'.`,
+      guess === undefined ? 'See: forge-tasks --help' : `Did you mean: ${guess}`,
     )
   }
   return runVerb(name, await verb.load(), rest)

@@ -1,5 +1,7 @@
 import { writeSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
+import { printableLines } from '../../base/printable.ts'
 import { isStdoutClosed } from '../closed-stdout.ts'
 
 /** The result has no place to go: a full disk, a closed file. */
@@ -14,7 +16,8 @@ const PAUSE_MS = 2
 export function print(text: string): void {
   try {
     if (isStdoutClosed()) throw new Error('stdout is closed')
-    writeWhole(1, new TextEncoder().encode(`${text}\n`))
+    const shown = isatty(1) ? printableLines(text) : text
+    writeWhole(1, new TextEncoder().encode(`${shown}\n`))
   } catch (error) {
     // Who closes the pipe has read enough.
     if (errorCode(error) === 'EPIPE') return

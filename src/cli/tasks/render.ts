@@ -1,6 +1,7 @@
 import { printable } from '../../base/printable.ts'
 import { briefToJson, plainLine, renderBrief } from '../../tasks/render.ts'
 import type { Task } from '../../tasks/task.ts'
+import { isOverdue } from '../../tasks/urgency.ts'
 import type { Brief } from '../../tasks/view.ts'
 import type { Input } from '../command.ts'
 import { print } from './print.ts'
@@ -14,12 +15,13 @@ export function printTasks(tasks: readonly Task[], input: Input): void {
 
 /** A table for people, as wide as it has to be. */
 function renderTable(tasks: readonly Task[]): string {
-  const rows = tasks.map(({ id, status, priority, assignee, title }) => [
-    id,
-    status,
-    priority ?? '',
-    printable(assignee ?? ''),
-    printable(title),
+  const now = new Date()
+  const rows = tasks.map((task) => [
+    task.id,
+    task.status,
+    task.priority ?? '',
+    printable(task.assignee ?? ''),
+    `${printable(task.title)}${isOverdue(task, now) ? ` (overdue since ${printable(task.due!)})` : ''}`,
   ])
   const widths = [0, 1, 2, 3].map((column) => {
     return Math.max(0, ...rows.map((row) => Bun.stringWidth(row[column] ?? '')))

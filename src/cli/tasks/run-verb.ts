@@ -1,5 +1,6 @@
 import { UserError } from '../../base/errors.ts'
 import { parseInput, wantsJson, type Command } from '../command.ts'
+import { guardConsole } from '../guard-console.ts'
 import { renderHelp } from '../help.ts'
 import { renderError } from '../render-error.ts'
 import { CannotPrint, print } from './print.ts'
@@ -23,6 +24,7 @@ export async function answer(
   args: readonly string[],
   work: () => Promise<number>,
 ): Promise<number> {
+  guardConsole()
   try {
     return await work()
   } catch (error) {
@@ -45,12 +47,4 @@ function refuse(error: UserError, args: readonly string[]): number {
     }
   }
   return exitCode
-}
-
-/** The whole program for one verb. */
-export function programOf(
-  name: string,
-  command: Command,
-): (args: readonly string[]) => Promise<number> {
-  return (args) => answer(args, () => runVerb(name, command, args.slice(1)))
 }

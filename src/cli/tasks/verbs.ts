@@ -43,6 +43,10 @@ export const VERBS: Readonly<Record<string, Verb>> = {
     summary: 'put tasks aside',
     load: async () => (await import('./commands/shelve.ts')).archiveCommand,
   },
+  unarchive: {
+    summary: 'bring tasks back from the archive',
+    load: async () => (await import('./commands/shelve.ts')).unarchiveCommand,
+  },
   delete: {
     summary: 'delete a task',
     load: async () => (await import('./commands/shelve.ts')).deleteCommand,
@@ -74,8 +78,17 @@ export const VERBS: Readonly<Record<string, Verb>> = {
 }
 
 export const ALIASES: Readonly<Record<string, string>> = {
+  add: 'create',
+  new: 'create',
   ls: 'list',
   show: 'view',
+  get: 'view',
   update: 'edit',
+  set: 'edit',
+  take: 'claim',
+  unclaim: 'release',
   rm: 'delete',
+  remove: 'delete',
+  find: 'search',
+  status: 'stats',
 }

@@ -12,6 +12,8 @@ export function asTool(verb: Verb, door: QueueDoor): ServedTool {
     isReading,
     async call(given, call) {
       try {
+        const agent = verb.agentOf?.(given)
+        if (agent !== undefined) await door.checkAgent(agent)
         return await callVerb(verb, given, call, door)
       } catch (error) {
         return refuse(error)

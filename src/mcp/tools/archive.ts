@@ -1,19 +1,21 @@
 import { z } from 'zod'
 import { UserError } from '../../base/errors.ts'
-import { archiveTasks, deleteTask } from '../../tasks/shelve.ts'
+import { deleteTask } from '../../tasks/delete.ts'
+import { archiveTasks, unarchiveTasks } from '../../tasks/shelve.ts'
 import { makeTool } from '../tool.ts'
 import { flag, texts } from '../../verbs/fields.ts'
 
 export const archive = makeTool({
   name: 'archive',
-  description: 'Put tasks aside, or delete one for good.',
+  description: 'Put tasks aside or, with undo, back; or delete one.',
   input: z.strictObject({
     ids: texts,
     done: flag.describe('all that are done'),
+    undo: flag,
     delete: flag,
     force: flag.describe('despite dependents, or not done'),
   }),
-  run({ ids = [], done = false, delete: isFinal = false, force = false }, desk) {
+  run({ ids = [], done = false, undo = false, delete: isFinal = false, force = false }, desk) {
     const { places } = desk
     if (done === ids.length > 0) {
       throw new UserError('Which tasks?', 'Give either ids, or done: true.')
@@ -24,6 +26,10 @@ export const archive = makeTool({
         return `Deleted ${deleteTask(places, id, { ...desk, force })}`
       }
       throw new UserError('Only one task is deleted at a time.', 'Give one id.')
+    }
+    if (undo) {
+      if (done) throw new UserError('Which tasks?', 'Give their ids.')
+      return `Unarchived ${unarchiveTasks(places, ids).join(', ')}`
     }
     const archived = archiveTasks(places, done ? 'done' : ids, { ...desk, force })
     return archived.length === 0 ? 'Nothing to archive.' : `Archived ${archived.join(', ')}`

@@ -33,7 +33,7 @@ export const edit = makeTool({
   description: 'Change tasks, all or none; an empty text removes a value.',
   input: changes.extend({
     ids: z.array(z.string()).refine((ids) => ids.length > 0, 'give at least one'),
-    force: flag.describe('done despite open criteria'),
+    force: flag.describe('done despite what is open'),
   }),
   run({ ids, force = false, ...asked }, { places, owner, now }) {
     const taken: string[] = []

@@ -12,6 +12,7 @@ const DEFAULT_LIMIT = 100
 const input = z.strictObject({
   ready: flag,
   explain: flag.describe('what each open task waits for'),
+  archived: flag,
   search: text.describe('words in its file'),
   status: texts,
   priority: text,
@@ -59,6 +60,7 @@ function readFilter(asked: Input): Filter {
     assignee: asked.assignee,
     labels: asked.labels ?? [],
     blockedBy: asked.blockedBy,
+    archived: asked.archived === true,
   }
 }
 

@@ -45,7 +45,7 @@ export class ConversationFile {
 
   /** Another one that was there is kept beside it: somebody has paid for it. */
   static create(path: string, mask: MaskData): ConversationFile {
-    mkdirSync(dirname(path), { recursive: true })
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     if (statOf(path)?.isFile() === true) renameSync(path, freeName(path))
     return new ConversationFile(path, 0, mask)
   }

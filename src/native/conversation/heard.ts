@@ -80,7 +80,7 @@ function heardPath({ path }: Pick<Keeping, 'path'>): string {
 }
 
 function begin(path: string, count: number): number {
-  mkdirSync(dirname(path), { recursive: true })
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const fd = openSync(path, 'w', 0o600)
   writeAll(fd, Buffer.from(`${count}\n`))
   return fd

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { renameSync, symlinkSync, truncateSync } from 'node:fs'
+import { existsSync, renameSync, symlinkSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeProject, type Files } from '../../../tests/support/project.ts'
+import { makeProject, sh, type Files } from '../../../tests/support/project.ts'
 import { callerIn, makeWorkplace } from '../../../tests/support/workplace.ts'
 import type { Workplace } from './tool.ts'
 
@@ -125,6 +125,23 @@ test('without git folders are walked', async () => {
   }
   const { text } = await callerIn(poor)('grep', { pattern: 'const', mode: 'files' })
   expect(text).toBe('.hidden\nsrc/a.ts\nsrc/b/c.tsx')
+})
+
+test('a single file beside the project may be searched where it is a root', async () => {
+  const file = join(makeProject({ 'notes.md': 'word\n', 'secret.md': 'word\n' }), 'notes.md')
+  const call = callerIn(makeWorkplace({}, [file]))
+  expect((await call('grep', { pattern: 'word', path: file })).text).toBe(`${file}\n1:word`)
+})
+
+test('a relative entry of PATH leads to no program of the project', async () => {
+  const workplace = makeWorkplace({ ...FILES, git: sh(': > started', 'exit 1') })
+  const odd: Workplace = {
+    ...workplace,
+    exec: (command, options) =>
+      workplace.exec(`PATH=.:; ${command.replace('cd /', 'cd .')}`, options),
+  }
+  await callerIn(odd)('grep', { pattern: 'const' })
+  expect(existsSync(join(workplace.cwd, 'started'))).toBe(false)
 })
 
 test('nothing outside is searched, by whatever links', async () => {

@@ -1,9 +1,15 @@
-import { readdirSync, type Dirent } from 'node:fs'
+import { closeSync, fstatSync, readdirSync, type Dirent } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { errorCode, errorText } from '../../base/errors.ts'
-import { explainOpening, statOf } from '../../base/files.ts'
+import { explainOpening } from '../../base/files.ts'
 import { nearest } from '../../base/nearest.ts'
-import { type Opened, type Places, realPlaces } from '../../base/places.ts'
+import {
+  openInside,
+  type Opened,
+  type Places,
+  realPlaces,
+  throughOpened,
+} from '../../base/places.ts'
 import { shownPath } from '../../base/printable.ts'
 import type { ToolAnswer } from './tool.ts'
 
@@ -46,20 +52,23 @@ export function notOpened(verb: string, path: string, why: NotOpened, places: Pl
   if (why.kind === 'outside') return outside(verb, path, places)
   const file = explainOpening(why.error, why.path)
   if (file.kind === 'unusable') return refused(verb, path, `it ${shownPath(file.problem)}`)
-  return failed(`File does not exist: ${shownPath(path)}${nearName(why.path)}`)
+  return failed(`File does not exist: ${shownPath(path)}${nearName(why.path, places)}`)
 }
 
 /** A folder may be as large as it likes. */
 const MOST_NAMES = 5000
 
-function nearName(path: string): string {
-  const folder = dirname(path)
-  if (statOf(folder)?.isDirectory() !== true) return '; its folder does not exist either'
-  const names = entriesOf(folder)
-    .slice(0, MOST_NAMES)
-    .map(({ name }) => name)
-  const near = nearest(basename(path), names)
-  return near === undefined ? '' : `; there is ${shownPath(near)} in the same folder`
+function nearName(path: string, places: Places): string {
+  const folder = openInside(dirname(path), places)
+  if (folder.kind !== 'opened') return '; its folder does not exist either'
+  try {
+    if (!fstatSync(folder.fd).isDirectory()) return '; its folder does not exist either'
+    const names = entriesOf(throughOpened(folder.fd, folder.path)).map(({ name }) => name)
+    const near = nearest(basename(path), names.slice(0, MOST_NAMES))
+    return near === undefined ? '' : `; there is ${shownPath(near)} in the same folder`
+  } finally {
+    closeSync(folder.fd)
+  }
 }
 
 export function entriesOf(folder: string): readonly Dirent[] {

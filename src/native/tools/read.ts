@@ -2,7 +2,7 @@ import { closeSync, fstatSync } from 'node:fs'
 import * as z from 'zod/mini'
 import { counted } from '../../base/amounts.ts'
 import { formatBytes } from '../../base/files.ts'
-import { openInside } from '../../base/places.ts'
+import { openInside, throughOpened } from '../../base/places.ts'
 import { printable, shownPath } from '../../base/printable.ts'
 import { path, whole } from './fields.ts'
 import { CRLF_REMARK } from './line-ends.ts'
@@ -56,7 +56,7 @@ async function readFileOf(
   if (opened.kind !== 'opened') return notOpened('read', input.path, opened, workplace)
   try {
     const stat = fstatSync(opened.fd)
-    if (stat.isDirectory()) return listFolder(input.path, opened.path)
+    if (stat.isDirectory()) return listFolder(input.path, throughOpened(opened.fd, opened.path))
     if (!stat.isFile()) return refused('read', input.path, 'it is not a regular file')
     return await readLines(input, opened, stat.size, signal)
   } finally {
@@ -121,8 +121,8 @@ function remarks({ lines, total, hasCrlf, isUtf8 }: Page, first: number): string
   ]
 }
 
-function listFolder(name: string, real: string): ToolAnswer {
-  const names = entriesOf(real)
+function listFolder(name: string, folder: string): ToolAnswer {
+  const names = entriesOf(folder)
     .map((entry) => `${printable(entry.name)}${entry.isDirectory() ? '/' : ''}`)
     .toSorted()
   const more = names.length - MOST_ENTRIES

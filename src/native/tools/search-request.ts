@@ -13,4 +13,6 @@ export interface SearchRequest {
   readonly context: number
   /** So many matching lines or files at most. */
   readonly limit: number
+  /** Options for every call of git. */
+  readonly safeGit: readonly string[]
 }

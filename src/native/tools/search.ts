@@ -1,5 +1,6 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { unreachable } from '../../base/errors.ts'
+import { SAFE_GIT } from '../../base/git.ts'
 import { openInside, realPlaces } from '../../base/places.ts'
 import { HeadAndTail } from './head-and-tail.ts'
 import { failed, notOpened, refused } from './problems.ts'
@@ -12,7 +13,7 @@ const TIMEOUT_SECONDS = 30
 /** More than the searcher prints. */
 const OUTPUT_BYTES = 50_000
 
-type Asked = Omit<SearchRequest, 'base' | 'cwd' | 'places'>
+type Asked = Omit<SearchRequest, 'base' | 'cwd' | 'places' | 'safeGit'>
 
 /** Lets a process of its own search, which can be ended whatever it is doing. */
 export async function search(
@@ -29,7 +30,8 @@ export async function search(
   const glob = asked.glob === undefined ? undefined : globWithin(asked.glob, [workplace.cwd, cwd])
   if (glob !== undefined && isElsewhere(glob)) return refused(verb, glob, ELSEWHERE)
   const output = new HeadAndTail(OUTPUT_BYTES, OUTPUT_BYTES)
-  const executed = await workplace.exec(commandFor({ ...asked, glob, base, cwd, places }), {
+  const request = { ...asked, glob, base, cwd, places, safeGit: SAFE_GIT }
+  const executed = await workplace.exec(commandFor(request), {
     timeoutMs: TIMEOUT_SECONDS * 1000,
     signal,
     take: (bytes) => output.add(bytes),

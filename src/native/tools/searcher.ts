@@ -1,14 +1,17 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
+  type Stats,
 } from 'node:fs'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import type { SearchRequest } from './search-request.ts'
 
 // A program of its own, handed to the runtime as text (search.ts): it imports nothing of ours but
@@ -29,29 +32,60 @@ function isInside(path: string): boolean {
   )
 }
 
-/** The index of a repository may name files behind what is now a link to somewhere else. */
-const folders = new Map<string, boolean>()
-function isFolderInside(folder: string): boolean {
-  const answer = folders.get(folder) ?? isInside(realPathOf(folder))
-  folders.set(folder, answer)
-  return answer
+interface Folder {
+  readonly path: string
+  readonly fd: number
+  /** Means the same folder for as long as it is open (Linux). */
+  readonly place: string
 }
 
-function realPathOf(folder: string): string {
+/** Files come folder by folder: the last one stays open. */
+let opened: Folder | undefined
+
+/**
+ * A folder by which what is in it is reached, whatever takes its place in the meantime; undefined
+ * outside. The index of a repository may name files after what is now a link to somewhere else.
+ */
+function open(path: string): Folder | undefined {
+  if (opened?.path === path) return opened
+  if (opened !== undefined) closeSync(opened.fd)
+  opened = undefined
+  let fd: number
   try {
-    return realpathSync(folder)
+    fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)
   } catch {
-    return ''
+    return undefined
   }
+  const through = `/proc/self/fd/${fd}`
+  const isLinux = existsSync(through)
+  if (isInside(isLinux ? readlinkSync(through) : realpathSync(path))) {
+    return (opened = { path, fd, place: isLinux ? through : path })
+  }
+  closeSync(fd)
+  return undefined
 }
 
-function git(folder: string, ...args: readonly string[]) {
+/** By what a file is reached; one that is a place itself has no folder inside. */
+function reach(path: string): string | undefined {
+  const folder = open(dirname(path))
+  if (folder !== undefined) return join(folder.place, basename(path))
+  return places.includes(path) ? path : undefined
+}
+
+function statAt(path: string): Stats | undefined {
+  const place = reach(path)
+  return place === undefined ? undefined : lstatSync(place, { throwIfNoEntry: false })
+}
+
+function git(path: string, ...args: readonly string[]) {
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env
-  // What a repository configures must not start anything.
-  const safe = ['-c', 'core.fsmonitor=false', '-c', 'safe.bareRepository=explicit']
+  const program = Bun.which('git', { PATH: absoluteIn(env['PATH']) })
+  const folder = open(path)
+  if (program === null || folder === undefined) return undefined
   try {
-    const { exitCode, stdout } = Bun.spawnSync(['git', ...safe, ...args], {
-      cwd: folder,
+    const { exitCode, stdout } = Bun.spawnSync([program, ...request.safeGit, ...args], {
+      // As the process sees our folder.
+      cwd: folder.place.replace('self', String(process.pid)),
       env,
       stderr: 'ignore',
     })
@@ -59,6 +93,11 @@ function git(folder: string, ...args: readonly string[]) {
   } catch {
     return undefined
   }
+}
+
+/** A relative entry of PATH would lead to a program of the project. */
+function absoluteIn(path = ''): string {
+  return path.split(':').filter(isAbsolute).join(':')
 }
 
 function filesBelow(folder: string): readonly string[] {
@@ -72,27 +111,27 @@ function filesBelow(folder: string): readonly string[] {
 
 /** A repository within another one is named as a folder. */
 function filesAt(path: string): readonly string[] {
-  if (!isFolderInside(dirname(path))) return []
-  const stat = lstatSync(path, { throwIfNoEntry: false })
-  if (stat?.isDirectory() === true) return isFolderInside(path) ? filesBelow(path) : []
+  const stat = statAt(path)
+  if (stat?.isDirectory() === true) return filesBelow(path)
   return stat?.isFile() === true ? [path] : []
 }
 
 function walk(folder: string): readonly string[] {
   const found: string[] = []
-  const open = [folder]
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+  const left = [folder]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
     for (const entry of entriesOf(next)) {
-      if (entry.isDirectory() && !FOREIGN.has(entry.name)) open.push(join(next, entry.name))
+      if (entry.isDirectory() && !FOREIGN.has(entry.name)) left.push(join(next, entry.name))
       if (entry.isFile()) found.push(join(next, entry.name))
     }
   }
   return found
 }
 
-function entriesOf(folder: string) {
+function entriesOf(path: string) {
+  const folder = open(path)
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    return folder === undefined ? [] : readdirSync(folder.place, { withFileTypes: true })
   } catch {
     return []
   }
@@ -112,7 +151,7 @@ function matcherOf(pattern: string | undefined): (path: string) => boolean {
 }
 
 function wantedFiles(): readonly string[] {
-  const isFile = lstatSync(base).isFile()
+  const isFile = statAt(base)?.isFile() === true
   return isFile ? [base] : filesBelow(base).filter(matcherOf(request.glob))
 }
 
@@ -140,9 +179,11 @@ let largest = 0
 
 /** Text of a regular file that is not too long; never through a link. */
 function readText(path: string, literal: string | undefined): string | undefined {
+  const place = reach(path)
+  if (place === undefined) return undefined
   let fd: number | undefined
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    fd = openSync(place, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
     const stat = fstatSync(fd)
     if (!stat.isFile() || stat.size === 0) return undefined
     if (stat.size > LARGEST_BYTES) return void (largest += 1)
@@ -246,7 +287,7 @@ function summary(matches: number, files: number): string {
 
 async function findFiles(): Promise<void> {
   const timed = wantedFiles().flatMap((path) => {
-    const stat = lstatSync(path, { throwIfNoEntry: false })
+    const stat = statAt(path)
     return stat === undefined ? [] : [{ path, time: stat.mtimeMs }]
   })
   const sorted = timed.toSorted((a, b) => b.time - a.time || (a.path < b.path ? -1 : 1))

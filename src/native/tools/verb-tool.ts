@@ -25,6 +25,8 @@ function asAgentTool(verb: Verb, door: QueueDoor, alive: () => void): AgentTool 
       const { data, error } = verb.input.safeParse(withoutNulls(given))
       if (data === undefined) return failed(z.prettifyError(error))
       try {
+        const agent = verb.agentOf?.(data)
+        if (agent !== undefined) await door.checkAgent(agent)
         return await callVerb(verb, data, door, { signal, progress: alive })
       } catch (problem) {
         if (problem instanceof UserError) return refused(problem)

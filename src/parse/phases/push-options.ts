@@ -10,7 +10,7 @@ const RETRIES: Range = { least: 0, most: 100 }
 const READERS = new Map<string, (value: string) => PushOptions>([
   ['name', (value) => ({ name: checkTaskName(value) })],
   ['agent', (value) => ({ agent: readWords('agent', value) })],
-  ['model', (value) => ({ model: readWords('model', value) })],
+  ['model', (value) => ({ model: readModel(value) })],
   ['timeout', (value) => ({ timeoutMs: readTimeout(value) })],
   ['retry', (value) => ({ retry: readWhole('retry', value, RETRIES) })],
   ['isolation', (value) => ({ isolation: readOneOf('isolation', value, ['shared', 'worktree']) })],
@@ -96,6 +96,14 @@ function readOneOf<T extends string>(what: string, text: string, words: readonly
     `${what} is ${JSON.stringify(text)}, expected ${words.join(' or ')}.`,
     `Write ${words.map((word) => `${what}=${word}`).join(' or ')}.`,
   )
+}
+
+/** Servers of one's own may call their models anything but a misspelt name of claude's. */
+function readModel(text: string): string {
+  const model = readWords('model', text)
+  const guess = /[\d/]/.test(model) ? '' : didYouMean(model, ['sonnet', 'opus', 'haiku'])
+  if (guess === '') return model
+  throw new UserError(`Unknown model ${JSON.stringify(model)}${guess}`)
 }
 
 function readWords(what: string, text: string): string {

@@ -46,7 +46,7 @@ export async function openConnection(path: string, mode?: JournalMode): Promise<
 /** For its owner alone: prompts and results are nobody else's business. */
 function makeFile(path: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     closeSync(openSync(path, 'a', 0o600))
   } catch (error) {
     const code = errorCode(error)

@@ -4,16 +4,18 @@ import { change, type Draft } from '../store/change.ts'
 import { freeDead } from './dead-claims.ts'
 import { findTask, readOrRefuse, Unusable, type TaskText } from '../find.ts'
 import { UserError } from '../../base/errors.ts'
-import { checkoutOf, homeOf } from '../store/checkouts.ts'
+import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
+import { listUndone } from '../done.ts'
 import { judgeTasks, makeGraph, type Asking, type Judged } from '../list.ts'
-import { DEFAULT_LEASE_MS, standing, isHeldByAnother } from './owner.ts'
+import { standing, isHeldByAnother } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import { claimWords, Graph, type Readiness } from '../ready.ts'
 import { Refused } from '../refused.ts'
+import { forgetIndex } from '../store/index-file.ts'
 import { scanTasks, type Broken } from '../store/scan.ts'
 import { renew } from './leases.ts'
-import { endClaim, endedBy } from './settle.ts'
+import { endClaim, endedBy, makeClaim } from './settle.ts'
 import { readState, type Claim } from '../store/state.ts'
 import { parseTask, type Task } from '../task.ts'
 
@@ -47,43 +49,68 @@ export interface Next {
 
 /** Looks for the next task; with `claim` it is taken in the same moment, by nobody else. */
 export function nextTask(places: Places, options: ClaimOptions, claim: boolean): Next {
-  if (!claim) return pickNext(judgeTasks(places, options), (task) => task)
+  if (!claim) {
+    return pickSurely(
+      places,
+      () => judgeTasks(places, options),
+      ({ task }) => task,
+    )
+  }
   return change(places, (draft) => {
     draft.state = renew(draft.state, options.owner, options.now)
     freeDead(draft, places, options.now)
-    const scan = scanTasks(places)
-    const graph = makeGraph(places, scan, readState(places), options)
-    return pickNext({ scan, graph }, ({ file }) => tryToTake(draft, file, places, options))
+    const judge = () => {
+      const scan = scanTasks(places)
+      return { scan, graph: makeGraph(places, scan, readState(places), options) }
+    }
+    return pickSurely(places, judge, (found) => take(draft, found, places, options))
   })
 }
 
-/** A file that no edit can be sure of is left to a person. */
-function tryToTake(
-  draft: Draft,
-  file: string,
-  places: Places,
-  options: ClaimOptions,
-): Task | Broken {
-  try {
-    return take(draft, readOrRefuse(places.tasks, file), places, options)
-  } catch (error) {
-    if (!(error instanceof CannotChange || error instanceof Unusable)) throw error
-    return { file, line: 1, problem: error.message }
-  }
+type Taking = (found: TaskText) => Task
+
+/** The index may be wrong about a file that changed without a trace: then all files are read. */
+function pickSurely(places: Places, judge: () => Judged, taking: Taking): Next {
+  const first = judge()
+  const isWrong = first.graph
+    .ready()
+    .slice(0, 1)
+    .some((task) => !isReady(task, places))
+  if (!isWrong) return pickNext(places, first, taking)
+  forgetIndex(places)
+  return pickNext(places, judge(), taking)
 }
 
 /** The first ready task that can be taken. */
-function pickNext({ scan, graph }: Judged, taking: (task: Task) => Task | Broken): Next {
+function pickNext(places: Places, { scan, graph }: Judged, taking: Taking): Next {
   const broken = [...scan.broken]
-  for (const ready of graph.ready()) {
-    const task = taking(ready)
-    if (!('problem' in task)) return { task, waiting: [], broken }
-    broken.push(task)
+  for (const { id, file } of graph.ready()) {
+    try {
+      const found = readOrRefuse(places.tasks, file)
+      if (found.task.id !== id || found.task.status !== 'To Do') continue
+      return { task: taking(found), waiting: [], broken }
+    } catch (error) {
+      // A file that no edit can be sure of is left to a person.
+      if (!(error instanceof CannotChange || error instanceof Unusable)) throw error
+      broken.push({ file, line: 1, problem: error.message })
+    }
   }
   const open = graph.sorted(({ status }) => status !== 'Done')
   const waiting = open.map((each) => graph.judge(each))
   const advice = graph.advise(waiting.map(({ task }) => task))
   return { task: undefined, waiting: waiting.map(whyWaiting), broken, advice }
+}
+
+/** Whether the files themselves say so. */
+function isReady({ id, file }: Task, places: Places): boolean {
+  try {
+    const { task } = readOrRefuse(places.tasks, file)
+    if (task.id !== id || task.status !== 'To Do') return false
+    return listUndone(places, task.dependencies, new Map()).length === 0
+  } catch (error) {
+    if (!(error instanceof Unusable)) throw error
+    return false
+  }
 }
 
 function whyWaiting(readiness: Readiness): Readiness {
@@ -112,7 +139,7 @@ function whyNot(
 ): Refused | undefined {
   const { id, status } = task
   if (dirname(path) === places.archive) {
-    return new Refused(`${id} is archived.`, 'Move its file out of the archive first.')
+    return new Refused(`${id} is archived.`, `Bring it back first: forge-tasks unarchive ${id}`)
   }
   const claim = claims.get(id)
   if (claim !== undefined) return takenBy(id, claim, places)
@@ -186,19 +213,12 @@ function take(
   draft: Draft,
   { task, text, path }: TaskText,
   places: Places,
-  { owner, leaseMs = DEFAULT_LEASE_MS }: ClaimOptions,
+  { owner, leaseMs }: ClaimOptions,
 ): Task {
   // Behind the lock the clock is a later one.
   const now = new Date()
   const changed = applyChanges(text, { status: 'In Progress', assignee: owner.name }, now)
-  const claim: Claim = {
-    owner: owner.name,
-    at: now.toISOString(),
-    ...homeOf(places),
-    ...(owner.run === undefined ? {} : { run: owner.run }),
-    until: new Date(now.getTime() + leaseMs).toISOString(),
-    leaseMs,
-  }
+  const claim = makeClaim(owner, places, now, leaseMs)
   const { state } = draft
   draft.state = { ...state, claims: { ...state.claims, [task.id]: claim } }
   if (changed !== text) draft.write(path, changed)

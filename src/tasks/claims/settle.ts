@@ -1,4 +1,5 @@
 import { homeOf } from '../store/checkouts.ts'
+import { DEFAULT_LEASE_MS, whyDead, type Owner } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import type { Attempt, Claim, State } from '../store/state.ts'
 import type { Status } from '../words.ts'
@@ -26,6 +27,44 @@ export function settleClaim(state: State, id: string, status: Status, on: Occasi
     case 'In Progress':
       return state
   }
+}
+
+/** The claim of an owner, from now on. */
+export function makeClaim(
+  { name, run }: Owner,
+  places: Places,
+  now: Date,
+  leaseMs = DEFAULT_LEASE_MS,
+): Claim {
+  return {
+    owner: name,
+    at: now.toISOString(),
+    ...homeOf(places),
+    ...(run === undefined ? {} : { run }),
+    until: new Date(now.getTime() + leaseMs).toISOString(),
+    leaseMs,
+  }
+}
+
+/**
+ * An iteration of a run that sets a task In Progress holds it, so that the task is free again when the
+ * iteration ends without having finished it. A person may do so without a claim.
+ */
+export function beginInRun(
+  state: State,
+  id: string,
+  owner: Owner,
+  { places, now }: Omit<Occasion, 'owner'>,
+): State {
+  const known = state.claims[id]
+  const why = known === undefined ? undefined : whyDead(known, now)
+  const isFree =
+    known === undefined ||
+    why !== undefined ||
+    (known.settled !== undefined && known.root === places.root)
+  if (owner.run === undefined || !isFree) return state
+  const ended = why === undefined ? state : endClaim(state, id, { outcome: 'failed', why, now })
+  return { ...ended, claims: { ...ended.claims, [id]: makeClaim(owner, places, now) } }
 }
 
 /** Other worktrees do not have the change yet: there the task stays taken until it is merged. */

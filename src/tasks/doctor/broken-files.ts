@@ -5,13 +5,14 @@ import type { Places } from '../store/places.ts'
 import { readTaskText, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
 import type { Ailment, Finding, Patient } from './finding.ts'
+import { isOversized } from './oversized.ts'
 
 /** Files that cannot be used. A merge conflict goes away where there is one right answer. */
 export const brokenFiles: Ailment = {
-  find: (places, patient) => allBroken(patient).map((each) => withAdvice(places, each)),
+  find: (places, patient) => allBroken(places, patient).map((each) => withAdvice(places, each)),
 
   mend: (places, patient, { draft }) =>
-    allBroken(patient).flatMap(({ file, line, problem }) => {
+    allBroken(places, patient).flatMap(({ file, line, problem }) => {
       const path = join(places.tasks, file)
       const resolved = resolve(path, file)
       if (resolved === undefined) return []
@@ -28,8 +29,9 @@ export const brokenFiles: Ailment = {
   },
 }
 
-function allBroken({ broken, archived }: Patient): Broken[] {
-  return [...broken, ...archived.broken]
+/** Those that are only too long have a cure of their own. */
+function allBroken({ tasks }: Places, { broken, archived }: Patient): Broken[] {
+  return [...broken, ...archived.broken].filter(({ file }) => !isOversized(join(tasks, file)))
 }
 
 /** What a person can do about a conflict, and where. */

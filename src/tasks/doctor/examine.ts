@@ -1,7 +1,8 @@
 import { change } from '../store/change.ts'
 import type { Places } from '../store/places.ts'
 import { scanTasks, type Scan } from '../store/scan.ts'
-import { scanArchive } from './archived.ts'
+import { scanArchive } from '../archive.ts'
+import { archivedOpen } from './archived-open.ts'
 import { brokenFiles } from './broken-files.ts'
 import { circles } from './circles.ts'
 import { configuration } from './configuration.ts'
@@ -9,12 +10,14 @@ import { copies } from './copies.ts'
 import { dangling } from './dangling.ts'
 import type { Ailment, Finding, Patient } from './finding.ts'
 import { misnamed } from './misnamed.ts'
+import { oversized } from './oversized.ts'
 import { parentCircles } from './parent-circles.ts'
 import { findMeant, twins } from './twins.ts'
 import { unfinished } from './unfinished.ts'
 
 const AILMENTS: readonly Ailment[] = [
   configuration,
+  oversized,
   brokenFiles,
   copies,
   twins,
@@ -22,6 +25,7 @@ const AILMENTS: readonly Ailment[] = [
   dangling,
   circles,
   parentCircles,
+  archivedOpen,
   unfinished,
 ]
 

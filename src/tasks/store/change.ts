@@ -1,15 +1,27 @@
-import { lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { moveFile, unfinishedPath, writeNewFile } from '../../base/atomic-write.ts'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
-import { statOf } from '../../base/files.ts'
+import { sizesInWords, statOf } from '../../base/files.ts'
 import { Busy, withLock } from '../../base/lock.ts'
+import { checkoutOfFile } from './checkouts.ts'
 import { clampLeases } from './clamp-leases.ts'
 import { forgetOldest } from './forget.ts'
-import { ignoreLocal } from './ignore-local.ts'
+import { makeLocal } from './local-folder.ts'
+import { ForeignLink, isOwnFolder, refuseForeign } from './links.ts'
 import { carryOut, discard, isContent, printOf, recover, type Failure } from './moves.ts'
 import type { Places } from './places.ts'
+import { TASK_LIMIT_BYTES } from './scan.ts'
 import { setSeal, withSeal, type Seal } from './seal.ts'
+import { CannotChange } from '../text/frontmatter.ts'
 import { readState, writeState, type Move, type State } from './state.ts'
 
 /** A read-only folder, a full disk. */
@@ -28,6 +40,7 @@ type Progress = 'nothing was changed' | 'a part was changed' | 'the rest waits'
 export class Draft {
   readonly #places: Places
   readonly #texts = new Map<string, string>()
+  readonly #links = new Map<string, string>()
   readonly #moves: Move[] = []
   readonly #removed: string[] = []
   #saved: State
@@ -45,11 +58,20 @@ export class Draft {
   }
 
   write(path: string, text: string): void {
+    refuseForeign(path, checkoutOfFile(path, this.state, this.#places))
+    if (path.endsWith('.md')) refuseLarge(path, text)
     this.#texts.set(path, text)
   }
 
   move(from: string, to: string): void {
-    this.#moves.push({ from, to, was: printOf(statOf(to)) })
+    refuseForeign(dirname(to), this.#places)
+    const target = relativeTarget(from)
+    if (target === undefined) {
+      this.#moves.push({ from, to, was: printOf(statOf(to)) })
+      return
+    }
+    this.#links.set(to, relative(realpathSync(dirname(to)), target))
+    this.remove(from)
   }
 
   /** Says of the names of this checkout, as they will be then, that they are all known. */
@@ -72,6 +94,7 @@ export class Draft {
     const isListed = this.state !== this.#saved || moves.length > 1
     this.#begin(own, moves, isListed)
     const failed = carryOut(own.slice(1))
+    if (failed.length > 0 && this.#takeBack(own, moves, failed, isListed)) throw failed[0]!.error
     // Another checkout that cannot be written now is no reason to give up: its files wait.
     this.#end(moves, [...failed, ...carryOut(foreign)], isListed)
     for (const path of this.#removed.splice(0)) rmSync(path, { force: true })
@@ -97,6 +120,23 @@ export class Draft {
     if (isListed || first !== undefined) this.#progress = 'a part was changed'
   }
 
+  /** Where nothing was replaced, a change that fails halfway can be undone. Whether it was. */
+  #takeBack(
+    own: readonly Move[],
+    moves: readonly Move[],
+    failed: readonly Failure[],
+    isListed: boolean,
+  ): boolean {
+    if (own.some(({ was }) => was !== null)) return false
+    const done = own.filter((each) => !failed.some(({ move }) => move === each))
+    const back = done.toReversed().map(({ from, to }) => ({ from: to, to: from }))
+    if (carryOut(back).length > 0) return false
+    if (isListed) this.#save(this.#saved)
+    discard(moves)
+    this.#progress = 'nothing was changed'
+    return true
+  }
+
   /**
    * What was moved must not be moved again: its old place may be taken by then. Only a content cannot
    * come from the same place twice.
@@ -107,6 +147,7 @@ export class Draft {
     const isHarmless = moves.length <= 1 && moves.every(isContent)
     if (waiting.length > 0 || (isListed && !isHarmless)) this.#save(this.state)
     this.#texts.clear()
+    this.#links.clear()
     this.#moves.length = 0
     this.#saved = this.state
   }
@@ -127,6 +168,7 @@ export class Draft {
         const isOwn = path.startsWith(join(this.#places.tasks, '/'))
         ;(isOwn ? own : foreign).push(this.#writeText(path, text, isOwn))
       }
+      for (const [path, target] of this.#links) own.push(this.#makeLink(path, target))
       return [own, foreign]
     } catch (error) {
       discard([...own, ...foreign])
@@ -144,6 +186,12 @@ export class Draft {
     return { from, to, was: printOf(target) }
   }
 
+  #makeLink(path: string, target: string): Move {
+    const from = unfinishedPath(this.#folderFor(path))
+    symlinkSync(target, from)
+    return { from, to: path, was: printOf(statOf(path)) }
+  }
+
   /** Out of sight where the disk is the same, so that a crash leaves nothing among the tasks. */
   #folderFor(path: string): string {
     const { shared } = this.#places
@@ -151,6 +199,24 @@ export class Draft {
     const disk = statOf(folder)?.dev ?? makeFolder(folder)
     return disk === statSync(shared).dev ? shared : folder
   }
+}
+
+/** What is written must be readable afterwards. */
+function refuseLarge(path: string, text: string): void {
+  const size = Buffer.byteLength(text)
+  if (size <= TASK_LIMIT_BYTES) return
+  const [words, limit] = sizesInWords(size, TASK_LIMIT_BYTES)
+  throw new CannotChange(
+    `${basename(path)} would be ${words} long, the limit is ${limit}. Nothing was changed.`,
+    'Put the text into a file of the project, and name that file in the task.',
+  )
+}
+
+/** Where a link leads that would lead elsewhere from another folder. */
+function relativeTarget(path: string): string | undefined {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return undefined
+  const target = readlinkSync(path)
+  return isAbsolute(target) ? undefined : resolve(realpathSync(dirname(path)), target)
 }
 
 function makeFolder(path: string): number {
@@ -165,9 +231,10 @@ export function change<Result>(
   patienceMs?: number,
 ): Result {
   let draft: Draft | undefined
+  refuseForeign(places.tasks, places)
   try {
-    if (statOf(places.shared) === undefined) mkdirSync(places.shared, { recursive: true })
-    ignoreLocal(places)
+    if (places.shared === places.local) refuseLinked(places)
+    makeLocal(places.shared, places)
     const locked = () => {
       draft = new Draft(places, recoverState(places))
       draft.state = clampLeases(draft.state, Date.now())
@@ -191,15 +258,26 @@ export function tryToChange(places: Places, work: (draft: Draft) => void): boole
     change(places, work, 0)
     return true
   } catch (error) {
-    if (!(error instanceof CannotWrite || error instanceof Busy)) throw error
+    const isLeftAlone =
+      error instanceof CannotWrite || error instanceof Busy || error instanceof ForeignLink
+    if (!isLeftAlone) throw error
     return false
   }
+}
+
+/** Local state lies in a folder that we made: a link there came with the project. */
+function refuseLinked(places: Places): void {
+  if (isOwnFolder(places.local, places)) return
+  throw new ForeignLink(
+    `${places.local} is a symbolic link: nothing is written there.`,
+    'Delete it: forge-tasks makes a folder in its place.',
+  )
 }
 
 function recoverState(places: Places): State {
   const state = readState(places)
   const { moves = [] } = state
-  const recovered = { ...state, moves: recover(places, moves) }
+  const recovered = { ...state, moves: recover(places, state) }
   const isShorter = moves.length > 1 && recovered.moves.length < moves.length
   if (isShorter || !moves.every(isContent)) writeState(places, recovered)
   return recovered

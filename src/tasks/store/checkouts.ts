@@ -1,7 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { statOf } from '../../base/files.ts'
-import { listNames } from './moves.ts'
-import { placesAt, readOrEmpty, type Places } from './places.ts'
+import { listNames } from './folder.ts'
+import { readOrEmpty } from '../../base/repository.ts'
+import { placesAt, type Places } from './places.ts'
 import type { Claim, State, Worktree } from './state.ts'
 
 /** By what a claim remembers the checkout in which it was made. */
@@ -86,6 +87,12 @@ export function listCheckouts({ claims, seals = {} }: State, here: Places): Plac
   const others = new Set([...roots, ...known])
   others.delete(here.root)
   return [here, ...[...others].flatMap((root) => checkoutAt(root, here) ?? [])]
+}
+
+/** The checkout to which the file of a task belongs; this one where none is known to. */
+export function checkoutOfFile(path: string, state: State, here: Places): Places {
+  const has = ({ tasks }: Places) => path.startsWith(join(tasks, '/'))
+  return has(here) ? here : (listCheckouts(state, here).find(has) ?? here)
 }
 
 function mainTop(git: string): string {

@@ -15,10 +15,8 @@ export function makePrints(count: number): Fingerprints {
 
 /** The files of a folder that are tasks, or should be. */
 export interface Folder {
-  readonly count: number
-  /** Their names, which are made when they are asked for: mostly the index knows them. */
-  readonly files: () => readonly string[]
+  readonly files: readonly string[]
   readonly prints: Fingerprints
-  /** The same for the same names in the same order; 0 where that is not known. */
+  /** The same for the same names in the same order. */
   readonly listing: bigint
 }

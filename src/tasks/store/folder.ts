@@ -2,21 +2,19 @@ import { readdirSync } from 'node:fs'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { makePrints, type Folder } from './fingerprints.ts'
-import { askSystem } from './folder-linux.ts'
 
+/** The files of a folder with what tells whether one has changed. */
 export function readFolder(path: string): Folder {
-  return askSystem(path) ?? askOneByOne(path, listFiles(path))
-}
-
-function askOneByOne(path: string, files: readonly string[]): Folder {
+  const files = listFiles(path)
   const prints = makePrints(files.length)
   for (let at = 0; at < files.length; at++) {
     const stat = statOf(`${path}/${files[at]}`)
-    prints.mtimes[at] = stat?.mtimeMs ?? 0
-    prints.sizes[at] = stat?.size ?? 0
-    prints.inodes[at] = stat?.ino ?? 0
+    if (stat === undefined) continue
+    prints.mtimes[at] = stat.mtimeMs
+    prints.sizes[at] = stat.size
+    prints.inodes[at] = stat.ino
   }
-  return { count: files.length, files: () => files, prints, listing: 0n }
+  return { files, prints, listing: Bun.hash(files.join('\0')) }
 }
 
 /** Names of the files that are tasks, or should be. */
@@ -37,4 +35,13 @@ export function listFiles(folder: string): string[] {
 /** A folder that is closed to this user. */
 class CannotRead extends UserError {
   override readonly exitCode = 1
+}
+
+/** All names in a folder; none where it cannot be read. */
+export function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }

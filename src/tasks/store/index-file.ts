@@ -1,10 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { makeLinks, type Links } from '../links.ts'
 import { inListOrder, type Task } from '../task.ts'
 import type { Folder } from './fingerprints.ts'
-import { ignoreLocal } from './ignore-local.ts'
 import {
   decodeIds,
   decodeIndex,
@@ -18,6 +17,8 @@ import {
   statusNumber,
   type Columns,
 } from './index-format.ts'
+import { isOwnFolder, isRealFile } from './links.ts'
+import { makeLocal } from './local-folder.ts'
 import { UNFINISHED_INDEX } from './moves.ts'
 import type { Places } from './places.ts'
 
@@ -44,17 +45,17 @@ export function readIndex(places: Places): Columns | undefined {
 /** Takes from the index what has not changed since. */
 export function takeKnown(columns: Columns | undefined, folder: Folder): Known {
   if (columns === undefined) {
-    const changed = folder.files().map((_, at) => at)
+    const changed = folder.files.map((_, at) => at)
     return { tasks: [], isUnique: true, changed, links: undefined }
   }
   const isSameListing = columns.listing !== 0n && columns.listing === folder.listing
-  const rowOf = isSameListing ? undefined : matchFiles(splitRows(columns.files), folder.files())
+  const rowOf = isSameListing ? undefined : matchFiles(splitRows(columns.files), folder.files)
   const isKnown = new Uint8Array(columns.order.length)
   const changed: number[] = []
   const { prints } = folder
   const { mtimes, sizes, inodes } = columns
   const sureUntil = columns.writtenAt - DOUBT_MS
-  for (let at = 0; at < folder.count; at++) {
+  for (let at = 0; at < folder.files.length; at++) {
     const row = rowOf === undefined ? at : rowOf[at]!
     const mtime = prints.mtimes[at]!
     const isSame =
@@ -108,7 +109,8 @@ function load<Part>(
   decode: (bytes: Uint8Array) => Part | undefined,
 ): Part | undefined {
   try {
-    return decode(readFileSync(pathOf(places)))
+    const path = pathOf(places)
+    return isBelieved(places) && isRealFile(path) ? decode(readFileSync(path)) : undefined
   } catch {
     return undefined
   }
@@ -152,8 +154,7 @@ export function writeIndex(
   folder: Folder,
   seenAt: number,
 ): void {
-  const { prints } = folder
-  const files = folder.files()
+  const { files, prints } = folder
   // In the order of the folder, so that the names need not be looked up one by one.
   const byFile = new Map(unsorted.map((task) => [task.file, task]))
   const indexed = files.flatMap((file, at) => {
@@ -179,13 +180,27 @@ export function writeIndex(
     texts: encodeTexts(tasks),
   }
   try {
-    mkdirSync(places.own, { recursive: true })
-    ignoreLocal(places)
+    if (!isBelieved(places)) return
+    makeLocal(places.own, places)
     const as = { durable: false, unfinished: UNFINISHED_INDEX }
     writeFileAtomic(pathOf(places), encodeIndex(columns), as)
   } catch {
     // Without an index every file is read.
   }
+}
+
+/** Takes the index away, so that the next look reads every file. */
+export function forgetIndex(places: Places): void {
+  try {
+    if (isBelieved(places)) rmSync(pathOf(places), { force: true })
+  } catch {
+    // Where nothing can be written, the index stays as it is.
+  }
+}
+
+/** Beside the tasks there may be a link that leads anywhere. */
+function isBelieved(places: Places): boolean {
+  return places.own !== places.local || isOwnFolder(places.local, places)
 }
 
 function pathOf(places: Places): string {

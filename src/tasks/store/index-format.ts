@@ -21,7 +21,7 @@ export interface Columns extends Fingerprints {
   readonly texts: readonly string[]
 }
 
-const VERSION = 0x666f7205
+const VERSION = 0x666f7206
 const BETWEEN_ROWS = '\0'
 const BETWEEN_COLUMNS = '\u0001'
 const BETWEEN_ITEMS = '\u0002'
@@ -124,7 +124,10 @@ function splitItems(text: string): readonly string[] {
   return text === '' ? NO_ITEMS : text.split(BETWEEN_ITEMS)
 }
 
-const HEADER_BYTES = 32
+const HEADER_BYTES = 40
+
+/** Where the checksum ends, which is over all that follows. */
+const CHECKED_FROM = 8
 
 /** Header, three columns of 8 bytes, two of 4 and the links, two of 1, then the texts. */
 function startOfTexts(count: number, links: number): number {
@@ -137,9 +140,9 @@ export function encodeIndex(columns: Columns): Uint8Array {
   const { starts, targets } = columns.links
   const bytes = new Uint8Array(startOfTexts(count, targets.length) + text.length)
   const isUnique = Number(columns.isUnique)
-  new Uint32Array(bytes.buffer, 0, 4).set([VERSION, count, isUnique, targets.length])
-  new Float64Array(bytes.buffer, 16, 1).set([columns.writtenAt])
-  new BigUint64Array(bytes.buffer, 24, 1).set([columns.listing])
+  new Uint32Array(bytes.buffer, 8, 4).set([VERSION, count, isUnique, targets.length])
+  new Float64Array(bytes.buffer, 24, 1).set([columns.writtenAt])
+  new BigUint64Array(bytes.buffer, 32, 1).set([columns.listing])
   let at = HEADER_BYTES
   const { mtimes, sizes, inodes, order, statuses, priorities } = columns
   for (const column of [mtimes, sizes, inodes, order, starts, targets, statuses, priorities]) {
@@ -147,25 +150,38 @@ export function encodeIndex(columns: Columns): Uint8Array {
     at += column.byteLength
   }
   bytes.set(text, at)
+  new BigUint64Array(bytes.buffer, 0, 1).set([checksum(bytes)])
   return bytes
+}
+
+function checksum(bytes: Uint8Array): bigint {
+  return Bun.hash(bytes.subarray(CHECKED_FROM))
 }
 
 /** One number after the other: to take them apart as a list is slow the first time. */
 function decodeHeader(buffer: ArrayBufferLike) {
-  const header = new Uint32Array(buffer, 0, 4)
+  const header = new Uint32Array(buffer, 8, 4)
   return { version: header[0]!, count: header[1]!, isUnique: header[2] === 1, links: header[3]! }
 }
 
-/** Undefined where it is no index of this version; throws where it is not whole. */
+/** Disks and memory flip bits: an index that is not as it was written would show wrong tasks. */
+function isWhole(bytes: Uint8Array): boolean {
+  if (bytes.length < HEADER_BYTES) return false
+  return new BigUint64Array(bytes.buffer, bytes.byteOffset, 1)[0] === checksum(bytes)
+}
+
+/** Undefined where it is no index of this version, or not as it was written. */
 export function decodeIndex(bytes: Uint8Array): Columns | undefined {
-  const { buffer } = bytes.byteOffset === 0 ? bytes : bytes.slice()
+  const aligned = bytes.byteOffset === 0 ? bytes : bytes.slice()
+  const { buffer } = aligned
+  if (!isWhole(aligned)) return undefined
   const { version, count, isUnique, links } = decodeHeader(buffer)
   if (version !== VERSION) return undefined
   let at = HEADER_BYTES
   const next = (width: number, length = count) => (at += length * width) - length * width
   const columns = {
-    writtenAt: new Float64Array(buffer, 16, 1)[0]!,
-    listing: new BigUint64Array(buffer, 24, 1)[0]!,
+    writtenAt: new Float64Array(buffer, 24, 1)[0]!,
+    listing: new BigUint64Array(buffer, 32, 1)[0]!,
     isUnique,
     mtimes: new Float64Array(buffer, next(8), count),
     sizes: new Float64Array(buffer, next(8), count),
@@ -190,7 +206,9 @@ function decodeText(bytes: Uint8Array): string {
 
 /** The names of the files and the ids inside of them, without the rest; undefined as above. */
 export function decodeIds(bytes: Uint8Array): { files: string; ids: string } | undefined {
-  const { buffer } = bytes.byteOffset === 0 ? bytes : bytes.slice()
+  const aligned = bytes.byteOffset === 0 ? bytes : bytes.slice()
+  const { buffer } = aligned
+  if (!isWhole(aligned)) return undefined
   const { version, count, links } = decodeHeader(buffer)
   if (version !== VERSION) return undefined
   const text = new Uint8Array(buffer, startOfTexts(count, links))

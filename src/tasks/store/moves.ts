@@ -1,10 +1,13 @@
-import { lstatSync, readdirSync, rmSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { moveFile, UNFINISHED } from '../../base/atomic-write.ts'
 import { errorCode } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
+import { checkoutOfFile } from './checkouts.ts'
+import { listNames } from './folder.ts'
+import { isForeign } from './links.ts'
 import type { Places } from './places.ts'
-import type { Move, Print } from './state.ts'
+import type { Move, Print, State } from './state.ts'
 
 /** The index is written without the lock: its unfinished files are told apart by this. */
 export const UNFINISHED_INDEX = '.index-'
@@ -16,8 +19,9 @@ const INDEX_MS = 60_000
  * Ends what a writer that was killed had begun, and clears away what it left. Gives what cannot be
  * done now.
  */
-export function recover(places: Places, moves: readonly Move[]): readonly Move[] {
-  const begun = moves.filter(isStillDue)
+export function recover(places: Places, state: State): readonly Move[] {
+  const staysInside = ({ to }: Move) => !isForeign(dirname(to), checkoutOfFile(to, state, places))
+  const begun = (state.moves ?? []).filter((move) => isStillDue(move) && staysInside(move))
   const waiting = carryOut(begun).flatMap(({ move }) => (isContent(move) ? [move] : []))
   clearUnfinished(places, waiting)
   return waiting
@@ -106,12 +110,4 @@ function clearIndexes(folder: string): void {
 
 export function listUnfinished(folder: string): string[] {
   return listNames(folder).filter(isUnfinished)
-}
-
-export function listNames(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
 }

@@ -3,7 +3,7 @@ import { renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } 
 import { join } from 'node:path'
 import { makeProject } from '../../../tests/support/project.ts'
 import { Graph } from '../ready.ts'
-import { findPlaces, type Places } from './places.ts'
+import { placesIn, type Places } from './places.ts'
 import { scanTasks } from './scan.ts'
 
 function taskFile(number: number, status: string, dependencies: readonly number[] = []): string {
@@ -21,7 +21,7 @@ function makePlaces(count: number): Places {
     const text = taskFile(number, statusOf(number), dependenciesOf(number))
     files[`forge/tasks/${nameOf(number)}`] = text
   }
-  const places = findPlaces(makeProject({ ...files, '.git/HEAD': '' }))
+  const places = placesIn(makeProject({ ...files, '.git/HEAD': '' }))
   // The index doubts what is as young as itself.
   const before = new Date(Date.now() - 60_000)
   for (let number = 1; number <= count; number++) {

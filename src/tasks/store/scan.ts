@@ -38,7 +38,7 @@ export function scanTasks(places: Places): Scan {
   const folder = readFolder(places.tasks)
   const { tasks, isUnique, changed, links } = takeKnown(columns, folder)
   if (changed.length === 0 && isUnique) return { tasks, broken: [], links }
-  const files = folder.files()
+  const files = folder.files
   const read = readChanged(
     places,
     changed.map((at) => files[at]!),

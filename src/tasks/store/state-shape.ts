@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, unknown>>
  * command does this, so there are few functions to it: the first call of one takes longer than all later ones.
  */
 export function shapeState(fields: Fields): State {
-  const { moves, kept } = fields
+  const { moves, kept, deleted } = fields
   return {
     version: 1,
     numbers: keepRight(fields['numbers'], isCount),
@@ -17,6 +17,7 @@ export function shapeState(fields: Fields): State {
     moves: Array.isArray(moves) ? moves.filter(isMove) : [],
     seals: keepRight(fields['seals'], isSeal),
     ...(isCount(kept) ? { kept } : {}),
+    ...(Array.isArray(deleted) ? { deleted: deleted.filter((id) => typeof id === 'string') } : {}),
   }
 }
 

@@ -1,6 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
+import { isTracked } from './git.ts'
+import { isOwnFolder, isRealFile } from './links.ts'
+import { isOurMove } from './our-moves.ts'
 import type { Places } from './places.ts'
 import type { Seal } from './seal.ts'
 import { shapeState } from './state-shape.ts'
@@ -76,13 +79,18 @@ export interface State {
   readonly moves?: readonly Move[]
   /** By folder of tasks. */
   readonly seals?: Readonly<Record<string, Seal>>
+  /** What was deleted on purpose, so that nobody misses it. */
+  readonly deleted?: readonly string[]
   /** How many settled claims were left when it was last looked which of them nobody needs. */
   readonly kept?: number
 }
 
 /** A state that cannot be read counts as empty: the files are the truth. */
 export function readState(places: Places): State {
-  return shapeState(readObject(places))
+  const state = shapeState(readObject(places))
+  const { moves = [] } = state
+  const ours = moves.filter((move) => isOurMove(move, places, state))
+  return ours.length === moves.length ? state : { ...state, moves: ours }
 }
 
 function readObject(places: Places): Record<string, unknown> {
@@ -102,11 +110,18 @@ export function hasState(places: Places): boolean {
 }
 
 /** A project that has become a repository brings its state along, until the next change writes it there. */
-function findState({ shared, local }: Places): string | undefined {
+function findState(places: Places): string | undefined {
+  const { shared, local } = places
   const path = pathIn(shared)
-  if (existsSync(path)) return path
-  const before = pathIn(local)
-  return shared !== local && existsSync(before) ? before : undefined
+  if (shared !== local && existsSync(path)) return path
+  const beside = pathIn(local)
+  return existsSync(beside) && isBelieved(beside, places) ? beside : undefined
+}
+
+/** Beside the tasks lies also what a repository brings along: what git tracks was not written here. */
+function isBelieved(path: string, places: Places): boolean {
+  if (!isRealFile(path) || !isOwnFolder(places.local, places)) return false
+  return places.shared === places.local || !isTracked(path)
 }
 
 function pathIn(folder: string): string {

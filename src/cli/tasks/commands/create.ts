@@ -1,4 +1,7 @@
 import { printable } from '../../../base/printable.ts'
+import { shellQuote } from '../../../base/shell-quote.ts'
+import { statOf } from '../../../base/files.ts'
+import { betterPlace, openProject } from '../../../setup/project.ts'
 import { createTasks } from '../../../tasks/create.ts'
 import type { Places } from '../../../tasks/store/places.ts'
 import type { NewTask } from '../../../tasks/text/new-task.ts'
@@ -36,19 +39,35 @@ export const createCommand: Command = {
     batch: { help: 'read tasks from stdin, one JSON object a line; "@key" refers to another one' },
     ...TASK_OPTIONS,
   },
+  guesses: {
+    title: 'The title needs no option: forge-tasks create "Title"',
+    body: 'Write: --description "…"',
+    criterion: 'Write: --ac "…"',
+    tag: 'Write: --label NAME',
+  },
   async run(input) {
     const isBatch = input.flag('batch')
     if (isBatch) refuseBesideBatch(input)
     const { places, now } = openDatabase(input)
+    const beginning = statOf(places.tasks) === undefined ? beginningWords(input) : undefined
     const { tasks, ids } = isBatch
       ? createBatch(places, await Bun.stdin.text(), now)
       : createOne(places, readTask(await withStdin(input)), now)
+    if (beginning !== undefined) console.error(`forge-tasks: ${beginning}`)
     if (input.flag('json')) print(JSON.stringify(isBatch ? { ids } : { id: ids[0] }))
     else if (input.flag('plain')) print(ids.join('\n'))
     else
       ids.forEach((id, index) => print(`Created ${id}: ${printable(tasks[index]!.title.trim())}`))
     return 0
   },
+}
+
+/** Whoever begins in the middle of a repository may have meant its top. */
+function beginningWords(input: Input): string | undefined {
+  const project = openProject(input.text('cwd'), process.env)
+  const top = betterPlace(project)
+  if (top === undefined) return undefined
+  return `New project in ${project.here}; the top of the repository is ${top}`
 }
 
 function createOne(places: Places, task: NewTask, now: Date) {
@@ -73,7 +92,10 @@ function readTask(input: Input): NewTask {
   if (title === undefined)
     throw new UsageError('The title is missing.', 'Write: forge-tasks create "Title"')
   if (more.length > 0)
-    throw new UsageError(`Unexpected argument '${more[0]}'.`, 'Put the title in quotes.')
+    throw new UsageError(
+      `Unexpected argument '${more[0]}'.`,
+      `Put the title in quotes: forge-tasks create ${shellQuote([title, ...more].join(' '))}`,
+    )
   const status = input.text('status')
   return {
     title,

@@ -5,6 +5,7 @@ import { plainLine, toJson } from '../../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
+import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
 import { print } from '../print.ts'
 import { withStdin } from '../stdin-text.ts'
 import { takenLine } from '../taken.ts'
@@ -43,12 +44,19 @@ export const editCommand: Command = {
     },
     due: { value: '<date>', help: 'until when' },
     parent: { value: '<id>', help: 'the task of which this is a part' },
-    force: { help: 'done although criteria are open' },
+    force: { help: 'done although criteria or dependencies are open' },
     ...TASK_OPTIONS,
+  },
+  guesses: {
+    ...STATUS_GUESSES,
+    note: 'Write: --append-notes "…"',
+    comment: 'Write: --append-notes "…"',
+    body: 'Write: --description "…"',
   },
   async run(input) {
     const ids = readIds(input)
     if (ids.length === 0) throw new UsageError('The id is missing.', 'Write e.g. TASK-001 or 1.')
+    refuseFields(ids)
     const { places, owner, now } = openDatabase(input)
     const taken: string[] = []
     const tasks = editTasks(places, ids, readChanges(await withStdin(input)), {
@@ -62,6 +70,17 @@ export const editCommand: Command = {
     else print(tasks.map(plainLine).join('\n'))
     return 0
   },
+}
+
+/** A value without its option would be looked for as an id. */
+function refuseFields(ids: readonly string[]): void {
+  const [id, ...more] = ids
+  const word = more.find((each) => guessField(each) !== undefined)
+  if (word === undefined) return
+  throw new UsageError(
+    `Unexpected argument '${word}'.`,
+    `Write: forge-tasks edit ${id} ${guessField(word)}`,
+  )
 }
 
 function readChanges(input: Input): Changes {

@@ -1,4 +1,5 @@
 import { initTasks } from '../../../tasks/init.ts'
+import { checkBeginning, openProject } from '../../../setup/project.ts'
 import type { Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
 import { print } from '../print.ts'
@@ -14,6 +15,7 @@ export const initCommand: Command = {
   },
   words: [],
   async run(input) {
+    checkBeginning(openProject(input.text('cwd'), process.env), 'forge-tasks init')
     const { places } = openDatabase(input)
     const { path, isNew } = initTasks(places, {
       prefix: input.text('prefix'),

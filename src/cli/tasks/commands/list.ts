@@ -4,6 +4,7 @@ import { explainedLine, toJson } from '../../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken, type Database } from '../database.ts'
+import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
 import { print } from '../print.ts'
 import { printTasks } from '../render.ts'
 
@@ -13,6 +14,7 @@ export const listCommand: Command = {
   examples: [
     ['forge-tasks list --ready', 'what can be begun now, in the order of `next`'],
     ['forge-tasks list --ready --explain', 'why each task is ready or not'],
+    ['forge-tasks list --archived', 'what was put aside'],
     ['forge-tasks list -s todo -s blocked -l backend --plain', 'filtered, for scripts'],
   ],
   options: {
@@ -23,12 +25,24 @@ export const listCommand: Command = {
     ready: { help: 'only what can be begun now' },
     explain: { help: 'with --ready: all open tasks, and what each waits for' },
     'blocked-by': { value: '<id>', help: 'only what waits for this task' },
+    archived: { help: 'what is in the archive instead' },
     limit: { value: '<N>', help: 'the first N' },
     ...TASK_OPTIONS,
   },
-  words: [],
+  guesses: STATUS_GUESSES,
   async run(input) {
+    const [word] = [...input.positionals, ...input.rest]
+    if (word !== undefined) {
+      const guess = guessField(word) ?? '[options]'
+      throw new UsageError(`Unexpected argument '${word}'.`, `Write: forge-tasks list ${guess}`)
+    }
     const filter = readFilter(input)
+    if (filter.archived === true && (input.flag('ready') || input.flag('explain'))) {
+      throw new UsageError(
+        '--archived cannot be combined with --ready.',
+        'Archived tasks are never ready.',
+      )
+    }
     const database = openDatabase(input)
     if (input.flag('explain')) return explain(database, filter, input)
     const listing = input.flag('ready')
@@ -63,6 +77,7 @@ function readFilter(input: Input): Filter {
     labels: input.texts('label'),
     blockedBy: input.text('blocked-by'),
     limit: readLimit(input.text('limit')),
+    archived: input.flag('archived'),
   }
 }
 

@@ -1,7 +1,6 @@
-import { resolveCwd } from '../../../setup/configuration.ts'
 import { VERSION } from '../../../setup/version.ts'
 import type { Command } from '../../command.ts'
-import { TASK_OPTIONS } from '../database.ts'
+import { placesOf, TASK_OPTIONS } from '../database.ts'
 
 const INSTRUCTIONS =
   'Tasks shared with other agents. Work: next with claim, do it, edit with checkAc and status done; ' +
@@ -14,14 +13,15 @@ export const mcpCommand: Command = {
   options: { as: TASK_OPTIONS['as']!, cwd: TASK_OPTIONS['cwd']! },
   words: [],
   async run(input) {
-    const cwd = resolveCwd(input.text('cwd'))
+    // A folder that is not there is said before the conversation begins.
+    placesOf(input)
     const { serve } = await import('../../../mcp/serve.ts')
     const { taskTools } = await import('../../../mcp/task-tools.ts')
     await serve({
       name: 'forge-tasks',
       version: VERSION,
       instructions: INSTRUCTIONS,
-      tools: taskTools({ cwd, as: input.text('as'), env: process.env }),
+      tools: taskTools({ places: () => placesOf(input), as: input.text('as'), env: process.env }),
       onBug: (error) => console.error(error),
     })
     return 0

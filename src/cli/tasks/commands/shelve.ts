@@ -1,4 +1,5 @@
-import { archiveTasks, deleteTask } from '../../../tasks/shelve.ts'
+import { deleteTask } from '../../../tasks/delete.ts'
+import { archiveTasks, unarchiveTasks } from '../../../tasks/shelve.ts'
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
 import { print, printLines } from '../print.ts'
@@ -24,6 +25,24 @@ export const archiveCommand: Command = {
     if (input.flag('json')) print(JSON.stringify({ ids }))
     else if (input.flag('plain')) printLines(ids)
     else print(ids.length === 0 ? 'Nothing to archive.' : `Archived ${ids.join(', ')}`)
+    return 0
+  },
+}
+
+export const unarchiveCommand: Command = {
+  summary: 'Bring tasks back from the archive, all or none.',
+  usage: ['forge-tasks unarchive ID…'],
+  examples: [['forge-tasks unarchive 7', 'in the status that it has; see: list --archived']],
+  options: TASK_OPTIONS,
+  async run(input) {
+    const words = readIds(input)
+    if (words.length === 0) {
+      throw new UsageError('The id is missing.', 'See: forge-tasks list --archived')
+    }
+    const ids = unarchiveTasks(openDatabase(input).places, words)
+    if (input.flag('json')) print(JSON.stringify({ ids }))
+    else if (input.flag('plain')) printLines(ids)
+    else print(`Unarchived ${ids.join(', ')}`)
     return 0
   },
 }

@@ -2,7 +2,15 @@ import { SHELLS } from '../../commands/completions.ts'
 import { DIRECTORIES, oneOf, type Program, type Source } from '../../completions/program.ts'
 import { PRIORITIES } from '../../../tasks/words.ts'
 import { ALIASES, VERBS } from '../verbs.ts'
-import { assignees, criteria, dependencies, ids, labels, labelsOfNamed } from './values.ts'
+import {
+  archivedIds,
+  assignees,
+  criteria,
+  dependencies,
+  ids,
+  labels,
+  labelsOfNamed,
+} from './values.ts'
 
 const once =
   (source: Source): Source =>
@@ -38,6 +46,7 @@ export const TASKS_PROGRAM: Program = {
     claim: once(ids(['To Do', 'In Progress'])),
     release: once(ids(['In Progress'])),
     archive: ids(['Done', 'To Do', 'In Progress', 'Blocked']),
+    unarchive: archivedIds,
     delete: once(ids(['Done', 'To Do', 'Blocked', 'In Progress'])),
     completions: once(oneOf(SHELLS)),
   },

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
-import { resolveCwd } from '../../../setup/configuration.ts'
+import { openProject } from '../../../setup/project.ts'
+import { scanArchive } from '../../../tasks/archive.ts'
 import { readConfig } from '../../../tasks/store/config.ts'
 import { readCriteria, type Criterion } from '../../../tasks/text/criteria.ts'
 import { parseId, renderId } from '../../../tasks/id.ts'
-import { findPlaces, type Places } from '../../../tasks/store/places.ts'
+import { placesIn, type Places } from '../../../tasks/store/places.ts'
 import { readTaskText, scanTasks } from '../../../tasks/store/scan.ts'
 import { inListOrder, type Task } from '../../../tasks/task.ts'
 import type { Status } from '../../../tasks/words.ts'
@@ -18,6 +19,12 @@ export function ids(statuses: readonly Status[]): Source {
     const offered = tasks.toSorted(inListOrder).filter((task) => !named.has(task))
     return idsOf(statuses.flatMap((status) => offered.filter((task) => task.status === status)))
   }
+}
+
+/** The ids of archived tasks. */
+export const archivedIds: Source = ({ options }) => {
+  const { tasks } = scanArchive(placesOf(options))
+  return idsOf(tasks.toSorted(inListOrder))
 }
 
 /** What the tasks that are typed wait for. */
@@ -50,8 +57,13 @@ export function criteria(isWanted: (criterion: Criterion) => boolean): Source {
 }
 
 function read({ options }: Typed): { places: Places; tasks: readonly Task[] } {
-  const places = findPlaces(resolveCwd(untilde(options.get('cwd')?.at(-1))))
+  const places = placesOf(options)
   return { places, tasks: scanTasks(places).tasks }
+}
+
+function placesOf(options: Typed['options']): Places {
+  const { folder } = openProject(untilde(options.get('cwd')?.at(-1)), process.env)
+  return placesIn(folder)
 }
 
 /** The tasks behind the verb; only `edit` and its like have words that are ids. */

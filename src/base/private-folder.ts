@@ -1,0 +1,24 @@
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { errorCode } from './errors.ts'
+
+const OWNER_ONLY = 0o700
+const OF_OTHERS = 0o077
+
+/** Makes a folder for its owner alone, whatever the umask is; one of ours that was open is closed. */
+export function makePrivateFolder(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
+  try {
+    mkdirSync(path, { mode: OWNER_ONLY })
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error
+    closeToOthers(path)
+  }
+}
+
+function closeToOthers(path: string): void {
+  const { mode, uid } = lstatSync(path)
+  const isOurs = process.getuid === undefined || uid === process.getuid()
+  const isFolder = (mode & 0o170000) === 0o040000
+  if (isFolder && isOurs && (mode & OF_OTHERS) !== 0) chmodSync(path, OWNER_ONLY)
+}

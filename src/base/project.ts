@@ -1,0 +1,82 @@
+import { realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { statOf } from './files.ts'
+import { holdsRepository } from './repository.ts'
+
+/** Which folder a command works on, seen from where it was called. */
+export interface FoundProject {
+  readonly folder: string
+  /** The folders that were searched, from the current one up to the project, or to the last one. */
+  readonly searched: readonly string[]
+  readonly isFound: boolean
+  /** A project above that is not used because it belongs to another user. */
+  readonly foreign?: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Any of these makes a folder a project; a mere folder `forge` may be part of anybody's sources. */
+const MARKS = ['forge/orch', 'forge/tasks', 'forge/chains.json']
+
+/**
+ * The nearest project upwards, up to the top of the repository and only in folders of this user; the
+ * folder itself where there is none. Outside of a repository the search ends below the home folder and
+ * below the root of the file system: what is there would capture everything.
+ */
+export function findProject(from: string, env: Environment): FoundProject {
+  const searched: string[] = []
+  let foreign: string | undefined
+  for (const folder of foldersUpwards(from, env['HOME'])) {
+    searched.push(folder)
+    if (!hasMark(folder)) continue
+    const isUsable = folder === from || isOwn(folder)
+    if (isUsable) return { folder, searched, isFound: true }
+    foreign ??= folder
+  }
+  return { folder: from, searched, isFound: false, ...(foreign === undefined ? {} : { foreign }) }
+}
+
+/** The current folder first; the top of its repository last. */
+function foldersUpwards(from: string, home: string | undefined): string[] {
+  const folders = [from]
+  for (let folder = from; !holdsRepository(folder);) {
+    const parent = dirname(folder)
+    if (parent === folder) {
+      const homes = [home ?? '', realPath(home)]
+      return folders.filter((each) => each === from || !isAbove(each, ['/', ...homes]))
+    }
+    folders.push((folder = parent))
+  }
+  return folders
+}
+
+/** Whether a folder is one of these, or above it. */
+function isAbove(folder: string, places: readonly string[]): boolean {
+  return places.some((place) => place === folder || place.startsWith(`${folder}/`))
+}
+
+function realPath(path = ''): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return ''
+  }
+}
+
+function hasMark(folder: string): boolean {
+  // Most folders have no `forge` at all.
+  if (statOf(join(folder, 'forge'))?.isDirectory() !== true) return false
+  return MARKS.some((mark) => statOf(join(folder, mark)) !== undefined)
+}
+
+const SHARED = 0o1002
+
+/** A folder such as `/tmp`, in which everybody may put something, is nobody's. */
+function isOwn(folder: string): boolean {
+  const user = process.getuid?.()
+  return [folder, join(folder, 'forge')].every((path) => {
+    const stat = statOf(path)
+    if (stat === undefined || (stat.mode & SHARED) === SHARED) return false
+    return user === undefined || stat.uid === user
+  })
+}

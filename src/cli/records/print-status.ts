@@ -1,0 +1,96 @@
+import { errorText, UserError } from '../../base/errors.ts'
+import { recordRoots } from '../../journal/record-folder.ts'
+import { readRuns } from '../../journal/runs.ts'
+import type { Project } from '../../setup/project.ts'
+import { TaskDatabase } from '../../tasks/database.ts'
+import type { Stats } from '../../tasks/stats.ts'
+import { renderRuns } from '../../views/runs.ts'
+import type { Input } from '../command.ts'
+import { projectOf } from '../project.ts'
+import { describeRun } from './describe-run.ts'
+import { withQueue, type QueuedBrief } from './with-queue.ts'
+
+interface Status {
+  readonly live: readonly QueuedBrief[]
+  /** The newest run that is over, or dead. */
+  readonly last: QueuedBrief | undefined
+  readonly tasks: Stats | { readonly error: string }
+}
+
+/** The verb `status`. */
+export async function printStatus(input: Input): Promise<number> {
+  const project = projectOf(input)
+  const status = { ...readLastRuns(project), tasks: readTasks(project.folder) }
+  const now = Date.now()
+  if (input.flag('json')) console.log(JSON.stringify(describe(status, now)))
+  else console.log(render(status, now).join('\n'))
+  return 'error' in status.tasks ? 1 : 0
+}
+
+function readLastRuns(project: Project): Pick<Status, 'live' | 'last'> {
+  const runs = readRuns(recordRoots(project, process.env)).runs.map(withQueue)
+  const [live, over] = [runs.filter(isLive), runs.filter((run) => !isLive(run))]
+  return { live, last: over[0] }
+}
+
+function isLive({ status }: QueuedBrief): boolean {
+  return status === 'running' || status === 'waiting'
+}
+
+/** Broken task files must not hide the runs. */
+function readTasks(cwd: string): Status['tasks'] {
+  try {
+    return new TaskDatabase({ cwd }).stats()
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return { error: errorText(error) }
+  }
+}
+
+function describe({ live, last, tasks }: Status, now: number) {
+  return {
+    live: live.map((run) => describeRun(run, now)),
+    last: last === undefined ? null : describeRun(last, now),
+    tasks,
+  }
+}
+
+function render({ live, last, tasks }: Status, now: number): string[] {
+  const rows = renderRuns(last === undefined ? live : [...live, last], now)
+  const section = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [`${title}: none`] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
+  return [
+    ...section('Live runs', rows.slice(0, live.length)),
+    ...section('Last run', rows.slice(live.length)),
+    `Tasks: ${describeTasks(tasks)}`,
+    ...nextSteps(last, tasks).map((line) => `Next: ${line}`),
+  ]
+}
+
+function describeTasks(tasks: Status['tasks']): string {
+  if ('error' in tasks) return `cannot be read: ${tasks.error}`
+  const { total, ready, byStatus, broken } = tasks
+  if (total === 0 && broken.length === 0) return 'none'
+  const counts = [
+    `${ready} ready`,
+    `${byStatus['In Progress']} in progress`,
+    `${byStatus.Blocked} blocked`,
+  ].filter((words) => !words.startsWith('0 '))
+  const open = total - byStatus.Done
+  return [
+    `${open} open${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`,
+    `${byStatus.Done} done`,
+    ...(broken.length === 0 ? [] : [`${broken.length} unreadable (forge-tasks doctor)`]),
+  ].join(', ')
+}
+
+const RESUMABLE: ReadonlySet<string> = new Set(['failed', 'stopped', 'dead'])
+
+function nextSteps(last: QueuedBrief | undefined, tasks: Status['tasks']): string[] {
+  return [
+    ...(last !== undefined && RESUMABLE.has(last.status)
+      ? [`forkhestra show ${last.id}, then forkhestra resume ${last.id}`]
+      : []),
+    ...(!('error' in tasks) && tasks.ready > 0 ? ['forge-tasks list --ready'] : []),
+  ]
+}

@@ -1,0 +1,73 @@
+import { nearest } from '../../base/nearest.ts'
+import { shellWord } from '../../base/shell-quote.ts'
+import { findStatus } from '../../tasks/words.ts'
+
+/** Words that people try as a command, and what to type instead; `ID` is the word that follows, `…` the others. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  ...byWord('complete finish close resolve', 'edit ID --status done'),
+  ...byWord('start begin', 'claim ID'),
+  ...byWord('pick', 'next --claim'),
+  ...byWord('reopen open', 'edit ID --status todo'),
+  ...byWord('block', 'edit ID --status blocked --append-notes "why"'),
+  ...byWord('assign', 'edit ID --assignee …'),
+  ...byWord('comment note', 'edit ID --append-notes …'),
+  ...byWord('check', 'edit ID --check-ac …'),
+  ...byWord('label tag', 'edit ID --label …'),
+  ...byWord('rename', 'edit ID --title …'),
+  ...byWord('depend depends', 'edit ID --depends-on …'),
+  ...byWord('mv move', 'edit ID --status …'),
+  ...byWord('ready', 'list --ready'),
+  ...byWord('fix repair', 'doctor --fix'),
+  ...byWord('kanban ui', 'board'),
+}
+
+/** The command that somebody means by words that begin with no verb of ours. */
+export function guessTaskCommand(
+  words: readonly string[],
+  verbs: readonly string[],
+): string | undefined {
+  const [word = '', id = 'ID', ...more] = words
+  if (/^tasks?$/.test(word)) return `forge-tasks ${words.slice(1).map(quoted).join(' ')}`.trim()
+  const known = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : guessByShape(word, id)
+  if (known !== undefined) {
+    const rest = more.length === 0 ? '"…"' : quoted(more.join(' '))
+    return `forge-tasks ${known.replace('ID', quoted(id)).replace('…', rest)}`
+  }
+  const close = nearest(word.replace(/^-+/, ''), verbs)
+  return close && `forge-tasks ${[close, ...words.slice(1).map(quoted)].join(' ')}`
+}
+
+function guessByShape(word: string, id: string): string | undefined {
+  if (/^(?:[A-Za-z]+-)?\d+$/.test(word)) return `view ${word}`
+  const status = statusWord(word)
+  if (status !== undefined)
+    return id === 'ID' ? `list --status ${status}` : `edit ID --status ${status}`
+  return /\s/.test(word) ? `create ${quoted(word)}` : undefined
+}
+
+/** A status as it is typed. */
+function statusWord(word: string): string | undefined {
+  const status = findStatus(word)
+  return status === 'To Do' ? 'todo' : status?.toLowerCase().replaceAll(' ', '-')
+}
+
+/** Words that are not an option of `list` or `edit`, but the value of one: `done`, `status=done`. */
+export function guessField(word: string): string | undefined {
+  const [, name, value] = /^-*(\w+)=(.+)$/.exec(word) ?? []
+  if (name !== undefined && value !== undefined) return `--${name} ${quoted(value)}`
+  const status = statusWord(word)
+  return status && `--status ${status}`
+}
+
+/** Names of options that are statuses: `--done`. */
+export const STATUS_GUESSES: Readonly<Record<string, string>> = Object.fromEntries(
+  ['todo', 'in-progress', 'blocked', 'done'].map((word) => [word, `Write: --status ${word}`]),
+)
+
+function byWord(words: string, command: string): Record<string, string> {
+  return Object.fromEntries(words.split(' ').map((word) => [word, command]))
+}
+
+function quoted(text: string): string {
+  return /^[^"$`\\!]*\s[^"$`\\!]*$/.test(text) ? `"${text}"` : shellWord(text)
+}

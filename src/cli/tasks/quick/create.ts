@@ -1,4 +1,0 @@
-import { createCommand } from '../commands/create.ts'
-import { programOf } from '../run-verb.ts'
-
-export const tasksMain = programOf('create', createCommand)

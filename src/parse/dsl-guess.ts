@@ -1,0 +1,56 @@
+import { shellWord } from '../base/shell-quote.ts'
+
+/** What people write in place of `->`; a comma may be part of a name unless a space or a count is beside it. */
+const LOOKALIKES =
+  /-{2,}>+|->{2,}|=+>+|(?<![->])>+|[→⇒➔➜➡⟶]|&&|(?<=:\d+)[,;+]|[,;](?=\s)|(?<=\s)[,;+](?=\s|$)/gu
+
+const WORDS = /^(?:then|and)$/i
+const COUNT = /^[x:]?\s*(\d+)x?$/i
+
+export interface Lookalike {
+  readonly text: string
+  readonly offset: number
+}
+
+/** The first sign in a chain that is meant as an arrow. */
+export function findLookalike(text: string): Lookalike | undefined {
+  const [match] = text.matchAll(LOOKALIKES)
+  return match === undefined ? undefined : { text: match[0], offset: match.index }
+}
+
+/** The command with every such sign replaced by an arrow. */
+export function withArrows(text: string): string {
+  const parts = text.replaceAll(LOOKALIKES, '->').split('->')
+  const steps = parts.map((part) => part.trim()).filter((part) => part !== '')
+  return commandFor(steps.join(' -> '))
+}
+
+/** What to type instead, where `after` follows a chain without an arrow between them. */
+export function guessCommand(
+  before: string,
+  after: string,
+  isAgent: (name: string) => boolean,
+): string {
+  const words = after.split(/\s+/)
+  const [next = '', ...more] = words
+  if (WORDS.test(next) && more.length > 0) return withArrows(`${before} -> ${more.join(' ')}`)
+  const count = /:\d+$/.test(before) ? undefined : COUNT.exec(after)?.[1]
+  if (count !== undefined) return commandFor(`${before}:${count}`)
+  const countBefore = COUNT.exec(before)?.[1]
+  if (countBefore !== undefined && more.length === 0) return commandFor(`${next}:${countBefore}`)
+  const isStep = (word: string) => /.:\d+$/.test(word) || isAgent(word)
+  if (words.every(isStep)) return commandFor([before, ...words].join(' -> '))
+  const last = before.split('->').at(-1)?.trim() ?? ''
+  return isStep(last)
+    ? `${commandFor(before)} -p ${quoted(after)}`
+    : `forkhestra builder:10 -p ${quoted(`${before} ${after}`)}`
+}
+
+function commandFor(chain: string): string {
+  return `forkhestra ${/^[\w./:~-]+$/.test(chain) ? chain : quoted(chain)}`
+}
+
+/** In double quotes where a shell leaves the text alone in them: they are easier to edit. */
+function quoted(text: string): string {
+  return /["$`\\!]/.test(text) ? shellWord(text) : `"${text}"`
+}

@@ -1,0 +1,106 @@
+import { UserError } from '../base/errors.ts'
+import { stepsOf, type Plan, type StepNode } from './plan.ts'
+import type { PolicyLine } from './policy-lines.ts'
+import type { TaskCounts, Tasks } from './tasks.ts'
+
+/** How a step ends that builds from tasks. */
+export interface TaskVerdict {
+  readonly reason: 'until' | 'blocked'
+  readonly detail: string
+  /** Whether there is no task at all. */
+  readonly isEmpty?: true
+}
+
+/** What the tasks say: all done, or nothing can be begun. Undefined: work is left, or there are none. */
+export function endOfTasks(counts: TaskCounts): TaskVerdict | undefined {
+  const { ready, held, total } = counts
+  if (ready > 0 || isEmpty(counts)) return undefined
+  const left = leftWords(counts)
+  if (left !== undefined) return { reason: 'blocked', detail: left }
+  const detail = held > 0 ? `no task is ready, ${heldWords(held)}` : doneWords(total)
+  return { reason: 'until', detail }
+}
+
+/** Whether there are no tasks, and were none. */
+function isEmpty({ total, broken, gone }: TaskCounts): boolean {
+  return total + broken + gone === 0
+}
+
+/** `3 tasks are still ready`. */
+export function readyWords(ready: number): string {
+  return ready === 1 ? '1 task is still ready' : `${ready} tasks are still ready`
+}
+
+/** What keeps the work from being done although nothing is ready. */
+function leftWords({ blocked, waiting, stuck, held, broken, gone, problem }: TaskCounts) {
+  if (problem !== undefined) return problem
+  // What others hold is theirs to finish; what waits for that is still to be built.
+  if (blocked + waiting + stuck + broken + gone === 0) return undefined
+  const words = [
+    `${blocked} blocked`,
+    `${waiting} waiting`,
+    ...(held === 0 ? [] : [heldWords(held)]),
+    ...(stuck === 0 ? [] : [`${stuck} in progress that nobody holds`]),
+    ...(broken === 0 ? [] : [`${broken} unreadable`]),
+    ...(gone === 0 ? [] : [`${gone} whose files are gone`]),
+  ]
+  return `tasks left: ${words.join(', ')}`
+}
+
+function heldWords(held: number): string {
+  return `${held} in progress elsewhere`
+}
+
+function doneWords(total: number): string {
+  return total === 1 ? 'the only task is Done' : `all ${total} tasks are Done`
+}
+
+/** Whether the tasks alone say what there is to do: a prompt of the command line is work of its own. */
+function isTaskDriven({ agent, prompt }: StepNode): boolean {
+  return agent.finishesTasks === true && !prompt.some(({ level }) => level === 'command line')
+}
+
+/** Why the agent of a first step need not be started; undefined: it has work. */
+export function nothingToBuild(step: StepNode, counts: () => TaskCounts): TaskVerdict | undefined {
+  if (!isTaskDriven(step)) return undefined
+  const known = counts()
+  if (!isEmpty(known)) return endOfTasks(known)
+  return { reason: 'blocked', detail: 'there are no tasks', isEmpty: true }
+}
+
+/** Refuses a run whose first step builds from tasks, where there are none and nothing can create them before. */
+export function checkTasks(plan: Plan, tasks: Tasks): void {
+  const first = stepsOf(plan.root)[0]!
+  if (!isTaskDriven(first) || mayCreateTasks(first, plan)) return
+  if (!isEmpty(tasks.count())) return
+  const chain = first.agent.name.startsWith('fk:') ? 'ralph' : 'build-all'
+  throw new UserError(
+    `'${first.agent.name}' builds from forge-tasks, and there are no tasks in ${tasks.folder()}`,
+    [
+      `Plan them from the specs and build them: forkhestra --chain ${chain}`,
+      'Or create them yourself: forge-tasks create "Title" --ac "What can be checked"',
+      'For work without tasks pass a prompt with -p, or set "tasks": false for the agent.',
+    ].join('\n'),
+  )
+}
+
+/** Whether a command runs before the first agent. */
+function mayCreateTasks({ policy }: StepNode, plan: Plan): boolean {
+  const command = plan.when ?? policy.when ?? plan.hooks.beforeStep ?? policy.hooks.beforeStep
+  return command !== undefined
+}
+
+/** What the dry run says of a step that builds from tasks. */
+export function taskLines(step: StepNode, plan: Plan, tasks: Tasks): PolicyLine[] {
+  if (step.agent.finishesTasks !== true) return []
+  const isCertain = step.number === 1 && !mayCreateTasks(step, plan)
+  const verdict = isCertain ? nothingToBuild(step, () => tasks.count()) : undefined
+  if (verdict !== undefined) {
+    const isChecked = verdict.reason === 'until' && step.policy.verify.length > 0
+    const unless = isChecked ? ' unless a check fails' : ''
+    return [{ label: 'tasks', words: `${verdict.detail}: the agent would not be started${unless}` }]
+  }
+  const { ready } = tasks.count()
+  const now = ready === 1 ? '1 is now' : `${ready === 0 ? 'none' : ready} are now`
+  return [{ label: 'tasks', words: `the marker counts once no task is ready (${now})` }]
+}

@@ -1,0 +1,73 @@
+import { UserError } from '../base/errors.ts'
+import { findTask, NotFound, Unusable } from './find.ts'
+import { Refused } from './refused.ts'
+import type { Places } from './store/places.ts'
+import type { Task } from './task.ts'
+import { applyChanges } from './text/changes.ts'
+import { readCriteria } from './text/criteria.ts'
+import type { Status } from './words.ts'
+
+/** The statuses that other tasks will have after the same change. */
+type Changed = ReadonlyMap<string, Status>
+
+/** Those for which a task waits, each with its status: `TASK-001 (To Do)`. */
+export function listUndone(
+  places: Places,
+  dependencies: readonly string[],
+  changed: Changed,
+): string[] {
+  return dependencies.flatMap((id) => {
+    const status = changed.get(id) ?? statusOf(places, id)
+    return status === 'Done' ? [] : [`${id} (${status})`]
+  })
+}
+
+/** By its file: the index may be wrong. */
+function statusOf(places: Places, id: string): string {
+  try {
+    return findTask(places, id).task.status
+  } catch (error) {
+    if (error instanceof Unusable) return 'unreadable'
+    if (error instanceof NotFound) return 'missing'
+    if (error instanceof UserError) return 'unknown'
+    throw error
+  }
+}
+
+/** Done means done: refuses a task with open criteria or dependencies, unless forced, which is noted. */
+export function finish(
+  { id, dependencies }: Task,
+  text: string,
+  { places, changed, force, now }: { places: Places; changed: Changed; force: boolean; now: Date },
+): string {
+  const criteria = readCriteria(text)
+    .filter(({ isDone }) => !isDone)
+    .map(({ number, text: words }) => `#${number} ${words.replaceAll('\n', ' ')}`)
+  const undone = listUndone(places, dependencies, changed)
+  if (criteria.length === 0 && undone.length === 0) return text
+  if (!force) throw refusal(id, criteria, undone)
+  const notes = [
+    ...(criteria.length === 0 ? [] : [`Marked done with open criteria: ${criteria.join('; ')}`]),
+    ...(undone.length === 0 ? [] : [`Marked done with open dependencies: ${undone.join(', ')}`]),
+  ]
+  return applyChanges(text, { appendNotes: notes }, now)
+}
+
+function refusal(id: string, criteria: readonly string[], undone: readonly string[]): Refused {
+  const list = (lines: readonly string[]) => lines.map((line) => `\n  ${line}`).join('')
+  const open = `has open acceptance criteria:${list(criteria)}`
+  const waits = `waits for tasks that are not done:${list(undone)}`
+  if (undone.length === 0) {
+    return new Refused(`${id} ${open}`, 'Check them with --check-ac N, or override with --force.')
+  }
+  if (criteria.length === 0) {
+    return new Refused(
+      `${id} ${waits}`,
+      'Finish them first, remove them with --remove-dep ID, or override with --force.',
+    )
+  }
+  return new Refused(
+    `${id} ${open}\nIt ${waits}`,
+    'Check them with --check-ac N, finish or remove (--remove-dep ID) what it waits for, or override with --force.',
+  )
+}

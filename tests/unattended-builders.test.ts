@@ -1,0 +1,516 @@
+import { describe, expect, test } from 'bun:test'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { processIdentity } from '../src/base/process-identity.ts'
+import { BUILD, claude, PLAN, run, statuses, tasks, tell, withTasks } from './support/builders.ts'
+import { WITHOUT_PRIVILEGES } from './support/forge-tasks.ts'
+import { shell } from './support/forkhestra.ts'
+import { makeProject, type Files } from './support/project.ts'
+
+// Agents that build from forge-tasks are done when the tasks are, whatever they say.
+
+const STILL_READY = '[forkhestra] Marker ignored: tasks are still ready\n'
+
+const configured = (agents: object, chains: object = {}): Files => ({
+  'forge/orch/chains.json': JSON.stringify({ agents, chains }),
+})
+
+/** A configuration and prompts as people have them who began with the first documents. */
+const RALPH: Files = {
+  'ralph/PLAN.md': 'Three pages.\n',
+  'ralph/SPECS.md': 'Page one, page two, page three.\n',
+  'forge/chains.json': JSON.stringify({
+    agents: {
+      'fk:planner': {
+        systemPrompt: 'system-prompts/fk/planner.md',
+        model: 'sonnet',
+        maxTurns: 50,
+        allowedTools: ['Read', 'Grep', 'Glob', 'Bash'],
+      },
+      'fk:builder': {
+        systemPrompt: 'system-prompts/fk/builder.md',
+        model: 'sonnet',
+        maxTurns: 100,
+      },
+    },
+    chains: {
+      ralph: {
+        description: 'Ralph Wiggum style: plan from ralph/, then build tasks',
+        steps: [
+          { agent: 'fk:planner', iterations: 3 },
+          { agent: 'fk:builder', iterations: 20 },
+        ],
+      },
+      build: {
+        description: 'Just build - assumes tasks already exist',
+        steps: [{ agent: 'fk:builder', iterations: 30 }],
+      },
+    },
+  }),
+  'system-prompts/fk/planner.md': `# Forkhestra Planner
+
+You analyze requirements and create tasks. You do NOT implement.
+
+## Each Iteration
+
+1. Read ralph/PLAN.md and ralph/SPECS.md
+2. Check existing tasks: \`forge-tasks list --plain\`
+3. Identify gaps (requirements not covered by tasks)
+4. Create tasks for gaps found
+5. Output FORKHESTRA_COMPLETE
+
+If no gaps remain, just output FORKHESTRA_COMPLETE.
+`,
+  'system-prompts/fk/builder.md': `# Forkhestra Builder
+
+You implement exactly ONE task per iteration, then exit.
+
+## Each Iteration
+
+1. Read ralph/AGENTS.md for project conventions
+2. Find work: \`forge-tasks list --ready --plain\`
+3. If no ready tasks → output FORKHESTRA_COMPLETE and exit
+4. Pick ONE task (highest priority)
+5. Read task details: \`forge-tasks view TASK-XXX --plain\`
+6. Mark in progress: \`forge-tasks edit TASK-XXX --status "In Progress"\`
+7. Implement all acceptance criteria
+8. Check off ACs: \`forge-tasks edit TASK-XXX --check-ac 1\`
+11. Mark done: \`forge-tasks edit TASK-XXX --status done\`
+12. Output FORKHESTRA_COMPLETE
+`,
+}
+
+const FORGE: Files = {
+  'forge/orch/specs/PLAN.md': '# User API Plan\nBuild CRUD endpoints for users\n',
+  'forge/orch/chains.json': JSON.stringify({
+    agents: {
+      planner: {
+        systemPrompt: 'forge/orch/prompts/planner.md',
+        model: 'sonnet',
+        allowedTools: ['Read', 'Grep', 'Glob', 'Bash'],
+      },
+      builder: { systemPrompt: 'forge/orch/prompts/builder.md', model: 'sonnet' },
+    },
+    chains: {
+      'build-all': {
+        description: 'Planning and building workflow',
+        steps: [
+          { agent: 'planner', iterations: 3 },
+          { agent: 'builder', iterations: 20 },
+        ],
+      },
+      build: { steps: [{ agent: 'builder', iterations: 30 }] },
+    },
+  }),
+  'forge/orch/prompts/planner.md': 'Create tasks for uncovered requirements.\n',
+  'forge/orch/prompts/builder.md':
+    'Implement one task, mark it complete, output ORCHESTRA_COMPLETE.\n',
+}
+
+const builtBy = (cwd: string) => readFileSync(join(cwd, 'built'), 'utf8').trim().split('\n')
+
+describe('the setups of the documents', () => {
+  test.each([
+    ['ralph', RALPH, 'fk:planner', 'fk:builder'],
+    ['build-all', FORGE, 'planner', 'builder'],
+  ])('%s builds all tasks, and not only the first one', async (chain, files, planner, builder) => {
+    const cwd = makeProject({ ...files, ...claude({ [planner]: PLAN, [builder]: BUILD }) })
+    const { code, stdout, stderr } = await run(cwd, '--chain', chain)
+    expect(stdout.split(STILL_READY)).toHaveLength(3)
+    expect(stdout).toEndWith(`  1. ${planner}: complete (1/3 iterations, marker)
+  2. ${builder}: complete (3/20 iterations, marker)
+[forkhestra] Chain complete (2/2 steps)
+`)
+    expect([code, stderr, statuses(cwd)]).toEqual([0, '', ['Done', 'Done', 'Done']])
+    expect(builtBy(cwd)).toEqual(['TASK-001', 'TASK-002', 'TASK-003'])
+  })
+
+  test.each([
+    ['fk:builder', RALPH],
+    ['builder', FORGE],
+  ])('a %s that ends with tasks left is not complete', async (builder, files) => {
+    const cwd = withTasks(['One', 'Two', 'Three'], { ...files, ...claude({ [builder]: BUILD }) })
+    const { code, stdout, stderr } = await run(cwd, `${builder}:2`)
+    expect(stdout).toContain(`Failed at step 1: ${builder} (gate failed: 1 task is still ready)\n`)
+    expect(stderr).toContain('[forkhestra] Resume to build the rest')
+    expect(code).toBe(1)
+  })
+
+  test('a task that an agent began by edit and did not finish is begun again', async () => {
+    const dies = ['test -e died || { touch died; forge-tasks edit 1 -s in-progress; kill -9 $$; }']
+    const cwd = withTasks(['One', 'Two'], { ...FORGE, ...claude({ builder: [...dies, ...BUILD] }) })
+    const { code, ends } = await tell(cwd, '--chain', 'build')
+    expect([code, ends]).toEqual([0, [['marker', 3]]])
+    expect(statuses(cwd)).toEqual(['Done', 'Done'])
+  })
+
+  test('their planner that never says the word does not stop the chain where tasks exist', async () => {
+    const planner = PLAN.slice(0, 1).map((line) => `test -e forge/tasks || { ${line}; }`)
+    const cwd = makeProject({ ...FORGE, ...claude({ planner, builder: BUILD }) })
+    const { code, ends } = await tell(cwd, '--chain', 'build-all')
+    expect([code, ends]).toEqual([
+      0,
+      [
+        ['until', 3],
+        ['marker', 3],
+      ],
+    ])
+  })
+})
+
+describe('a planner before a builder', () => {
+  const planner = [`test -e forge/tasks || { ${PLAN[0]!}; }`]
+  const chain = (step: object) =>
+    configured(
+      {},
+      {
+        c: {
+          steps: [
+            { agent: 'planner', ...step },
+            { agent: 'builder', iterations: 9 },
+          ],
+        },
+      },
+    )
+  const files = { 'forge/orch/specs/PLAN.md': 'A page.\n', ...claude({ planner, builder: BUILD }) }
+
+  test('hands its tasks over where it only looks on and on', async () => {
+    const cwd = makeProject({ ...files, ...chain({ iterations: 5, stall: 2 }) })
+    const { ends } = await tell(cwd, '--chain', 'c')
+    expect(ends).toEqual([
+      ['until', 3],
+      ['marker', 3],
+    ])
+  })
+
+  test('does so in a chain of the command line', async () => {
+    expect((await tell(makeProject(files), 'planner:2 -> builder:9')).ends[0]).toEqual(['until', 2])
+  })
+
+  test('stops where its step says what is to be done about it', async () => {
+    const cwd = makeProject({ ...files, ...chain({ iterations: 2, onFail: 'continue' }) })
+    expect((await tell(cwd, '--chain', 'c')).ends[0]).toEqual(['max_iterations', 2])
+  })
+})
+
+describe('which agents are checked', () => {
+  const ends = async (agents: object, ...args: string[]): Promise<unknown> => {
+    const play = { '*': ['echo ORCHESTRA_COMPLETE'] }
+    const cwd = withTasks(['One'], { ...configured(agents), ...claude(play) })
+    const told = await tell(cwd, ...args)
+    return [told.ends[0]?.[0], told.refusals.length]
+  }
+  const CHECKED = ['gate_failed', 1]
+  const BELIEVED = ['marker', 0]
+
+  test.each([
+    ['Run `forge-tasks next --claim`, then build.', {}, CHECKED],
+    ['Run `forge-tasks list --ready --plain`.', {}, CHECKED],
+    ['Run `forge-tasks ls --plain --ready`.', {}, CHECKED],
+    ['Run `forkhestra tasks next --claim`.', {}, CHECKED],
+    ['Build what the prompt says.', { tasks: true }, CHECKED],
+    ['Build what the prompt says.', {}, BELIEVED],
+    ['Build what the prompt says.', { defaultPrompt: 'Use forge-tasks next' }, BELIEVED],
+    ['Run `forge-tasks next --claim`.', { tasks: false }, BELIEVED],
+    ['Run `forge-tasks list --ready --explain`.', {}, BELIEVED],
+    // It looks at what is ready, as planners do, and can build nothing.
+    ['Run `forge-tasks list --ready`.', { allowedTools: ['Read', 'Bash'] }, BELIEVED],
+    ['Run `forge-tasks next`.', { allowedTools: ['Read', 'Bash'] }, CHECKED],
+  ])('%s with %j', async (systemPromptText, more, expected) => {
+    expect(await ends({ w: { systemPromptText, ...more } }, 'w:1')).toEqual(expected)
+  })
+
+  test('a system prompt in a file counts as well', async () => {
+    const files = {
+      'w.md': 'Run forge-tasks next --claim.\n',
+      ...configured({ w: { systemPrompt: 'w.md' } }),
+    }
+    const cwd = withTasks(['One'], { ...files, ...claude({ w: ['echo ORCHESTRA_COMPLETE'] }) })
+    expect((await tell(cwd, 'w:1')).refusals).toEqual(['tasks_ready'])
+  })
+
+  test('a program is checked where the configuration says so', async () => {
+    const files = { w: '#!/bin/sh\necho ORCHESTRA_COMPLETE\n' }
+    const cwd = withTasks(['One'], { ...files, ...configured({ w: { tasks: true } }) })
+    expect((await tell(cwd, 'w:1')).ends).toEqual([['gate_failed', 1]])
+  })
+
+  test.each([
+    ['builder', {}, CHECKED],
+    ['builder', { tasks: false }, BELIEVED],
+    ['builder', { systemPromptText: 'You build.' }, CHECKED],
+    ['fk:builder', { systemPromptText: 'You build.' }, CHECKED],
+    ['planner', { systemPromptText: 'Then forge-tasks list --ready.' }, BELIEVED],
+    ['reviewer', { tasks: true }, CHECKED],
+  ])('%s with %j', async (name, more, expected) => {
+    expect(await ends({ [name]: more }, `${name}:1`)).toEqual(expected)
+  })
+
+  test('one that is given a single task is believed, and told which one', async () => {
+    const echo = { '*': ['printf "%s\\n" "$@" >argv', 'echo ORCHESTRA_COMPLETE'] }
+    const cwd = withTasks(['One', 'Two'], claude(echo))
+    const { code, ends: told } = await tell(cwd, 'builder:2', '--json', '--', '--task', 'TASK-002')
+    expect([code, told]).toEqual([0, [['marker', 1]]])
+    const argv = readFileSync(join(cwd, 'argv'), 'utf8')
+    expect(argv).toContain('Work on the task TASK-002 and on no other.')
+    expect(argv).not.toContain('--task\n')
+  })
+
+  test('the dry run says who is checked', async () => {
+    const files = configured({ w: { systemPromptText: 'Run forge-tasks next.' } })
+    const cwd = withTasks(['One', 'Two'], { ...files, ...claude({}) })
+    const { stdout } = await run(cwd, 'w:3', '--dry-run')
+    expect(stdout).toContain('       tasks: the marker counts once no task is ready (2 are now)\n')
+    const off = await run(cwd, 'w:3', '--dry-run', '--', '--task', '1')
+    expect(off.stdout).not.toContain('tasks:')
+  })
+
+  test('a value that is neither true nor false is refused with its place', async () => {
+    const cwd = makeProject(configured({ w: { tasks: 'yes' } }))
+    const { code, stderr } = await run(cwd, 'validate')
+    expect([code, stderr.includes('agents.w.tasks is "yes", expected true or false')]).toEqual([
+      2,
+      true,
+    ])
+  })
+})
+
+describe('what is left when a builder says that it is done', () => {
+  const play = (line: string) => ({
+    ...FORGE,
+    ...claude({ builder: [line, 'echo ORCHESTRA_COMPLETE'] }),
+  })
+
+  test('a task that it claimed and forgot is ready again', async () => {
+    const cwd = withTasks(['One'], play('forge-tasks next --claim >/dev/null'))
+    const { code, refusals } = await tell(cwd, 'builder:2')
+    expect([code, refusals]).toEqual([1, ['tasks_ready', 'tasks_ready']])
+  })
+
+  test.each([
+    ['deleted', 'rm forge/tasks/*.md'],
+    ['taken away with their folder', 'rm -rf forge/tasks'],
+    ['replaced by a file', 'rm -rf forge/tasks; touch forge/tasks'],
+  ])('tasks that were %s are not done', async (_, damage) => {
+    const cwd = withTasks(['One', 'Two'], play(damage))
+    const { code, ends } = await tell(cwd, 'builder:3')
+    expect([code, ends]).toEqual([1, [['blocked', 1]]])
+  })
+
+  test('a task whose file is gone is not done, although others are', async () => {
+    const lose = 'forge-tasks edit 1 --check-ac 1 -s done >&2; rm forge/tasks/TASK-002*'
+    const { code, stdout, stderr } = await run(withTasks(['One', 'Two'], play(lose)), 'builder:3')
+    expect(stdout).toContain('tasks left: 0 blocked, 0 waiting, 1 whose files are gone)\n')
+    expect([code, stderr.includes('git stash list')]).toEqual([1, true])
+  })
+
+  test('a task that was deleted on purpose is missed by nobody', async () => {
+    const settle = 'forge-tasks edit 1 --check-ac 1 -s done >&2; forge-tasks delete 2 >&2'
+    const cwd = withTasks(['One', 'Two'], play(settle))
+    expect(await tell(cwd, 'builder:3')).toMatchObject({ code: 0, ends: [['marker', 1]] })
+  })
+
+  test.each([
+    ['the configuration', 'echo "{" >forge/tasks/config.json'],
+    ['the local state', 'mkdir -p forge/tasks/.local; echo "{" >forge/tasks/.local/state.json'],
+  ])('with %s of the tasks broken, the step goes on', async (_, damage) => {
+    const cwd = withTasks(['One', 'Two'], play(damage))
+    const { code, ends } = await tell(cwd, 'builder:2')
+    expect([code, ends]).toEqual([1, [['gate_failed', 2]]])
+  })
+
+  test('the summary says how many are left after the last iteration', async () => {
+    const cwd = withTasks(['One', 'Two'], { ...FORGE, ...claude({ builder: ['echo Hm'] }) })
+    const { code, stdout, stderr } = await run(cwd, 'builder:1')
+    expect(stdout).toContain('  1. builder: incomplete (1/1 iteration, 2 tasks are still ready)\n')
+    expect(stdout).toContain('Failed at step 1: builder (max iterations reached, 1/1)\n')
+    expect([code, stderr.includes('Resume to build the rest')]).toEqual([1, true])
+  })
+
+  test('a builder that runs once and blocks its task is not complete', async () => {
+    const cwd = withTasks(['One'], play('forge-tasks edit 1 -s blocked >&2'))
+    expect(await tell(cwd, 'builder')).toMatchObject({ code: 1, ends: [['blocked', 1]] })
+  })
+
+  test('a task that it claimed in a repository of its own making is ready again', async () => {
+    const line =
+      'forge-tasks next >&2; test -e .git || git init -q; forge-tasks next --claim >&2; kill -9 $$'
+    const cwd = withTasks(['One'], { ...FORGE, ...claude({ builder: [line] }) })
+    const { events } = await tell(cwd, 'builder:2')
+    const had = events.flatMap((each) => (each.type === 'iteration_ended' ? [each.tasks] : []))
+    expect(had).toEqual([['TASK-001'], ['TASK-001']])
+  })
+
+  test('a folder that cannot be read any more ends the step, and not the program', async () => {
+    const cwd = withTasks(['One'], play('chmod 000 forge/tasks'))
+    const unprivileged = WITHOUT_PRIVILEGES.slice(0, -1).join(' ')
+    const { code, stdout } = await shell(`IS_SANDBOX=1 ${unprivileged} forkhestra builder:3`, cwd)
+    chmodSync(join(cwd, 'forge/tasks'), 0o755)
+    const words = new TextDecoder().decode(stdout)
+    expect(words).toContain('Failed at step 1: builder (blocked: The tasks in ')
+    expect([code, words.includes('cannot be read: EACCES')]).toEqual([1, true])
+  })
+
+  test('tasks that were finished and archived are done', async () => {
+    const done = 'forge-tasks edit 1 --check-ac 1 -s done >&2; forge-tasks archive --done >&2'
+    const cwd = withTasks(['One'], play(done))
+    const { code, ends } = await tell(cwd, 'builder:3')
+    expect([code, ends]).toEqual([0, [['marker', 1]]])
+  })
+
+  test('what waits for a task that somebody else holds is not done', async () => {
+    const cwd = withTasks(
+      ['One', 'Two', 'Three'],
+      play('forge-tasks next --claim --as me >&2; forge-tasks edit 1 --check-ac 1 -s done >&2'),
+    )
+    tasks(cwd, ['edit', '3', '--depends-on', '2'])
+    tasks(cwd, ['claim', '2', '--as', 'alice'])
+    const { code, stdout } = await run(cwd, 'builder:3')
+    expect(stdout).toContain(
+      '(blocked: tasks left: 0 blocked, 1 waiting, 1 in progress elsewhere)\n',
+    )
+    expect(code).toBe(1)
+  })
+})
+
+describe('where there is nothing to build', () => {
+  const started = { builder: ['touch started', 'echo ORCHESTRA_COMPLETE'] }
+  const wasStarted = (cwd: string) => existsSync(join(cwd, 'started'))
+  const build = (cwd: string, ...args: string[]) => run(cwd, '--chain', 'build', ...args)
+
+  test.each([[[]], [['--dry-run']]])('no task at all is refused, with %j', async (args) => {
+    const cwd = makeProject(claude(started))
+    const { code, stdout, stderr } = await build(cwd, ...args)
+    expect(stderr)
+      .toBe(`[forkhestra] Error: 'builder' builds from forge-tasks, and there are no tasks in ${cwd}/forge/tasks
+  Plan them from the specs and build them: forkhestra --chain build-all
+  Or create them yourself: forge-tasks create "Title" --ac "What can be checked"
+  For work without tasks pass a prompt with -p, or set "tasks": false for the agent.
+`)
+    expect([code, stdout, wasStarted(cwd)]).toEqual([2, '', false])
+  })
+
+  test('the documents are told of their own chain', async () => {
+    const { code, stderr } = await build(makeProject({ ...RALPH, ...claude({}) }))
+    expect([code, stderr.includes('forkhestra --chain ralph\n')]).toEqual([2, true])
+  })
+
+  test.each([
+    ['a prompt of the command line', {}, ['builder:2', '-p', 'Fix the tests']],
+    ['"tasks": false', configured({ builder: { tasks: false } }), ['builder:2']],
+    ['a task of its own', {}, ['builder:2', '--', '--task', '1']],
+    [
+      'no need for tasks',
+      configured({ builder: { systemPromptText: 'x', tasks: false } }),
+      ['builder:2'],
+    ],
+  ])('an agent with %s is started', async (_, files, args) => {
+    const cwd = makeProject({ ...files, ...claude(started) })
+    expect([(await run(cwd, ...args)).code, wasStarted(cwd)]).toEqual([0, true])
+  })
+
+  test('a hook before the first step may create the tasks', async () => {
+    const hooks = { beforeStep: 'forge-tasks create One --ac "It works"' }
+    const steps = [{ agent: 'builder', iterations: 3 }]
+    const files = configured(
+      {},
+      { c: { hooks, steps }, d: { hooks: { beforeStep: 'true' }, steps } },
+    )
+    const cwd = makeProject({ ...files, ...claude({ builder: BUILD }) })
+    const without = await run(cwd, '--chain', 'd')
+    expect(without.stdout).toContain('Failed at step 1: builder (blocked: there are no tasks)\n')
+    expect(without.code).toBe(1)
+    expect(await tell(cwd, '--chain', 'c')).toMatchObject({ code: 0, ends: [['marker', 1]] })
+  })
+
+  test('all tasks Done: no agent is started, which is said', async () => {
+    const cwd = withTasks(['One', 'Two'], claude(started))
+    tasks(cwd, ['edit', '1', '2', '--check-ac', '1', '--status', 'done'])
+    expect((await build(cwd, '--dry-run')).stdout).toContain(
+      '       tasks: all 2 tasks are Done: the agent would not be started\n',
+    )
+    const done = await build(cwd)
+    expect(done.stdout).toBe(`[forkhestra] Starting: builder (max 30 iterations)
+[forkhestra] Not started: builder (all 2 tasks are Done)
+
+[forkhestra] Chain complete (1/1 steps)
+`)
+    expect([done.code, wasStarted(cwd)]).toEqual([0, false])
+    tasks(cwd, ['archive', '--done'])
+    expect([(await build(cwd)).code, wasStarted(cwd)]).toEqual([0, false])
+    expect([(await build(cwd, '-p', 'Fix the tests')).code, wasStarted(cwd)]).toEqual([0, true])
+  })
+
+  test('all tasks blocked: no agent is started, and it says what to do', async () => {
+    const cwd = withTasks(['One', 'Two'], claude(started))
+    tasks(cwd, ['edit', '2', '--depends-on', '1'])
+    tasks(cwd, ['edit', '1', '--status', 'blocked'])
+    const { code, stdout, stderr } = await build(cwd)
+    expect(stdout).toContain('(blocked: tasks left: 1 blocked, 1 waiting)\n')
+    expect(stderr).toContain('forge-tasks edit ID --status todo')
+    expect([code, wasStarted(cwd)]).toEqual([1, false])
+    tasks(cwd, ['edit', '1', '--status', 'todo'])
+    expect((await run(cwd, 'resume')).stdout).toContain('Marker ignored: tasks are still ready')
+    expect(wasStarted(cwd)).toBe(true)
+  })
+
+  test('all tasks Done and a check that fails: there is work for the agent', async () => {
+    const cwd = withTasks(['One'], claude(started))
+    tasks(cwd, ['edit', '1', '--check-ac', '1', '--status', 'done'])
+    const green = await build(cwd, '--verify', 'true')
+    expect([green.code, wasStarted(cwd)]).toEqual([0, false])
+    const dry = await build(cwd, '--verify', 'test -e started', '--dry-run')
+    expect(dry.stdout).toContain('the agent would not be started unless a check fails\n')
+    const red = await build(cwd, '--verify', 'test -e started')
+    expect([red.code, wasStarted(cwd)]).toEqual([0, true])
+    const broken = await build(cwd, '--verify', './gone')
+    expect(broken.stdout).toContain(
+      'Failed at step 1: builder (error: the check cannot be run: ./gone',
+    )
+  })
+
+  test('a chain whose planner creates no task says that nothing was built', async () => {
+    const files = { 'forge/orch/specs/PLAN.md': 'A page.\n' }
+    const play = { planner: ['echo ORCHESTRA_COMPLETE'], ...started }
+    const { code, stderr } = await run(
+      makeProject({ ...files, ...claude(play) }),
+      '--chain',
+      'build-all',
+    )
+    expect([code, stderr]).toEqual([
+      0,
+      '[forkhestra] Warning: step 2 (builder) built nothing: there are no tasks\n',
+    ])
+  })
+
+  test('a task that a dead run left In Progress is work', async () => {
+    const cwd = withTasks(['One'], claude(started))
+    const owner = { FORKHESTRA_RUN_ID: 'dead', FORKHESTRA_STEP: '1', FORKHESTRA_ITERATION: '1' }
+    const gone = processIdentity(process.pid)!.replace(/:\d+/, ':1')
+    tasks(cwd, ['next', '--claim'], '', { ...owner, FORKHESTRA_RUN_PROCESS: gone })
+    expect((await tell(cwd, 'builder:1')).refusals).toEqual(['tasks_ready'])
+  })
+
+  test('the steps after it run all the same', async () => {
+    const cwd = withTasks(['One'], claude({ ...started, reviewer: ['touch reviewed'] }))
+    tasks(cwd, ['edit', '1', '--check-ac', '1', '--status', 'done'])
+    expect((await run(cwd, 'builder:3 -> reviewer')).code).toBe(0)
+    expect([wasStarted(cwd), existsSync(join(cwd, 'reviewed'))]).toEqual([false, true])
+  })
+
+  test('a builder to which a later step sends back is started', async () => {
+    const chain = {
+      steps: [
+        { agent: 'builder', iterations: 3, name: 'build', prompt: 'Fix what check says.' },
+        { agent: './check', onFail: { goto: 'build' } },
+      ],
+    }
+    const cwd = withTasks(['One'], {
+      check: '#!/bin/sh\ntest -e started\n',
+      ...configured({}, { c: chain }),
+      ...claude(started),
+    })
+    tasks(cwd, ['edit', '1', '--check-ac', '1', '--status', 'done'])
+    expect([(await run(cwd, '--chain', 'c')).code, wasStarted(cwd)]).toEqual([0, true])
+  })
+})
