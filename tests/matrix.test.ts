@@ -6,7 +6,7 @@ import { judgeOwnLimit, judgeOwnMarker } from '../bench/matrix/own.ts'
 import { environment, FORKHESTRA } from './support/forkhestra.ts'
 import { makeProject } from './support/project.ts'
 
-// docs/MATRICES.md: the same cases that `npm run bench:matrix` tries with other tools.
+// docs/internals/matrices.md: the same cases that `npm run bench:matrix` tries with other tools.
 
 const place: Place = {
   program: FORKHESTRA,

@@ -94,7 +94,7 @@ test.each([['legacy'], [{ pin: '2026-07-28' }]] as const)(
 )
 
 test('the conversation in the docs is what happens', async () => {
-  const docs = readFileSync(join(import.meta.dir, '../docs/MCP.md'), 'utf8')
+  const docs = readFileSync(join(import.meta.dir, '../docs/reference/mcp.md'), 'utf8')
   const lines = /```text\n(push .*?)```/s.exec(docs)?.[1]?.trim().split('\n') ?? []
   expect(lines).toHaveLength(8)
   const cwd = makeProject({ 'forge/.keep': '', worker: sh('echo "done: $1"') })

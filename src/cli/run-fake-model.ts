@@ -90,7 +90,7 @@ function readScript(file: string): ScriptSource {
   if (read.kind === 'unusable') throw new UserError(`${file}  ${read.problem}.`)
   throw new UserError(
     `Script not found: ${file}`,
-    'The shortest one is [{ "text": "Done." }]; docs/FAKE-MODEL.md tells the rest.',
+    'The shortest one is [{ "text": "Done." }]; docs/reference/fake-model.md tells the rest.',
   )
 }
 

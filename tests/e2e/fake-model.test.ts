@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { must, openRepository } from './support/project-of-tasks.ts'
 
-const PAGE = readFileSync(join(import.meta.dir, '../../docs/FAKE-MODEL.md'), 'utf8')
+const PAGE = readFileSync(join(import.meta.dir, '../../docs/reference/fake-model.md'), 'utf8')
 
 function scriptOf(name: string): string {
   const [, script] = new RegExp(`^\`\`\`json ${name}\\n([^]*?)^\`\`\``, 'm').exec(PAGE) ?? []
