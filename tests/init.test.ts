@@ -1,5 +1,12 @@
 import { expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { promptFiles } from '../src/builtins/agents.ts'
 import { environment, forkhestra, FORKHESTRA, type Finished } from './support/forkhestra.ts'
@@ -26,11 +33,20 @@ Next: write what is to be built into forge/orch/specs/PLAN.md and SPECS.md, and 
   forkhestra --chain build-all
 `
 
+const OFFER = `
+To tell coding agents about forkhestra in AGENTS.md, run
+  forkhestra init --agents-md
+`
+
+const AGENTS_MD = readFileSync(join(import.meta.dir, '../AGENTS.md'), 'utf8')
+/** The section for users' projects, which AGENTS.md of this repository ends with. */
+const SECTION = AGENTS_MD.slice(AGENTS_MD.indexOf('## forkhestra\n'))
+
 test('a fresh project gets a configuration and templates, and is told what comes next', async () => {
   const cwd = makeProject()
   const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
   expect(stderr).toBe('')
-  expect(stdout).toBe(lines('Wrote', ALL) + NEXT)
+  expect(stdout).toBe(lines('Wrote', ALL) + NEXT + OFFER)
   expect(code).toBe(0)
   expect(filesIn(cwd)).toEqual(ALL.toSorted())
 })
@@ -55,10 +71,11 @@ test('what is there already is left alone, and the rest is written', async () =>
   expect(first.stdout).toBe(
     lines('Wrote', [...CONFIGURATION, ...others, ...PERSONAS]) +
       lines('Left alone:', [plan], ' (it is there already)') +
-      NEXT,
+      NEXT +
+      OFFER,
   )
   const second = await forkhestra(['init'], { cwd })
-  expect(second.stdout).toBe(lines('Left alone:', ALL, ' (it is there already)') + NEXT)
+  expect(second.stdout).toBe(lines('Left alone:', ALL, ' (it is there already)') + NEXT + OFFER)
   expect(second.code).toBe(0)
   expect(readFileSync(join(cwd, plan), 'utf8')).toBe('Mine\n')
 })
@@ -96,6 +113,70 @@ test('--eject-prompts also writes every built-in prompt, complete', async () => 
   }
 })
 
+test('--agents-md writes AGENTS.md where there is none, once', async () => {
+  const cwd = makeProject()
+  const first = await forkhestra(['init', '--agents-md'], { cwd })
+  expect(first.stderr).toBe('')
+  expect(first.stdout).toBe(lines('Wrote', [...ALL, 'AGENTS.md']) + NEXT)
+  expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe(SECTION)
+  const second = await forkhestra(['init', '--agents-md', '--json'], { cwd })
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    written: [],
+    left: [
+      ...ALL.map((path) => ({ path })),
+      { path: 'AGENTS.md', why: 'it has the section already' },
+    ],
+  })
+  expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe(SECTION)
+})
+
+test.each([
+  ['AGENTS.md', '# Ours\n\nBe kind.\n', '\n'],
+  ['CLAUDE.md', '# Ours, without a last newline', '\n\n'],
+  ['AGENTS.md', '', ''],
+])('--agents-md appends to %s, and only when asked', async (path, mine, gap) => {
+  const cwd = makeProject({ [path]: mine })
+  const plain = await forkhestra(['init'], { cwd })
+  expect(plain.stdout).toEndWith(NEXT + OFFER.replace('AGENTS.md', path))
+  expect(readFileSync(join(cwd, path), 'utf8')).toBe(mine)
+  const { stdout } = await forkhestra(['init', '--agents-md'], { cwd })
+  expect(stdout).toStartWith(`Added a section to ${path}\n`)
+  expect(stdout).toEndWith(NEXT)
+  expect(readFileSync(join(cwd, path), 'utf8')).toBe(mine + gap + SECTION)
+  expect(filesIn(cwd)).toEqual([...ALL, path].toSorted())
+})
+
+test('where AGENTS.md cannot be added to, nothing is written', async () => {
+  const cwd = makeProject()
+  writeFileSync(join(cwd, 'AGENTS.md'), new Uint8Array([0xff, 0xfe]))
+  const { code, stderr } = await forkhestra(['init', '--agents-md'], { cwd })
+  expect(stderr).toBe(
+    '[forkhestra] Error: AGENTS.md is not UTF-8 text\n  Fix or move the file. Nothing was written.\n',
+  )
+  expect(code).toBe(2)
+  expect(filesIn(cwd)).toEqual(['AGENTS.md'])
+})
+
+test('nothing is written through a link that leads out of the project', async () => {
+  const folder = makeProject({ '.profile': 'mine\n', 'clone/src/a': '' })
+  const cwd = join(folder, 'clone')
+  symlinkSync('../.profile', join(cwd, 'AGENTS.md'))
+  const { code, stderr } = await forkhestra(['init', '--agents-md', '--cwd', cwd], { cwd })
+  expect(stderr).toBe(
+    '[forkhestra] Error: AGENTS.md is a link that leads out of the project\n  Fix or move the file. Nothing was written.\n',
+  )
+  expect(code).toBe(2)
+  expect(readFileSync(join(folder, '.profile'), 'utf8')).toBe('mine\n')
+  expect(filesIn(cwd)).toEqual(['AGENTS.md', 'src/a'])
+})
+
+test('where another file cannot be written, AGENTS.md is as it was', async () => {
+  const cwd = makeProject({ 'AGENTS.md': 'Mine\n', '.agents': 'a file\n' })
+  const { code } = await forkhestra(['init', '--agents-md'], { cwd })
+  expect(code).toBe(1)
+  expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe('Mine\n')
+})
+
 test('nothing is written that would hide what counts today', async () => {
   const cwd = makeProject({
     'forge/chains.json': '{ "chains": {} }',
@@ -106,7 +187,8 @@ test('nothing is written that would hide what counts today', async () => {
     lines('Wrote', PERSONAS) +
       lines('Left alone:', CONFIGURATION, ' (forge/chains.json counts)') +
       lines('Left alone:', SPECS, ' (the specs are in ralph)') +
-      NEXT.replace('forge/orch/specs', 'ralph'),
+      NEXT.replace('forge/orch/specs', 'ralph') +
+      OFFER,
   )
   expect(code).toBe(0)
   expect(filesIn(cwd)).toEqual([...PERSONAS, 'forge/chains.json', 'ralph/SPECS.md'].toSorted())

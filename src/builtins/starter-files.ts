@@ -2,6 +2,7 @@ import schema from '../../schema/chains.schema.json'
 import supervisor from './personas/supervisor.md' with { type: 'text' }
 import taskBuilder from './personas/task-builder.md' with { type: 'text' }
 import worker from './personas/worker.md' with { type: 'text' }
+import agentsSection from './templates/agents-section.md' with { type: 'text' }
 import chains from './templates/chains.txt' with { type: 'text' }
 
 /** The configuration that a project begins with, by path. */
@@ -17,3 +18,6 @@ export const STARTER_PERSONAS: Readonly<Record<string, string>> = {
   '.agents/personas/task-builder.md': taskBuilder,
   '.agents/personas/supervisor.md': supervisor,
 }
+
+/** What a project's AGENTS.md or CLAUDE.md may tell coding agents about forkhestra. */
+export const AGENTS_SECTION: string = agentsSection

@@ -1,10 +1,15 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { UserError } from '../base/errors.ts'
-import { statOf } from '../base/files.ts'
+import { readTextFile, statOf, type TextFile } from '../base/files.ts'
+import { pathInside } from '../base/places.ts'
 import { promptFiles } from '../builtins/agents.ts'
 import { findSpecs } from '../builtins/specs.ts'
-import { STARTER_CONFIGURATION, STARTER_PERSONAS } from '../builtins/starter-files.ts'
+import {
+  AGENTS_SECTION,
+  STARTER_CONFIGURATION,
+  STARTER_PERSONAS,
+} from '../builtins/starter-files.ts'
 import { STARTER_SPECS } from '../builtins/starter-specs.ts'
 import { checkBeginning } from '../setup/project.ts'
 import type { Input } from './command.ts'
@@ -17,23 +22,39 @@ interface Beginning {
   readonly left: readonly { readonly path: string; readonly why: string }[]
 }
 
+interface Instructions {
+  readonly path: string
+  readonly file: TextFile
+  /** Whether they have the section about forkhestra. */
+  readonly isThere: boolean
+}
+
 const BUILD = 'forkhestra --chain build-all'
+const OFFER = 'forkhestra init --agents-md'
+const INSTRUCTIONS_LIMIT = 16 * 1024 * 1024
 
 /** The verb `init`. */
 export async function initProject(input: Input): Promise<number> {
   const project = projectOf(input)
   checkBeginning(project, 'forkhestra init')
   const { folder: cwd } = project
-  const { files, left } = makeBeginning(cwd, input.flag('eject-prompts'))
+  const instructions = readInstructions(cwd)
+  const parts = [makeBeginning(cwd, input.flag('eject-prompts'))]
+  if (input.flag('agents-md')) parts.push(addSection(instructions, cwd))
+  const files = parts.flatMap((part) => part.files)
+  const left = parts.flatMap((part) => part.left)
   writeAllOrNothing(cwd, files)
   if (input.flag('json')) {
     const written = files.map(({ path }) => path)
     console.log(JSON.stringify({ ok: true, written, left, next: BUILD }))
     return 0
   }
-  for (const { path } of files) console.log(`Wrote ${path}`)
+  for (const { path, append } of files)
+    console.log(append === true ? `Added a section to ${path}` : `Wrote ${path}`)
   for (const { path, why } of left) console.log(`Left alone: ${path} (${why})`)
   console.log(`\n${nextWords(cwd)}\n  ${BUILD}`)
+  if (!instructions.isThere && !input.flag('agents-md'))
+    console.log(`\nTo tell coding agents about forkhestra in ${instructions.path}, run\n  ${OFFER}`)
   return 0
 }
 
@@ -53,6 +74,32 @@ function makeBeginning(cwd: string, withPrompts: boolean): Beginning {
     files: all.filter(({ why }) => why === undefined).map(({ path, text }) => ({ path, text })),
     left: all.flatMap(({ path, why }) => (why === undefined ? [] : [{ path, why }])),
   }
+}
+
+/** The instructions of the project for coding agents; a new AGENTS.md must not hide a CLAUDE.md. */
+function readInstructions(cwd: string): Instructions {
+  const names = ['AGENTS.md', 'CLAUDE.md']
+  const path = names.find((name) => isTaken(join(cwd, name))) ?? 'AGENTS.md'
+  const file = readTextFile(join(cwd, path), INSTRUCTIONS_LIMIT)
+  const heading = AGENTS_SECTION.split('\n', 1)[0]!
+  const isThere = file.kind === 'text' && file.text.split(/\r?\n/).includes(heading)
+  return { path, file, isThere }
+}
+
+function addSection({ path, file, isThere }: Instructions, cwd: string): Beginning {
+  if (isThere) return { files: [], left: [{ path, why: 'it has the section already' }] }
+  if (!isTaken(join(cwd, path))) return { files: [{ path, text: AGENTS_SECTION }], left: [] }
+  // A clone must not choose which of the user's files is written to.
+  if (pathInside(path, { cwd }) === undefined)
+    throw cannotAdd(path, 'is a link that leads out of the project')
+  if (file.kind === 'missing') throw cannotAdd(path, 'is a link to a file that does not exist')
+  if (file.kind === 'unusable') throw cannotAdd(path, file.problem)
+  const gap = file.text === '' ? '' : file.text.endsWith('\n') ? '\n' : '\n\n'
+  return { files: [{ path, text: gap + AGENTS_SECTION, append: true }], left: [] }
+}
+
+function cannotAdd(path: string, problem: string): UserError {
+  return new UserError(`${path} ${problem}`, 'Fix or move the file. Nothing was written.')
 }
 
 function whyLeftAlone(path: string, cwd: string): string | undefined {

@@ -1,4 +1,4 @@
-import { mkdirSync, rmdirSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdirSync, rmdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeNewFile } from '../base/atomic-write.ts'
 import { errorText, UserError } from '../base/errors.ts'
@@ -8,6 +8,8 @@ export interface NewFile {
   /** Relative to the folder that is written to. */
   readonly path: string
   readonly text: string
+  /** The file exists, and the text is added at its end. */
+  readonly append?: boolean
 }
 
 /** The system refused, not the command: exit code 1. */
@@ -15,18 +17,24 @@ class CannotWrite extends UserError {
   override readonly exitCode: number = 1
 }
 
-/** Writes files that are not there yet, with their folders; where one fails, none is left. */
+/** Writes new files with their folders, and additions to existing ones; where one fails, all are undone. */
 export function writeAllOrNothing(root: string, files: readonly NewFile[]): void {
   const undo: (() => void)[] = []
-  for (const { path, text } of files) {
+  for (const { path, text, append } of files) {
     try {
       for (const folder of missingFolders(root, dirname(path))) {
         mkdirSync(folder)
         undo.push(() => rmdirSync(folder))
       }
       const target = join(root, path)
-      writeNewFile(target, text, { durable: false })
-      undo.push(() => rmSync(target))
+      if (append === true) {
+        const { size } = statSync(target)
+        undo.push(() => truncateSync(target, size))
+        appendFileSync(target, text)
+      } else {
+        writeNewFile(target, text, { durable: false })
+        undo.push(() => rmSync(target))
+      }
     } catch (error) {
       for (const step of undo.toReversed()) attempt(step)
       throw new CannotWrite(
