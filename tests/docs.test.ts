@@ -189,8 +189,8 @@ function firstColumn(page: string, heading: string): string[] {
   return Array.from(section.matchAll(/^\| `(\w+)`/gm), ([, word = '']) => word).toSorted()
 }
 
-test('the page about unattended runs lists every outcome and reason, and no other', () => {
-  const page = read('docs/reference/unattended.md')
+test('the page about outcomes lists every outcome and reason, and no other', () => {
+  const page = read('docs/reference/outcomes.md')
   const shapes = eventSchema.options.map(({ shape }) => shape)
   const outcomes = shapes.flatMap((shape) => ('outcome' in shape ? shape.outcome.options : []))
   const reasons = shapes.flatMap((shape) => ('reason' in shape ? shape.reason.options : []))

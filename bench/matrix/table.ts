@@ -6,7 +6,7 @@ import { MARKERS } from './markers.ts'
 const WANTS: Readonly<Record<LimitCase['want'], string>> = {
   wait: 'wait for the reset',
   retry: 'try again',
-  fail: 'a failure like any',
+  fail: 'an ordinary failure',
 }
 
 /** Both matrices as Markdown, with what was seen below. */
