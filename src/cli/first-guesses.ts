@@ -27,8 +27,9 @@ export function guessVerb(word: string, more: readonly string[] = []): string | 
 export const RUN_GUESSES = byWord({
   'iterations iteration max-iterations max loop loops times count n':
     'The number of iterations follows the agent: forkhestra builder:5',
-  'model m max-turns allowed-tools disallowed-tools system-prompt mcp-config permission-mode':
-    'It belongs to the agent, in forge/orch/chains.json: "agents": { "NAME": { … } }. See: docs/reference/configuration.md',
+  'model max-turns allowed-tools disallowed-tools system-prompt mcp-config permission-mode':
+    'Set it for the agent in forge/orch/chains.json: "agents": { "NAME": { … } }. See: docs/reference/configuration.md',
+  m: 'Pass the prompt with -p "…". The model is set for the agent in forge/orch/chains.json: "model": "opus"',
   'continue c': 'To continue a run: forkhestra resume',
   task: 'To work on one task: forkhestra forge-task-worker -- --task TASK-001',
   'message text': 'Pass the prompt with -p "…"',

@@ -170,7 +170,7 @@ test.each([
     '{ "chains": { "a": { ¶"step": [], "steps": [{ "agent": "x" }] } } }',
     "chains.a.step is unknown, did you mean 'steps'?",
   ],
-  ['¶{}', 'chains is missing, expected an object of chains by name'],
+  ['¶{}', 'chains is missing, expected an object of chains by name, {} if there are none'],
   ['{ ¶"chain": {}, "chains": {} }', "chain is unknown, did you mean 'chains'?"],
   ['¶[]', 'the file is an empty list, expected an object with "chains"'],
   ['¶null', 'the file is null, expected an object with "chains"'],

@@ -259,7 +259,9 @@ export const makeChainsSchema = (isThere: IsThere = () => true) =>
           isThere,
         ),
         chains: z
-          .record(z.string(), makeChainSchema(isThere), { error: 'an object of chains by name' })
+          .record(z.string(), makeChainSchema(isThere), {
+            error: 'an object of chains by name, {} if there are none',
+          })
           .register(...about('Chains by name; run one with forkhestra --chain NAME.')),
       },
       { error: 'an object with "chains"' },

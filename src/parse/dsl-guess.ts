@@ -2,7 +2,7 @@ import { shellWord } from '../base/shell-quote.ts'
 
 /** What people write in place of `->`; a comma may be part of a name unless a space or a count is beside it. */
 const LOOKALIKES =
-  /-{2,}>+|->{2,}|=+>+|(?<![->])>+|[→⇒➔➜➡⟶]|&&|(?<=:\d+)[,;+]|[,;](?=\s)|(?<=\s)[,;+](?=\s|$)/gu
+  /(?:[-–—−]{2,}|[–—−]|[-–—−]+\s+|=+)[>›]+|->{2,}|(?<![->])>+|[→⇒➔➜➡⟶]|&&|(?<=:\d+)[,;+]|[,;](?=\s)|(?<=\s)[,;+](?=\s|$)/gu
 
 const WORDS = /^(?:then|and)$/i
 const COUNT = /^[x:]?\s*(\d+)x?$/i
@@ -35,7 +35,7 @@ export function guessCommand(
   const [next = '', ...more] = words
   if (WORDS.test(next) && more.length > 0) return withArrows(`${before} -> ${more.join(' ')}`)
   const count = /:\d+$/.test(before) ? undefined : COUNT.exec(after)?.[1]
-  if (count !== undefined) return commandFor(`${before}:${count}`)
+  if (count !== undefined) return commandFor(`${before.replace(/:$/, '')}:${count}`)
   const countBefore = COUNT.exec(before)?.[1]
   if (countBefore !== undefined && more.length === 0) return commandFor(`${next}:${countBefore}`)
   const isStep = (word: string) => /.:\d+$/.test(word) || isAgent(word)

@@ -114,12 +114,17 @@ function parseStep(text: string, token: Token, isAgent: IsAgent): DslStep {
     return { agent: token.text }
   }
   const name = token.text.slice(0, colon)
+  const joined = text.replaceAll(/:\s+(?=\d)/g, ':')
+  const hint =
+    count === '' && joined !== text
+      ? `Write: ${withArrows(joined)}`
+      : `Write ${name || 'agent'}:N for at most N iterations, N from 1 to ${MAX_ITERATIONS}, or ${name || 'agent'} to run it once.`
   throw new DslError(
     text,
     token.offset + colon + 1,
     Math.max(1, count.length),
     countProblem(token.text, count),
-    `Write ${name || 'agent'}:N for at most N iterations, N from 1 to ${MAX_ITERATIONS}, or ${name || 'agent'} to run it once.`,
+    hint,
   )
 }
 

@@ -73,7 +73,7 @@ describe('what is accepted', () => {
 const TIME = 'a time longer than zero such as "30m" or "1h30m"'
 const COST = 'an amount in US dollars, more than 0'
 const WHOLE = 'a whole number, 0 or more'
-const NAME = 'a name that is not a number, without spaces around it'
+const NAME = 'a name that is not a number, without spaces around it or control characters'
 const VARIABLE = 'a name of letters, digits and _ that does not begin with a digit'
 const ON_FAIL = '"stop", "continue", { "goto": "step", "times": 2 } or { "run": "agent" }'
 

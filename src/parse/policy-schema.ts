@@ -199,7 +199,7 @@ export const stepName = () =>
       .string({ error: 'a string' })
       .check(
         z.regex(/^(?!\d+$)(?!\s)\P{Cc}+(?<!\s)$/u, {
-          error: 'a name that is not a number, without spaces around it',
+          error: 'a name that is not a number, without spaces around it or control characters',
         }),
       )
       .register(...about('What people call the step; onFail can go to it.')),
