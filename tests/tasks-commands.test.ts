@@ -157,7 +157,7 @@ How
     const project = new TaskProject()
     const { code, stderr } = await project.run(['create', 'A', '--ac', 'x', '--status', 'done'])
     expect({ code, names: project.names() }).toEqual({ code: 1, names: [] })
-    expect(stderr).toContain('cannot begin as Done')
+    expect(stderr).toContain('cannot be created as Done')
   })
 
   test.each([
@@ -239,7 +239,7 @@ describe('create --batch', () => {
       'Done with open criteria',
       '{"title":"A"}\n{"title":"B","status":"done","ac":["x"]}',
       1,
-      'stdin:2: A task with open acceptance criteria cannot begin as Done: B',
+      'stdin:2: A task with open acceptance criteria cannot be created as Done: B',
     ],
   ])('makes none of them for %s', async (_, stdin, code, message) => {
     const project = new TaskProject()

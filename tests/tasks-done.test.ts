@@ -71,11 +71,16 @@ describe('a task that waits for others is not done', () => {
     await project.must('edit', '3', '--status', 'done')
   })
 
-  test('nor can it begin as done', async () => {
+  test('nor can it be created as done', async () => {
     const project = new TaskProject(CHAIN)
     const { code, stderr } = await project.run(['create', 'D', '--depends-on', '1', '-s', 'done'])
     expect(code).toBe(1)
-    expect(stderr).toContain('waits for TASK-001 (To Do) and cannot begin as Done: D')
+    expect(stderr).toContain(
+      'A task that waits for TASK-001 (To Do) cannot be created as Done: D\n',
+    )
+    const missing = await project.run(['create', 'D', '--depends-on', '9', '-s', 'done'])
+    expect(missing.stderr).toStartWith('forge-tasks: There is no task TASK-009.\n')
+    expect(missing.stderr).not.toContain('created as Done')
     const stdin = [
       { key: 'a', title: 'E', status: 'done' },
       { title: 'F', status: 'done', dependsOn: ['@a'] },

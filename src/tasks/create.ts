@@ -26,7 +26,10 @@ export function createTasks(
     const taken = makeTaken(places)
     const ids = takeNumbers(draft, places, taken, config.prefix, tasks.length)
     const { resolved, faults } = resolveReferences(places, tasks, ids, taken, config.prefix)
-    const unfinished = findUnfinished(places, resolved, ids)
+    // A reference that leads nowhere is reported as that alone.
+    const unfinished = findUnfinished(places, resolved, ids).filter(
+      ({ index }) => !faults.some((fault) => fault.index === index),
+    )
     if (faults.length + unfinished.length > 0) throw tellFaults([...faults, ...unfinished], placeOf)
     refuseCycles(ids.map(renderId), resolved)
     const complete = resolved.map((task) => withDefaults(task, config))
@@ -40,20 +43,20 @@ export function createTasks(
   })
 }
 
-/** Refuses what no task can begin with. */
+/** Refuses what no new task can have. */
 export function checkTask({ title, status, labels = [], criteria = [] }: NewTask): void {
   checkTitle(title)
   checkLabels(labels)
   checkCriteria(criteria)
   if (status === 'Done' && criteria.length > 0) {
     throw new Refused(
-      `A task with open acceptance criteria cannot begin as Done: ${title}`,
+      `A task with open acceptance criteria cannot be created as Done: ${title}`,
       'Create it, then check them: forge-tasks edit ID --check-ac 1 --status done',
     )
   }
 }
 
-/** What waits for others cannot begin as Done. */
+/** What waits for others cannot be created as Done. */
 function findUnfinished(
   places: Places,
   tasks: readonly NewTask[],
@@ -66,8 +69,8 @@ function findUnfinished(
     const undone = status === 'Done' ? listUndone(places, dependencies, changed) : []
     if (undone.length === 0) return []
     const error = new Refused(
-      `This task waits for ${undone.join(', ')} and cannot begin as Done: ${title}`,
-      'Finish what it waits for first, or leave the status out.',
+      `A task that waits for ${undone.join(', ')} cannot be created as Done: ${title}`,
+      'Finish what it waits for first, or create it without --status.',
     )
     return [{ index, error }]
   })
