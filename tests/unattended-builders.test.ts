@@ -208,6 +208,8 @@ describe('which agents are checked', () => {
     ['Run `forge-tasks list --ready --plain`.', {}, CHECKED],
     ['Run `forge-tasks ls --plain --ready`.', {}, CHECKED],
     ['Run `forkhestra tasks next --claim`.', {}, CHECKED],
+    ['Call mcp__forge-tasks__next with claim, then build.', {}, CHECKED],
+    ['Call mcp__forkhestra__task_next with claim, then build.', {}, CHECKED],
     ['Build what the prompt says.', { tasks: true }, CHECKED],
     ['Build what the prompt says.', {}, BELIEVED],
     ['Build what the prompt says.', { defaultPrompt: 'Use forge-tasks next' }, BELIEVED],
@@ -255,6 +257,16 @@ describe('which agents are checked', () => {
     expect(argv).toContain('Work on the task TASK-002 and on no other.')
     expect(argv).not.toContain('--task\n')
   })
+
+  test.each([[['--task']], [['--task=']], [['--task', ' ']]])(
+    'a task without an id is refused: %j',
+    async (args) => {
+      const cwd = withTasks(['One'], claude({ '*': ['touch started'] }))
+      const { code, stderr } = await run(cwd, 'builder:2', '--', ...args)
+      expect(stderr).toBe('[forkhestra] Error: --task has no task id\n  Write: --task TASK-001\n')
+      expect([code, existsSync(join(cwd, 'started'))]).toEqual([2, false])
+    },
+  )
 
   test('the dry run says who is checked', async () => {
     const files = configured({ w: { systemPromptText: 'Run forge-tasks next.' } })
@@ -383,11 +395,32 @@ describe('where there is nothing to build', () => {
     const { code, stdout, stderr } = await build(cwd, ...args)
     expect(stderr)
       .toBe(`[forkhestra] Error: 'builder' builds from forge-tasks, and there are no tasks in ${cwd}/forge/tasks
-  Plan them from the specs and build them: forkhestra --chain build-all
+  Plan them from specs (templates: forkhestra init) and build them: forkhestra --chain build-all
   Or create them yourself: forge-tasks create "Title" --ac "What can be checked"
   For work without tasks pass a prompt with -p, or set "tasks": false for the agent.
 `)
     expect([code, stdout, wasStarted(cwd)]).toEqual([2, '', false])
+  })
+
+  test('a program that the agent shadows is named, too', async () => {
+    const cwd = makeProject({ ...claude(started), builder: '#!/bin/sh\n' })
+    const { code, stderr } = await run(cwd, 'builder:2')
+    expect(stderr).toStartWith(
+      `[forkhestra] Warning: 'builder' is the built-in agent, not ${cwd}/builder`,
+    )
+    expect([code, stderr.includes('there are no tasks in')]).toEqual([2, true])
+  })
+
+  test.each(['forge-task-worker', 'task-worker:3'])('nor is %s started', async (worker) => {
+    const cwd = makeProject(claude({ '*': ['touch started', 'echo ORCHESTRA_COMPLETE'] }))
+    const { code, stderr } = await run(cwd, worker)
+    expect([code, stderr.includes('there are no tasks in'), wasStarted(cwd)]).toEqual([
+      2,
+      true,
+      false,
+    ])
+    expect((await run(cwd, worker, '--', '--task', 'PROJ-7')).code).toBe(0)
+    expect((await run(cwd, worker, '-p', 'Fix the tests')).code).toBe(0)
   })
 
   test('the documents are told of their own chain', async () => {

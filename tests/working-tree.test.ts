@@ -26,10 +26,10 @@ test.each([
   expect(second.code).toBe(2)
   expect(second.stderr).toBe(
     [
-      `[forkhestra] Error: Run ${id} is still working in this working tree.`,
+      `[forkhestra] Error: Run ${id} is still at work in this working tree.`,
       `  See what it does: forkhestra show ${id}`,
       ...(more === GIT ? ['  Or use another tree: git worktree add ../second'] : []),
-      '  Or start anyway, in the same tree: --anyway\n',
+      '  Or start in the same tree anyway: add --anyway\n',
     ].join('\n'),
   )
   const env = { HOME: '/nonexistent', PATH: `${cwd}:${process.env['PATH']}` }

@@ -22,6 +22,8 @@ export interface BuiltInAgent {
   readonly createsTasks?: boolean
   /** Its marker is believed only once no task is ready. */
   readonly finishesTasks?: boolean
+  /** It does one task: the one that its prompt names, or the first that is ready. */
+  readonly takesTask?: boolean
 }
 
 const PROMPTS_FOLDER = 'forge/orch/prompts'
@@ -63,7 +65,7 @@ const bundled = (name: string, template: string, more: Partial<BuiltInAgent> = {
 
 const taskManager = bundled('forge-task-manager', manager, { createsTasks: true })
 const taskCoordinator = bundled('forge-task-coordinator', coordinator, { finishesTasks: true })
-const taskWorker = bundled('forge-task-worker', worker)
+const taskWorker = bundled('forge-task-worker', worker, { takesTask: true })
 
 /** Programs of our own, which are found where PATH has none of that name. */
 export const BUNDLED_AGENTS: Readonly<Record<string, BuiltInAgent>> = {

@@ -31,7 +31,7 @@ export async function runChain(input: Input): Promise<number> {
   const known = isDry ? { ...facts, hasVariable: () => true } : facts
   const { plan, warnings } = makePlan(makeRequest(input, run, project, configuration, known), known)
   const tasks = makeTaskPort(plan.cwd, plan.run, env)
-  checkTasks(plan, tasks)
+  checkTasks(plan, tasks, warnings)
   if (isDry) {
     const { showPlan } = await import('./show-plan.ts')
     return showPlan(

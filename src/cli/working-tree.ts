@@ -18,11 +18,11 @@ export function takeWorkingTree({ run, cwd }: Plan, input: Input): Seat {
   const [first] = taken
   const show = `forkhestra show ${first!.run}${cwdOption(first!.cwd || undefined, currentProject())}`
   throw new UserError(
-    `Run ${first!.run} is still working in this working tree.`,
+    `Run ${first!.run} is still at work in this working tree.`,
     [
       `See what it does: ${show}`,
       ...(isInRepository(cwd) ? ['Or use another tree: git worktree add ../second'] : []),
-      'Or start anyway, in the same tree: --anyway',
+      'Or start in the same tree anyway: add --anyway',
     ].join('\n'),
   )
 }

@@ -6,10 +6,11 @@ import type { AgentConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import type { ReadPrompt } from '../prompt/choose.ts'
 import { chooseSystemPrompt } from '../prompt/system-prompt.ts'
-import { isTaskArgument } from './bundled-args.ts'
+import { namesTask } from './bundled-args.ts'
 
 /** Takes a task: whoever does that builds. */
-const TAKES_TASKS = /(?:forge-tasks|forkhestra tasks)\s+next\b/
+const TAKES_TASKS =
+  /(?:forge-tasks|forkhestra tasks)\s+next\b|mcp__(?:forge-tasks__|forkhestra__task_)next\b/
 /** Looks for a ready task. With --explain it is a question about the order, as planners ask it. */
 const LOOKS_FOR_READY = /\b(?:list|ls)\s(?![^\n`]*--explain\b)[^\n`]*--ready\b/
 
@@ -22,8 +23,7 @@ export function withTaskCheck<Agent extends ResolvedAgent>(
 ): Agent {
   const { finishesTasks: own, ...rest } = agent
   // An agent with a task of its own is done with that one.
-  const hasOneTask = args.some(([word]) => typeof word === 'string' && isTaskArgument(word))
-  const builds = !hasOneTask && (tasks ?? (own === true || buildsFromTasks(agent, readPrompt)))
+  const builds = !namesTask(args) && (tasks ?? (own === true || buildsFromTasks(agent, readPrompt)))
   return (builds ? { ...rest, finishesTasks: true } : rest) as Agent
 }
 
@@ -50,6 +50,11 @@ function readOrNothing({ systemPrompt }: DirectAgent, readPrompt: ReadPrompt): s
 function roleOf(name: string) {
   if (Object.hasOwn(BUILT_IN_AGENTS, name)) return BUILT_IN_AGENTS[name]
   return Object.hasOwn(BUNDLED_AGENTS, name) ? BUNDLED_AGENTS[name] : undefined
+}
+
+/** Whether an agent does one task and is done. */
+export function takesTask(agent: ResolvedAgent): boolean {
+  return agent.engine !== 'binary' && roleOf(agent.name)?.takesTask === true
 }
 
 /** Whether an agent only turns requirements into tasks. */

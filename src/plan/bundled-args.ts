@@ -1,7 +1,14 @@
+import { UserError } from '../base/errors.ts'
+import type { Template } from '../parse/template.ts'
+
 const TASK = '--task'
 
-/** Whether an argument gives an agent one task of its own: `--task ID` or `--task=ID`. */
-export function isTaskArgument(word: string): boolean {
+/** Whether the arguments give an agent one task of its own: `--task ID` or `--task=ID`. */
+export function namesTask(args: readonly Template[]): boolean {
+  return args.some(([word]) => typeof word === 'string' && isTaskArgument(word))
+}
+
+function isTaskArgument(word: string): boolean {
   return word === TASK || word.startsWith(`${TASK}=`)
 }
 
@@ -18,10 +25,11 @@ export function readOwnArgs(
   let task: string | undefined
   for (let at = 0; at < args.length; at++) {
     const word = args[at]!
-    if (word === TASK) task = args[++at]
+    if (word === TASK) task = args[++at] ?? ''
     else if (isTaskArgument(word)) task = word.slice(TASK.length + 1)
     else if (!isBundled || (word !== '--print' && word !== '-p')) rest.push(word)
   }
+  if (task?.trim() === '') throw new UserError('--task has no task id', 'Write: --task TASK-001')
   return { task, rest }
 }
 

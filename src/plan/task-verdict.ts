@@ -1,6 +1,8 @@
-import { UserError } from '../base/errors.ts'
+import { takesTask } from './agent-role.ts'
+import { namesTask } from './bundled-args.ts'
 import { stepsOf, type Plan, type StepNode } from './plan.ts'
 import type { PolicyLine } from './policy-lines.ts'
+import { PlanError } from './problems.ts'
 import type { TaskCounts, Tasks } from './tasks.ts'
 
 /** How a step ends that builds from tasks. */
@@ -68,20 +70,27 @@ export function nothingToBuild(step: StepNode, counts: () => TaskCounts): TaskVe
   return { reason: 'blocked', detail: 'there are no tasks', isEmpty: true }
 }
 
+/** Whether a worker has to take whichever task is ready. */
+function picksTask({ agent, args, prompt }: StepNode): boolean {
+  return takesTask(agent) && prompt.length === 0 && !namesTask(args)
+}
+
 /** Refuses a run whose first step builds from tasks, where there are none and nothing can create them before. */
-export function checkTasks(plan: Plan, tasks: Tasks): void {
+export function checkTasks(plan: Plan, tasks: Tasks, warnings: readonly string[] = []): void {
   const first = stepsOf(plan.root)[0]!
-  if (!isTaskDriven(first) || mayCreateTasks(first, plan)) return
-  if (!isEmpty(tasks.count())) return
-  const chain = first.agent.name.startsWith('fk:') ? 'ralph' : 'build-all'
-  throw new UserError(
-    `'${first.agent.name}' builds from forge-tasks, and there are no tasks in ${tasks.folder()}`,
-    [
-      `Plan them from the specs and build them: forkhestra --chain ${chain}`,
-      'Or create them yourself: forge-tasks create "Title" --ac "What can be checked"',
-      'For work without tasks pass a prompt with -p, or set "tasks": false for the agent.',
-    ].join('\n'),
-  )
+  if (!isTaskDriven(first) && !picksTask(first)) return
+  if (mayCreateTasks(first, plan) || !isEmpty(tasks.count())) return
+  const { name } = first.agent
+  const planning = name.startsWith('fk:')
+    ? 'Plan them from ralph/PLAN.md and build them: forkhestra --chain ralph'
+    : 'Plan them from specs (templates: forkhestra init) and build them: forkhestra --chain build-all'
+  const message = `'${name}' builds from forge-tasks, and there are no tasks in ${tasks.folder()}`
+  const hint = [
+    planning,
+    'Or create them yourself: forge-tasks create "Title" --ac "What can be checked"',
+    'For work without tasks pass a prompt with -p, or set "tasks": false for the agent.',
+  ].join('\n')
+  throw new PlanError([{ message, hint }], warnings)
 }
 
 /** Whether a command runs before the first agent. */
