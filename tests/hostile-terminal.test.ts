@@ -1,7 +1,9 @@
 // oxlint-disable no-control-regex
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { openChat } from './support/chat.ts'
 import { forkhestra } from './support/forkhestra.ts'
+import { openNative } from './support/native.ts'
 import { makeProject, sh } from './support/project.ts'
 import { openBoard, Pty } from './support/pty.ts'
 
@@ -33,6 +35,10 @@ function expectHarmless(pty: Pty): void {
     /\u001b\](?!8;)|\u001b[P_^Xc(]|\u00c2[\u0080-\u009f]|\u000e|\u00e2\u0080\u00ae|\u001b\[[\d;]*[ABHJ]|\u001b\[\?(?:1049|1000|25l)|\u001b\[>/,
   )
 }
+
+/** What a screen of ours, which moves the cursor itself, never needs. */
+const FROM_OTHERS =
+  /\u001b\](?:0|52);|\u001b_G|\u001b\[(?:3J|\?1000h|>)|\u00c2[\u0080-\u009f]|\u0007/
 
 /** Runs a program on a terminal to its end. */
 async function onTerminal(program: string, args: string[], cwd: string): Promise<Pty> {
@@ -91,6 +97,21 @@ describe('what agents print on a terminal', () => {
     expectHarmless(raw)
   })
 
+  test('is reduced in a chat, also the name and the input of a tool', async () => {
+    const input = { command: `true '${CORPUS.join(' ')}'` }
+    await using stage = await openNative([
+      { text: CORPUS.join('\n'), tool: { name: 'bash', input } },
+      { tool: { name: `bash${CORPUS.join('')}`, input } },
+      { text: 'The end.' },
+    ])
+    await using chat = openChat(stage)
+    await chat.shows('/help')
+    chat.type('Hello\r')
+    await chat.shows('The end.')
+    expect(chat.output).toContain(']52;c;ZXZpbA==')
+    expect(chat.output).not.toMatch(FROM_OTHERS)
+  })
+
   test('cannot pass for a line of ours, nor hide one', async () => {
     const cwd = makeProject({
       agent: sh(
@@ -133,9 +154,7 @@ describe('what came with a clone', () => {
     }
     await using board = openBoard({ cwd })
     await board.shows('TASK-001')
-    expect(board.output).not.toMatch(
-      /\u001b\](?:0|52);|\u001b_G|\u00c2[\u0080-\u009f]|\u001b\[\?1000h/,
-    )
+    expect(board.output).not.toMatch(FROM_OTHERS)
   })
 
   test('cannot command a terminal through a configuration or a branch', async () => {

@@ -437,6 +437,23 @@ describe('broken files', () => {
     expect(stderr).toStartWith('forge-tasks: TASK-002 - Pipe.md:1: ')
   }, 30_000)
 
+  test('that are pipes in the local state do not make a command wait either', async () => {
+    const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
+    Bun.spawnSync(['git', 'init', '-q'], { cwd: project.root })
+    const state = join(project.root, '.git/forge-tasks')
+    mkdirSync(state)
+    Bun.spawnSync(['mkfifo', join(state, 'state.json'), join(state, 'index')])
+    const list = await project.run(['list', '--plain'], { timeoutMs: 5000 })
+    expect(list).toEqual({ code: 0, stdout: GOOD_LINE, stderr: '' })
+    const { code } = await project.run(['create', 'B'], { timeoutMs: 5000 })
+    expect(code).toBe(0)
+    rmSync(join(state, 'lock'))
+    Bun.spawnSync(['mkfifo', join(state, 'lock')])
+    const locked = await project.run(['create', 'C'], { timeoutMs: 5000 })
+    expect(locked.code).toBe(1)
+    expect(locked.stderr).toContain('cannot be changed')
+  }, 30_000)
+
   test('that may not be read are named, and all else works', async () => {
     const project = new TaskProject({ 'TASK-001 - Good.md': GOOD, 'TASK-002 - B.md': GOOD })
     chmodSync(join(project.folder, 'TASK-002 - B.md'), 0)

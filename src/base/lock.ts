@@ -11,8 +11,9 @@ export class Busy extends UserError {
   override readonly exitCode = 1
 }
 
-// Through a link it could make a file anywhere.
-const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
+const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
+// Through a link it could make a file anywhere, and opening a named pipe would wait for a reader.
+const FLAGS = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK
 
 let flock: ((fd: number, operation: number) => number) | undefined
 

@@ -113,7 +113,7 @@ export function hasState(places: Places): boolean {
 function findState(places: Places): string | undefined {
   const { shared, local } = places
   const path = pathIn(shared)
-  if (shared !== local && existsSync(path)) return path
+  if (shared !== local && isRealFile(path)) return path
   const beside = pathIn(local)
   return existsSync(beside) && isBelieved(beside, places) ? beside : undefined
 }
