@@ -1,4 +1,6 @@
-/** Something that may happen: a promise that settles, a signal that aborts, or a time in ms. */
+import { afterAwake } from './awake.ts'
+
+/** What may happen: a promise settles, a signal aborts, or this process has run for so many ms. */
 export type Cause = Promise<unknown> | AbortSignal | number
 
 /**
@@ -13,9 +15,7 @@ export function firstOf<Name extends string>(
   for (const [name, cause] of Object.entries(causes) as [Name, Cause | undefined][]) {
     const happen = () => resolve(name)
     if (typeof cause === 'number') {
-      // Beyond this a timer would go off at once.
-      const timer = setTimeout(happen, Math.min(cause, 2 ** 31 - 1))
-      cleanUp.push(() => clearTimeout(timer))
+      cleanUp.push(afterAwake(cause, happen))
     } else if (cause instanceof AbortSignal) {
       if (cause.aborted) happen()
       cause.addEventListener('abort', happen)

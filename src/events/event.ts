@@ -1,6 +1,7 @@
+import { skippedMs } from '../base/awake.ts'
 import type { RunEvent } from './schema.ts'
 
-type Stamped = 'at' | 'run' | 'seq' | 'worker'
+type Stamped = 'at' | 'run' | 'seq' | 'worker' | 'skippedMs'
 type WithoutStamp<Event> = Event extends unknown ? Omit<Event, Stamped> : never
 
 /** What happened, before it is written down: who, when and which number are added by `makeStamp`. */
@@ -21,7 +22,9 @@ export function makeStamp(run: string, worker: string, first = 1): Stamp {
   return (body) => {
     const { type } = body
     const number = type === 'output' ? {} : { seq: ++seq }
-    return Object.assign({ type, at: now(), run, ...number, worker }, body)
+    const skipped = skippedMs()
+    const skips = skipped === 0 ? {} : { skippedMs: skipped }
+    return Object.assign({ type, at: now(), run, ...number, worker, ...skips }, body)
   }
 }
 

@@ -68,6 +68,12 @@ export const inRun = {
   run: z.string().describe('Id of the run.'),
   seq: z.int().optional().describe('Number of the event in its run; live output has none.'),
   worker: z.string().describe('Which process wrote the event.'),
+  skippedMs: z
+    .int()
+    .optional()
+    .describe(
+      'How far the clock has moved since this process began without the process running: it was stopped, the machine slept, or the clock was set. Time limits do not count it.',
+    ),
 }
 export const inStep = {
   ...inRun,

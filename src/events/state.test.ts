@@ -260,6 +260,21 @@ test('a step that was set up stays so in every further round', () => {
   expect(fold([STARTED, begun, setUp, { ...begun, round: 2 }]).steps[0]?.isSetUp).toBe(true)
 })
 
+test.each([
+  ['forkhestra was stopped for an hour', '2026-01-20T11:00:02Z', 3_600_000],
+  ['the clock was set back by an hour', '2026-01-20T09:00:02Z', -3_600_000],
+])('only the time in which forkhestra ran is spent where %s', (_, then, skippedMs) => {
+  const events = [
+    { ...STARTED, at: '2026-01-20T10:00:00Z' },
+    { type: 'step_started', scope: ['s1'], step: 1, agent: 'a', at: '2026-01-20T10:00:00Z' },
+    { type: 'message', ...at(1, 1), text: 'x', at: then, skippedMs },
+    { type: 'iteration_started', ...at(1, 1), at: then, skippedMs },
+    { type: 'warning', text: 'x', at: then.replace('02Z', '05Z'), skippedMs },
+  ]
+  const state = events.reduce((before, event) => next(before, event as never), NO_EVENTS)
+  expect([state.spent.ms, state.steps[0]?.spent.ms]).toEqual([5000, 5000])
+})
+
 test('the time before somebody works off the queue of a run that is over is not spent', () => {
   const over = { ok: true, exitCode: 0, leftovers: [] }
   const before = next(fold([STARTED]), {

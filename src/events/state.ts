@@ -10,6 +10,8 @@ export interface RunState {
   readonly at: number
   /** When the last event was that time is counted by, in ms. */
   readonly clock?: number | undefined
+  /** What that event says of time in which forkhestra did not run. */
+  readonly skippedMs?: number | undefined
   readonly spent: Spent
   /** Folder of the record, where there is one. */
   readonly record?: string
@@ -35,7 +37,7 @@ export interface RunState {
 export const NO_EVENTS: RunState = { steps: [], at: 1, spent: NOTHING_SPENT }
 
 /** An event, with its time where it has been stamped. */
-type Told = EventBody & { readonly at?: string }
+type Told = EventBody & { readonly at?: string; readonly skippedMs?: number | undefined }
 
 /** The state after one more event. */
 export function next(before: RunState, event: Told): RunState {
@@ -245,14 +247,15 @@ function jumpTo(state: RunState, at: number): RunState {
 }
 
 /** Adds the time since the last event that time is counted by. */
-function passTime(state: RunState, { type, at }: Told): RunState {
+function passTime(state: RunState, { type, at, skippedMs = 0 }: Told): RunState {
   if (at === undefined || type === 'message' || type === 'tool' || type === 'output') return state
   const clock = timeOf(at)
   if (type === 'run_resumed' || type === 'crew_started' || state.clock === undefined)
-    return { ...state, clock }
-  const ms = Math.max(0, clock - state.clock)
+    return { ...state, clock, skippedMs }
+  const { skippedMs: before = 0 } = state
+  const ms = Math.max(0, clock - skippedMs - (state.clock - before))
   const step = state.steps.find(({ isOpen }) => isOpen)
-  const timed = { ...state, clock, spent: addTime(state.spent, ms) }
+  const timed = { ...state, clock, skippedMs, spent: addTime(state.spent, ms) }
   return step === undefined ? timed : change(timed, step.number, { spent: addTime(step.spent, ms) })
 }
 

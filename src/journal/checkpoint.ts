@@ -8,7 +8,7 @@ export function checkpointPath(folder: string): string {
 }
 
 /** Raised whenever `RunState` changes, so that what an older version wrote is not believed. */
-const FORM = 1
+const FORM = 2
 
 /** What the events up to an offset come to, so that nobody has to read them again. */
 export interface Checkpoint {

@@ -1,4 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import { awakeMs } from '../base/awake.ts'
 import type { Fact, FileRead } from '../engines/engine.ts'
 import { costOf, type Tiered } from '../engines/prices.ts'
 import { toolBrief } from '../engines/tool-brief.ts'
@@ -172,7 +173,7 @@ export class Conversation {
       const { id, name, input } = call
       const tool = this.#tools.get(name)
       yield { type: 'tool', name, brief: tool?.brief(input) ?? toolBrief(input) }
-      const began = performance.now()
+      const began = awakeMs()
       const answer = unreadable.has(id)
         ? unreadableCall(finish)
         : await this.#call(tool, call, signal)
@@ -180,7 +181,7 @@ export class Conversation {
       if (answer.taken !== undefined) await this.history.sync()
       await answer.taken?.()
       yield* this.#tellTrouble()
-      const ms = Math.round(performance.now() - began)
+      const ms = Math.round(awakeMs() - began)
       const error = answer.isError === true ? { error: errorLine(answer.text) } : {}
       const diff = answer.diff === undefined ? {} : { diff: answer.diff }
       yield { type: 'tool_ended', name, ms, ...error, ...diff }

@@ -1,3 +1,4 @@
+import { withoutSkips } from '../base/awake.ts'
 import { durationWords } from '../base/durations.ts'
 import { moneyWords, tokenWords } from '../base/amounts.ts'
 import type { End, Spent } from '../events/schema.ts'
@@ -14,8 +15,9 @@ interface Account {
 }
 
 /** The clock of the state stands still between events. */
-function withTime(spent: Spent, { clock }: RunState, now: number): Spent {
-  return { ...spent, ms: spent.ms + (clock === undefined ? 0 : Math.max(0, now - clock)) }
+function withTime(spent: Spent, { clock, skippedMs = 0 }: RunState, now: number): Spent {
+  const since = clock === undefined ? 0 : Math.max(0, now - (clock - skippedMs))
+  return { ...spent, ms: spent.ms + since }
 }
 
 function runAccount({ budget }: Plan, state: RunState, now: number): Account {
@@ -41,13 +43,13 @@ export function spentBudget(
   step: StepNode,
   plan: Plan,
   state: RunState,
-  now = Date.now(),
+  now = withoutSkips(),
 ): End | undefined {
   return firstSpent(accounts(step, plan, state, now))
 }
 
 /** The same for the run alone. */
-export function spentRunBudget(plan: Plan, state: RunState, now = Date.now()): End | undefined {
+export function spentRunBudget(plan: Plan, state: RunState, now = withoutSkips()): End | undefined {
   return firstSpent([runAccount(plan, state, now)])
 }
 
@@ -55,7 +57,7 @@ export function spentRunBudget(plan: Plan, state: RunState, now = Date.now()): E
 export function overspentBudget(step: StepNode, plan: Plan, state: RunState): End | undefined {
   const isOver = ({ budget, spent }: Account) =>
     spent.costUsd > (budget.costUsd ?? Infinity) || countTokens(spent) > (budget.tokens ?? Infinity)
-  return firstSpent(accounts(step, plan, state, Date.now()).filter(isOver))
+  return firstSpent(accounts(step, plan, state, withoutSkips()).filter(isOver))
 }
 
 function firstSpent(all: readonly Account[]): End | undefined {
@@ -77,7 +79,12 @@ function overspent({ costUsd, tokens, ms }: Budget, spent: Spent): string | unde
 }
 
 /** What is left for the next iteration; absent: as much as it likes. */
-export function leftOver(step: StepNode, plan: Plan, state: RunState, now = Date.now()): Budget {
+export function leftOver(
+  step: StepNode,
+  plan: Plan,
+  state: RunState,
+  now = withoutSkips(),
+): Budget {
   const all = accounts(step, plan, state, now)
   if (all.length === 0) return {}
   const least = (pick: (budget: Budget) => number | undefined, used: (spent: Spent) => number) => {

@@ -1,3 +1,4 @@
+import { awakeMs } from '../base/awake.ts'
 import { asTrouble, UserError } from '../base/errors.ts'
 import type { LoopLaunch } from '../engines/engine.ts'
 import type { Outcome } from '../events/schema.ts'
@@ -129,7 +130,7 @@ export class ChatTurns {
     const source = { level: 'command line' as const }
     const argv = [...launch.argv]
     ports.emit({ type: 'iteration_started', ...place, argv, prompt: source, promptHash })
-    const began = performance.now()
+    const began = awakeMs()
     const begin = chatTurn(this.#person)
     const following = { ...this.#turnOf({ place, left }), stop, begin }
     const turned = await followAgent(launch, this.#step, following, this.#context).end
@@ -138,7 +139,7 @@ export class ChatTurns {
       type: 'iteration_ended',
       ...place,
       outcome,
-      ms: Math.round(performance.now() - began),
+      ms: Math.round(awakeMs() - began),
       outputBytes,
       ...(usage === undefined ? {} : { usage }),
     })

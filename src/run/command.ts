@@ -1,3 +1,4 @@
+import { awakeMs } from '../base/awake.ts'
 import { durationWords } from '../base/durations.ts'
 import type { EventBody } from '../events/event.ts'
 import type { ProcessLaunch } from '../engines/engine.ts'
@@ -44,7 +45,7 @@ export async function runCommand(
   stop: AbortSignal = context.ports.stop,
 ): Promise<CommandEnd> {
   const { role, command, step, iteration } = errand
-  const began = performance.now()
+  const began = awakeMs()
   const tail = new Tail(context.ports.maskStream)
   const end = await supervise(errand, tail, context, stop)
   const { result, detail } = judge(end)
@@ -57,7 +58,7 @@ export async function runCommand(
     command,
     result: result === 'late' ? 'failed' : result,
     detail,
-    ms: Math.round(performance.now() - began),
+    ms: Math.round(awakeMs() - began),
     ...(result === 'ok' || text === '' ? {} : { tail: text }),
   })
   return { result, detail, tail: text }

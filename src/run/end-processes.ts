@@ -1,3 +1,4 @@
+import { awakeMs } from '../base/awake.ts'
 import { firstOf } from '../base/first-of.ts'
 import { sendSignal } from './child.ts'
 import { readProc } from './process-table.ts'
@@ -58,8 +59,8 @@ export function isNoneLeft(find: () => number[]): boolean {
 /** Stops all before any is killed, because what is stopped cannot start another one in its place. */
 function stopAndKill(find: () => number[]): void {
   const stopped = new Set<number>()
-  const end = performance.now() + STOP_MS
-  while (performance.now() < end && signalAll(unlisted(find, stopped), 'SIGSTOP')) continue
+  const end = awakeMs() + STOP_MS
+  while (awakeMs() < end && signalAll(unlisted(find, stopped), 'SIGSTOP')) continue
   signalAll([...stopped], 'SIGKILL')
 }
 
@@ -69,8 +70,8 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): boolean {
 }
 
 async function until(isOver: () => boolean, ms: number, cut?: AbortSignal): Promise<void> {
-  const end = performance.now() + ms
-  while (!isOver() && performance.now() < end && !cut?.aborted) {
+  const end = awakeMs() + ms
+  while (!isOver() && awakeMs() < end && !cut?.aborted) {
     await firstOf({ tick: POLL_MS, cut })
   }
 }

@@ -1,3 +1,4 @@
+import { afterAwake, awakeMs } from '../base/awake.ts'
 import { findGit, SAFE_GIT, WITHOUT_FETCHING } from '../base/git.ts'
 import { sendSignal } from './child.ts'
 import { waitForOwn } from './own-children.ts'
@@ -5,7 +6,7 @@ import { waitForOwn } from './own-children.ts'
 export interface GitOptions {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** By the clock of `performance.now()`: what takes longer is given up. */
+  /** By `awakeMs()`: what takes longer is given up. */
   readonly deadline: number
 }
 
@@ -18,7 +19,7 @@ export async function askGit(
   { cwd, env, deadline }: GitOptions,
 ): Promise<Buffer | undefined> {
   const git = findGit(env['PATH'])
-  const rest = deadline - performance.now()
+  const rest = deadline - awakeMs()
   if (git === undefined || rest <= 0) return undefined
   let child: Bun.Subprocess<'ignore', 'pipe', 'ignore'>
   try {
@@ -37,7 +38,7 @@ export async function askGit(
   } catch {
     return undefined
   }
-  const timer = setTimeout(() => sendSignal(-child.pid, 'SIGKILL'), rest)
+  const cancel = afterAwake(rest, () => sendSignal(-child.pid, 'SIGKILL'))
   try {
     // Meanwhile sub-agents may be at work, and with them the ends of orphans are looked for.
     const [said, code] = await waitForOwn(
@@ -46,7 +47,7 @@ export async function askGit(
     )
     return code === 0 ? Buffer.from(said.buffer, said.byteOffset, said.byteLength) : undefined
   } finally {
-    clearTimeout(timer)
+    cancel()
   }
 }
 

@@ -1,3 +1,4 @@
+import { withoutSkips } from '../base/awake.ts'
 import { UserError } from '../base/errors.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
 import type { Outcome } from '../events/schema.ts'
@@ -87,7 +88,7 @@ export class Holds {
       return { class: 'fatal', error }
     }
     const { until } = next
-    if (spentBudget(node, plan, ports.state(), until) !== undefined) {
+    if (spentBudget(node, plan, ports.state(), withoutSkips(until)) !== undefined) {
       const error = `a wait until ${new Date(until).toISOString()} would go beyond the time that is left`
       return { class: 'budget', error }
     }

@@ -1,3 +1,4 @@
+import { afterAwake } from '../base/awake.ts'
 import type { Decoder, Fact, Launch } from '../engines/engine.ts'
 import type { Usage } from '../events/schema.ts'
 import { LastWords, type Words } from './last-words.ts'
@@ -20,7 +21,7 @@ export class Listener {
   readonly #lastWords: LastWords
   readonly #decoders: { readonly out?: Decoder | undefined; readonly err?: Decoder | undefined }
   #isOver = false
-  #silence: Timer | undefined
+  #endSilence: (() => void) | undefined
   outputBytes = 0
 
   constructor(
@@ -68,7 +69,7 @@ export class Listener {
   /** Nothing more is heard. */
   close(): void {
     this.#isOver = true
-    clearTimeout(this.#silence)
+    this.#endSilence?.()
   }
 
   /** Takes what was left of the last lines. */
@@ -78,10 +79,10 @@ export class Listener {
 
   #hearOut(bytes: Uint8Array): void {
     if (this.#place.task !== undefined) this.#lastWords.hear(bytes)
-    clearTimeout(this.#silence)
+    this.#endSilence?.()
     const takeMarker = () => this.#verdict.take([{ type: 'marker' }])
     const isDone = this.#decoders.out?.isDoneIfSilent === true
-    this.#silence = isDone ? setTimeout(takeMarker, SILENCE_MS) : undefined
+    this.#endSilence = isDone ? afterAwake(SILENCE_MS, takeMarker) : undefined
   }
 
   #take(facts: readonly Fact[]): void {

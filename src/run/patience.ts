@@ -1,3 +1,4 @@
+import { withoutSkips } from '../base/awake.ts'
 import { durationWords } from '../base/durations.ts'
 import type { End, Outcome } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
@@ -25,7 +26,10 @@ export class Patience {
   readonly #policy: Policy
   #failures = 0
   #blindMs = 0
-  /** So long each was really waited for, without an attempt in between that could work. */
+  /**
+   * How long each was waited for, without an attempt in between that could work. A reset comes by the
+   * clock; what fails after the machine has slept gets its tries all the same.
+   */
   readonly #waited = { quota: 0, retry: 0 }
   #pause: { readonly why: Pause['why']; readonly began: number } | undefined
   /** When the attempt began that is judged next. */
@@ -38,16 +42,21 @@ export class Patience {
   /** To be told when a pause is over, however it ended. */
   waited(now = Date.now()): void {
     if (this.#pause !== undefined) {
-      this.#waited[this.#pause.why] += Math.max(0, now - this.#pause.began)
+      const { why, began } = this.#pause
+      this.#waited[why] += Math.max(0, clockOf(why, now) - began)
     }
     this.#pause = undefined
-    this.#began = now
+    this.#began = withoutSkips(now)
   }
 
   /** A pause, the end of the step, or undefined where nothing is to be waited for. */
   after(outcome: Outcome, now = Date.now()): Pause | End | undefined {
-    const next = this.#decide(outcome, now - (this.#began ?? now), now)
-    this.#pause = next !== undefined && 'why' in next ? { why: next.why, began: now } : undefined
+    const workedMs = this.#began === undefined ? 0 : withoutSkips(now) - this.#began
+    const next = this.#decide(outcome, workedMs, now)
+    this.#pause =
+      next !== undefined && 'why' in next
+        ? { why: next.why, began: clockOf(next.why, now) }
+        : undefined
     return next
   }
 
@@ -112,6 +121,11 @@ export class Patience {
     const tries = `${this.#failures} ${this.#failures === 1 ? 'try' : 'tries'}`
     return { reason: 'agent_failed', detail: `${outcomeWords(outcome)} (${tries})` }
   }
+}
+
+/** The time of day, or, for tries, without what forkhestra slept through. */
+function clockOf(why: Pause['why'], now: number): number {
+  return why === 'quota' ? now : withoutSkips(now)
 }
 
 function jitter(ms: number): number {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
+import { awakeMs } from '../base/awake.ts'
 import { askGit, withOwnFilters, type GitOptions } from './git-command.ts'
 import { hash, Printer } from './git-print.ts'
 import { parseStatus, type Entry, type Status } from './git-status.ts'
@@ -26,9 +27,9 @@ export async function lookAtGit(
   env: Readonly<Record<string, string>>,
   uncounted: readonly string[] = [],
 ): Promise<Look | undefined> {
-  const deadline = performance.now() + PATIENCE_MS
+  const deadline = awakeMs() + PATIENCE_MS
   const look = await lookBefore({ cwd, env, deadline }, new Printer(), uncounted)
-  return performance.now() < deadline ? look : undefined
+  return awakeMs() < deadline ? look : undefined
 }
 
 const STATUS = [
@@ -115,7 +116,7 @@ async function printAll(
   const { root, printer, deadline } = round
   const prints = new Map<string, string>()
   for (const [index, { path, isRepository }] of entries.entries()) {
-    if (performance.now() > deadline) return undefined
+    if (awakeMs() > deadline) return undefined
     if (index % AT_A_TIME === AT_A_TIME - 1) await new Promise(setImmediate)
     const full = Buffer.concat([Buffer.from(root + sep), path])
     const inside = isRepository ? await printRepository(full.toString(), round) : undefined
@@ -174,7 +175,7 @@ export async function changesBetween(
   after: Look,
   env: Readonly<Record<string, string>>,
 ): Promise<Changes> {
-  const options = { cwd, env, deadline: performance.now() + PATIENCE_MS }
+  const options = { cwd, env, deadline: awakeMs() + PATIENCE_MS }
   const paths = new Set([...before.prints.keys(), ...after.prints.keys()])
   const edited = [...paths].filter((path) => before.prints.get(path) !== after.prints.get(path))
   const [commits, committed] = await Promise.all([

@@ -1,3 +1,4 @@
+import { awakeMs } from '../base/awake.ts'
 import type { End, Usage } from '../events/schema.ts'
 import { spend, stepAt } from '../events/state.ts'
 import { isFailure } from '../events/step-state.ts'
@@ -22,9 +23,9 @@ export async function runIteration(
 ): Promise<Pause | undefined> {
   const { ports, progress, spending } = context
   const before = await progress.begin(step)
-  const began = performance.now()
+  const began = awakeMs()
   const turned = await takeTurn(step, place, context)
-  const ms = Math.round(performance.now() - began)
+  const ms = Math.round(awakeMs() - began)
   const tasks = ports.tasks.endIteration(step.number, place.iteration, turned.outcome.kind)
   const { iteration } = place
   const judged = await judge(turned, { step, iteration, patience, context })

@@ -1,3 +1,4 @@
+import { withoutSkips } from '../base/awake.ts'
 import type { End } from '../events/schema.ts'
 import { stepAt } from '../events/state.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
@@ -132,7 +133,7 @@ function resumePause({ lastOutcome }: StepState, patience: Patience): Pause | un
 
 /** A wait beyond the time that is left leads nowhere. */
 function tooLong({ until }: Pause, step: StepNode, { plan, ports }: Context): End | undefined {
-  if (spentBudget(step, plan, ports.state(), until) === undefined) return undefined
+  if (spentBudget(step, plan, ports.state(), withoutSkips(until)) === undefined) return undefined
   const when = new Date(until).toISOString()
   return { reason: 'budget', detail: `a wait until ${when} would go beyond the time that is left` }
 }

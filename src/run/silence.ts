@@ -1,10 +1,12 @@
+import { afterAwake, awakeMs } from '../base/awake.ts'
+
 /** Notices when nothing has been said for too long. While we ourselves make a speaker wait, nothing is. */
 export class Silence {
   readonly #limit: number | undefined
   readonly #tooLong = Promise.withResolvers<void>()
-  #since = performance.now()
+  #since = awakeMs()
   #taking = 0
-  #timer: Timer | undefined
+  #unwatch: (() => void) | undefined
 
   constructor(limitMs: number | undefined) {
     this.#limit = limitMs
@@ -19,29 +21,26 @@ export class Silence {
   /** Something was said, and is taken as fast as it can be. */
   breakFor(take: () => void | Promise<void>): void | Promise<void> {
     const taken = take()
-    this.#since = performance.now()
+    this.#since = awakeMs()
     if (taken === undefined) return
     this.#taking += 1
     return taken.finally(() => {
       this.#taking -= 1
-      this.#since = performance.now()
+      this.#since = awakeMs()
     })
   }
 
   end(): void {
-    clearTimeout(this.#timer)
+    this.#unwatch?.()
   }
 
   // One timer that looks back, and not a new one for each piece of output.
   #watch(ms: number): void {
-    this.#timer = setTimeout(
-      () => {
-        const quiet = this.#taking > 0 ? 0 : performance.now() - this.#since
-        const rest = this.#limit! - quiet
-        if (rest <= 0) this.#tooLong.resolve()
-        else this.#watch(rest)
-      },
-      Math.min(ms, 2 ** 31 - 1),
-    )
+    this.#unwatch = afterAwake(ms, () => {
+      const quiet = this.#taking > 0 ? 0 : awakeMs() - this.#since
+      const rest = this.#limit! - quiet
+      if (rest <= 0) this.#tooLong.resolve()
+      else this.#watch(rest)
+    })
   }
 }

@@ -1,3 +1,4 @@
+import { awakeMs } from '../base/awake.ts'
 import { firstOf } from '../base/first-of.ts'
 import { QueueError } from '../queue/refusal.ts'
 import type { Troubles } from './troubles.ts'
@@ -32,7 +33,7 @@ export async function despiteTrouble<Result>(
   stop: AbortSignal,
   troubles: Troubles,
 ): Promise<Result> {
-  const end = performance.now() + PATIENCE_MS
+  const end = awakeMs() + PATIENCE_MS
   for (;;) {
     try {
       const result = await work()
@@ -40,7 +41,7 @@ export async function despiteTrouble<Result>(
       return result
     } catch (error) {
       if (isPassing(error)) troubles.failed(work, error)
-      if (isPassing(error) && !stop.aborted && performance.now() <= end) {
+      if (isPassing(error) && !stop.aborted && awakeMs() <= end) {
         await firstOf({ pause: PAUSE_MS, stop })
         continue
       }

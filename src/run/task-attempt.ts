@@ -1,3 +1,4 @@
+import { awakeMs } from '../base/awake.ts'
 import { errorWithHint, UserError } from '../base/errors.ts'
 import { stepAt } from '../events/state.ts'
 import type { StepNode } from '../plan/plan.ts'
@@ -68,7 +69,7 @@ export class TaskAttempt {
   }
 
   async run(): Promise<void> {
-    const began = performance.now()
+    const began = awakeMs()
     const { claim } = this
     const place = this.#place()
     const { worked, parent } = await this.#work(place)

@@ -1,3 +1,4 @@
+import { awakeMs } from '../base/awake.ts'
 import { errorText } from '../base/errors.ts'
 import type { Worktree } from '../events/schema.ts'
 import { QueueError } from '../queue/refusal.ts'
@@ -20,7 +21,7 @@ interface Closing {
   readonly parent: string
   readonly place: Place
   readonly pushers: Pushers
-  /** By the clock of `performance.now()`. */
+  /** By `awakeMs()`. */
   readonly began: number
 }
 
@@ -151,7 +152,7 @@ function tell(
     agent,
     ...(end.success ? { success: true } : { success: false, class: end.class, error: end.error }),
     ...(isAgain ? { again: true } : {}),
-    ms: Math.round(performance.now() - began),
+    ms: Math.round(awakeMs() - began),
     outputBytes: turned?.outputBytes ?? 0,
     ...(turned?.usage === undefined ? {} : { usage: turned.usage }),
     ...(left === undefined ? {} : { worktree: left }),

@@ -1,3 +1,4 @@
+import { CLOCKS } from '../base/awake.ts'
 import { firstOf } from '../base/first-of.ts'
 import type { StepNode } from '../plan/plan.ts'
 import type { Context } from './context.ts'
@@ -54,12 +55,17 @@ async function linger(
     if (control.takeRetryNow()) return 'retry_now'
     const rest = watch.restMs()
     if (rest <= 0) return 'over'
-    await firstOf({ look: Math.min(rest, LOOK_MS), stop })
+    await pause(Math.min(rest, LOOK_MS), stop)
   }
 }
 
-/** The two clocks of a machine. */
-const CLOCKS = { time: () => Date.now(), passed: () => performance.now() }
+/** By the clock: after the machine has slept, it is over at once. */
+async function pause(ms: number, stop: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>()
+  const timer = setTimeout(over.resolve, ms)
+  await firstOf({ over: over.promise, stop })
+  clearTimeout(timer)
+}
 
 /**
  * Says how long it is until a moment. One clock stands still while the machine sleeps, the other one

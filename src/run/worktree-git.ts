@@ -1,3 +1,4 @@
+import { afterAwake } from '../base/awake.ts'
 import { errorText, UserError } from '../base/errors.ts'
 import { findGit, SAFE_GIT } from '../base/git.ts'
 import { firstOf } from '../base/first-of.ts'
@@ -77,14 +78,14 @@ export function soonAfter(
   ms: number,
 ): { stop: AbortSignal; release: () => void } {
   const late = new AbortController()
-  let timer: Timer | undefined
+  let cancel: (() => void) | undefined
   const begin = () => {
-    timer = setTimeout(() => late.abort(), ms)
+    cancel = afterAwake(ms, () => late.abort())
   }
   if (stop.aborted) begin()
   else stop.addEventListener('abort', begin)
   const release = () => {
-    clearTimeout(timer)
+    cancel?.()
     stop.removeEventListener('abort', begin)
   }
   return { stop: late.signal, release }

@@ -1,5 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import { firstOf } from '../../base/first-of.ts'
 import type { Fact, Failure } from '../../engines/engine.ts'
 import { AnswerBuilder, type Answer } from './answer.ts'
 import { BROKE_OFF, BrokenAnswer, readRefusal } from './failure.ts'
@@ -35,8 +35,8 @@ export async function* askModel(
       const waitMs = again === undefined ? Infinity : (again.afterMs ?? pauseAfter(attempt))
       if (attempt >= MOST_TRIES || waitMs > LONGEST_WAIT_MS) throw new ModelError(failure)
       yield { type: 'notice', text: retryWords(failure, waitMs, attempt) }
-      await firstOf({ waitMs: waitMs, signal })
-      signal.throwIfAborted()
+      // A limit is reset by the clock, also while this process is stopped.
+      await sleep(waitMs, undefined, { signal })
     }
   }
 }
