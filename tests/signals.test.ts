@@ -3,7 +3,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run as runAgent } from '../src/index.ts'
 import { forkhestra, isAlive, Running, shell } from './support/forkhestra.ts'
+import { openChat } from './support/chat.ts'
+import { TaskProject, taskText } from './support/forge-tasks.ts'
+import { openNative } from './support/native.ts'
 import { makeProject, sh } from './support/project.ts'
+import { openBoard, type Pty } from './support/pty.ts'
+import { makeQueueProject, runPrompt, tasksOf } from './support/queue.ts'
 
 const waits = sh('echo started', 'exec tail -f /dev/null')
 const deaf = sh(`trap '' INT TERM`, 'echo started', 'while :; do tail -f /dev/null; done')
@@ -106,6 +111,47 @@ test.each(['forkhestra mcp', 'forge-tasks mcp'])(
     expect(['0', '143']).toContain(Buffer.from(stdout).toString().trim())
   },
 )
+
+test('SIGUSR1 and SIGUSR2 do not kill run-queue', async () => {
+  const both = 'kill -USR1 $PPID; kill -USR2 $PPID'
+  const cwd = makeQueueProject(`forkhestra push name=t '${both}; sleep 0.1; ${both}'`)
+  const { code: pushed } = await runPrompt(cwd)
+  const { code } = await forkhestra(['run-queue'], { cwd })
+  expect([pushed, code]).toEqual([0, 0])
+  expect(await tasksOf(cwd)).toMatchObject([{ name: 't', end: { success: true } }])
+})
+
+/** What is shown afterwards was drawn by a program that is still there. */
+function signalBoth({ pid }: Pty): void {
+  process.kill(pid, 'SIGUSR1')
+  process.kill(pid, 'SIGUSR2')
+}
+
+test('SIGUSR1 and SIGUSR2 do not kill chat', async () => {
+  await using stage = await openNative([{ text: 'Hello.' }])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  signalBoth(chat)
+  chat.type('Hi\r')
+  await chat.shows('Hello.')
+  signalBoth(chat)
+  chat.type('/exit\r')
+  expect(await chat.exited).toBe(0)
+})
+
+test('SIGUSR1 and SIGUSR2 do not kill the board', async () => {
+  const { root: cwd } = new TaskProject({
+    'TASK-001 - Login.md': taskText(['id: TASK-001', 'title: Login', 'status: To Do']),
+  })
+  await using board = openBoard({ cwd })
+  await board.shows(/To Do 1/)
+  signalBoth(board)
+  board.type('>')
+  await board.shows(/In Progress 1/)
+  signalBoth(board)
+  board.type('q')
+  expect(await board.exited).toBe(0)
+})
 
 test('SIGQUIT kills at once', async () => {
   const cwd = makeProject({
