@@ -153,3 +153,18 @@ test('tasks at work end when the time of the run is over, and the others are not
   expect(begunIn(cwd)).toEqual(NAMES.slice(0, 5))
   expect(ofType(eventsOf(cwd), 'step_ended')[0]?.reason).toBe('budget')
 })
+
+test.each<[string, object, object]>([
+  ['the run', { maxDuration: '3s' }, {}],
+  ['the step', {}, { maxDuration: '3s' }],
+])('an agent whose tasks end with the time of %s ends with them', async (_, chain, step) => {
+  // A long setup: the agent starts much later than its task.
+  const setup = ["/push name=a 'sleep 60'", ...Array<string>(500).fill('/run')]
+  const prompt = [...setup, 'forkhestra receive --from a; echo over'].join('\n')
+  const chains = { work: { steps: [{ agent: './agent', prompt, ...step }], ...chain } }
+  const config = JSON.stringify({ chains })
+  const cwd = makeProject({ agent: sh('eval "$1"'), 'forge/orch/chains.json': config })
+  expect((await run(cwd)).code).toBe(1)
+  expect((await tasksOf(cwd)).map(({ end }) => end?.class)).toEqual(['budget'])
+  expect(ofType(eventsOf(cwd), 'step_ended')[0]?.reason).toBe('budget')
+})

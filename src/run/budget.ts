@@ -9,7 +9,7 @@ import type { Budget } from '../plan/policy.ts'
 
 /** A budget, what it is the budget of, and what has been spent of it. */
 interface Account {
-  readonly of: string
+  readonly of: 'the step' | 'the run'
   readonly budget: Budget
   readonly spent: Spent
 }
@@ -78,6 +78,19 @@ function overspent({ costUsd, tokens, ms }: Budget, spent: Spent): string | unde
   return undefined
 }
 
+/** How much time is left for the next iteration, and of which budget; undefined: as much as it likes. */
+export function timeLeft(
+  step: StepNode,
+  plan: Plan,
+  state: RunState,
+  now = withoutSkips(),
+): { readonly of: Account['of']; readonly ms: number } | undefined {
+  const rests = accounts(step, plan, state, now).flatMap(({ of, budget, spent }) =>
+    budget.ms === undefined ? [] : [{ of, ms: Math.max(0, budget.ms - spent.ms) }],
+  )
+  return rests.toSorted((one, other) => one.ms - other.ms)[0]
+}
+
 /** What is left for the next iteration; absent: as much as it likes. */
 export function leftOver(
   step: StepNode,
@@ -99,10 +112,7 @@ export function leftOver(
     (spent) => spent.costUsd,
   )
   const tokens = least((budget) => budget.tokens, countTokens)
-  const ms = least(
-    (budget) => budget.ms,
-    (spent) => spent.ms,
-  )
+  const ms = timeLeft(step, plan, state, now)?.ms
   return {
     ...(costUsd === undefined ? {} : { costUsd }),
     ...(tokens === undefined ? {} : { tokens }),

@@ -54,10 +54,10 @@ export function followAgent(
   following: Following,
   surroundings: Surroundings,
 ): { readonly pid?: number; readonly end: Promise<Turned> } {
-  const { place, left } = following
+  const { place } = following
   const { ports, spending } = surroundings
   const verdict = new Verdict()
-  const purse = spending.open(place, left)
+  const purse = spending.open(place)
   const { timeoutMs, idleMs, grace } = step.policy
   const watch = {
     grace,

@@ -1,4 +1,5 @@
 import { moneyWords, tokenWords } from '../base/amounts.ts'
+import { afterAwake, awakeMs } from '../base/awake.ts'
 import { UserError } from '../base/errors.ts'
 import type { End, Spent, Usage } from '../events/schema.ts'
 import { countTokens, NOTHING_SPENT } from '../events/spent.ts'
@@ -6,9 +7,9 @@ import { spend, stepAt, type RunState } from '../events/state.ts'
 import type { TokensLeft } from '../native/io.ts'
 import type { Plan, StepNode } from '../plan/plan.ts'
 import type { Budget } from '../plan/policy.ts'
-import { leftOver, overspentBudget, spentBudget } from './budget.ts'
+import { leftOver, overspentBudget, spentBudget, timeLeft } from './budget.ts'
 import type { Place } from './place.ts'
-import { watchTime } from './time-over.ts'
+import { timeOver } from './time-over.ts'
 
 /** What one agent takes from the budgets, from the moment when it is promised something. */
 interface Turn {
@@ -16,6 +17,8 @@ interface Turn {
   readonly isTask: boolean
   /** What it may cost, where that was said to it. */
   readonly promisedUsd?: number | undefined
+  /** How long it may take, by which budget, and when that is over by `awakeMs()`. */
+  readonly time?: { readonly of: Account['of']; readonly ms: number; readonly end: number }
   readonly spent: AbortController
   usage?: Usage | undefined
   /** Tokens of the last answer that was told. */
@@ -25,6 +28,7 @@ interface Turn {
 
 /** A budget, who spends from it, and what the events have told of that. */
 interface Account {
+  readonly of: 'the task' | 'the step' | 'the run'
   readonly turns: readonly Turn[]
   readonly budget: Budget
   readonly spent: Spent
@@ -76,9 +80,9 @@ export class Spending {
    * What is left for one of those that begin now; absent: as much as it likes. Only the agent itself
    * knows in time what it costs, so that the money is shared out; of all else each may take the rest.
    */
-  promise(step: StepNode, place: Place, sharing: Sharing = {}): Budget {
+  promise(step: StepNode, place: Place, sharing: Sharing = {}): Omit<Budget, 'ms'> {
     const { agent, taskBudget: own = {} } = step
-    const { costUsd, ms, ...left } = leftOver(step, this.#plan, this.#withUntold())
+    const { costUsd, ms: _, ...left } = leftOver(step, this.#plan, this.#withUntold())
     const key = keyOf(place.scope)
     const isTask = place.task !== undefined
     // Others neither know what they may cost nor tell what they did.
@@ -86,20 +90,23 @@ export class Spending {
     const rest = costUsd === undefined ? undefined : this.#unpromised(costUsd, key)
     const share = least(rest === undefined ? undefined : shareOf(rest, sharing), own.costUsd)
     if (isTask && isTold && share !== undefined && share < LEAST_USD) throw nothingLeft(costUsd!)
-    const time = least(ms, own.ms)
     const promisedUsd = isTold ? share : undefined
-    this.#turns.set(key, { step, isTask, promisedUsd, spent: new AbortController() })
+    const spent = new AbortController()
+    this.#turns.set(key, { step, isTask, promisedUsd, spent, ...this.#timeFor(step) })
     return {
       ...left,
-      ...(time === undefined ? {} : { ms: time }),
       ...(share === undefined ? {} : { costUsd: share }),
     }
   }
 
   /** The purse of an agent that starts with what it was promised. */
-  open({ scope }: Place, { ms }: Budget): Purse {
+  open({ scope }: Place): Purse {
     const turn = this.#turns.get(keyOf(scope))!
-    const stop = watchTime(ms, (words) => turn.spent.abort(words))
+    const { time } = turn
+    const stop =
+      time === undefined
+        ? () => undefined
+        : afterAwake(time.end - awakeMs(), () => this.#endTime(turn, time))
     return {
       spent: turn.spent.signal,
       look: (usage) => {
@@ -119,6 +126,24 @@ export class Spending {
   /** From now on the events tell what it took. */
   told(scope: readonly string[]): void {
     this.#turns.delete(keyOf(scope))
+  }
+
+  /** From now on: what comes before an agent starts takes time, too. */
+  #timeFor(step: StepNode): Pick<Turn, 'time'> {
+    const { ms: own = Infinity } = step.taskBudget ?? {}
+    const shared = timeLeft(step, this.#plan, this.#state())
+    const isOwn = own < (shared?.ms ?? Infinity)
+    const time = isOwn ? ({ of: 'the task', ms: own } as const) : shared
+    return time === undefined ? {} : { time: { ...time, end: awakeMs() + time.ms } }
+  }
+
+  /**
+   * Ends all that share the time that is over, in the same moment: otherwise an agent could hear that
+   * its tasks were ended, and be done before its own time is over.
+   */
+  #endTime(turn: Turn, { of, ms }: NonNullable<Turn['time']>): void {
+    const sharers = this.#accounts(turn).find((account) => account.of === of)!.turns
+    for (const { spent, time } of sharers) spent.abort(timeOver(time?.ms ?? ms))
   }
 
   #withUntold(): RunState {
@@ -144,9 +169,9 @@ export class Spending {
     const own = all.filter((each) => each.step.number === step.number)
     const stepSpent = stepAt(state, step.number).spent
     return [
-      { turns: [turn], budget: step.taskBudget ?? {}, spent: NOTHING_SPENT },
-      { turns: own, budget: step.policy.budget, spent: stepSpent },
-      { turns: all, budget: this.#plan.budget, spent: state.spent },
+      { of: 'the task', turns: [turn], budget: step.taskBudget ?? {}, spent: NOTHING_SPENT },
+      { of: 'the step', turns: own, budget: step.policy.budget, spent: stepSpent },
+      { of: 'the run', turns: all, budget: this.#plan.budget, spent: state.spent },
     ]
   }
 
