@@ -3,7 +3,7 @@ import type { OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
 import { Journal } from './journal.ts'
-import { makeRecordFolder } from './record-folder.ts'
+import { makeRecordFolder, type RecordPlaces } from './record-folder.ts'
 import { mendRecord } from './reopen.ts'
 import { RunLock } from './run-lock.ts'
 import { pruneRuns, type WhyWanted } from './runs.ts'
@@ -45,20 +45,17 @@ export class RunRecord {
   }
 
   /** Begins the record of a new run; old ones are removed, but for those that are wanted. */
-  static begin(
-    root: string | undefined,
-    run: string,
-    stamp: Stamp,
-    whyWanted?: WhyWanted,
-  ): RunRecord {
+  static begin(places: RecordPlaces, run: string, stamp: Stamp, whyWanted?: WhyWanted): RunRecord {
     return new RunRecord((record) => {
-      if (root === undefined) throw new Error('HOME is no absolute path')
+      const [root] = places.roots
+      if (root === undefined) throw new Error('HOME is not an absolute path')
       const folder = makeRecordFolder(root, run)
+      places.origins.sign(folder)
       const lock = RunLock.take(folder)
       if (!(lock instanceof RunLock)) throw new Error(`${folder} belongs to process ${lock.pid}`)
       record.#lock = lock
       record.#journal = new Journal(folder, stamp)
-      pruneQuietly(root, whyWanted)
+      pruneQuietly({ ...places, roots: [root] }, whyWanted)
       return folder
     })
   }
@@ -184,9 +181,9 @@ export class RunRecord {
 }
 
 /** Records that cannot be removed are no reason to go without one. */
-function pruneQuietly(root: string, whyWanted?: WhyWanted): void {
+function pruneQuietly(places: RecordPlaces, whyWanted?: WhyWanted): void {
   try {
-    pruneRuns([root], KEPT_RUNS, whyWanted)
+    pruneRuns(places, KEPT_RUNS, whyWanted)
   } catch {
     // They are tried again by the next run.
   }
