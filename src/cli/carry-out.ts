@@ -215,6 +215,7 @@ class Teller {
     const event = this.#stamp(this.#mask.data(body))
     this.state = next(this.state, event)
     this.#record.append(event)
+    this.#record.checkpoint(this.state)
     this.#view.show(event, this.state)
     this.#tellTrouble()
     return event
@@ -273,6 +274,11 @@ function troubleTold({ kind, why }: Trouble): EventBody {
       return {
         type: 'warning',
         text: `the record cannot be written now: ${why}. The run goes on; what is missing is written when that is possible`,
+      }
+    case 'changed':
+      return {
+        type: 'warning',
+        text: 'another program changed the events.ndjson of this run: earlier events may be missing from its record. The run continues, and can still be resumed',
       }
     case 'back':
       return { type: 'warning', text: 'the record can be written again' }

@@ -22,7 +22,7 @@ import { endOrphansOf } from './orphans.ts'
 import { readOverrides } from './overrides.ts'
 import { agentsOf } from './queue/configuration.ts'
 import { isChat } from './records/is-chat.ts'
-import { ForeignRecord, showForeignPlan, takeOver } from './records/foreign.ts'
+import { ForeignRecord, takeOver } from './records/foreign.ts'
 import { recordsOf, type Places } from './records/place.ts'
 import { takeWorkingTree } from './working-tree.ts'
 
@@ -42,7 +42,7 @@ export async function resumeRun(input: Input): Promise<number> {
   const run = chooseRun(places, input)
   const { id, folder } = run
   const isTrusted = input.flag('trust-record')
-  const warnings = isTrusted ? takeOver(run, places) : refuseForeign(run, places, input)
+  const warnings = isTrusted ? takeOver(run, places) : await refuseForeign(run, places, input)
   const isDead = holderOf(folder) !== undefined
   const lock = RunLock.take(folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
@@ -69,9 +69,10 @@ function chooseRun(places: Places, input: Input): RunBrief {
 }
 
 /** Shows what a run from elsewhere would do, so that the user can decide whether to trust it. */
-function refuseForeign(run: RunBrief, places: Places, input: Input): string[] {
+async function refuseForeign(run: RunBrief, places: Places, input: Input): Promise<string[]> {
   const foreign = places.origins.strictly(run.folder)
   if (foreign === undefined) return []
+  const { showForeignPlan } = await import('./records/show-foreign-plan.ts')
   showForeignPlan(run, input)
   throw new ForeignRecord(run, foreign)
 }

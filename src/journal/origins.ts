@@ -35,15 +35,15 @@ export class Origins {
     this.#env = env
   }
 
-  /** Undefined where it was made here; git is asked only about what nobody has signed. */
+  /** Undefined where it was made here; git is asked only about what we have not signed. */
   foreignness(folder: string): Foreign | undefined {
-    const found = this.#judge(folder)
-    return found === 'no_id' && this.#isTracked(folder) ? 'tracked' : found
+    return this.isSigned(folder) ? undefined : this.strictly(folder)
   }
 
-  /** The same for what is about to be carried out or changed. */
+  /** The same for what is about to be carried out or changed: a pull may have replaced a part of it. */
   strictly(folder: string): Foreign | undefined {
-    return this.#judge(folder) ?? (this.#isTracked(folder) ? 'tracked' : undefined)
+    const found = this.#judge(folder)
+    return found !== 'other_user' && this.#isTracked(folder) ? 'tracked' : found
   }
 
   /** The cheapest way to ask, for what happens at every start. */

@@ -36,7 +36,8 @@ export interface ReadState {
 export function readState(folder: string): ReadState {
   return withEvents(folder, (fd) => {
     const { offset: end, tornBytes } = findEnd(fd)
-    const from = readCheckpoint(folder, end)
+    const saved = readCheckpoint(folder)
+    const from = saved !== undefined && saved.offset <= end ? saved : undefined
     let { state, seq } = from ?? { state: NO_EVENTS, seq: 0 }
     const lines = new LineReader(fd, from?.offset ?? 0, end)
     /** Where the last line with a number is that was not looked into. */
@@ -60,7 +61,9 @@ export function readState(folder: string): ReadState {
       seq = seqAt(fd, unread, end) ?? seq
       damage.end(seq)
     }
-    return { state, seq, tornBytes, damage: damage.words }
+    // The file is shorter than it was.
+    if (from === undefined) damage.endBefore(saved?.seq ?? 0)
+    return { state, seq, tornBytes, damage: [...(from?.damage ?? []), ...damage.words] }
   })
 }
 

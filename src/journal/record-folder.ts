@@ -1,6 +1,13 @@
-import { mkdirSync, realpathSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { writeFileAtomic } from '../base/atomic-write.ts'
 import { lstatOf, statOf } from '../base/files.ts'
 import { makePrivateFolder } from '../base/private-folder.ts'
 import type { FoundProject } from '../base/project.ts'
@@ -75,13 +82,18 @@ export function makeRecordRoot(root: string): void {
   keepOutOfGit(root)
 }
 
+const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants
+
 /** The records ignore themselves, whatever the project ignores and however an agent cleaned up. */
 export function keepOutOfGit(root: string): void {
   const path = join(root, '.gitignore')
   const stat = lstatOf(path)
   if (stat?.isFile() === true && stat.size > 0) return
-  // A link is replaced: what it leads to is not ours.
-  writeFileAtomic(path, '*\n', { durable: false, mode: 0o600 })
+  // What a link leads to is not ours. A file is kept: others may be waiting for its lock.
+  if (stat?.isFile() === false) rmSync(path, { force: true })
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600)
+  writeFileSync(fd, '*\n')
+  closeSync(fd)
 }
 
 /** Makes a folder in a record; the folders whose names have changed by it are returned. */

@@ -32,7 +32,8 @@ function mendFiles(folder: string): void {
 
 /** A power failure may take the end of the events and leave the checkpoint that speaks of it. */
 function forgetCheckpointBehind(folder: string, end: number): void {
-  if (readCheckpoint(folder, end) === undefined) rmSync(checkpointPath(folder), { force: true })
+  const offset = readCheckpoint(folder)?.offset ?? Infinity
+  if (offset > end) rmSync(checkpointPath(folder), { force: true })
 }
 
 /** Links are not followed: they may lead out of the record. */

@@ -2,6 +2,7 @@ import { errorText } from '../base/errors.ts'
 import type { OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
+import { readCheckpoint } from './checkpoint.ts'
 import { Journal } from './journal.ts'
 import { makeRecordFolder, type RecordPlaces } from './record-folder.ts'
 import { mendRecord } from './reopen.ts'
@@ -16,8 +17,9 @@ export interface Trouble {
   /**
    * `lost`: there is none, or none any more. `behind`: it cannot be written now. `back`: it can be
    * again. `gaps`: at the end, something beside events is missing. `torn`: at the end, events are.
+   * `changed`: another program has changed its events.
    */
-  readonly kind: 'lost' | 'behind' | 'back' | 'gaps' | 'torn'
+  readonly kind: 'lost' | 'behind' | 'back' | 'gaps' | 'torn' | 'changed'
   readonly why: string
 }
 
@@ -36,6 +38,7 @@ export class RunRecord {
   #hasLostOutput = false
   #isTornTold = false
   #isBackTold = false
+  #isChangeTold = false
   /** Absent where the record could not be begun. */
   readonly folder: string | undefined
 
@@ -65,7 +68,7 @@ export class RunRecord {
     return new RunRecord((record) => {
       record.#lock = lock
       mendRecord(folder)
-      record.#journal = new Journal(folder, stamp)
+      record.#journal = new Journal(folder, stamp, { damage: readCheckpoint(folder)?.damage ?? [] })
       return folder
     })
   }
@@ -146,6 +149,7 @@ export class RunRecord {
     const journal = this.#journal
     try {
       const result = write()
+      if (journal?.takeChange() === true) this.#tellChanged()
       const trouble = journal?.takeTrouble()
       if (trouble !== undefined) this.#fallBehind(errorText(trouble))
       return result
@@ -160,6 +164,11 @@ export class RunRecord {
     this.#behind = why
     if (this.#firstWhy === undefined) this.#troubles.push({ kind: 'behind', why })
     this.#firstWhy ??= why
+  }
+
+  #tellChanged(): void {
+    if (!this.#isChangeTold) this.#troubles.push({ kind: 'changed', why: '' })
+    this.#isChangeTold = true
   }
 
   #tellTorn(): void {
