@@ -60,7 +60,10 @@ test('records with the user are for him alone, also in folders that were open be
   mkdirSync(state, { recursive: true })
   chmodSync(state, 0o777)
   openly('forkhestra ./agent >/dev/null', cwd)
-  const project = join(state, readdirSync(state)[0]!)
+  const project = join(
+    state,
+    readdirSync(state).find((name) => name !== 'record-key')!,
+  )
   expect([modeOf(state), modeOf(project), ...writableIn(state, 0o022)]).toEqual(['700', '700'])
   chmodSync(project, 0o777)
   openly('forkhestra ./agent >/dev/null', cwd)

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Origins } from '../src/journal/origins.ts'
 import { environment, FORKHESTRA, forkhestra, Running } from './support/forkhestra.ts'
 import { ask, makeQueueProject, runPrompt } from './support/queue.ts'
 import { storeOf } from './support/queue-records.ts'
@@ -85,9 +86,9 @@ test('no record with tasks, results or worktrees that somebody may want is remov
   const [, model] = runsOf(cwd)
   const root = join(cwd, 'forge/orch/runs')
   for (let index = 0; index < 60; index += 1) {
-    cpSync(join(root, model!), join(root, model!.replace(/...$/, `z${index + 10}`)), {
-      recursive: true,
-    })
+    const copy = join(root, model!.replace(/...$/, `z${index + 10}`))
+    cpSync(join(root, model!), copy, { recursive: true })
+    new Origins(environment({ cwd })).sign(copy)
   }
   await runPrompt(cwd)
   const left = runsOf(cwd)

@@ -158,7 +158,7 @@ test('from another folder --cwd finds the run, and it goes on where it was', asy
   go(cwd)
   const { code, stdout } = await forkhestra(['resume', '--cwd', cwd], {
     cwd: makeProject(),
-    env: { PATH: `${cwd}:${process.env['PATH']}` },
+    env: { PATH: `${cwd}:${process.env['PATH']}`, XDG_STATE_HOME: join(cwd, '.state') },
   })
   expect(stdout).toContain(`in ${cwd}\n`)
   expect(code).toBe(0)

@@ -21,6 +21,15 @@ export function statOf(path: string): Stats | undefined {
   }
 }
 
+/** The same without following a link at its end. */
+export function lstatOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether there is not even a link; many files are asked for in vain, and an error is slow to make. */
 function isNothing(path: string): boolean {
   try {

@@ -1,7 +1,8 @@
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
-import { dirname, isAbsolute, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { writeFileAtomic } from '../base/atomic-write.ts'
 import { makePrivateFolder } from '../base/private-folder.ts'
+import { stateFolder } from '../base/state-folder.ts'
 import { MOST } from './past.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -10,9 +11,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 const MODE = 0o600
 
 /** Where what was typed is kept, over all chats; undefined where the user has no folder for it. */
-export function pastPath({ XDG_STATE_HOME: state, HOME: home }: Environment): string | undefined {
-  const base = state && isAbsolute(state) ? state : home && join(home, '.local/state')
-  return base && isAbsolute(base) ? join(base, 'forkhestra/chat-history') : undefined
+export function pastPath(env: Environment): string | undefined {
+  const folder = stateFolder(env)
+  return folder && join(folder, 'chat-history')
 }
 
 /** What was typed in earlier chats, oldest first; each a line of JSON. */

@@ -4,7 +4,7 @@ import type { EventBody, OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { NO_EVENTS, next, type RunState } from '../events/state.ts'
 import { Control } from '../journal/control.ts'
-import { recordRoots } from '../journal/record-folder.ts'
+import { recordPlaces } from '../journal/record-folder.ts'
 import type { RunLock } from '../journal/run-lock.ts'
 import { RunRecord, type Trouble } from '../journal/run-record.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
@@ -83,10 +83,10 @@ export async function carryOut(
     unseen === undefined ? openTerminal(stopSwitch, verbose, warn, isWaiting) : undefined
   const before = resumed?.state ?? NO_EVENTS
   const view = own ?? makeView(terminal, { json, verbose, stamp }, before)
-  const roots = recordRoots({ folder: plan.cwd, searched: [plan.cwd] }, process.env)
+  const places = recordPlaces({ folder: plan.cwd, searched: [plan.cwd] }, process.env)
   const record =
     resumed === undefined
-      ? RunRecord.begin(roots[0], plan.run, stamp, whyWanted)
+      ? RunRecord.begin(places, plan.run, stamp, whyWanted)
       : RunRecord.reopen(resumed.folder, stamp, resumed.lock)
   const noRecord = record.whyMissing
   const mask = new Mask(secretsOf(plan, env, agents))
@@ -131,7 +131,7 @@ export async function carryOut(
   control.clear()
   teller.close()
   if (work === runPlan && !json) {
-    for (const line of otherQueues(roots, plan.run, cwdOption(plan.cwd, currentProject())))
+    for (const line of otherQueues(places, plan.run, cwdOption(plan.cwd, currentProject())))
       terminal?.line(`[forkhestra] ${line}`)
   }
   await terminal?.close(stopSwitch)
@@ -215,6 +215,7 @@ class Teller {
     const event = this.#stamp(this.#mask.data(body))
     this.state = next(this.state, event)
     this.#record.append(event)
+    this.#record.checkpoint(this.state)
     this.#view.show(event, this.state)
     this.#tellTrouble()
     return event
@@ -273,6 +274,11 @@ function troubleTold({ kind, why }: Trouble): EventBody {
       return {
         type: 'warning',
         text: `the record cannot be written now: ${why}. The run goes on; what is missing is written when that is possible`,
+      }
+    case 'changed':
+      return {
+        type: 'warning',
+        text: 'another program changed the events.ndjson of this run: earlier events may be missing from its record. The run continues, and can still be resumed',
       }
     case 'back':
       return { type: 'warning', text: 'the record can be written again' }

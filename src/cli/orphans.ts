@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { NotNow, UserError } from '../base/errors.ts'
 import type { Leftover } from '../events/schema.ts'
+import type { RecordPlaces } from '../journal/record-folder.ts'
 import { holderOf } from '../journal/run-lock.ts'
 import { Family, findLeft } from '../run/family.ts'
 
@@ -12,10 +13,9 @@ interface Orphans {
 }
 
 /** Of every run whose process is dead, what it has started and nobody has ended. */
-function findOrphans(roots: readonly string[]): Orphans[] {
-  const dead = roots.flatMap((root) =>
-    foldersIn(root).filter((id) => holderOf(join(root, id))?.life === 'dead'),
-  )
+function findOrphans({ roots, origins }: RecordPlaces): Orphans[] {
+  const isDead = (folder: string) => holderOf(folder)?.life === 'dead' && origins.isSigned(folder)
+  const dead = roots.flatMap((root) => foldersIn(root).filter((id) => isDead(join(root, id))))
   return [...findLeft(dead)].map(([run, processes]) => ({ run, processes }))
 }
 
@@ -28,12 +28,9 @@ function foldersIn(root: string): string[] {
 }
 
 /** Ends what dead runs have left behind, where the user wants it; what is left is told in words. */
-export async function dealWithOrphans(
-  roots: readonly string[],
-  mayKill: boolean,
-): Promise<string[]> {
+export async function dealWithOrphans(places: RecordPlaces, mayKill: boolean): Promise<string[]> {
   const warnings: string[] = []
-  for (const orphans of findOrphans(roots)) {
+  for (const orphans of findOrphans(places)) {
     const words = `the run ${orphans.run} is dead and has left running: ${namesOf(orphans)}`
     if (mayKill || (await agrees(words))) warnings.push(await end(orphans))
     else warnings.push(`${words}; to end it: --kill-orphans`)

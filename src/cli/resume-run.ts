@@ -7,7 +7,7 @@ import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makeStamp } from '../events/event.ts'
 import { readPlan, readState } from '../journal/read-run.ts'
 import { holderOf, RunLock } from '../journal/run-lock.ts'
-import { findRun, listRuns, type RunBrief } from '../journal/runs.ts'
+import { findRun, listOwnRuns, type RunBrief } from '../journal/runs.ts'
 import { applyOverrides, raiseBudgets } from '../plan/make-policy.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { stepsOf, type Plan } from '../plan/plan.ts'
@@ -22,7 +22,8 @@ import { endOrphansOf } from './orphans.ts'
 import { readOverrides } from './overrides.ts'
 import { agentsOf } from './queue/configuration.ts'
 import { isChat } from './records/is-chat.ts'
-import { recordsOf, type Roots } from './records/place.ts'
+import { ForeignRecord, takeOver } from './records/foreign.ts'
+import { recordsOf, type Places } from './records/place.ts'
 import { takeWorkingTree } from './working-tree.ts'
 
 /** Another process carries the run out. */
@@ -37,12 +38,16 @@ export class RunIsDriven extends NotNow {
 
 /** The verb `resume`: goes on with a recorded plan where its record ends. */
 export async function resumeRun(input: Input): Promise<number> {
-  const { id, folder } = chooseRun(recordsOf(input), input.positionals)
+  const places = recordsOf(input)
+  const run = chooseRun(places, input)
+  const { id, folder } = run
+  const isTrusted = input.flag('trust-record')
+  const warnings = isTrusted ? takeOver(run, places) : await refuseForeign(run, places, input)
   const isDead = holderOf(folder) !== undefined
   const lock = RunLock.take(folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
   try {
-    return await goOn(id, folder, lock, input)
+    return await goOn(run, lock, input, warnings)
   } catch (error) {
     // Nothing was begun: whoever comes next finds the run as it was, with the lock of a dead process
     // where it died, by which what it left running is found.
@@ -52,20 +57,34 @@ export async function resumeRun(input: Input): Promise<number> {
 }
 
 /** The one that was named, or the newest that is not complete. */
-function chooseRun(roots: Roots, [word, surplus]: readonly string[]): RunBrief {
+function chooseRun(places: Places, input: Input): RunBrief {
+  const [word, surplus] = input.positionals
   if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`)
-  if (word !== undefined) return findRun(roots, word)
-  const [newest, ...older] = listRuns(roots)
-  if (newest === undefined) {
-    throw new UserError('There is no run yet.', `Its record would be in ${roots[0]}.`)
+  if (word !== undefined) return findRun(places, word)
+  if (input.flag('trust-record')) {
+    throw new UsageError('--trust-record needs the id of the run.', 'See: forkhestra runs')
   }
   const isOpen = ({ status, folder }: RunBrief) => RESUMABLE.includes(status) && !isChat(folder)
-  return [newest, ...older].find(isOpen) ?? newest
+  return listOwnRuns(places).find(isOpen) ?? findRun(places, undefined)
+}
+
+/** Shows what a run from elsewhere would do, so that the user can decide whether to trust it. */
+async function refuseForeign(run: RunBrief, places: Places, input: Input): Promise<string[]> {
+  const foreign = places.origins.strictly(run.folder)
+  if (foreign === undefined) return []
+  const { showForeignPlan } = await import('./records/show-foreign-plan.ts')
+  showForeignPlan(run, input)
+  throw new ForeignRecord(run, foreign)
 }
 
 const RESUMABLE: readonly RunBrief['status'][] = ['failed', 'stopped', 'dead']
 
-async function goOn(id: string, folder: string, lock: RunLock, input: Input): Promise<number> {
+async function goOn(
+  { id, folder }: RunBrief,
+  lock: RunLock,
+  input: Input,
+  before: readonly string[],
+): Promise<number> {
   const { state, seq, damage } = readState(folder)
   const isTalk = isChat(folder)
   if (state.ended?.ok === true || isTalk) {
@@ -89,15 +108,19 @@ async function goOn(id: string, folder: string, lock: RunLock, input: Input): Pr
     const ended = await endOrphansOf(id, input.flag('kill-orphans'))
     const changed = await changedConfiguration(plan, env)
     const { carryOut } = await import('./carry-out.ts')
-    return await carryOut(plan, [...damageWarnings(damage), ...warnings, ...ended, ...changed], {
-      env,
-      stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
-      verbose: input.flag('verbose'),
-      json: input.flag('json'),
-      agents: await agentsOf(plan),
-      content: await unchangedConfiguration(plan),
-      resumed: { folder, lock, state },
-    })
+    return await carryOut(
+      plan,
+      [...before, ...damageWarnings(damage), ...warnings, ...ended, ...changed],
+      {
+        env,
+        stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
+        verbose: input.flag('verbose'),
+        json: input.flag('json'),
+        agents: await agentsOf(plan),
+        content: await unchangedConfiguration(plan),
+        resumed: { folder, lock, state },
+      },
+    )
   } finally {
     seat.leave()
   }

@@ -1,4 +1,4 @@
-import { recordRoots } from '../journal/record-folder.ts'
+import { recordPlaces } from '../journal/record-folder.ts'
 import { UserError } from '../base/errors.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makePlan } from '../plan/make-plan.ts'
@@ -49,8 +49,8 @@ export async function runChain(input: Input): Promise<number> {
   const [verbose, json] = [input.flag('verbose'), input.flag('json')]
   const seat = takeWorkingTree(plan, input)
   try {
-    const roots = recordRoots(project, process.env)
-    const orphans = await dealWithOrphans(roots, input.flag('kill-orphans'))
+    const places = recordPlaces(project, process.env)
+    const orphans = await dealWithOrphans(places, input.flag('kill-orphans'))
     return await carryOut(plan, [...warnings, ...orphans], {
       env,
       stamp,

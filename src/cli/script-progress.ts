@@ -6,8 +6,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, isAbsolute, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { errorCode } from '../base/errors.ts'
+import { stateFolder } from '../base/state-folder.ts'
 import { parseMark, type Mark } from '../fake-model/mark.ts'
 
 /** Which turns of a script were answered here, so that a run that is resumed gets those that follow. */
@@ -15,14 +16,9 @@ export class ScriptProgress {
   readonly #path: string | undefined
 
   constructor(script: string, env: Readonly<Record<string, string | undefined>>) {
-    const { XDG_STATE_HOME: state = '', HOME: home = '' } = env
-    const root = isAbsolute(state)
-      ? state
-      : isAbsolute(home)
-        ? join(home, '.local/state')
-        : undefined
+    const root = stateFolder(env)
     const name = Bun.hash.wyhash(`${process.cwd()}\0${realpathSync(script)}`).toString(36)
-    this.#path = root && join(root, 'forkhestra/fake-model', `${name}.ndjson`)
+    this.#path = root && join(root, 'fake-model', `${name}.ndjson`)
   }
 
   read(): Mark[] {

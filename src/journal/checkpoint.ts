@@ -1,11 +1,13 @@
 import { join } from 'node:path'
-import { readFileSync } from 'node:fs'
 import { writeFileAtomic } from '../base/atomic-write.ts'
 import type { RunState } from '../events/state.ts'
+import { readTextIn } from './inside.ts'
 
 export function checkpointPath(folder: string): string {
-  return join(folder, 'checkpoint.json')
+  return join(folder, CHECKPOINT)
 }
+
+const CHECKPOINT = 'checkpoint.json'
 
 /** Raised whenever `RunState` changes, so that what an older version wrote is not believed. */
 const FORM = 2
@@ -16,6 +18,8 @@ export interface Checkpoint {
   /** Number of the last event before it. */
   readonly seq: number
   readonly state: RunState
+  /** What is missing before it, in words. */
+  readonly damage?: readonly string[]
 }
 
 /** Only a cache: it may be lost, and losing it costs nothing but time. */
@@ -28,12 +32,12 @@ export function writeCheckpoint(folder: string, checkpoint: Checkpoint): void {
   }
 }
 
-/** The last one, where it is whole and speaks of no more than is there. */
-export function readCheckpoint(folder: string, end: number): Checkpoint | undefined {
+/** The last one, where it is whole; it may speak of more events than are left. */
+export function readCheckpoint(folder: string): Checkpoint | undefined {
   try {
-    const read: unknown = JSON.parse(readFileSync(checkpointPath(folder), 'utf8'))
+    const read: unknown = JSON.parse(readTextIn(folder, CHECKPOINT))
     const { form, ...checkpoint } = read as Checkpoint & { form: unknown }
-    return form === FORM && checkpoint.offset <= end ? checkpoint : undefined
+    return form === FORM ? checkpoint : undefined
   } catch {
     return undefined
   }

@@ -1,12 +1,13 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeFileAtomic } from '../base/atomic-write.ts'
 import { statOf } from '../base/files.ts'
 
 type Wish = 'stop' | 'retry-now'
 
 /** Asks the process that drives a run for something, by a file in the run's folder. */
 export function ask(folder: string, what: Wish): void {
-  writeFileSync(wishPath(folder, what), '', { mode: 0o600 })
+  writeFileAtomic(wishPath(folder, what), '', { durable: false, mode: 0o600 })
 }
 
 /** What others have asked of the run that this process drives. */

@@ -37,6 +37,12 @@ export class Damage {
     this.take(seq)
   }
 
+  /** An event of that number was there once. */
+  endBefore(seq: number): void {
+    const first = this.#seq + 1
+    if (seq >= first) this.#found.push(missingWords(first, seq, seq - this.#seq))
+  }
+
   /** In words; empty where all is as it should be. */
   get words(): readonly string[] {
     return this.#found

@@ -1,5 +1,14 @@
-import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
-import { writeAll } from '../base/files.ts'
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { lstatOf, writeAll } from '../base/files.ts'
 import { reserve } from '../base/reserve.ts'
 import type { RunEvent } from '../events/schema.ts'
 
@@ -11,15 +20,22 @@ const MOST_LENGTH = 16 * 1024 * 1024
 /** So much of the disk is set aside, so that a run on a full one can still tell how it ends. */
 const RESERVED_BYTES = 64 * 1024
 
+/** Whoever removes a whole record begins with its files, and is not to find new ones. */
+const REMOVAL_MS = 500
+
 /** How an event begins that changes no state; there may be very many of them. */
 const DISPENSABLE = /^\{"type":"(?:message|tool|output|limit|marker_refused|command|warning)"/
 
 /** The events of a run, a line each. Only ever appended to, so that a crash costs at most a line. */
 export class EventFile {
-  readonly #fd: number
+  readonly #path: string
+  readonly #onChanged: () => void
+  #fd: number
   #waiting = ''
   #waitingSeq = 0
   #reserved = 0
+  /** Since when it is not where it was. */
+  #missedAt: number | undefined
   /** Length of the file, and the number of the last event in it. */
   length: number
   seq = 0
@@ -28,8 +44,11 @@ export class EventFile {
   /** Whether what waits could not be written when that was tried last. */
   isBehind = false
 
-  constructor(path: string) {
-    this.#fd = openSync(path, 'a', 0o600)
+  /** `onChanged` is called where another program has changed the file, before anything more is written. */
+  constructor(path: string, onChanged: () => void) {
+    this.#path = path
+    this.#onChanged = onChanged
+    this.#fd = openToAppend(path)
     this.length = fstatSync(this.#fd).size
     this.#reserve()
   }
@@ -47,6 +66,7 @@ export class EventFile {
   /** What cannot be written is kept for the next time. */
   write(): void {
     if (this.#waiting === '') return
+    this.check()
     const lines = Buffer.from(this.#waiting)
     try {
       writeAll(this.#fd, lines)
@@ -80,8 +100,43 @@ export class EventFile {
     fdatasyncSync(this.#fd)
   }
 
+  /** Whether the whole record was removed. */
   get isDeleted(): boolean {
-    return fstatSync(this.#fd).nlink === 0
+    return fstatSync(this.#fd).nlink === 0 && !this.#hasFolder
+  }
+
+  /** Where another program has cut, filled, replaced or removed the file, it goes on behind what is there. */
+  check(isLast = false): void {
+    if (!this.#isChanged(isLast) || this.isDeleted) return
+    const fd = openToAppend(this.#path)
+    closeSync(this.#fd)
+    this.#fd = fd
+    this.#reserved = 0
+    this.length = fstatSync(fd).size
+    // Its last line may have no end.
+    if (this.length > 0) {
+      writeAll(fd, Buffer.from('\n'))
+      this.length += 1
+    }
+    this.#onChanged()
+  }
+
+  #isChanged(isLast: boolean): boolean {
+    const { size, ino, dev } = fstatSync(this.#fd)
+    if (size !== this.length) return true
+    const there = lstatOf(this.#path)
+    if (there !== undefined) {
+      this.#missedAt = undefined
+      return there.ino !== ino || there.dev !== dev
+    }
+    this.#missedAt ??= performance.now()
+    const isLong = isLast || performance.now() - this.#missedAt > REMOVAL_MS
+    // A project that was moved takes its records along.
+    return isLong && this.#hasFolder
+  }
+
+  get #hasFolder(): boolean {
+    return lstatOf(dirname(this.#path)) !== undefined
   }
 
   /** Gives back what was set aside. */
@@ -98,4 +153,12 @@ export class EventFile {
     this.#reserved = this.length + RESERVED_BYTES
     reserve(this.#fd, this.length, this.#reserved)
   }
+}
+
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
+
+/** What is in its place and is not a file goes: nothing is written through a link. */
+function openToAppend(path: string): number {
+  if (lstatOf(path)?.isFile() === false) rmSync(path)
+  return openSync(path, APPEND, 0o600)
 }

@@ -56,13 +56,21 @@ export class Journal {
   /** Length of the file and count of events at the last checkpoint. */
   #saved = { length: 0, count: 0 }
   #plan: RecordedPlan | undefined
+  /** What is missing of the events, in words. */
+  #damage: readonly string[]
+  #isChanged = false
   /** Why something beside the events could not be written, until somebody asks. */
   #trouble: unknown
 
-  constructor(folder: string, stamp: Stamp, { isDurable = true } = {}) {
+  constructor(
+    folder: string,
+    stamp: Stamp,
+    { isDurable = true, damage = [] }: { isDurable?: boolean; damage?: readonly string[] } = {},
+  ) {
     this.#folder = folder
     this.#syncer = isDurable ? new Syncer() : undefined
-    this.#events = new EventFile(join(folder, EVENTS))
+    this.#damage = damage
+    this.#events = new EventFile(join(folder, EVENTS), () => this.#startOver())
     this.#logs = new Logs(folder, stamp, this.#syncer, (span) => this.#events.keep(span))
     this.#receipts = new Receipts(folder)
     this.#saved.length = this.#events.length
@@ -110,7 +118,29 @@ export class Journal {
   checkpoint(state: RunState): void {
     const { length: offset, seq } = this.#events
     // What still waits to be written changes no state, so it may as well come after.
-    if (seq > 0) this.#checkpoint = { offset, seq, state }
+    if (seq > 0) this.#checkpoint = { offset, seq, state, ...this.#damaged }
+  }
+
+  get #damaged(): { readonly damage?: readonly string[] } {
+    return this.#damage.length === 0 ? {} : { damage: this.#damage }
+  }
+
+  /** Whether another program has changed the events since the last call. */
+  takeChange(): boolean {
+    const isChanged = this.#isChanged
+    this.#isChanged = false
+    return isChanged
+  }
+
+  /** What the events before have come to is in the checkpoint, from which a resume can go on. */
+  #startOver(): void {
+    this.#isChanged = true
+    const { length: offset, seq } = this.#events
+    if (this.#checkpoint === undefined) return
+    const words = `another program changed the file of events, of which those up to ${seq} may be missing`
+    this.#damage = [words]
+    this.#checkpoint = { ...this.#checkpoint, offset, ...this.#damaged }
+    this.#saveCheckpoint()
   }
 
   /** Whether every event is on the disk that is to be there. */
@@ -147,6 +177,7 @@ export class Journal {
 
   /** Writes down what has been waiting for company; called now and then. */
   flush(): void {
+    this.#events.check()
     this.#logs.endSpans(true)
     this.#events.write()
     const { length, count } = this.#events
@@ -157,6 +188,7 @@ export class Journal {
   }
 
   close(): void {
+    this.#events.check(true)
     this.#logs.close()
     this.#receipts.discard()
     this.#events.write()

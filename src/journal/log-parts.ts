@@ -1,7 +1,8 @@
 import { closeSync, openSync, readdirSync, readSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errorCode } from '../base/errors.ts'
-import { statOf, writeAll } from '../base/files.ts'
+import { lstatOf, statOf, writeAll } from '../base/files.ts'
+import { openIn } from './inside.ts'
 
 /** How much of the beginning and of the end of an iteration's output is kept. */
 export const HEAD_BYTES = 4 * 1024 * 1024
@@ -95,7 +96,7 @@ function tailsOf(log: string): Part[] {
   const folder = dirname(log)
   const beginning = tailPath(basename(log), 0).slice(0, -1)
   return readdirSync(folder)
-    .filter((name) => name.startsWith(beginning))
+    .filter((name) => name.startsWith(beginning) && lstatOf(join(folder, name))?.isFile() === true)
     .map((name) => {
       const path = join(folder, name)
       return {
@@ -114,7 +115,7 @@ function readPart({ path, from, at, length }: Part, start: number, end: number):
   const size = Math.min(from + length, end) - first
   if (size <= 0) return Buffer.alloc(0)
   const bytes = Buffer.allocUnsafe(size)
-  const fd = openSync(path, 'r')
+  const fd = openIn(dirname(path), basename(path))
   try {
     return bytes.subarray(0, readSync(fd, bytes, 0, size, at + first - from))
   } finally {

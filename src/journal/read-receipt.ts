@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { statOf } from '../base/files.ts'
 import { OpenIterations } from './open-iterations.ts'
-import type { IterationPlace } from './places.ts'
+import { readTextIn } from './inside.ts'
+import { iterationPath, type IterationPlace } from './places.ts'
 import { eventsPath, readEvents } from './read-run.ts'
-import { makeReceipt, receiptPath, type Receipt } from './receipt.ts'
+import { makeReceipt, type Receipt } from './receipt.ts'
 
 /** The receipt of an attempt: its file, or, where a power failure took it, what the events tell. */
 export function readReceipt(
@@ -15,7 +15,7 @@ export function readReceipt(
 ): Receipt | undefined {
   const place = { step, iteration, attempt, round }
   try {
-    return JSON.parse(readFileSync(receiptPath(folder, place), 'utf8')) as Receipt
+    return JSON.parse(readTextIn(folder, `${iterationPath(place)}.json`)) as Receipt
   } catch {
     return rebuild(folder, place)
   }

@@ -1,15 +1,19 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { join } from 'node:path'
+import { lstatOf } from '../base/files.ts'
 import type { EventOf } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { next, NO_EVENTS, type RunState } from '../events/state.ts'
 import { readCheckpoint } from './checkpoint.ts'
 import { Damage } from './damage.ts'
 import { beginningOf, beginsWith, parseEvent } from './event-lines.ts'
+import { openIn, pathIn } from './inside.ts'
 import { readPlanFile, type RecordedPlan } from './plan-file.ts'
 import { LineReader } from './line-reader.ts'
 import { readLog } from './log-parts.ts'
 import { findEnd } from './torn.ts'
+
+export const EVENTS = 'events.ndjson'
 
 const OUTPUT = beginningOf('output')
 const WITH_PLAN = [beginningOf('run_started'), beginningOf('run_resumed')]
@@ -32,7 +36,8 @@ export interface ReadState {
 export function readState(folder: string): ReadState {
   return withEvents(folder, (fd) => {
     const { offset: end, tornBytes } = findEnd(fd)
-    const from = readCheckpoint(folder, end)
+    const saved = readCheckpoint(folder)
+    const from = saved !== undefined && saved.offset <= end ? saved : undefined
     let { state, seq } = from ?? { state: NO_EVENTS, seq: 0 }
     const lines = new LineReader(fd, from?.offset ?? 0, end)
     /** Where the last line with a number is that was not looked into. */
@@ -56,7 +61,9 @@ export function readState(folder: string): ReadState {
       seq = seqAt(fd, unread, end) ?? seq
       damage.end(seq)
     }
-    return { state, seq, tornBytes, damage: damage.words }
+    // The file is shorter than it was.
+    if (from === undefined) damage.endBefore(saved?.seq ?? 0)
+    return { state, seq, tornBytes, damage: [...(from?.damage ?? []), ...damage.words] }
   })
 }
 
@@ -88,7 +95,7 @@ export function* readEvents(
   folder: string,
   from = 0,
 ): Generator<{ event: RunEvent; offset: number }, void, undefined> {
-  const fd = openSync(eventsPath(folder), 'r')
+  const fd = openIn(folder, EVENTS)
   try {
     const lines = new LineReader(fd, from)
     while (lines.next()) {
@@ -103,15 +110,17 @@ export function* readEvents(
 /** What its log keeps of the bytes that an event tells of; undefined where it keeps none of them. */
 export function readOutput(folder: string, event: EventOf<'output'>): Uint8Array | undefined {
   const { log, offset = 0, bytes = 0 } = event
-  return log === undefined ? undefined : readLog(join(folder, log), offset, bytes)
+  const path = log === undefined ? undefined : pathIn(folder, log)
+  if (path === undefined || lstatOf(path)?.isFile() !== true) return undefined
+  return readLog(path, offset, bytes)
 }
 
 export function eventsPath(folder: string): string {
-  return join(folder, 'events.ndjson')
+  return join(folder, EVENTS)
 }
 
 function withEvents<Result>(folder: string, read: (fd: number) => Result): Result {
-  const fd = openSync(eventsPath(folder), 'r')
+  const fd = openIn(folder, EVENTS)
   try {
     return read(fd)
   } finally {

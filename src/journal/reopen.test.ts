@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject } from '../../tests/support/project.ts'
+import { placesAt } from '../../tests/support/records.ts'
 import { makeStamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { next, NO_EVENTS } from '../events/state.ts'
@@ -18,6 +19,7 @@ const DRIVER = `
   import { next, NO_EVENTS } from ${JSON.stringify(join(import.meta.dir, '../events/state.ts'))}
   import { RunLock } from ${JSON.stringify(join(import.meta.dir, 'run-lock.ts'))}
   import { readState } from ${JSON.stringify(join(import.meta.dir, 'read-run.ts'))}
+  import { Origins } from ${JSON.stringify(join(import.meta.dir, 'origins.ts'))}
   import { RunRecord } from ${JSON.stringify(join(import.meta.dir, 'run-record.ts'))}
   const [root, words] = process.argv.slice(1)
   const folder = root + '/r1'
@@ -25,7 +27,7 @@ const DRIVER = `
   const lock = isNew ? undefined : RunLock.take(folder)
   const { state: before, seq } = isNew ? { state: NO_EVENTS, seq: 0 } : readState(folder)
   const stamp = makeStamp('r1', 'w-1', seq + 1)
-  const record = isNew ? RunRecord.begin(root, 'r1', stamp) : RunRecord.reopen(folder, stamp, lock)
+  const record = isNew ? RunRecord.begin({ roots: [root], origins: new Origins({}) }, 'r1', stamp) : RunRecord.reopen(folder, stamp, lock)
   let state = before
   const emit = (body) => {
     const event = stamp(body)
@@ -106,7 +108,7 @@ test('a run whose processes are killed again and again has one whole record', as
 describe('a record that is opened again', () => {
   const begin = (events: readonly RunEvent[], rest: string) => {
     const root = makeProject()
-    const record = RunRecord.begin(root, 'r1', stamp)
+    const record = RunRecord.begin(placesAt(root), 'r1', stamp)
     for (const event of events) record.append(event)
     record.close()
     const path = join(root, 'r1/events.ndjson')

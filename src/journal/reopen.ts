@@ -1,6 +1,6 @@
-import { closeSync, fstatSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { statOf } from '../base/files.ts'
+import { lstatOf, statOf } from '../base/files.ts'
 import { checkpointPath, readCheckpoint } from './checkpoint.ts'
 import { joinTails } from './log-parts.ts'
 import { eventsPath } from './read-run.ts'
@@ -10,7 +10,7 @@ const TAIL = /^(.*\.log)\.tail-\d+$/
 
 /** Puts in order what a process that died left half done, so that another can go on. */
 export function mendRecord(folder: string): void {
-  const fd = openSync(eventsPath(folder), 'r+')
+  const fd = openSync(eventsPath(folder), constants.O_RDWR | constants.O_NOFOLLOW)
   try {
     mendEnd(fd)
     forgetCheckpointBehind(folder, fstatSync(fd).size)
@@ -22,16 +22,26 @@ export function mendRecord(folder: string): void {
 
 /** What was printed is put together; the receipt of an iteration that did not end goes. */
 function mendFiles(folder: string): void {
-  if (statOf(folder) === undefined) return
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const names = filesIn(folder)
   const logs = new Set(names.flatMap((name) => TAIL.exec(name)?.[1] ?? []))
-  for (const log of logs) joinTails(join(folder, log))
+  for (const log of logs) joinTails(log)
   for (const name of names) {
-    if (name.endsWith('.json') && statOf(join(folder, name))?.size === 0) rmSync(join(folder, name))
+    if (name.endsWith('.json') && statOf(name)?.size === 0) rmSync(name)
   }
 }
 
 /** A power failure may take the end of the events and leave the checkpoint that speaks of it. */
 function forgetCheckpointBehind(folder: string, end: number): void {
-  if (readCheckpoint(folder, end) === undefined) rmSync(checkpointPath(folder), { force: true })
+  const offset = readCheckpoint(folder)?.offset ?? Infinity
+  if (offset > end) rmSync(checkpointPath(folder), { force: true })
+}
+
+/** Links are not followed: they may lead out of the record. */
+function filesIn(folder: string): string[] {
+  if (lstatOf(folder)?.isDirectory() !== true) return []
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return filesIn(path)
+    return entry.isFile() ? [path] : []
+  })
 }

@@ -1,9 +1,11 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unfinishedPath } from '../base/atomic-write.ts'
 import { errorCode } from '../base/errors.ts'
+import { lstatOf } from '../base/files.ts'
 import { withLock } from '../base/lock.ts'
 import { isGoing, lifeOf, ownIdentity } from '../base/process-identity.ts'
+import { readTextIn } from './inside.ts'
 
 /** The process that drives a run. */
 export interface Holder {
@@ -20,11 +22,11 @@ type FoundHolder = Holder & { readonly life: 'alive' | 'dead' | 'unknown' }
 
 /** Sees to it that no two processes drive the same run. A lock whose holder is dead is no lock. */
 export class RunLock {
-  readonly #path: string
+  readonly #folder: string
   readonly #text: string
 
-  private constructor(path: string, text: string) {
-    this.#path = path
+  private constructor(folder: string, text: string) {
+    this.#folder = folder
     this.#text = text
   }
 
@@ -40,20 +42,20 @@ export class RunLock {
     const own = unfinishedPath(folder)
     writeFileSync(own, text, { flag: 'wx', mode: 0o600 })
     try {
-      return takePlace(folder, own) ?? new RunLock(lockPath(folder), text)
+      return takePlace(folder, own) ?? new RunLock(folder, text)
     } finally {
       rmSync(own, { force: true })
     }
   }
 
   release(): void {
-    if (readText(this.#path) === this.#text) rmSync(this.#path, { force: true })
+    if (readLock(this.#folder) === this.#text) rmSync(lockPath(this.#folder), { force: true })
   }
 }
 
 /** Who drives a run, or did when it died; undefined: nobody, it ended cleanly. */
 export function holderOf(folder: string): FoundHolder | undefined {
-  const text = readText(lockPath(folder))
+  const text = readLock(folder)
   if (text === undefined) return undefined
   const { pid = 0, identity = '', since = '' } = parseHolder(text)
   // A power failure may have emptied the file.
@@ -101,13 +103,17 @@ export function withoutLife({ pid, identity, since }: Holder): Holder {
   return { pid, identity, since }
 }
 
+const LOCK = 'lock'
+
 function lockPath(folder: string): string {
-  return join(folder, 'lock')
+  return join(folder, LOCK)
 }
 
-function readText(path: string): string | undefined {
+/** Empty where something else is in its place. */
+function readLock(folder: string): string | undefined {
+  if (lstatOf(lockPath(folder))?.isFile() === false) return ''
   try {
-    return readFileSync(path, 'utf8')
+    return readTextIn(folder, LOCK)
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
@@ -117,7 +123,10 @@ function readText(path: string): string | undefined {
 
 function parseHolder(text: string): Partial<Holder> {
   try {
-    return (JSON.parse(text) ?? {}) as Partial<Holder>
+    const { pid, identity, since } = JSON.parse(text) as Record<keyof Holder, unknown>
+    const isHolder =
+      typeof pid === 'number' && typeof identity === 'string' && typeof since === 'string'
+    return isHolder ? { pid, identity, since } : {}
   } catch {
     return {}
   }

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject } from '../../tests/support/project.ts'
+import { placesAt } from '../../tests/support/records.ts'
 import { makeStamp } from '../events/event.ts'
+import { Origins } from './origins.ts'
 import { holderOf } from './run-lock.ts'
 import { RunRecord } from './run-record.ts'
 
@@ -19,7 +21,7 @@ const CHUNK = {
 
 test('a run is recorded in a folder of its own', () => {
   const root = join(makeProject(), 'deep/runs')
-  const record = RunRecord.begin(root, 'r1', stamp)
+  const record = RunRecord.begin(placesAt(root), 'r1', stamp)
   record.append(EVENT)
   record.output(CHUNK)
   record.close()
@@ -34,7 +36,7 @@ test('a run is recorded in a folder of its own', () => {
 describe('where the record cannot be written', () => {
   test('the run goes on, and the trouble is told once', () => {
     const root = join(makeProject({ file: '' }), 'file')
-    const record = RunRecord.begin(root, 'r1', stamp)
+    const record = RunRecord.begin(placesAt(root), 'r1', stamp)
     expect(record.folder).toBeUndefined()
     expect(record.takeTroubles()).toMatchObject([
       { why: expect.stringMatching(/^(ENOTDIR|EEXIST)/) },
@@ -47,7 +49,7 @@ describe('where the record cannot be written', () => {
 
   test('only in part, the rest is written, and so is that part once it can be', () => {
     const root = makeProject()
-    const record = RunRecord.begin(root, 'r1', stamp)
+    const record = RunRecord.begin(placesAt(root), 'r1', stamp)
     const steps = join(root, 'r1/steps')
     writeFileSync(steps, 'a file where a folder is needed')
     const place = { scope: ['s1', 'i1'], step: 1, iteration: 1, attempt: 1 }
@@ -72,7 +74,7 @@ describe('where the record cannot be written', () => {
 
   test('because an agent removed it, nothing is thrown', () => {
     const root = makeProject()
-    const record = RunRecord.begin(root, 'r1', stamp)
+    const record = RunRecord.begin(placesAt(root), 'r1', stamp)
     rmSync(root, { recursive: true })
     record.append(EVENT)
     record.output(CHUNK)
@@ -84,8 +86,8 @@ describe('where the record cannot be written', () => {
   })
 
   test('because nobody knows where, that is the trouble', () => {
-    const record = RunRecord.begin(undefined, 'r1', stamp)
-    const why = 'HOME is no absolute path'
+    const record = RunRecord.begin({ roots: [], origins: new Origins({}) }, 'r1', stamp)
+    const why = 'HOME is not an absolute path'
     expect([record.folder, record.takeTroubles()]).toEqual([undefined, [{ kind: 'lost', why }]])
     record.output(CHUNK)
     record.flush()
@@ -97,17 +99,17 @@ describe('where the record cannot be written', () => {
 describe('a run is driven by the process that records it', () => {
   test('until the record is closed', () => {
     const root = makeProject()
-    const record = RunRecord.begin(root, 'r1', stamp)
+    const record = RunRecord.begin(placesAt(root), 'r1', stamp)
     expect(holderOf(record.folder!)).toMatchObject({ pid: process.pid, life: 'alive' })
     record.append(EVENT)
     record.close()
     expect(holderOf(record.folder!)).toBeUndefined()
-    expect(readdirSync(record.folder!)).toEqual(['events.ndjson'])
+    expect(readdirSync(record.folder!).toSorted()).toEqual(['events.ndjson', 'signature'])
   })
 
   test('also where the record is lost on the way', () => {
     const root = makeProject()
-    const record = RunRecord.begin(root, 'r1', stamp)
+    const record = RunRecord.begin(placesAt(root), 'r1', stamp)
     writeFileSync(join(root, 'r1/steps'), 'a file where a folder is needed')
     record.output(CHUNK)
     expect(record.takeTroubles()).toHaveLength(1)
@@ -123,9 +125,10 @@ const FILL = `
   import { makeStamp } from ${JSON.stringify(join(import.meta.dir, '../events/event.ts'))}
   import { readState } from ${JSON.stringify(join(import.meta.dir, 'read-run.ts'))}
   import { RunLock } from ${JSON.stringify(join(import.meta.dir, 'run-lock.ts'))}
+  import { Origins } from ${JSON.stringify(join(import.meta.dir, 'origins.ts'))}
   import { RunRecord } from ${JSON.stringify(join(import.meta.dir, 'run-record.ts'))}
   const stamp = makeStamp('r1', 'w-1')
-  const record = RunRecord.begin('disk', 'r1', stamp)
+  const record = RunRecord.begin({ roots: ['disk'], origins: new Origins({}) }, 'r1', stamp)
   const troubles = []
   for (let i = 1; i < 1500; i++) {
     const place = { scope: ['s1', 'i' + i], step: 1, iteration: i, attempt: 1 }

@@ -2,8 +2,9 @@ import { errorText } from '../base/errors.ts'
 import type { OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
+import { readCheckpoint } from './checkpoint.ts'
 import { Journal } from './journal.ts'
-import { makeRecordFolder } from './record-folder.ts'
+import { makeRecordFolder, type RecordPlaces } from './record-folder.ts'
 import { mendRecord } from './reopen.ts'
 import { RunLock } from './run-lock.ts'
 import { pruneRuns, type WhyWanted } from './runs.ts'
@@ -16,8 +17,9 @@ export interface Trouble {
   /**
    * `lost`: there is none, or none any more. `behind`: it cannot be written now. `back`: it can be
    * again. `gaps`: at the end, something beside events is missing. `torn`: at the end, events are.
+   * `changed`: another program has changed its events.
    */
-  readonly kind: 'lost' | 'behind' | 'back' | 'gaps' | 'torn'
+  readonly kind: 'lost' | 'behind' | 'back' | 'gaps' | 'torn' | 'changed'
   readonly why: string
 }
 
@@ -36,6 +38,7 @@ export class RunRecord {
   #hasLostOutput = false
   #isTornTold = false
   #isBackTold = false
+  #isChangeTold = false
   /** Absent where the record could not be begun. */
   readonly folder: string | undefined
 
@@ -45,20 +48,17 @@ export class RunRecord {
   }
 
   /** Begins the record of a new run; old ones are removed, but for those that are wanted. */
-  static begin(
-    root: string | undefined,
-    run: string,
-    stamp: Stamp,
-    whyWanted?: WhyWanted,
-  ): RunRecord {
+  static begin(places: RecordPlaces, run: string, stamp: Stamp, whyWanted?: WhyWanted): RunRecord {
     return new RunRecord((record) => {
-      if (root === undefined) throw new Error('HOME is no absolute path')
+      const [root] = places.roots
+      if (root === undefined) throw new Error('HOME is not an absolute path')
       const folder = makeRecordFolder(root, run)
+      places.origins.sign(folder)
       const lock = RunLock.take(folder)
       if (!(lock instanceof RunLock)) throw new Error(`${folder} belongs to process ${lock.pid}`)
       record.#lock = lock
       record.#journal = new Journal(folder, stamp)
-      pruneQuietly(root, whyWanted)
+      pruneQuietly({ ...places, roots: [root] }, whyWanted)
       return folder
     })
   }
@@ -68,7 +68,7 @@ export class RunRecord {
     return new RunRecord((record) => {
       record.#lock = lock
       mendRecord(folder)
-      record.#journal = new Journal(folder, stamp)
+      record.#journal = new Journal(folder, stamp, { damage: readCheckpoint(folder)?.damage ?? [] })
       return folder
     })
   }
@@ -149,6 +149,7 @@ export class RunRecord {
     const journal = this.#journal
     try {
       const result = write()
+      if (journal?.takeChange() === true) this.#tellChanged()
       const trouble = journal?.takeTrouble()
       if (trouble !== undefined) this.#fallBehind(errorText(trouble))
       return result
@@ -163,6 +164,11 @@ export class RunRecord {
     this.#behind = why
     if (this.#firstWhy === undefined) this.#troubles.push({ kind: 'behind', why })
     this.#firstWhy ??= why
+  }
+
+  #tellChanged(): void {
+    if (!this.#isChangeTold) this.#troubles.push({ kind: 'changed', why: '' })
+    this.#isChangeTold = true
   }
 
   #tellTorn(): void {
@@ -184,9 +190,9 @@ export class RunRecord {
 }
 
 /** Records that cannot be removed are no reason to go without one. */
-function pruneQuietly(root: string, whyWanted?: WhyWanted): void {
+function pruneQuietly(places: RecordPlaces, whyWanted?: WhyWanted): void {
   try {
-    pruneRuns([root], KEPT_RUNS, whyWanted)
+    pruneRuns(places, KEPT_RUNS, whyWanted)
   } catch {
     // They are tried again by the next run.
   }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject, writeFiles } from '../../tests/support/project.ts'
+import { placesAt } from '../../tests/support/records.ts'
 import { UserError } from '../base/errors.ts'
 import { makeStamp, type EventBody } from '../events/event.ts'
 import { RunLock } from './run-lock.ts'
@@ -45,7 +46,7 @@ const WAITING: EventBody = {
 /** A run whose process has gone, or, where it is left open, one that this process drives. */
 function record(root: string, id: string, bodies: readonly EventBody[], isLeftOpen = false) {
   const stamp = makeStamp(id, 'w-1')
-  const run = RunRecord.begin(root, id, stamp)
+  const run = RunRecord.begin(placesAt(root), id, stamp)
   for (const body of [STARTED, ...bodies]) run.append(stamp(body))
   if (!isLeftOpen) run.close()
   return run
@@ -63,8 +64,8 @@ test('runs are listed by their status, the newest first', () => {
   writeFileSync(join(root, '4-dead/lock'), DEAD_LOCK)
   record(root, '5-dead-waiting', [WAITING])
   const open = [record(root, '6-running', [], true), record(root, '7-waiting', [WAITING], true)]
-  const runs = listRuns([root])
-  expect(listRuns([root], (folder) => folder.endsWith('/2-failed'))).toEqual([runs[5]!])
+  const runs = listRuns(placesAt(root))
+  expect(listRuns(placesAt(root), (folder) => folder.endsWith('/2-failed'))).toEqual([runs[5]!])
   expect(runs.map(({ id, status }) => [id, status])).toEqual([
     ['7-waiting', 'waiting'],
     ['6-running', 'running'],
@@ -94,24 +95,24 @@ test('what is no run is not listed, and what is broken is named', () => {
     'r4/events.ndjson': '',
     'r5/events.ndjson/x': '',
   })
-  const { runs, broken } = readRuns([root])
+  const { runs, broken } = readRuns(placesAt(root))
   expect(runs.map(({ id }) => id)).toEqual(['r2'])
   expect(broken).toEqual(['r5', 'r4', 'r3', 'r1'])
-  expect(listRuns([root])).toEqual(runs)
+  expect(listRuns(placesAt(root))).toEqual(runs)
 })
 
 test('a run that has not come to its first event runs all the same', () => {
   const root = makeProject()
-  const run = RunRecord.begin(root, 'r1', makeStamp('r1', 'w-1'))
-  expect(listRuns([root])).toMatchObject([{ id: 'r1', status: 'running' }])
+  const run = RunRecord.begin(placesAt(root), 'r1', makeStamp('r1', 'w-1'))
+  expect(listRuns(placesAt(root))).toMatchObject([{ id: 'r1', status: 'running' }])
   run.close()
-  expect(readRuns([root])).toEqual({ runs: [], broken: ['r1'] })
+  expect(readRuns(placesAt(root))).toEqual({ runs: [], broken: ['r1'] })
 })
 
 test('where nothing was ever recorded there are no runs', () => {
   const root = join(makeProject(), 'runs')
-  expect([listRuns([root]), pruneRuns([root], 0)]).toEqual([[], []])
-  expect(() => findRun([root], undefined)).toThrow(new UserError('There is no run yet.'))
+  expect([listRuns(placesAt(root)), pruneRuns(placesAt(root), 0)]).toEqual([[], []])
+  expect(() => findRun(placesAt(root), undefined)).toThrow(new UserError('There is no run yet.'))
 })
 
 describe('a run is found', () => {
@@ -130,7 +131,7 @@ describe('a run is found', () => {
     ['aaaaa', IDS[0]],
     ['bbbbb', IDS[1]],
   ])('by %p: %s', (word, id) => {
-    expect(findRun([make()], word).id).toBe(id!)
+    expect(findRun(placesAt(make()), word).id).toBe(id!)
   })
 
   test.each([
@@ -142,7 +143,7 @@ describe('a run is found', () => {
   ])('not by %p', (word, message, ids) => {
     let error: unknown
     try {
-      findRun([make()], word)
+      findRun(placesAt(make()), word)
     } catch (thrown) {
       error = thrown
     }
@@ -153,8 +154,8 @@ describe('a run is found', () => {
   test('as the newest that can be read, and a broken one is called so', () => {
     const root = make()
     writeFiles(root, { '20260103-080000-ccccc/events.ndjson': '' })
-    expect(findRun([root], undefined).id).toBe(IDS[2]!)
-    expect(() => findRun([root], 'ccccc')).toThrow(
+    expect(findRun(placesAt(root), undefined).id).toBe(IDS[2]!)
+    expect(() => findRun(placesAt(root), 'ccccc')).toThrow(
       'The record of run 20260103-080000-ccccc cannot be read.',
     )
   })
@@ -166,23 +167,23 @@ describe('old runs are removed', () => {
     for (const id of ['r1', 'r2', 'r4', 'r5']) record(root, id, [ended(true)])
     const open = record(root, 'r3', [], true)
     writeFileSync(join(root, 'r2/lock'), DEAD_LOCK)
-    expect(pruneRuns([root], 1)).toEqual(['r4', 'r2', 'r1'])
+    expect(pruneRuns(placesAt(root), 1)).toEqual(['r4', 'r2', 'r1'])
     expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'r3', 'r5'])
     expect(existsSync(join(root, 'r3/lock'))).toBe(true)
     open.close()
-    expect(pruneRuns([root], 0)).toEqual(['r5', 'r3'])
+    expect(pruneRuns(placesAt(root), 0)).toEqual(['r5', 'r3'])
   })
 
   test('but nothing else that is there', () => {
     const root = makeProject({ 'notes/x': '', file: '' })
     record(root, 'r1', [ended(true)])
-    expect(pruneRuns([root], 0)).toEqual(['r1'])
+    expect(pruneRuns(placesAt(root), 0)).toEqual(['r1'])
     expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'file', 'notes'])
   })
 
   test('with what a process that was killed did not get to', () => {
     const root = makeProject({ '.removed-r0/steps/x': '' })
-    expect(pruneRuns([root], 10)).toEqual([])
+    expect(pruneRuns(placesAt(root), 10)).toEqual([])
     expect(readdirSync(root)).toEqual([])
   })
 
@@ -190,7 +191,10 @@ describe('old runs are removed', () => {
     const root = makeProject()
     const ids = Array.from({ length: 53 }, (_, i) => `r${String(i).padStart(2, '0')}`)
     const open = record(root, ids[0]!, [], true)
-    for (const id of ids.slice(1, -1)) writeFiles(root, { [`${id}/events.ndjson`]: '' })
+    for (const id of ids.slice(1, -1)) {
+      writeFiles(root, { [`${id}/events.ndjson`]: '' })
+      placesAt(root).origins.sign(join(root, id))
+    }
     const last = record(root, ids.at(-1)!, [])
     expect(last.takeTroubles()).toEqual([])
     const left = readdirSync(root).filter((name) => name.startsWith('r'))
@@ -202,7 +206,7 @@ describe('old runs are removed', () => {
     const root = makeProject()
     for (const id of ['r1', 'r2', 'r3']) record(root, id, [ended(true)])
     writeFiles(root, { 'r2/lock/x': 'a folder in its place' })
-    expect(() => pruneRuns([root], 0)).toThrow('EISDIR')
+    expect(() => pruneRuns(placesAt(root), 0)).toThrow('EISDIR')
     expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'r2'])
   })
 })
@@ -211,7 +215,7 @@ test('a run that somebody is about to drive is not removed', () => {
   const root = makeProject()
   record(root, 'r1', [ended(true)])
   const lock = RunLock.take(join(root, 'r1'))
-  expect(pruneRuns([root], 0)).toEqual([])
+  expect(pruneRuns(placesAt(root), 0)).toEqual([])
   ;(lock as RunLock).release()
-  expect(pruneRuns([root], 0)).toEqual(['r1'])
+  expect(pruneRuns(placesAt(root), 0)).toEqual(['r1'])
 })

@@ -1,9 +1,11 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errorCode, UserError } from '../base/errors.ts'
-import { statOf } from '../base/files.ts'
+import { lstatOf } from '../base/files.ts'
 import type { RunState } from '../events/state.ts'
+import type { Foreign } from './origins.ts'
 import { eventsPath, readState } from './read-run.ts'
+import type { RecordPlaces } from './record-folder.ts'
 import { holderOf, RunLock, withoutLife, type Holder } from './run-lock.ts'
 
 /** A run by its record. */
@@ -16,41 +18,56 @@ export interface RunBrief {
   readonly damage: readonly string[]
   /** Who drives it now. */
   readonly holder?: Holder
+  /** Why it does not count as made here: then it can be looked at, and no more. */
+  readonly foreign?: Foreign
 }
 
 /** So many ids fit into a hint. */
 const NAMED = 5
 
+/** What a record may be called: messages repeat it. */
+const NAME = /^\w[\w.-]*$/
+
 /** Folders that are being removed are called so. */
 const REMOVED = '.removed-'
 
 /** All runs in these folders, or those whose record is wanted, the newest first. */
-export function listRuns(
-  roots: readonly string[],
-  isWanted?: (folder: string) => boolean,
+export function listRuns(places: RecordPlaces, isWanted?: (folder: string) => boolean): RunBrief[] {
+  return readRuns(places, isWanted).runs
+}
+
+/** Those that were made here. */
+export function listOwnRuns(
+  places: RecordPlaces,
+  isWanted: (folder: string) => boolean = () => true,
 ): RunBrief[] {
-  return readRuns(roots, isWanted).runs
+  const isOwn = (folder: string) => places.origins.isSigned(folder) && isWanted(folder)
+  return listRuns(places, isOwn)
 }
 
 /** All runs, the newest first, and the ids of those whose record cannot be read. */
 export function readRuns(
-  roots: readonly string[],
+  places: RecordPlaces,
   isWanted: (folder: string) => boolean = () => true,
 ): { runs: RunBrief[]; broken: string[] } {
   const runs: RunBrief[] = []
   const broken: string[] = []
-  for (const folder of recordsIn(roots).filter(isWanted)) {
-    const run = readBrief(folder)
+  for (const folder of recordsIn(places.roots).filter(isWanted)) {
+    const run = readBrief(folder, places)
     if (run === undefined) broken.push(basename(folder))
     else runs.push(run)
   }
   return { runs, broken }
 }
 
-/** The run of that id, or of the only id that begins or ends so; the newest where none is said. */
-export function findRun(roots: readonly string[], word: string | undefined): RunBrief {
+/**
+ * The run of that id, or of the only id that begins or ends so; where none is said, the newest that was
+ * made here, or else the newest.
+ */
+export function findRun(places: RecordPlaces, word: string | undefined): RunBrief {
+  const { roots } = places
   if (word === undefined) {
-    const newest = newestRun(roots)
+    const newest = newestOwnRun(places) ?? newestOf(recordsIn(roots), places)
     if (newest !== undefined) return newest
     throw new UserError('There is no run yet.', `Its record would be in ${roots[0]}.`)
   }
@@ -60,15 +77,20 @@ export function findRun(roots: readonly string[], word: string | undefined): Run
     word,
   )
   const folder = records.find((each) => basename(each) === id)!
-  const run = readBrief(folder)
+  const run = readBrief(folder, places)
   if (run !== undefined) return run
   throw new UserError(`The record of run ${id} cannot be read.`, `See ${folder}.`)
 }
 
-/** The newest run whose record can be read. */
-export function newestRun(roots: readonly string[]): RunBrief | undefined {
-  for (const folder of recordsIn(roots)) {
-    const run = readBrief(folder)
+/** The newest run that was made here and whose record can be read. */
+export function newestOwnRun(places: RecordPlaces): RunBrief | undefined {
+  const own = recordsIn(places.roots).filter((folder) => places.origins.isSigned(folder))
+  return newestOf(own, places)
+}
+
+function newestOf(folders: readonly string[], places: RecordPlaces): RunBrief | undefined {
+  for (const folder of folders) {
+    const run = readBrief(folder, places)
     if (run !== undefined) return run
   }
   return undefined
@@ -77,15 +99,27 @@ export function newestRun(roots: readonly string[]): RunBrief | undefined {
 /** Why a record is to be kept, by its folder; undefined where nothing speaks against its removal. */
 export type WhyWanted = (folder: string) => string | undefined
 
+/** The records beyond the newest ones, of which those that came from elsewhere make none give way. */
+export function oldRecords({ roots, origins }: RecordPlaces, keep: number): string[] {
+  const records = recordsIn(roots)
+  if (records.length <= keep) return []
+  const { own = [], others = [] } = Object.groupBy(records, (folder) =>
+    origins.isSigned(folder) ? 'own' : 'others',
+  )
+  return [...own, ...others].slice(keep)
+}
+
 /**
  * Removes all runs but the newest, and none that is driven or wanted. Where one cannot be removed,
  * the others are all the same.
  */
-export function pruneRuns(roots: readonly string[], keep: number, whyWanted?: WhyWanted): string[] {
-  for (const root of roots) sweepRemoved(root)
+export function pruneRuns(places: RecordPlaces, keep: number, whyWanted?: WhyWanted): string[] {
+  for (const root of places.roots) sweepRemoved(root)
   const removed: string[] = []
   let problem: unknown
-  for (const folder of recordsIn(roots).slice(keep)) {
+  for (const folder of oldRecords(places, keep)) {
+    // What belongs to the repository is not ours to remove.
+    if (places.origins.strictly(folder) === 'tracked') continue
     try {
       if (remove(folder, whyWanted)) removed.push(basename(folder))
     } catch (error) {
@@ -101,10 +135,11 @@ export function recordsIn(roots: readonly string[]): string[] {
   return roots
     .flatMap((root) =>
       namesIn(root)
-        .filter((name) => !name.startsWith('.'))
+        .filter((name) => NAME.test(name))
         .map((name) => join(root, name)),
     )
-    .filter((folder) => statOf(eventsPath(folder)) !== undefined)
+    .filter((folder) => lstatOf(folder)?.isDirectory() === true)
+    .filter((folder) => lstatOf(eventsPath(folder)) !== undefined)
     .toSorted((one, other) => (basename(one) < basename(other) ? 1 : -1))
 }
 
@@ -117,7 +152,7 @@ function namesIn(root: string): string[] {
   }
 }
 
-function readBrief(folder: string): RunBrief | undefined {
+function readBrief(folder: string, { origins }: RecordPlaces): RunBrief | undefined {
   const id = basename(folder)
   try {
     const found = holderOf(folder)
@@ -126,7 +161,16 @@ function readBrief(folder: string): RunBrief | undefined {
     // Whoever drives it may not have come to its first event yet.
     if (state.startedAt === undefined && holder === undefined) return undefined
     const status = statusOf(state, found?.life)
-    return { id, folder, status, state, damage, ...(holder === undefined ? {} : { holder }) }
+    const foreign = origins.foreignness(folder)
+    return {
+      id,
+      folder,
+      status,
+      state,
+      damage,
+      ...(holder === undefined ? {} : { holder }),
+      ...(foreign === undefined ? {} : { foreign }),
+    }
   } catch {
     return undefined
   }

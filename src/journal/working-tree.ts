@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../base/errors.ts'
-import { statOf } from '../base/files.ts'
+import { lstatOf, statOf } from '../base/files.ts'
 import { holdLock, withLock } from '../base/lock.ts'
 import { makePrivateFolder } from '../base/private-folder.ts'
 import { gitFolder, repositoryTop } from '../base/repository.ts'
+import { isLink } from '../base/tracked.ts'
 import { recordRoot } from './record-folder.ts'
 
 /** A run that is at work in a working tree. */
@@ -32,6 +33,9 @@ export function enterWorkingTree(
 ): Seat | readonly Occupant[] {
   for (const folder of foldersFor(own.cwd, env)) {
     try {
+      // Through a link that came with the project, files of others would be removed.
+      if (isLink(dirname(folder))) continue
+      if (isLink(folder)) rmSync(folder)
       makePrivateFolder(dirname(folder))
       makePrivateFolder(folder)
       return withLock(join(folder, '.lock'), () => takeSeat(folder, own, isWelcome))
@@ -83,6 +87,7 @@ function occupantsOf(folder: string, own: string): Occupant[] {
   const names = readdirSync(folder).filter((name) => !name.startsWith('.') && name !== own)
   return names.flatMap((name) => {
     const path = join(folder, name)
+    if (lstatOf(path)?.isFile() !== true) return []
     const giveBack = holdLock(path)
     if (giveBack === undefined) return [readOccupant(path, name)]
     rmSync(path, { force: true })

@@ -17,7 +17,8 @@ import {
   take,
 } from './sqlite/messages.ts'
 import type { JournalMode } from './sqlite/open.ts'
-import { openConnection } from './sqlite/open.ts'
+import type { Connection } from './sqlite/connection.ts'
+import { openConnection, openToRead } from './sqlite/open.ts'
 import { drain, once, openRun, push, start } from './sqlite/push.ts'
 import type { Books } from './sqlite/rows.ts'
 import { over, postpone, settle } from './sqlite/settle.ts'
@@ -45,9 +46,20 @@ export interface SqliteOptions {
  */
 export async function openSqliteStore(
   path: string,
-  { limits, times, clock = SYSTEM_CLOCK, journal }: SqliteOptions = {},
+  options: SqliteOptions = {},
 ): Promise<QueueStore> {
-  const db = await openConnection(path, journal)
+  return makeStore(await openConnection(path, options.journal), options)
+}
+
+/** Opens a store that somebody else may have made, only to look at it. */
+export async function openSqliteStoreToRead(path: string): Promise<QueueStore> {
+  return makeStore(await openToRead(path), {})
+}
+
+function makeStore(
+  db: Connection,
+  { limits, times, clock = SYSTEM_CLOCK }: SqliteOptions,
+): QueueStore {
   return new SqliteStore({
     db,
     clock,

@@ -48,6 +48,8 @@ export interface ShownRun extends RecordedRun {
   readonly folder: string
   /** What of its events is missing, in words. */
   readonly damage: readonly string[]
+  /** Why it does not count as made here, in words. */
+  readonly foreign?: string | undefined
   /** Gates and limits of the chain as a whole, in words. */
   readonly policy: readonly string[]
   /** Absent where it had none. */
@@ -67,7 +69,8 @@ export function renderRun(
   const chain = state.chain === undefined ? '' : `${printable(state.chain)}: `
   const spent = { ...state.spent, ms: durationOf(run, now) }
   const forTasks = run.tasks === undefined ? [] : nextForTasks(run, run.tasks, here)
-  const nexts = [...nextSteps(run, here), ...forTasks]
+  const nexts =
+    run.foreign === undefined ? [...nextSteps(run, here), ...forTasks] : foreignNexts(run)
   return [
     `Run ${run.id}: ${run.status}${endWords(run)}`,
     `  ${state.steps.length === 0 ? chainWords(run) : chain + stepsWords(state)}`,
@@ -75,6 +78,7 @@ export function renderRun(
     `  ${spentWords(spent)}`,
     ...run.policy.map((words) => `  ${printable(words)}`),
     `  record: ${printable(recordWords(run))}`,
+    ...(run.foreign === undefined ? [] : [`  not made here: ${run.foreign}`]),
     ...(run.damage.length > 0 ? [`  the record is damaged: ${run.damage.join(', ')}`] : []),
     ...(isLost(run) ? [`  cannot be resumed: ${printable(lacksWords(state.lacks!))}`] : []),
     ...steps.flatMap((step) => ['', ...renderStep(run, step, of(step), now)]),
@@ -82,6 +86,13 @@ export function renderRun(
     '',
     'Next:',
     ...renderTable(nexts.map(([command, why]) => [`  ${command}`, why])),
+  ]
+}
+
+function foreignNexts({ id }: ShownRun): (readonly [string, string])[] {
+  return [
+    [`forkhestra resume ${id}`, 'see what it would do, and what is needed first'],
+    [`forkhestra logs ${id}`, 'what was printed'],
   ]
 }
 

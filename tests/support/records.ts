@@ -3,11 +3,23 @@ import { mkdirSync } from 'node:fs'
 import { makeStamp, type EventBody, type OutputChunk } from '../../src/events/event.ts'
 import { next, NO_EVENTS } from '../../src/events/state.ts'
 import { Journal } from '../../src/journal/journal.ts'
-import { makeRecordFolder } from '../../src/journal/record-folder.ts'
+import { Origins } from '../../src/journal/origins.ts'
+import { makeRecordFolder, type RecordPlaces } from '../../src/journal/record-folder.ts'
 import { RunLock } from '../../src/journal/run-lock.ts'
+import { environment } from './forkhestra.ts'
+import { makeProject } from './project.ts'
 
 /** Where the records of a project with a forge/ folder are. */
 export const RECORDS = 'forge/orch/runs'
+
+const origins = new Map<string, Origins>()
+
+/** Records in a folder, as those see them who have made them. */
+export function placesAt(root: string): RecordPlaces {
+  const known = origins.get(root) ?? new Origins({ XDG_STATE_HOME: makeProject() })
+  origins.set(root, known)
+  return { roots: [root], origins: known }
+}
 
 /** Writes the record of a run that never was, as the program itself writes it. */
 export class MadeRecord {
@@ -23,6 +35,7 @@ export class MadeRecord {
     mkdirSync(root, { recursive: true })
     this.id = id
     this.folder = makeRecordFolder(root, id)
+    new Origins(environment({ cwd: project })).sign(this.folder)
     this.#stamp = makeStamp(id, 'w-test')
     this.#journal = new Journal(this.folder, this.#stamp, { isDurable: false })
     const lock = RunLock.take(this.folder)

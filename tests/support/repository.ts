@@ -20,7 +20,7 @@ export function git(cwd: string, ...args: string[]): string {
 export function makeRepository(prompt = '', files: Files = {}): string {
   const cwd = makeQueueProject(prompt, {
     'file.txt': 'before\n',
-    '.gitignore': 'forge\nnotes/\n',
+    '.gitignore': 'forge\nnotes/\n.state\n',
     ...files,
   })
   made.push(`${cwd}.worktrees`)

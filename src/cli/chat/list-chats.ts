@@ -1,6 +1,7 @@
 import { moneyWords } from '../../base/amounts.ts'
 import { durationWords } from '../../base/durations.ts'
 import { printable } from '../../base/printable.ts'
+import type { RecordPlaces } from '../../journal/record-folder.ts'
 import { listRuns, type RunBrief } from '../../journal/runs.ts'
 import { lastWordsIn } from '../../native/chat-turn.ts'
 import { renderTable } from '../../views/table.ts'
@@ -10,8 +11,8 @@ import { isChat } from '../records/is-chat.ts'
 import { recordsOf } from '../records/place.ts'
 
 /** The newest first. */
-export function chatsIn(roots: readonly string[]): RunBrief[] {
-  return listRuns(roots).filter(({ folder }) => isChat(folder))
+export function chatsIn(places: RecordPlaces): RunBrief[] {
+  return listRuns(places).filter(({ folder }) => isChat(folder))
 }
 
 /** Where the conversation of a chat is. */
@@ -41,18 +42,23 @@ export function listChats(input: Input): number {
 }
 
 /** `last` is what was said to the agent last. */
-function describe({ id, folder, status, state }: RunBrief) {
+function describe({ id, folder, status, state, foreign }: RunBrief) {
   const { spent, steps, startedAt, ended } = state
   const at = ended?.at ?? startedAt
   return {
     run: id,
     status,
+    ...(foreign === undefined ? {} : { foreign }),
     agent: steps[0]?.agent ?? '',
     ageMs: at === undefined ? 0 : Math.max(0, Date.now() - Date.parse(at)),
     turns: spent.iterations,
     costUsd: spent.costUsd,
-    last: lastWordsIn({ path: chatPath(folder), env: {} }).person ?? null,
+    last: foreign === undefined ? lastWordsOf(folder) : null,
   }
+}
+
+function lastWordsOf(folder: string): string | null {
+  return lastWordsIn({ path: chatPath(folder), env: {} }).person ?? null
 }
 
 const LONGEST = 60

@@ -3,7 +3,7 @@ import { randomLetters } from '../../base/ids.ts'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { makeStamp } from '../../events/event.ts'
 import { readState } from '../../journal/read-run.ts'
-import { recordRoots } from '../../journal/record-folder.ts'
+import { recordPlaces } from '../../journal/record-folder.ts'
 import { RunLock } from '../../journal/run-lock.ts'
 import { findRun, type RunBrief } from '../../journal/runs.ts'
 import { applyOverrides, raiseBudgets } from '../../plan/make-policy.ts'
@@ -18,6 +18,7 @@ import { makeIdentity } from '../identity.ts'
 import { dealWithOrphans, endOrphansOf } from '../orphans.ts'
 import { readOverrides } from '../overrides.ts'
 import { agentsOf } from '../queue/configuration.ts'
+import { checkOwn } from '../records/foreign.ts'
 import { isChat } from '../records/is-chat.ts'
 import { configurationFor, projectOf } from '../project.ts'
 import { recordsOf } from '../records/place.ts'
@@ -64,13 +65,14 @@ export async function beginChat(input: Input, word: string | undefined): Promise
     facts,
   )
   const chat = asChat(plan)
-  const roots = recordRoots(project, process.env)
-  const orphans = await dealWithOrphans(roots, input.flag('kill-orphans'))
+  const places = recordPlaces(project, process.env)
+  const orphans = await dealWithOrphans(places, input.flag('kill-orphans'))
   return { plan: chat, warnings: [...warnings, ...orphans], options: { env, stamp, agents } }
 }
 
 export async function goOnWithChat(input: Input, word: string | undefined): Promise<Chat> {
   const { id, folder } = chooseChat(input, word)
+  checkOwn({ id, folder }, recordsOf(input))
   const lock = takeLock(id, folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
   const env = makeAgentEnvironment(process.env, ownFolder())
@@ -107,13 +109,13 @@ export class ChatNotKept extends UserError {
 }
 
 function chooseChat(input: Input, word: string | undefined): RunBrief {
-  const roots = recordsOf(input)
+  const places = recordsOf(input)
   if (word === undefined) {
-    const [newest] = chatsIn(roots)
+    const newest = chatsIn(places).find(({ foreign }) => foreign === undefined)
     if (newest !== undefined) return newest
     throw new UserError('There is no chat yet.', 'Begin one: forkhestra chat')
   }
-  const run = findRun(roots, word)
+  const run = findRun(places, word)
   if (isChat(run.folder)) return run
   throw new UserError(
     `The run ${run.id} is no chat.`,

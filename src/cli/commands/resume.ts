@@ -13,6 +13,9 @@ export const resumeCommand: Command = {
     cwd: { value: '<path>', help: 'the project of the run' },
     anyway: { help: 'start although another run is at work in this working tree' },
     'kill-orphans': { help: 'end the processes that the dead run has left behind' },
+    'trust-record': {
+      help: 'carry out a record that was not made here, or that 0.1.0 made; needed once',
+    },
     prompt: {
       short: 'p',
       value: '<text>',

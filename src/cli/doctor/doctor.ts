@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { lookAround } from '../../setup/facts.ts'
 import { ownFolder } from '../../setup/own-folder.ts'
-import { recordRoots } from '../../journal/record-folder.ts'
+import { recordPlaces } from '../../journal/record-folder.ts'
 import type { Input } from '../command.ts'
 import { projectOf } from '../project.ts'
 import { isHangupIgnored } from '../signals.ts'
@@ -54,8 +54,8 @@ async function makeChecks(input: Input): Promise<Check[]> {
     needsClaude: configuration === undefined || needsClaude(configuration.content, cwd, facts),
   }
   const [clis, git] = await Promise.all([checkClis(place), checkGit(place)])
-  const roots = recordRoots(project, process.env)
-  const [records] = roots
+  const places = recordPlaces(project, process.env)
+  const [records] = places.roots
   const folders = foldersOf(place, records, git.folders)
   return [
     ...clis,
@@ -69,7 +69,7 @@ async function makeChecks(input: Input): Promise<Check[]> {
     ...checkAgentFiles(configuration?.content ?? { chains: {} }, cwd, facts),
     checkSpecs(cwd),
     checkTasks(cwd),
-    checkRuns(cwd, roots),
+    checkRuns(cwd, places),
     checkFolders(folders, records),
     checkDisk(folders),
     checkClock(Date.now(), knownFiles(folders, git.folders), process.env['TZ']),

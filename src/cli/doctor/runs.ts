@@ -1,7 +1,8 @@
 import { errorText } from '../../base/errors.ts'
 import { printable } from '../../base/printable.ts'
 import type { Leftover } from '../../events/schema.ts'
-import { listRuns } from '../../journal/runs.ts'
+import type { RecordPlaces } from '../../journal/record-folder.ts'
+import { listOwnRuns } from '../../journal/runs.ts'
 import { Family } from '../../run/family.ts'
 import { withQueue, type QueuedBrief } from '../records/with-queue.ts'
 import { ok, problem, warning, type Check } from './check.ts'
@@ -10,15 +11,15 @@ import { ok, problem, warning, type Check } from './check.ts'
 const NAMED = 3
 
 /** Runs of this project that are not over: driven by somebody, or dead. */
-export function checkRuns(cwd: string, roots: readonly string[]): Check {
+export function checkRuns(cwd: string, places: RecordPlaces): Check {
   try {
-    const runs = listRuns(roots).map(withQueue)
+    const runs = listOwnRuns(places).map(withQueue)
     return describeRuns(runs.filter(({ state }) => state.cwd === undefined || state.cwd === cwd))
   } catch (error) {
     return warning(
       'runs',
       `cannot be read: ${printable(errorText(error))}`,
-      `See ${roots.join(' and ')}`,
+      `See ${places.roots.join(' and ')}`,
     )
   }
 }

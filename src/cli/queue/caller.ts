@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { withLock } from '../../base/lock.ts'
@@ -7,7 +7,7 @@ import { writePlan } from '../../journal/plan-file.ts'
 import { makeRecordRoot } from '../../journal/record-folder.ts'
 import { holderOf } from '../../journal/run-lock.ts'
 import { RunRecord } from '../../journal/run-record.ts'
-import { findRun, newestRun, type RunBrief } from '../../journal/runs.ts'
+import { findRun, newestOwnRun, recordsIn, type RunBrief } from '../../journal/runs.ts'
 import type { Plan } from '../../plan/plan.ts'
 import { Desk } from '../../queue/desk.ts'
 import type { QueueStore } from '../../queue/store.ts'
@@ -17,7 +17,8 @@ import { VERSION } from '../../setup/version.ts'
 import type { Input } from '../command.ts'
 import { makeIdentity } from '../identity.ts'
 import { projectOf } from '../project.ts'
-import { recordsOf } from '../records/place.ts'
+import { checkOwn } from '../records/foreign.ts'
+import { recordsOf, type Places } from '../records/place.ts'
 import { whyWanted } from '../records/with-queue.ts'
 import { hasStore, limitsOf, openStoreOf, planIn } from './store.ts'
 
@@ -101,9 +102,23 @@ export function findCaller(input: Input): Caller | undefined {
   const word = input.text('run')
   const inside = fromEnvironment()
   if (inside !== undefined && (word === undefined || word === inside.run)) return inside
-  const roots = recordsOf(input)
-  const found = word === undefined ? newestRun(roots) : findRun(roots, word)
-  return found === undefined ? undefined : asMain(found, input)
+  const places = recordsOf(input)
+  const found = word === undefined ? newestOwnRun(places) : findRun(places, word)
+  if (word === undefined) tellPassedOver(places, found)
+  if (found === undefined) return undefined
+  checkOwn(found, places)
+  return asMain(found, input)
+}
+
+/** A queue that forkhestra 0.1.0 left must not seem to be empty. */
+function tellPassedOver({ roots, origins }: Places, found: RunBrief | undefined): void {
+  const [newest] = recordsIn(roots)
+  if (newest === undefined || newest === found?.folder || !hasStore(newest)) return
+  if (origins.foreignness(newest) !== 'no_id') return
+  const id = basename(newest)
+  console.error(
+    `[forkhestra] Run ${id} has a queue and is passed over, because it was not made here; see: forkhestra resume ${id}`,
+  )
 }
 
 function asMain({ id, folder }: Pick<RunBrief, 'id' | 'folder'>, input: Input): Caller {
@@ -144,12 +159,12 @@ function actingAs(name: string): { readonly acting?: Acting } {
 async function openRun(input: Input): Promise<Caller> {
   const { folder: cwd } = projectOf(input)
   const { content } = await loadConfiguration(cwd, undefined, process.env)
-  const roots = recordsOf(input)
-  const [root] = roots
+  const places = recordsOf(input)
+  const [root] = places.roots
   try {
     makeRecordRoot(root)
     return withLock(join(root, '.gitignore'), () =>
-      asMain(newestRun(roots) ?? beginRecord(root, cwd, content), input),
+      asMain(newestOwnRun(places) ?? beginRecord(places, cwd, content), input),
     )
   } catch (error) {
     if (errorCode(error) === undefined) throw error
@@ -158,13 +173,13 @@ async function openRun(input: Input): Promise<Caller> {
 }
 
 /** A run without steps, whose queue a person fills. */
-function beginRecord(root: string, cwd: string, { queueLimits }: Configuration['content']) {
+function beginRecord(places: Places, cwd: string, { queueLimits }: Configuration['content']) {
   const { run, stamp } = makeIdentity()
   const none: Plan['root'] = { kind: 'sequence', id: 'root', of: [] }
   const limits = queueLimits === undefined ? {} : { queueLimits }
   const about = { run, cwd, root: none, recoveries: [], budget: {}, hooks: {}, ...limits }
   const plan = about satisfies Plan
-  const record = RunRecord.begin(root, run, stamp, whyWanted)
+  const record = RunRecord.begin(places, run, stamp, whyWanted)
   const { folder } = record
   if (folder === undefined)
     throw new UserError(`No record can be made: ${record.takeTroubles()[0]?.why}`)

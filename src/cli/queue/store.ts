@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { statOf } from '../../base/files.ts'
+import { lstatOf, statOf } from '../../base/files.ts'
 import { readPlan } from '../../journal/read-run.ts'
 import type { Plan } from '../../plan/plan.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../queue/limits.ts'
@@ -17,7 +17,7 @@ export function storePath(record: string): string {
 
 /** Whether a run has queues: most have none. */
 export function hasStore(record: string): boolean {
-  return statOf(storePath(record)) !== undefined
+  return lstatOf(storePath(record)) !== undefined
 }
 
 /** Opens them, with the same limits in all processes of the run: those of its plan. */

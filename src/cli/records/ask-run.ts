@@ -5,7 +5,8 @@ import { ask } from '../../journal/control.ts'
 import { findRun, listRuns, type RunBrief } from '../../journal/runs.ts'
 import { currentStep } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
-import { recordsOf, runWord } from './place.ts'
+import { checkOwn, isFamiliar } from './foreign.ts'
+import { recordsOf, runWord, type Places } from './place.ts'
 
 type Status = RunBrief['status']
 
@@ -13,6 +14,8 @@ type Status = RunBrief['status']
 export async function stopRun(input: Input): Promise<number> {
   const run = chooseOneThat(input, ['running', 'waiting'], 'under way')
   if (input.flag('now')) {
+    // Its lock would say who gets the signal.
+    checkOwn(run, recordsOf(input))
     interrupt(run)
     return answer(input, run, 'stop-now', `Run ${run.id} is being stopped at ${placeOf(run)}.`)
   }
@@ -33,15 +36,22 @@ export async function retryNow(input: Input): Promise<number> {
 
 /** The run that was named, or the newest of which it is true. */
 function chooseOneThat(input: Input, wanted: readonly Status[], words: string): RunBrief {
-  const roots = recordsOf(input)
+  const places = recordsOf(input)
   const word = runWord(input)
   const isWanted = ({ status }: RunBrief) => wanted.includes(status)
-  const run = word === undefined ? listRuns(roots).find(isWanted) : findRun(roots, word)
+  const run = word === undefined ? newestThat(isWanted, places) : findRun(places, word)
   if (run === undefined)
-    throw new NotNow(`No run is ${words} in ${roots[0]}`, 'See: forkhestra runs')
+    throw new NotNow(`No run is ${words} in ${places.roots[0]}`, 'See: forkhestra runs')
+  if (!isFamiliar(run)) checkOwn(run, places)
   if (isWanted(run)) return run
   const hint = run.status === 'dead' ? `Go on with: forkhestra resume ${run.id}` : undefined
   throw new NotNow(`Run ${run.id} is not ${words}, it is ${run.status}.`, hint)
+}
+
+/** Those that were made here come first; one of 0.1.0 may still be under way. */
+function newestThat(isWanted: (run: RunBrief) => boolean, places: Places): RunBrief | undefined {
+  const runs = listRuns(places).filter((run) => isWanted(run) && isFamiliar(run))
+  return runs.find(({ foreign }) => foreign === undefined) ?? runs[0]
 }
 
 /** A number of a process may long belong to another one, so its identity is asked for, too. */

@@ -3,7 +3,7 @@ import type { QueuedBrief } from './with-queue.ts'
 
 /** A run as a script gets it. */
 export function describeRun(
-  { id, folder, status, state, holder, counts, unreadable }: QueuedBrief,
+  { id, folder, status, state, holder, counts, unreadable, foreign }: QueuedBrief,
   now: number,
 ) {
   const { chain, cwd, startedAt, ended, waiting, at } = state
@@ -11,6 +11,8 @@ export function describeRun(
     id,
     status,
     folder,
+    // Absent where it was made here.
+    foreign,
     chain,
     cwd,
     startedAt,

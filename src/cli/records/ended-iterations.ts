@@ -1,10 +1,11 @@
-import { closeSync, openSync } from 'node:fs'
-import { join } from 'node:path'
-import { statOf } from '../../base/files.ts'
+import { closeSync } from 'node:fs'
+import { lstatOf } from '../../base/files.ts'
 import type { EventOf } from '../../events/event.ts'
 import type { RunEvent } from '../../events/schema.ts'
 import { beginningOf, beginsWith, parseEvent } from '../../journal/event-lines.ts'
+import { openIn } from '../../journal/inside.ts'
 import { LineReader } from '../../journal/line-reader.ts'
+import { EVENTS, eventsPath } from '../../journal/read-run.ts'
 
 /** What tells of what an agent has taken. */
 export type Ended = EventOf<'iteration_ended'> | EventOf<'task_ended'>
@@ -25,9 +26,8 @@ export function* readEventsOf<Type extends RunEvent['type']>(
   const beginnings = types.map(beginningOf)
   const isWanted = (event: RunEvent): event is EventOf<Type> =>
     types.some((type) => type === event.type)
-  const path = join(folder, 'events.ndjson')
-  if (statOf(path) === undefined) return
-  const fd = openSync(path, 'r')
+  if (lstatOf(eventsPath(folder))?.isFile() !== true) return
+  const fd = openIn(folder, EVENTS)
   try {
     const lines = new LineReader(fd)
     while (lines.next()) {

@@ -1,16 +1,17 @@
 import { UserError } from '../../base/errors.ts'
 import type { StepState } from '../../events/step-state.ts'
-import { recordRoots } from '../../journal/record-folder.ts'
+import { recordPlaces, type RecordPlaces } from '../../journal/record-folder.ts'
 import { findRun, type RunBrief } from '../../journal/runs.ts'
 import { UsageError, type Input } from '../command.ts'
 import { projectOf } from '../project.ts'
 
-/** The folders with the records of the project, that of new ones first. */
-export type Roots = readonly [string, ...string[]]
+/** Where the records of the project are. */
+export type Places = RecordPlaces<readonly [string, ...string[]]>
 
-export function recordsOf(input: Input): Roots {
-  const [first, ...others] = recordRoots(projectOf(input), process.env)
-  if (first !== undefined) return [first, ...others]
+export function recordsOf(input: Input): Places {
+  const { roots, origins } = recordPlaces(projectOf(input), process.env)
+  const [first, ...others] = roots
+  if (first !== undefined) return { roots: [first, ...others], origins }
   throw new UserError(
     'There is no place for records: HOME is not an absolute path.',
     'Make a folder forge/ in the project, or set HOME.',
@@ -25,8 +26,8 @@ export function runWord(input: Input): string | undefined {
 }
 
 /** The run that a person means; the newest where nobody says which. */
-export function chooseRun(input: Input, roots: Roots): RunBrief {
-  return findRun(roots, runWord(input))
+export function chooseRun(input: Input, places: Places): RunBrief {
+  return findRun(places, runWord(input))
 }
 
 /** The step of that number, which a run may not have. */

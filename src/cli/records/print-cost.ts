@@ -1,26 +1,30 @@
-import { listRuns } from '../../journal/runs.ts'
+import { listRuns, type RunBrief } from '../../journal/runs.ts'
 import { renderCost } from '../../views/cost.ts'
 import { UsageError, type Input } from '../command.ts'
 import { COST_KEYS } from '../commands/cost.ts'
 import { CostTable, type CostKey } from './cost-table.ts'
 import { readEndedIterations } from './ended-iterations.ts'
+import { isFamiliar, lookAt } from './foreign.ts'
 import { chooseRun, recordsOf } from './place.ts'
 
 /** The verb `cost`. */
 export async function printCost(input: Input): Promise<number> {
   const by = readKey(input.text('by') ?? 'run')
-  const roots = recordsOf(input)
-  const [root] = roots
-  const runs = input.positionals.length > 0 ? [chooseRun(input, roots)] : listRuns(roots)
+  const places = recordsOf(input)
+  const [root] = places.roots
+  const isOne = input.positionals.length > 0
+  const runs = isOne ? [chooseRun(input, places)] : listRuns(places).filter(isFamiliar)
   const table = new CostTable(by)
-  for (const { id, folder, state } of runs) {
-    for (const event of readEndedIterations(folder)) table.add(id, state, event)
-  }
+  for (const run of runs) await lookAt(run, () => addRun(table, run))
   const { rows, total } = table
   if (input.flag('json')) console.log(JSON.stringify({ root, by, rows, total }))
   else if (rows.length === 0) console.log(`There is nothing to add up in ${root}`)
   else console.log(renderCost(by, rows, total).join('\n'))
   return 0
+}
+
+function addRun(table: CostTable, { id, folder, state }: RunBrief): void {
+  for (const event of readEndedIterations(folder)) table.add(id, state, event)
 }
 
 function readKey(text: string): CostKey {

@@ -11,6 +11,7 @@ import { cwdOption } from '../../views/words.ts'
 import { UsageError, type Input } from '../command.ts'
 import { checkPart } from './check-part.ts'
 import { currentProject } from '../project.ts'
+import { lookAt } from './foreign.ts'
 import { chooseRun, readNumber, recordsOf } from './place.ts'
 import { replayRun, type Audience } from './replay-run.ts'
 import { withQueue } from './with-queue.ts'
@@ -22,6 +23,10 @@ export async function printLogs(input: Input): Promise<number> {
   }
   const part = readPart(input)
   const run = chooseRun(input, recordsOf(input))
+  return lookAt(run, () => print(input, run, part))
+}
+
+async function print(input: Input, run: RunBrief, part: Part): Promise<number> {
   checkPart(run, part)
   leaveOnSignals()
   const closed = new AbortController()

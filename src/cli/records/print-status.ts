@@ -1,5 +1,5 @@
 import { errorText, UserError } from '../../base/errors.ts'
-import { recordRoots } from '../../journal/record-folder.ts'
+import { recordPlaces } from '../../journal/record-folder.ts'
 import { readRuns } from '../../journal/runs.ts'
 import type { Project } from '../../setup/project.ts'
 import { TaskDatabase } from '../../tasks/database.ts'
@@ -8,6 +8,7 @@ import { renderRuns } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
 import { projectOf } from '../project.ts'
 import { describeRun } from './describe-run.ts'
+import { isFamiliar, isPresentable } from './foreign.ts'
 import { withQueue, type QueuedBrief } from './with-queue.ts'
 
 interface Status {
@@ -28,9 +29,10 @@ export async function printStatus(input: Input): Promise<number> {
 }
 
 function readLastRuns(project: Project): Pick<Status, 'live' | 'last'> {
-  const runs = readRuns(recordRoots(project, process.env)).runs.map(withQueue)
-  const [live, over] = [runs.filter(isLive), runs.filter((run) => !isLive(run))]
-  return { live, last: over[0] }
+  const { runs } = readRuns(recordPlaces(project, process.env))
+  const familiar = runs.filter((run) => isFamiliar(run) && isPresentable(run)).map(withQueue)
+  const [live, over] = [familiar.filter(isLive), familiar.filter((run) => !isLive(run))]
+  return { live, last: over.find(({ foreign }) => foreign === undefined) ?? over[0] }
 }
 
 function isLive({ status }: QueuedBrief): boolean {

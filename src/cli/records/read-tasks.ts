@@ -4,8 +4,10 @@ import { addUsage, NOTHING_SPENT } from '../../events/spent.ts'
 import { MAIN, type TaskBrief as QueuedTask } from '../../queue/task.ts'
 import { leftInQueue } from '../../run/left-in-queue.ts'
 import type { ShownTasks, TaskBrief } from '../../views/show-tasks.ts'
-import { hasStore, openStoreOf } from '../queue/store.ts'
+import { openSqliteStoreToRead } from '../../queue/sqlite-store.ts'
+import { hasStore, openStoreOf, storePath } from '../queue/store.ts'
 import { readEventsOf } from './ended-iterations.ts'
+import { isFamiliar } from './foreign.ts'
 import type { QueuedBrief } from './with-queue.ts'
 
 /** The tasks of a run and what is left of them; undefined where it never had any. */
@@ -13,11 +15,15 @@ export async function readTasks({
   id: run,
   folder,
   unreadable,
-}: Pick<QueuedBrief, 'id' | 'folder' | 'unreadable'>): Promise<ShownTasks | undefined> {
+  foreign,
+}: Pick<QueuedBrief, 'id' | 'folder' | 'unreadable' | 'foreign'>): Promise<ShownTasks | undefined> {
   if (unreadable !== undefined) return { tasks: [], problem: unreadable }
   if (!hasStore(folder)) return undefined
+  if (!isFamiliar({ foreign }))
+    return { tasks: [], problem: 'not read, because it was not made here' }
   try {
-    const store = await openStoreOf(folder)
+    const isOwn = foreign === undefined
+    const store = await (isOwn ? openStoreOf(folder) : openSqliteStoreToRead(storePath(folder)))
     try {
       const tasks = await store.list(run)
       if (tasks.length === 0) return undefined

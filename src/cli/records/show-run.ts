@@ -7,6 +7,7 @@ import type { ShownTasks } from '../../views/show-tasks.ts'
 import { UsageError, type Input } from '../command.ts'
 import { describeRun } from './describe-run.ts'
 import { currentProject } from '../project.ts'
+import { foreignWords, lookAt } from './foreign.ts'
 import { chooseRun, readNumber, recordsOf, stepOf } from './place.ts'
 import { policyWords } from './policy-words.ts'
 import { readTasks } from './read-tasks.ts'
@@ -26,7 +27,20 @@ export async function showRun(input: Input): Promise<number> {
     throw new UsageError('--attempt needs the --iteration of which it is one.')
   if (step === undefined && (iteration !== undefined || round !== undefined))
     throw new UsageError('--iteration and --round need the --step to which they belong.')
-  const run = withQueue(chooseRun(input, recordsOf(input)))
+  const chosen = chooseRun(input, recordsOf(input))
+  return lookAt(chosen, () => show(input, withQueue(chosen), { step, iteration, attempt, round }))
+}
+
+async function show(
+  input: Input,
+  run: QueuedBrief,
+  {
+    step,
+    iteration,
+    attempt,
+    round,
+  }: Record<'step' | 'iteration' | 'attempt' | 'round', number | undefined>,
+): Promise<number> {
   const steps = step === undefined ? run.state.steps : [stepOf(run, step)]
   if (steps[0] !== undefined && iteration !== undefined)
     return showIteration(input, run, steps[0], { iteration, attempt, round })
@@ -67,7 +81,8 @@ function renderWithReceipts(
     return { policy: policyWords(policy), iterations: [...receipts.map(brief), ...open], older }
   }
   const policy = policyWords({ ...(when === undefined ? {} : { when }), budget: budget ?? {} })
-  return renderRun({ ...run, policy, tasks }, steps, detailsOf, {
+  const foreign = foreignWords(run.foreign)
+  return renderRun({ ...run, foreign, policy, tasks }, steps, detailsOf, {
     now: Date.now(),
     here: currentProject(),
   })

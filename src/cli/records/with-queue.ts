@@ -1,8 +1,9 @@
 import { basename } from 'node:path'
 import { counted } from '../../base/amounts.ts'
 import { statOf } from '../../base/files.ts'
+import type { RecordPlaces } from '../../journal/record-folder.ts'
 import { holderOf } from '../../journal/run-lock.ts'
-import { listRuns, type RunBrief } from '../../journal/runs.ts'
+import { listOwnRuns, type RunBrief } from '../../journal/runs.ts'
 import type { Glance, Unreadable } from '../../queue/glance.ts'
 import { glanceAt } from '../../queue/sqlite/glance.ts'
 import { hasStore, storePath } from '../queue/store.ts'
@@ -19,6 +20,8 @@ export interface QueuedBrief extends Omit<RunBrief, 'status'> {
 }
 
 export function withQueue(run: RunBrief): QueuedBrief {
+  // What others put into a database is not even opened.
+  if (run.foreign !== undefined && run.foreign !== 'no_id') return run
   const counts = countsOf(run)
   if (counts === undefined) return run
   if (!('why' in counts)) return { ...run, counts, status: statusOf(run, counts) }
@@ -71,10 +74,10 @@ function worktreesOf(folder: string): string[] {
 }
 
 /** A line for each other run in whose queue something waits for a person. */
-export function otherQueues(roots: readonly string[], run: string, option = ''): string[] {
+export function otherQueues(places: RecordPlaces, run: string, option = ''): string[] {
   // Nearly no run has a queue, and to read all of them takes longer than a short run.
   const hasQueue = (folder: string) => basename(folder) !== run && hasStore(folder)
-  return listRuns(roots, hasQueue).flatMap(({ id, folder }) => {
+  return listOwnRuns(places, hasQueue).flatMap(({ id, folder }) => {
     if (isDriven(folder)) return []
     const path = storePath(folder)
     const counts = glanceAt(path)

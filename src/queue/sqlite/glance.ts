@@ -1,14 +1,17 @@
 import { errorText } from '../../base/errors.ts'
+import { lstatOf } from '../../base/files.ts'
 import type { Glance, Unreadable } from '../glance.ts'
 import { QueueError } from '../refusal.ts'
 import { asRefusal } from './connection.ts'
-import { SCHEMA_VERSION } from './schema.ts'
+import { SCHEMA_VERSION, VIEWS } from './schema.ts'
 
 /**
  * What there is in a store, of all its runs: without a word to it, so that it is as it was; or why
  * that cannot be read.
  */
 export function glanceAt(path: string): Glance | Unreadable {
+  const foreign = { why: errorText(new QueueError({ kind: 'not_a_store', place: path })) }
+  if (lstatOf(path)?.isFile() !== true) return foreign
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   try {
     const database = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
@@ -20,6 +23,7 @@ export function glanceAt(path: string): Glance | Unreadable {
       if (version > SCHEMA_VERSION) {
         return { why: errorText(new QueueError({ kind: 'newer_version', place: path, version })) }
       }
+      if (database.prepare(VIEWS).get() !== undefined) return foreign
       return database.prepare(COUNTS).get() as unknown as Glance
     } finally {
       database.close()

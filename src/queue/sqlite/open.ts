@@ -1,9 +1,10 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, constants, fstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errorCode } from '../../base/errors.ts'
+import { lstatOf } from '../../base/files.ts'
 import { QueueError } from '../refusal.ts'
 import { asRefusal, Connection } from './connection.ts'
-import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.ts'
+import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION, VIEWS } from './schema.ts'
 
 /** Before it, one connection that tidied up the write-ahead log could lose what another wrote. */
 const SAFE_LOG = [3, 51, 3]
@@ -43,16 +44,43 @@ export async function openConnection(path: string, mode?: JournalMode): Promise<
   }
 }
 
+const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
+// Through a link it could change a file anywhere, and a FIFO in its place would be waited for.
+const FLAGS = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK
+
+/** Opens a store that somebody else may have made, only to look at it: nothing is written. */
+export async function openToRead(path: string): Promise<Connection> {
+  if (lstatOf(path)?.isFile() !== true) throw new QueueError({ kind: 'not_a_store', place: path })
+  const { DatabaseSync } = await import('node:sqlite')
+  const open = () => new DatabaseSync(path, { readOnly: true, timeout: 1000 })
+  const connection = new Connection(openDatabase(open, path), path)
+  try {
+    await connection.read(() => {
+      refuseForeign(connection)
+      if (connection.get(VIEWS) !== undefined)
+        throw new QueueError({ kind: 'not_a_store', place: path })
+    })
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
 /** For its owner alone: prompts and results are nobody else's business. */
 function makeFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    closeSync(openSync(path, 'a', 0o600))
+    const fd = openSync(path, FLAGS, 0o600)
+    const isFile = fstatSync(fd).isFile()
+    closeSync(fd)
+    if (!isFile) throw new QueueError({ kind: 'not_a_store', place: path })
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOSPC' || code === 'EDQUOT')
       throw new QueueError({ kind: 'disk_full', place: path })
-    if (code === 'EISDIR') throw new QueueError({ kind: 'not_a_store', place: path })
+    if (code === 'EISDIR' || code === 'ELOOP' || code === 'ENXIO')
+      throw new QueueError({ kind: 'not_a_store', place: path })
     if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
       throw new QueueError({ kind: 'read_only', place: path })
     }

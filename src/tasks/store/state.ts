@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
-import { isTracked } from './git.ts'
+import { isTracked } from '../../base/tracked.ts'
 import { isOwnFolder, isRealFile } from './links.ts'
 import { isOurMove } from './our-moves.ts'
 import type { Places } from './places.ts'
@@ -121,7 +121,7 @@ function findState(places: Places): string | undefined {
 /** Beside the tasks lies also what a repository brings along: what git tracks was not written here. */
 function isBelieved(path: string, places: Places): boolean {
   if (!isRealFile(path) || !isOwnFolder(places.local, places)) return false
-  return places.shared === places.local || !isTracked(path)
+  return places.shared === places.local || !isTracked(path, process.env)
 }
 
 function pathIn(folder: string): string {

@@ -1,0 +1,47 @@
+import { NotNow, UserError, errorText } from '../../base/errors.ts'
+import { randomLetters } from '../../base/ids.ts'
+import { makeAgentEnvironment } from '../../engines/environment.ts'
+import { makeStamp } from '../../events/event.ts'
+import type { RunBrief } from '../../journal/runs.ts'
+import type { Plan, StepNode } from '../../plan/plan.ts'
+import { lookAround } from '../../setup/facts.ts'
+import { ownFolder } from '../../setup/own-folder.ts'
+import { makeTaskPort } from '../../setup/task-port.ts'
+import type { Input } from '../command.ts'
+import { projectOf } from '../project.ts'
+import { showPlan } from '../show-plan.ts'
+import { allSteps, readRecordedPlan } from './recorded-plan.ts'
+
+/** Shows what a run would do that was not made here. No path in its plan is followed. */
+export function showForeignPlan({ id, folder }: RunBrief, input: Input): void {
+  try {
+    const plan = readRecordedPlan(folder)
+    if (plan === undefined) throw new UserError('it has none')
+    const env = makeAgentEnvironment(process.env, ownFolder())
+    const facts = { ...lookAround(env), readPrompt: (path: string) => `(the content of ${path})` }
+    const tasks = makeTaskPort(projectOf(input).folder, id, env)
+    const stamp = makeStamp(id, `w-${randomLetters(6)}`)
+    const inFull: Input = { ...input, flag: (name) => name === 'verbose' || input.flag(name) }
+    showPlan(withoutCommands(plan), placeLines(plan), facts, tasks, inFull, stamp, env)
+  } catch (error) {
+    throw new NotNow(
+      `The plan of run ${id} cannot be shown: ${errorText(error)}.`,
+      'A run whose plan nobody can see is not carried out.',
+    )
+  }
+}
+
+/** What a dry run does not say, because the user has typed it. */
+function placeLines(plan: Plan): string[] {
+  const variables = allSteps(plan).flatMap(({ number, policy }) =>
+    Object.entries(policy.env).map(([name, value]) => `step ${number} sets ${name}=${value}`),
+  )
+  return [`it works in ${plan.cwd}`, ...variables]
+}
+
+/** Their prompts are shown as they are, and what they want to be read is not looked for. */
+function withoutCommands(plan: Plan): Plan {
+  const plain = (step: StepNode): StepNode => ({ ...step, rawPrompt: true })
+  const of = plan.root.of.map((node) => (node.kind === 'step' ? plain(node) : node))
+  return { ...plan, root: { ...plan.root, of }, recoveries: plan.recoveries.map(plain) }
+}
