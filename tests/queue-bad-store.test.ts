@@ -65,7 +65,7 @@ test('a store of a newer version is left alone by every verb', async () => {
 test('a store that is something else is left alone by every verb', async () => {
   const cwd = await lived()
   writeFileSync(storeOf(cwd), 'a page of a book\n'.repeat(1000))
-  await expectRefusals(cwd, /queue\.sqlite is no queue store of forkhestra/)
+  await expectRefusals(cwd, /queue\.sqlite is not a queue store of forkhestra/)
 })
 
 test('a store with a hole in it is one clear error, never a crash', async () => {
@@ -281,7 +281,7 @@ test('a result that a full disk has no room for is kept until there is room', as
 
 test.each([
   ['deleted', (path: string) => rmSync(path), /is gone/],
-  ['spoilt', (path: string) => writeFileSync(path, 'x'.repeat(9000)), /is no queue store/],
+  ['spoilt', (path: string) => writeFileSync(path, 'x'.repeat(9000)), /is not a queue store/],
   [
     'made by a newer version',
     (path: string) => {
@@ -304,8 +304,11 @@ test.each([
     for (const end of ['-wal', '-shm', '-bell']) rmSync(storeOf(cwd) + end, { force: true })
     spoil(storeOf(cwd))
     writeFileSync(join(cwd, 'go'), '')
-    const { stderr } = await forkhestra(['resume', '--kill-orphans'], { cwd })
+    const { code, stderr } = await forkhestra(['resume', '--kill-orphans'], { cwd })
+    expect(code).toBe(1)
     expect(stderr).toMatch(words)
     expect(stderr).not.toMatch(/^ +at /m)
+    const again = await forkhestra(['resume', '--kill-orphans', '--new-queue'], { cwd })
+    expect(again.stderr).toContain('The run continues with an empty queue.')
   },
 )

@@ -200,9 +200,9 @@ test('a store that is spoilt is a warning for a run that needs none, and an erro
   )
   const { code, stderr } = await runPrompt(cwd)
   expect(code).toBe(0)
-  expect(stderr).toContain('queue.sqlite is no queue store of forkhestra.')
+  expect(stderr).toContain('queue.sqlite is not a queue store of forkhestra.')
   expect((await forkhestra(['queue'], { cwd })).stderr).toContain(
-    'is no queue store of forkhestra.',
+    'is not a queue store of forkhestra.',
   )
 })
 

@@ -173,7 +173,11 @@ test('what a task cost is null where nobody knows', async () => {
 })
 
 test.each([
-  ['is random bytes', (path: string) => writeFileSync(path, 'x'.repeat(9000)), 'is no queue store'],
+  [
+    'is random bytes',
+    (path: string) => writeFileSync(path, 'x'.repeat(9000)),
+    'is not a queue store',
+  ],
   ['is gone', (path: string) => rmSync(path), 'queue.sqlite is gone'],
 ])('of a run whose store %s nobody says that it is complete', async (_, spoil, why) => {
   const cwd = makeQueueProject('')

@@ -21,6 +21,7 @@ import { nameIn, secretsOf } from './secrets.ts'
 import { endOrphansOf } from './orphans.ts'
 import { readOverrides } from './overrides.ts'
 import { agentsOf } from './queue/configuration.ts'
+import { refuseUnsound, renewStore } from './queue/store.ts'
 import { isChat } from './records/is-chat.ts'
 import { ForeignRecord, takeOver } from './records/foreign.ts'
 import { recordsOf, type Places } from './records/place.ts'
@@ -85,6 +86,8 @@ async function goOn(
   input: Input,
   before: readonly string[],
 ): Promise<number> {
+  if (input.flag('new-queue')) await beginNewQueue(folder)
+  else await refuseUnsound(id, folder)
   const { state, seq, damage } = readState(folder)
   const isTalk = isChat(folder)
   if (state.ended?.ok === true || isTalk) {
@@ -124,6 +127,12 @@ async function goOn(
   } finally {
     seat.leave()
   }
+}
+
+async function beginNewQueue(folder: string): Promise<void> {
+  const kept = await renewStore(folder)
+  const old = kept === undefined ? '' : ` The old one is kept as ${kept}`
+  console.error(`[forkhestra] The run continues with an empty queue.${old}`)
 }
 
 function damageWarnings(damage: readonly string[]): string[] {

@@ -1,3 +1,5 @@
+import { basename, dirname } from 'node:path'
+import { counted } from '../base/amounts.ts'
 import { unreachable, UserError } from '../base/errors.ts'
 import { printable } from '../base/printable.ts'
 
@@ -18,6 +20,9 @@ export type Refusal =
     }
   | { readonly kind: 'newer_version'; readonly place: string; readonly version: number }
   | { readonly kind: 'not_a_store'; readonly place: string }
+  | { readonly kind: 'other_run'; readonly place: string; readonly run: string }
+  | { readonly kind: 'missing'; readonly place: string }
+  | { readonly kind: 'incomplete'; readonly place: string; readonly missing: number }
   | { readonly kind: 'gone'; readonly place: string }
   | { readonly kind: 'read_only'; readonly place: string }
   | { readonly kind: 'disk_full'; readonly place: string }
@@ -94,7 +99,19 @@ function wordsForPlace(refusal: PlaceRefusal): readonly [message: string, hint: 
         'Update forkhestra. Nothing was changed.',
       ]
     case 'not_a_store':
-      return [`${place} is no queue store of forkhestra.`, 'Move it away, then try again.']
+      return [`${place} is not a queue store of forkhestra.`, newQueueHint(place)]
+    case 'other_run':
+      return [`The queue store ${place} belongs to run ${refusal.run}.`, newQueueHint(place)]
+    case 'missing':
+      return [
+        `The queue store ${place} is gone, and what was queued or unread in it.`,
+        newQueueHint(place),
+      ]
+    case 'incomplete':
+      return [
+        `The queue store ${place} lacks its last ${counted(refusal.missing, 'change')}: its -wal file was deleted or damaged, or an older copy replaced it.`,
+        newQueueHint(place),
+      ]
     case 'gone':
       return [
         `The queue store ${place} is gone: somebody deleted or replaced it while it was in use.`,
@@ -111,10 +128,7 @@ function wordsForPlace(refusal: PlaceRefusal): readonly [message: string, hint: 
         'Make room, then try again: nothing that was in it is lost.',
       ]
     case 'broken':
-      return [
-        `The queue store ${place} fails: ${refusal.detail}.`,
-        'Look at the disk. A file that is damaged for good can be moved away: what was in it is lost.',
-      ]
+      return [`The queue store ${place} fails: ${refusal.detail}.`, newQueueHint(place)]
     case 'busy':
       return [
         `Other processes have kept the queue store ${place} busy for ${refusal.seconds} seconds.`,
@@ -123,4 +137,10 @@ function wordsForPlace(refusal: PlaceRefusal): readonly [message: string, hint: 
     default:
       return unreachable(refusal)
   }
+}
+
+/** The store is in the record of its run. */
+function newQueueHint(place: string): string {
+  const run = basename(dirname(place))
+  return `Restore it from a backup, or continue with an empty queue (what is there is kept aside): forkhestra resume ${run} --new-queue`
 }

@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS, DEFAULT_TIMES } from './limits.ts'
 import type { Lease, LeaseQuery, NewMessage, TakeQuery } from './message.ts'
 import { abandon } from './sqlite/again.ts'
 import { beat, claim } from './sqlite/claim.ts'
+import { Count } from './sqlite/count.ts'
 import { cancel, expire, hands, setMain } from './sqlite/expire.ts'
 import {
   ack,
@@ -16,9 +17,9 @@ import {
   send,
   take,
 } from './sqlite/messages.ts'
-import type { JournalMode } from './sqlite/open.ts'
+import type { JournalMode, OpenOptions } from './sqlite/open.ts'
 import type { Connection } from './sqlite/connection.ts'
-import { openConnection, openToRead } from './sqlite/open.ts'
+import { lastOf, openConnection, openToRead } from './sqlite/open.ts'
 import { drain, once, openRun, push, start } from './sqlite/push.ts'
 import type { Books } from './sqlite/rows.ts'
 import { over, postpone, settle } from './sqlite/settle.ts'
@@ -30,7 +31,7 @@ import { Wake } from './sqlite/wake.ts'
 import type { Later, Left, ListQuery, Mark, QueueStore } from './store.ts'
 import type { Agent, Claim, End, FollowUp, NewTask } from './task.ts'
 
-export interface SqliteOptions {
+export interface SqliteOptions extends Pick<OpenOptions, 'run' | 'wasUsed'> {
   readonly limits?: Partial<Limits>
   readonly times?: Partial<Times>
   /** For tests. */
@@ -48,7 +49,8 @@ export async function openSqliteStore(
   path: string,
   options: SqliteOptions = {},
 ): Promise<QueueStore> {
-  return makeStore(await openConnection(path, options.journal), options)
+  const { journal: mode, run, wasUsed } = options
+  return makeStore(await openConnection(path, { mode, run, wasUsed }), options)
 }
 
 /** Opens a store that somebody else may have made, only to look at it. */
@@ -73,6 +75,7 @@ class SqliteStore implements QueueStore {
   readonly times: Times
   readonly #books: Books
   readonly #wake: Wake
+  readonly #count: Count
   /** Up to where the bell was rung. */
   #rung = 0
 
@@ -80,6 +83,7 @@ class SqliteStore implements QueueStore {
     this.times = books.times
     this.#books = books
     this.#wake = new Wake(books.db)
+    this.#count = new Count(books.db.place)
   }
 
   openRun = (run: string) => this.#write((books) => openRun(books, run))
@@ -145,6 +149,7 @@ class SqliteStore implements QueueStore {
     const { db } = this.#books
     await db.written()
     this.#wake.close()
+    this.#count.close()
     db.close()
   }
 
@@ -154,7 +159,14 @@ class SqliteStore implements QueueStore {
 
   async #write<Result>(work: (books: Books) => Result): Promise<Result> {
     const { db, pulse } = this.#books
-    const result = await db.write(() => work(this.#books))
+    let last = 0
+    const result = await db.write(() => {
+      const before = pulse.count
+      const done = work(this.#books)
+      last = pulse.count === before ? 0 : lastOf(db)
+      return done
+    })
+    if (last > 0) this.#count.raise(last)
     // Of those that were written together the first rings for all.
     if (pulse.count !== this.#rung) this.#wake.happened()
     this.#rung = pulse.count

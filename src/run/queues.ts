@@ -1,4 +1,4 @@
-import { errorText, UserError } from '../base/errors.ts'
+import { errorWithHint, UserError } from '../base/errors.ts'
 import type { End, LeftInQueue } from '../events/schema.ts'
 import { stepAt } from '../events/state.ts'
 import { isComplete } from '../events/step-state.ts'
@@ -15,7 +15,7 @@ import { leftInQueue, queuedIn } from './left-in-queue.ts'
 import { placeOf } from './place.ts'
 import { makeDoor } from './queue-door.ts'
 import type { Ports } from './ports.ts'
-import { isStoreGone } from './store-trouble.ts'
+import { isStoreGone, isStoreTrouble } from './store-trouble.ts'
 import { hasTeardown, setUp, type Phases } from './prompt-tasks.ts'
 import type { Spending } from './spending.ts'
 import { Sites } from './sites.ts'
@@ -33,6 +33,9 @@ export class Queues {
   /** Those whose store was deleted. */
   readonly #stranded: { readonly crew: Crew; readonly store: QueueStore }[] = []
   #isEnding = false
+  #wasOpened = false
+  /** Set while the store cannot be used. */
+  #trouble: UserError | undefined
   #stopWatching: () => void = () => undefined
   /** The step whose agent is `main`, or was last. */
   #step: StepNode | undefined
@@ -51,15 +54,6 @@ export class Queues {
 
   /** Takes up what is there, and looks out for an agent that queues something by itself. */
   async begin(): Promise<void> {
-    const { queue, state, emit } = this.#ports
-    if (queue?.isThere() === false && state().steps.some(({ isSetUp }) => isSetUp)) {
-      const text = 'the queue store of this run is gone: what was queued or unread in it is lost'
-      emit({ type: 'warning', text })
-    }
-    await this.#takeUp()
-  }
-
-  async #takeUp(): Promise<void> {
     const { queue } = this.#ports
     const open = () => this.#guard(() => this.#open())
     if (queue?.isThere() === true) await open()
@@ -155,7 +149,15 @@ export class Queues {
 
   async #left(): Promise<LeftInQueue | undefined> {
     const store = await this.#opening
-    return store === undefined ? undefined : leftInQueue(store, this.#plan.run)
+    if (store === undefined) return undefined
+    const left = await leftInQueue(store, this.#plan.run)
+    this.#trouble = undefined
+    return left
+  }
+
+  /** False where the store was used and no longer can be: something in it may be lost. */
+  get isSound(): boolean {
+    return !this.#wasOpened || this.#trouble === undefined
   }
 
   /** What waits to be started. */
@@ -188,10 +190,15 @@ export class Queues {
       return await work()
     } catch (error) {
       if (!(error instanceof UserError)) throw error
+      if (isStoreTrouble(error)) this.#trouble = error
       if (isStoreGone(error) && this.#crew !== undefined) this.#crew.leave(error)
-      else this.#ports.emit({ type: 'warning', text: errorText(error) })
+      else this.#warn(error)
       return undefined
     }
+  }
+
+  #warn(error: UserError): void {
+    this.#ports.emit({ type: 'warning', text: errorWithHint(error).replaceAll('\n', ' ') })
   }
 
   /** Whether anybody acts for `main`. */
@@ -234,18 +241,21 @@ export class Queues {
     )
     this.#crew = crew
     await crew.start()
+    this.#wasOpened = true
+    this.#trouble = undefined
     return store
   }
 
   /** The store was deleted: what is queued from now on is in another one. */
   #lose(crew: Crew, store: QueueStore, error: UserError): void {
-    this.#ports.emit({ type: 'warning', text: errorText(error) })
+    this.#warn(error)
     if (crew !== this.#crew) return
+    this.#trouble = error
     this.#stranded.push({ crew, store })
     this.#crew = undefined
     this.#opening = undefined
     this.#main = undefined
-    if (!this.#isEnding) void this.#takeUp()
+    if (!this.#isEnding) void this.begin()
   }
 
   async #tearDown(step: StepNode, { reason }: End): Promise<void> {

@@ -198,13 +198,14 @@ async function finish(
   worker: string,
   context: Context,
 ): Promise<void> {
-  const { plan, ports, family } = context
+  const { plan, ports, family, queues } = context
   const { emit, stop, force, state } = ports
   const steps = state().steps.filter(({ isRecovery }) => isRecovery !== true)
   const isComplete = steps.every(isSettled)
   const stopped = stoppedBy(ports, isComplete)
   const signal = stopped?.signal
-  const isClean = isComplete && state().steps.every(({ notQueued = [] }) => notQueued.length === 0)
+  const isQueued = state().steps.every(({ notQueued = [] }) => notQueued.length === 0)
+  const isClean = isComplete && isQueued && queues.isSound
   const exitCode = signal === undefined ? (isClean ? 0 : 1) : EXIT_CODES[signal]
   const body = {
     type: 'run_ended' as const,

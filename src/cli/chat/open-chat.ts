@@ -18,6 +18,7 @@ import { makeIdentity } from '../identity.ts'
 import { dealWithOrphans, endOrphansOf } from '../orphans.ts'
 import { readOverrides } from '../overrides.ts'
 import { agentsOf } from '../queue/configuration.ts'
+import { refuseUnsound } from '../queue/store.ts'
 import { checkOwn } from '../records/foreign.ts'
 import { isChat } from '../records/is-chat.ts'
 import { configurationFor, projectOf } from '../project.ts'
@@ -75,6 +76,7 @@ export async function goOnWithChat(input: Input, word: string | undefined): Prom
   checkOwn({ id, folder }, recordsOf(input))
   const lock = takeLock(id, folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
+  await refuseUnsound(id, folder)
   const env = makeAgentEnvironment(process.env, ownFolder())
   const { state, seq } = readState(folder)
   const { plan: recorded, warnings } = await readRecorded(id, folder, env)

@@ -16,6 +16,7 @@ export const resumeCommand: Command = {
     'trust-record': {
       help: 'carry out a record that was not made here, or that 0.1.0 made; needed once',
     },
+    'new-queue': { help: 'begin an empty queue, and keep the damaged one aside' },
     prompt: {
       short: 'p',
       value: '<text>',

@@ -31,12 +31,17 @@ function describeRuns(runs: readonly QueuedBrief[]): Check {
     const text = `the run ${id} is dead and has left running: ${namesOf(processes)}`
     return problem('runs', text, `Go on with it: forkhestra resume ${id} --kill-orphans`)
   }
+  const [newest] = runs
+  // Nothing can be queued until that is fixed.
+  if (newest?.unreadable !== undefined) {
+    const text = `the queue of the last one, ${newest.id}, cannot be used`
+    return problem('runs', text, printable(newest.unreadable))
+  }
   const driven = runs.find(({ holder }) => holder !== undefined)
   if (driven !== undefined) {
     const text = `${driven.id} is under way here (pid ${driven.holder?.pid}); another would work beside it`
     return warning('runs', text, `Wait for it, or: forkhestra stop ${driven.id}`)
   }
-  const [newest] = runs
   if (newest === undefined) return ok('runs', 'none yet')
   if (newest.status !== 'dead') return ok('runs', `the last one, ${newest.id}: ${newest.status}`)
   const text = `the last one, ${newest.id}, died before its end`

@@ -20,7 +20,7 @@ import { projectOf } from '../project.ts'
 import { checkOwn } from '../records/foreign.ts'
 import { recordsOf, type Places } from '../records/place.ts'
 import { whyWanted } from '../records/with-queue.ts'
-import { hasStore, limitsOf, openStoreOf, planIn } from './store.ts'
+import { hasStore, limitsOf, openStoreOf, planIn, refuseMissing } from './store.ts'
 
 /** For whom a verb acts: an agent of a run, by its environment, or a person. */
 export interface Caller {
@@ -53,7 +53,10 @@ export async function withDesk<Result = number>(
 ): Promise<Result> {
   const caller = findCaller(input) ?? (making === 'makes' ? await openRun(input) : undefined)
   if (caller === undefined) return nothing()
-  if (making === 'looks' && !hasStore(caller.record)) return nothing(caller)
+  if (making === 'looks' && !hasStore(caller.record)) {
+    refuseMissing(caller.record)
+    return nothing(caller)
+  }
   const store = await openStoreOf(caller.record)
   try {
     await store.openRun(caller.run)

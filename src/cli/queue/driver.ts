@@ -5,7 +5,7 @@ import type { Input } from '../command.ts'
 import type { StopSwitch } from '../signals.ts'
 import type { Caller } from './caller.ts'
 import { drive } from './run-queue.ts'
-import { openStoreOf } from './store.ts'
+import { openStoreOf, refuseUnsound } from './store.ts'
 
 /** How often one looks whether another process that drives the run is still there. */
 const LOOK_MS = 1000
@@ -58,6 +58,7 @@ export class Driver {
   async #work(tellBegun: () => void): Promise<void> {
     const { run, record } = this.#of
     const { stop } = this.#stop
+    await refuseUnsound(run, record)
     const store = await openStoreOf(record)
     try {
       for (;;) {

@@ -3,7 +3,7 @@ import type { Plan } from '../../plan/plan.ts'
 import type { AttemptWorktree, QueuePort } from '../../run/ports.ts'
 import { readEventsOf } from '../records/ended-iterations.ts'
 import { ownProgram } from '../../setup/own-folder.ts'
-import { hasStore, openStore } from './store.ts'
+import { hasStore, openStoreOf } from './store.ts'
 import { SubAgents } from './sub-agent.ts'
 
 /** So soon a queue is seen that an agent has made by itself. */
@@ -22,7 +22,7 @@ export function makeQueuePort(
     program: ownProgram(),
     isThere,
     onceThere: (callback) => onceThere(isThere, callback),
-    open: () => openStore(record, plan),
+    open: () => openStoreOf(record, plan),
     endsTold: () => endsTold(record),
     worktrees: (id) => worktreesIn(record, id),
     subAgent: (task, parent, pusher) => {

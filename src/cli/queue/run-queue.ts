@@ -14,7 +14,7 @@ import { print } from '../tasks/print.ts'
 import { isDriven, whose, withDesk, type Opened } from './caller.ts'
 import { agentsOf } from './configuration.ts'
 import { tellOtherQueues } from './others.ts'
-import { hasStore, openStoreOf } from './store.ts'
+import { hasStore, openStoreOf, refuseUnsound } from './store.ts'
 import { tellQueued, tellStarted, tellUnfinished, tellWhoWorks } from './tell-started.ts'
 import { readCount, Words } from './words.ts'
 
@@ -88,6 +88,7 @@ export async function goOnWithQueue(
 async function mayGoOn(input: Input, { desk, store, run, record, isInside }: Opened) {
   const mayKill = input.flag('kill-orphans')
   if (isInside || isDriven({ record })) return mayKill
+  await refuseUnsound(run, record)
   const { ready, running } = await store.counts(run)
   const isAny = ready + running > 0 || (await desk.hasQueued())
   return isAny ? mayEndOrphans(run, mayKill, () => isDriven({ record })) : mayKill

@@ -2,22 +2,22 @@ import type { Over } from '../../queue/store.ts'
 import type { Input } from '../command.ts'
 import { readEventsOf } from '../records/ended-iterations.ts'
 import { print } from '../tasks/print.ts'
-import { isDriven, withDesk, type Caller, type Opened } from './caller.ts'
-import { storePath } from './store.ts'
+import { findCaller, isDriven, withDesk, type Caller, type Opened } from './caller.ts'
+import { hasStore, storePath } from './store.ts'
 
 /** Proves from the records that every task ended once and no message was lost or delivered twice. */
 export async function verifyQueue(
   input: Input,
   nothing: (caller?: Caller) => number,
 ): Promise<number> {
+  const caller = findCaller(input)
+  const problems = caller === undefined ? [] : problemsWithout(caller)
+  if (problems.length > 0) return tell(input, caller!.run, problems)
   return withDesk(
     input,
     'looks',
     async (opened) => tell(input, opened.run, await problemsOf(opened)),
-    (caller) => {
-      const problems = caller === undefined ? [] : problemsWithout(caller)
-      return problems.length === 0 ? nothing(caller) : tell(input, caller!.run, problems)
-    },
+    nothing,
   )
 }
 
@@ -31,6 +31,7 @@ function tell(input: Input, run: string, problems: readonly string[]): number {
 
 /** Of a run without a store, which most have never had. */
 function problemsWithout({ record }: Caller): string[] {
+  if (hasStore(record)) return []
   const { told } = readEnds(record)
   if (told.length === 0) return []
   const gone = `the store ${storePath(record)} is gone, and what was queued or unread in it`

@@ -15,9 +15,10 @@ export async function listRecordedRuns(input: Input): Promise<number> {
   const runs = all.filter(isPresentable).map(withQueue)
   const broken = [...unread, ...all.filter((run) => !isPresentable(run)).map(({ id }) => id)]
   const now = Date.now()
+  const code = runs.some(({ unreadable }) => unreadable !== undefined) ? 1 : 0
   if (input.flag('json')) {
     console.log(JSON.stringify({ root, runs: runs.map((run) => describeRun(run, now)), broken }))
-    return 0
+    return code
   }
   if (runs.length === 0) console.log(`There are no records of runs; they would be in ${root}`)
   else console.log(renderRuns(runs, now).join('\n'))
@@ -28,5 +29,5 @@ export async function listRecordedRuns(input: Input): Promise<number> {
     if (unreadable !== undefined) console.log(`The queue of ${id}: ${printable(unreadable)}`)
   for (const line of runs.filter((run) => !isFamiliar(run)).flatMap(foreignLine)) console.log(line)
   for (const id of broken) console.log(`The record of ${printable(id)} cannot be read`)
-  return 0
+  return code
 }

@@ -1,4 +1,5 @@
 import { errorText, UserError } from '../../base/errors.ts'
+import { printable } from '../../base/printable.ts'
 import { recordPlaces } from '../../journal/record-folder.ts'
 import { readRuns } from '../../journal/runs.ts'
 import type { Project } from '../../setup/project.ts'
@@ -25,7 +26,12 @@ export async function printStatus(input: Input): Promise<number> {
   const now = Date.now()
   if (input.flag('json')) console.log(JSON.stringify(describe(status, now)))
   else console.log(render(status, now).join('\n'))
-  return 'error' in status.tasks ? 1 : 0
+  const isUnreadable = runsOf(status).some(({ unreadable }) => unreadable !== undefined)
+  return 'error' in status.tasks || isUnreadable ? 1 : 0
+}
+
+function runsOf({ live, last }: Status): readonly QueuedBrief[] {
+  return last === undefined ? live : [...live, last]
 }
 
 function readLastRuns(project: Project): Pick<Status, 'live' | 'last'> {
@@ -57,13 +63,18 @@ function describe({ live, last, tasks }: Status, now: number) {
   }
 }
 
-function render({ live, last, tasks }: Status, now: number): string[] {
-  const rows = renderRuns(last === undefined ? live : [...live, last], now)
+function render(status: Status, now: number): string[] {
+  const { live, last, tasks } = status
+  const runs = runsOf(status)
+  const rows = renderRuns(runs, now)
   const section = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [`${title}: none`] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
   return [
     ...section('Live runs', rows.slice(0, live.length)),
     ...section('Last run', rows.slice(live.length)),
+    ...runs.flatMap(({ id, unreadable }) =>
+      unreadable === undefined ? [] : [`Queue of ${id}: ${printable(unreadable)}`],
+    ),
     `Tasks: ${describeTasks(tasks)}`,
     ...nextSteps(last, tasks).map((line) => `Next: ${line}`),
   ]

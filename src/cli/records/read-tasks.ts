@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { UserError } from '../../base/errors.ts'
+import { errorWithHint, UserError } from '../../base/errors.ts'
 import { addUsage, NOTHING_SPENT } from '../../events/spent.ts'
 import { MAIN, type TaskBrief as QueuedTask } from '../../queue/task.ts'
 import { leftInQueue } from '../../run/left-in-queue.ts'
@@ -34,7 +34,8 @@ export async function readTasks({
     }
   } catch (error) {
     // The rest of a run can be shown all the same.
-    if (error instanceof UserError) return { tasks: [], problem: error.message }
+    if (error instanceof UserError)
+      return { tasks: [], problem: errorWithHint(error).replaceAll('\n', ' ') }
     throw error
   }
 }

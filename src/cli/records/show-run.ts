@@ -49,7 +49,8 @@ async function show(
   if (input.flag('json')) {
     console.log(JSON.stringify({ ...describeWithReceipts(run, steps, round), ...tasks }))
   } else console.log(renderWithReceipts(run, steps, round, tasks).join('\n'))
-  return 0
+  // Not all of it could be shown.
+  return tasks?.problem === undefined ? 0 : 1
 }
 
 type Round = number | undefined

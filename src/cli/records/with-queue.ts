@@ -1,12 +1,14 @@
 import { basename } from 'node:path'
 import { counted } from '../../base/amounts.ts'
+import { errorWithHint } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import type { RecordPlaces } from '../../journal/record-folder.ts'
 import { holderOf } from '../../journal/run-lock.ts'
 import { listOwnRuns, type RunBrief } from '../../journal/runs.ts'
 import type { Glance, Unreadable } from '../../queue/glance.ts'
+import { acknowledgedIn } from '../../queue/sqlite/count.ts'
 import { glanceAt } from '../../queue/sqlite/glance.ts'
-import { hasStore, storePath } from '../queue/store.ts'
+import { hasStore, missingStore, storePath } from '../queue/store.ts'
 import { readEventsOf } from './ended-iterations.ts'
 
 /** A run with what is in its queue. */
@@ -32,8 +34,10 @@ export function withQueue(run: RunBrief): QueuedBrief {
 /** Undefined where nobody has queued anything. */
 function countsOf({ folder, state }: RunBrief): Glance | Unreadable | undefined {
   const path = storePath(folder)
-  if (statOf(path) !== undefined) return glanceAt(path)
-  return state.hasCrew === true ? { why: `The queue store ${path} is gone.` } : undefined
+  if (statOf(path) !== undefined) return glanceAt(path, basename(folder))
+  const isKnown = state.hasCrew === true || state.steps.some(({ isSetUp }) => isSetUp)
+  if (!isKnown && acknowledgedIn(path) === 0) return undefined
+  return { why: errorWithHint(missingStore(folder)).replaceAll('\n', ' ') }
 }
 
 /** A run without steps is what its queue is. */
@@ -56,7 +60,7 @@ function openIn({ queued, ready, running }: Glance): number {
 export function whyWanted(folder: string): string | undefined {
   const path = storePath(folder)
   if (statOf(path) === undefined) return undefined
-  const counts = glanceAt(path)
+  const counts = glanceAt(path, basename(folder))
   if ('why' in counts) return 'its queue cannot be read'
   const open = openIn(counts)
   if (open > 0) return `${tasksAre(open)} queued in it`
@@ -80,7 +84,7 @@ export function otherQueues(places: RecordPlaces, run: string, option = ''): str
   return listOwnRuns(places, hasQueue).flatMap(({ id, folder }) => {
     if (isDriven(folder)) return []
     const path = storePath(folder)
-    const counts = glanceAt(path)
+    const counts = glanceAt(path, basename(folder))
     const open = 'why' in counts ? 0 : openIn(counts)
     const command = `forkhestra queue --run ${id}${option}`
     return open === 0 ? [] : [`${tasksAre(open)} queued in run ${id}: ${command}`]

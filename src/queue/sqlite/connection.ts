@@ -1,8 +1,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { errorText } from '../../base/errors.ts'
+import { errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { QueueError } from '../refusal.ts'
 import type { Refusal } from '../refusal.ts'
+import { damageOf } from './damage.ts'
 import { Group } from './group.ts'
 import { hasNoRoom } from './room.ts'
 
@@ -14,6 +15,9 @@ const LOOK_MS = 20
 const BUSY = 5
 const LOCKED = 6
 
+/** What SQLite keeps beside a file, the same for as long as it is open. */
+const BESIDE = ['-wal', '-shm']
+
 /** One open database: statements that are prepared once, and transactions that wait their turn. */
 export class Connection {
   readonly #database: DatabaseSync
@@ -21,7 +25,8 @@ export class Connection {
   readonly #group = new Group((work) => this.#retry(() => this.#transact('begin immediate', work)))
   readonly place: string
   readonly #file: string | undefined
-  /** When it was there last. */
+  #beside = new Map<string, string | undefined>()
+  /** When all were there last. */
   #seenAt = -LOOK_MS
 
   constructor(database: DatabaseSync, place: string) {
@@ -32,11 +37,29 @@ export class Connection {
 
   /** Whether the file was taken away: SQLite would go on in one that nobody else can see. */
   get isGone(): boolean {
+    return this.#findTaken()?.kind === 'gone'
+  }
+
+  /** To be called once all files are there. */
+  watch(): void {
+    const beside = BESIDE.map((end) => [end, fileAt(this.place + end)] as const)
+    this.#beside = new Map(beside)
+  }
+
+  #findTaken(): Refusal | undefined {
     const now = performance.now()
-    if (now - this.#seenAt < LOOK_MS) return false
-    if (fileAt(this.place) !== this.#file) return true
+    if (now - this.#seenAt < LOOK_MS) return undefined
+    const { place } = this
+    if (fileAt(place) !== this.#file) return { kind: 'gone', place }
+    const taken = [...this.#beside].flatMap(([end, file]) =>
+      fileAt(place + end) === file ? [] : [end],
+    )
+    if (taken.length > 0) {
+      const detail = `its ${taken.join(' and ')} file was deleted while it was in use`
+      return { kind: 'broken', place, detail }
+    }
     this.#seenAt = now
-    return false
+    return undefined
   }
 
   /** How many rows it changed. */
@@ -83,6 +106,11 @@ export class Connection {
     } finally {
       this.run('release nested')
     }
+  }
+
+  /** What is wrong with the file. */
+  damage(): string[] {
+    return damageOf(this.#database)
   }
 
   /** Outside of a transaction. */
@@ -136,14 +164,28 @@ export class Connection {
   async #retry<Result>(work: () => Result): Promise<Result> {
     const end = performance.now() + PATIENCE_MS
     for (;;) {
-      if (this.isGone) throw new QueueError({ kind: 'gone', place: this.place })
+      const taken = this.#findTaken()
+      if (taken !== undefined) throw new QueueError(taken)
       try {
         return work()
       } catch (error) {
-        if (!isBusy(error)) throw asRefusal(error, this.place)
+        if (!isBusy(error)) throw this.#explain(error)
         if (performance.now() > end) throw busy(this.place)
       }
       await Bun.sleep(0.3 + Math.random() * 2.5)
+    }
+  }
+
+  /** In a damaged file anything can go wrong, and is no mistake of ours. */
+  #explain(error: unknown): unknown {
+    const refusal = asRefusal(error, this.place)
+    if (refusal instanceof UserError) return refusal
+    try {
+      const [detail] = this.damage()
+      if (detail === undefined) return error
+      return new QueueError({ kind: 'broken', place: this.place, detail })
+    } catch (other) {
+      return asRefusal(other, this.place)
     }
   }
 }

@@ -1,19 +1,23 @@
-import { errorText } from '../../base/errors.ts'
+import { errorText, errorWithHint, UserError } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
 import type { Glance, Unreadable } from '../glance.ts'
 import { QueueError } from '../refusal.ts'
 import { asRefusal } from './connection.ts'
+import { acknowledgedIn } from './count.ts'
+import { OTHER_RUN, refuseEmptied, refuseIncomplete, unversioned } from './open.ts'
 import { SCHEMA_VERSION, VIEWS } from './schema.ts'
 
 /**
- * What there is in a store, of all its runs: without a word to it, so that it is as it was; or why
+ * What there is in the store of a run: without a word to it, so that it is as it was; or why
  * that cannot be read.
  */
-export function glanceAt(path: string): Glance | Unreadable {
-  const foreign = { why: errorText(new QueueError({ kind: 'not_a_store', place: path })) }
-  if (lstatOf(path)?.isFile() !== true) return foreign
+export function glanceAt(path: string, run: string): Glance | Unreadable {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   try {
+    const acknowledged = acknowledgedIn(path)
+    const stats = lstatOf(path)
+    if (stats?.isFile() !== true) throw new QueueError({ kind: 'not_a_store', place: path })
+    if (stats.size === 0) refuseEmptied(path, () => acknowledged > 0)
     const database = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
     try {
       const { user_version: version } = database.prepare('pragma user_version').get() as {
@@ -21,16 +25,34 @@ export function glanceAt(path: string): Glance | Unreadable {
       }
       // Whatever its tables say, it may mean something else by now.
       if (version > SCHEMA_VERSION) {
-        return { why: errorText(new QueueError({ kind: 'newer_version', place: path, version })) }
+        throw new QueueError({ kind: 'newer_version', place: path, version })
       }
-      if (database.prepare(VIEWS).get() !== undefined) return foreign
-      return database.prepare(COUNTS).get() as unknown as Glance
+      if (database.prepare(VIEWS).get() !== undefined) {
+        throw new QueueError({ kind: 'not_a_store', place: path })
+      }
+      const { last, ...glance } = database.prepare(COUNTS).get() as unknown as Glance & {
+        readonly last: number
+      }
+      if (version < 1) throw unversioned(path, version)
+      const other = database.prepare(OTHER_RUN).get(run)?.['run']
+      if (typeof other === 'string') {
+        throw new QueueError({ kind: 'other_run', place: path, run: other })
+      }
+      refuseIncomplete(path, acknowledged - last)
+      return glance
     } finally {
       database.close()
     }
   } catch (error) {
-    return { why: errorText(asRefusal(error, path)) }
+    return { why: errorWithHint(explain(error, path)).replaceAll('\n', ' ') }
   }
+}
+
+/** It only reads what every store has: whatever goes wrong, the file is to blame. */
+function explain(error: unknown, place: string): unknown {
+  const refusal = asRefusal(error, place)
+  if (refusal instanceof UserError) return refusal
+  return new QueueError({ kind: 'broken', place, detail: errorText(error) })
 }
 
 const COUNTS = `
@@ -40,5 +62,6 @@ select
   count(*) filter (where state = 'running') as running,
   count(*) filter (where state = 'ended' and not json_extract(outcome, '$.success')) as failed,
   count(*) filter (where state = 'ended' and json_extract(outcome, '$.success')) as done,
-  (select count(*) from message where recipient in (select id from task where depth = 0)) as unread
+  (select count(*) from message where recipient in (select id from task where depth = 0)) as unread,
+  (select coalesce(max(seq), 0) from history) as last
 from task where depth > 0`

@@ -7,6 +7,7 @@ import { makeProject } from '../../../tests/support/project.ts'
 import { QueueError } from '../refusal.ts'
 import { openSqliteStore } from '../sqlite-store.ts'
 import { journalModeOf } from './open.ts'
+import { setAside } from './set-aside.ts'
 
 const MODULE = join(import.meta.dir, '../sqlite-store.ts')
 
@@ -107,6 +108,8 @@ test.each([
   await waiting
   expect(await kindOf(store.mark())).toBe('gone')
   expect(await kindOf(store.setMain('r', 'idle'))).toBe('gone')
+  expect(await kindOf(openSqliteStore(path))).toBe('missing')
+  setAside(path)
   const other = await openSqliteStore(path)
   await other.openRun('r')
   expect(await other.verify('r')).toEqual([])

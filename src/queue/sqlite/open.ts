@@ -1,10 +1,12 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
 import { errorCode } from '../../base/errors.ts'
-import { lstatOf } from '../../base/files.ts'
+import { lstatOf, statOf } from '../../base/files.ts'
 import { QueueError } from '../refusal.ts'
 import { asRefusal, Connection } from './connection.ts'
-import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION, VIEWS } from './schema.ts'
+import { acknowledgedIn } from './count.ts'
+import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION, TABLES, VIEWS } from './schema.ts'
 
 /** Before it, one connection that tidied up the write-ahead log could lose what another wrote. */
 const SAFE_LOG = [3, 51, 3]
@@ -21,10 +23,26 @@ export function journalModeOf(version: string): JournalMode {
   return 'wal'
 }
 
+export interface OpenOptions {
+  readonly mode?: JournalMode | undefined
+  /** The run that the store belongs to; absent: any number of them. */
+  readonly run?: string | undefined
+  /** Whether an empty file must be what is left of a store. */
+  readonly wasUsed?: (() => boolean) | undefined
+}
+
 /** Opens the store at this path, and makes it where it is not there; safe for many processes at once. */
-export async function openConnection(path: string, mode?: JournalMode): Promise<Connection> {
-  makeFile(path)
+export async function openConnection(
+  path: string,
+  { mode, run, wasUsed = () => false }: OpenOptions = {},
+): Promise<Connection> {
+  // Before anything is read, which is then at least as new.
+  const acknowledged = acknowledgedIn(path)
+  const isLeftover = () => acknowledged > 0 || wasUsed()
+  makeFile(path, isLeftover)
   const { DatabaseSync } = await import('node:sqlite')
+  if (logSize(path) > 0)
+    lookAtLog(() => new DatabaseSync(path, { readOnly: true }), path, acknowledged)
   const connection = new Connection(
     openDatabase(() => new DatabaseSync(path), path),
     path,
@@ -36,7 +54,12 @@ export async function openConnection(path: string, mode?: JournalMode): Promise<
     const journal = mode ?? journalModeOf(sqliteVersion(connection))
     await connection.alone(() => connection.execute(`pragma journal_mode = ${journal}`))
     connection.execute('pragma synchronous = full; pragma foreign_keys = off')
-    await connection.write(() => migrate(connection))
+    await connection.write(() => {
+      migrate(connection, isLeftover)
+      refuseIncomplete(path, acknowledged - lastOf(connection))
+      if (run !== undefined) refuseOther(connection, run)
+    })
+    connection.watch()
     return connection
   } catch (error) {
     connection.close()
@@ -68,7 +91,10 @@ export async function openToRead(path: string): Promise<Connection> {
 }
 
 /** For its owner alone: prompts and results are nobody else's business. */
-function makeFile(path: string): void {
+function makeFile(path: string, isLeftover: () => boolean): void {
+  const stats = lstatOf(path)
+  if (stats === undefined && isLeftover()) throw new QueueError({ kind: 'missing', place: path })
+  if (stats?.isFile() === true && stats.size === 0) refuseEmptied(path, isLeftover)
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     const fd = openSync(path, FLAGS, 0o600)
@@ -88,6 +114,40 @@ function makeFile(path: string): void {
   }
 }
 
+/** SQLite would delete the write-ahead log of an empty file. */
+export function refuseEmptied(path: string, isLeftover: () => boolean): void {
+  if (logSize(path) > 0 || isLeftover()) throw emptied(path)
+}
+
+function logSize(path: string): number {
+  return statOf(`${path}-wal`)?.size ?? 0
+}
+
+/** Closing a store that was opened for writing removes its log: a damaged one must stay as it is. */
+function lookAtLog(open: () => DatabaseSync, path: string, acknowledged: number): void {
+  let last: number
+  try {
+    const database = open()
+    try {
+      last = Number(database.prepare(LAST).get()?.['last'] ?? 0)
+    } finally {
+      database.close()
+    }
+  } catch {
+    return // The error is reported when it is opened for writing.
+  }
+  refuseIncomplete(path, acknowledged - last)
+}
+
+export function unversioned(place: string, version: number): QueueError {
+  return new QueueError({ kind: 'broken', place, detail: `its version is ${version}` })
+}
+
+function emptied(place: string): QueueError {
+  const detail = 'it is empty, although tasks of this run were worked at'
+  return new QueueError({ kind: 'broken', place, detail })
+}
+
 function openDatabase<Database>(open: () => Database, path: string): Database {
   try {
     return open()
@@ -104,6 +164,13 @@ function numberOf(connection: Connection, pragma: string): number {
   return Number(Object.values(connection.get<Record<string, number>>(`pragma ${pragma}`)!)[0])
 }
 
+function tablesIn(connection: Connection): string[] {
+  const rows = connection.all<{ name: string }>(
+    `select name from sqlite_schema where type = 'table'`,
+  )
+  return rows.map(({ name }) => name)
+}
+
 /** Only looks, so that what is not ours or newer than us stays as it is. */
 function refuseForeign(connection: Connection): void {
   const version = numberOf(connection, 'user_version')
@@ -112,22 +179,50 @@ function refuseForeign(connection: Connection): void {
   const place = connection.place
   if (application !== APPLICATION_ID && !isEmpty) {
     // An empty database that another process is just making has pages, but no tables yet.
-    const { tables } = connection.get<{ tables: number }>(
-      'select count(*) as tables from sqlite_schema',
-    )!
-    if (tables > 0 || application !== 0) throw new QueueError({ kind: 'not_a_store', place })
+    const hasTables = tablesIn(connection).length > 0
+    if (hasTables || application !== 0) throw new QueueError({ kind: 'not_a_store', place })
   }
   if (version > SCHEMA_VERSION) throw new QueueError({ kind: 'newer_version', place, version })
 }
 
-function migrate(connection: Connection): void {
+function migrate(connection: Connection, isLeftover: () => boolean): void {
   refuseForeign(connection)
+  const { place } = connection
   const version = numberOf(connection, 'user_version')
+  const tables = tablesIn(connection)
+  const isEmpty = version === 0 && tables.length === 0
+  if (isEmpty && isLeftover()) throw emptied(place)
+  const missing = isEmpty ? [] : TABLES.filter((name) => !tables.includes(name))
+  if (missing.length > 0) {
+    const detail = `tables are missing: ${missing.join(', ')}`
+    throw new QueueError({ kind: 'broken', place, detail })
+  }
   if (version === SCHEMA_VERSION) return
-  if (version === 0) connection.execute(SCHEMA)
+  if (isEmpty) connection.execute(SCHEMA)
+  else if (version < 1) throw unversioned(place, version)
   else
     for (let from = version; from < SCHEMA_VERSION; from += 1) connection.execute(MIGRATIONS[from]!)
   connection.execute(
     `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA_VERSION}`,
   )
+}
+
+export function refuseIncomplete(place: string, missing: number): void {
+  if (missing > 0) throw new QueueError({ kind: 'incomplete', place, missing })
+}
+
+const LAST = 'select max(seq) as last from history'
+
+/** The number of the last line of the history. */
+export function lastOf(connection: Pick<Connection, 'get'>): number {
+  return connection.get<{ last: number | null }>(LAST)!.last ?? 0
+}
+
+export const OTHER_RUN = 'select run from task where depth = 0 and run <> ?'
+
+/** A store that somebody has copied from another run. */
+function refuseOther(connection: Connection, run: string): void {
+  const other = connection.get<{ run: string }>(OTHER_RUN, run)
+  if (other === undefined) return
+  throw new QueueError({ kind: 'other_run', place: connection.place, run: other.run })
 }

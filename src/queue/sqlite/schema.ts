@@ -129,3 +129,5 @@ create trigger history_is_not_changed before update on history
 create trigger history_is_not_cut before delete on history
   begin select raise(abort, 'history is only appended to'); end;
 `
+
+export const TABLES = [...SCHEMA.matchAll(/create table (\w+)/g)].map(([, name]) => name!)

@@ -40,11 +40,7 @@ function tablesOf({ db }: Books, run: string): Tables {
 }
 
 function checkFile({ db }: Books): string[] {
-  const found: string[] = []
-  const lines = db.all<{ integrity_check: string }>('pragma integrity_check')
-  for (const { integrity_check } of lines) {
-    if (integrity_check !== 'ok') found.push(`the file: ${integrity_check}`)
-  }
+  const found = db.damage().map((line) => `the file: ${line}`)
   const { rows, last } = db.get<{ rows: number; last: number | null }>(
     'select count(*) as rows, max(seq) as last from history',
   )!

@@ -4,6 +4,7 @@ import { firstOf } from '../../base/first-of.ts'
 import type { Mark } from '../store.ts'
 import { Bell } from './bell.ts'
 import type { Connection } from './connection.ts'
+import { lastOf } from './open.ts'
 
 /** For a ring that was missed: its process was killed after the commit, or the file was taken away. */
 const SLOW_LOOK_MS = { first: 2000, longest: 60_000 }
@@ -48,7 +49,7 @@ export class Wake {
   }
 
   async mark(): Promise<Mark> {
-    return asMark(await this.#db.alone(() => this.#latest()))
+    return asMark(await this.#db.alone(() => lastOf(this.#db)))
   }
 
   /** To be called after each commit of ours that has grown the history. */
@@ -84,12 +85,8 @@ export class Wake {
     for (const { since, wake } of this.#waiters) wake(since)
   }
 
-  #latest(): number {
-    return this.#db.get<{ last: number | null }>('select max(seq) as last from history')!.last ?? 0
-  }
-
   #look(waiters: Iterable<Waiter>): void {
-    const latest = this.#latest()
+    const latest = lastOf(this.#db)
     for (const { run, since, wake } of waiters) {
       if (since < latest && this.#isNews(run, since)) wake(latest)
     }

@@ -1,0 +1,40 @@
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { statOf } from '../../base/files.ts'
+
+/** The file that remembers how much of a store's history was acknowledged. */
+export function countFile(place: string): string {
+  return `${place}.count`
+}
+
+/** How many lines of the history were acknowledged at least; 0 where nobody knows. */
+export function acknowledgedIn(place: string): number {
+  return statOf(countFile(place))?.size ?? 0
+}
+
+/**
+ * Counts acknowledged lines of the history outside of SQLite: a write-ahead log that is deleted or
+ * damaged takes its commits with it without a trace. The count is the length of a file, which any
+ * number of processes can raise without a lock, and none can lower.
+ */
+export class Count {
+  readonly #path: string
+  #fd: number | undefined
+
+  constructor(place: string) {
+    this.#path = countFile(place)
+  }
+
+  raise(lines: number): void {
+    try {
+      this.#fd ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600)
+      writeSync(this.#fd, '.', lines - 1)
+    } catch {
+      // On a full disk it stays lower than it could be.
+    }
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
+}

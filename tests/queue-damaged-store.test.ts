@@ -1,0 +1,372 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { forkhestra, Running, type Finished } from './support/forkhestra.ts'
+import { ask, makeQueueProject, problemsOf, RUN, startPrompt, tasksOf } from './support/queue.ts'
+import { storeOf } from './support/queue-records.ts'
+import { runsOf } from './support/record.ts'
+import { fileIn } from './support/until.ts'
+
+/** A project whose run was killed: one result is unread, a task is queued, a message was sent. */
+const killed = mkdtempSync(join(tmpdir(), 'forkhestra-killed-'))
+
+/** Where it was; a run is resumed in its own folder. */
+let home: string
+
+beforeAll(async () => {
+  home = makeQueueProject(
+    [
+      "/push name=one 'echo uno'",
+      '/run',
+      "[ -e go ] && exit; forkhestra push name=late 'echo late > late'; forkhestra send main hi;",
+      'touch up; until [ -e go ]; do sleep 0.02; done',
+    ].join('\n'),
+  )
+  const running = startPrompt(home)
+  await fileIn(home, 'up')
+  running.signal('SIGKILL')
+  await running.finished
+  writeFileSync(join(home, 'go'), '')
+  cpSync(home, killed, { recursive: true })
+  expect(statSync(`${storeOf(killed)}-wal`).size).toBeGreaterThan(0)
+})
+
+afterAll(() => rmSync(killed, { recursive: true }))
+
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+/** The project with a store that is damaged. */
+function damaged(damage: (path: string) => void): string {
+  cpSync(killed, home, { recursive: true })
+  damage(storeOf(home))
+  return home
+}
+
+function sql(text: string): (path: string) => void {
+  return (path) => {
+    const db = new Database(path)
+    db.exec(text)
+    db.close()
+  }
+}
+
+const checkpoint = sql('pragma wal_checkpoint(truncate)')
+
+function withoutLog(path: string): void {
+  for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true })
+}
+
+function flip(path: string, place: number): void {
+  const bytes = readFileSync(path)
+  bytes[place]! ^= 0x40
+  writeFileSync(path, bytes)
+}
+
+const MIDDLE = (path: string) => Math.floor(statSync(path).size / 2)
+
+const DAMAGES: readonly (readonly [string, (path: string) => void, RegExp])[] = [
+  ['-wal was deleted', (path) => rmSync(`${path}-wal`), /is empty, although/],
+  [
+    '-wal was deleted after a checkpoint',
+    (path) => {
+      checkpoint(path)
+      // What is committed now is in the log alone.
+      const script = `const db = new (require('bun:sqlite').Database)(process.argv[1])
+        db.exec("insert into history (at, run, what, subject, attempt, detail) values (0, 'r', 'told', 'x', 0, '')")
+        process.kill(process.pid, 'SIGKILL')`
+      Bun.spawnSync([process.execPath, '-e', script, path])
+      appendFileSync(`${path}.count`, '.')
+      rmSync(`${path}-wal`)
+    },
+    /lacks its last 1 change:/,
+  ],
+  ['-wal was cut', (path) => truncateSync(`${path}-wal`, MIDDLE(`${path}-wal`)), /lacks its last/],
+  [
+    '-wal has a flipped bit',
+    (path) => flip(`${path}-wal`, MIDDLE(`${path}-wal`)),
+    /lacks its last/,
+  ],
+  [
+    'file is of another program',
+    (path) => {
+      withoutLog(path)
+      writeFileSync(path, 'a page of a book\n'.repeat(1000))
+    },
+    /is not a queue store/,
+  ],
+  [
+    'file is empty',
+    (path) => {
+      withoutLog(path)
+      writeFileSync(path, '')
+    },
+    /is empty, although/,
+  ],
+  ['file is empty beside its -wal', (path) => writeFileSync(path, ''), /is empty, although/],
+  [
+    'file ends in the middle of a page',
+    (path) => {
+      checkpoint(path)
+      truncateSync(path, 3 * 4096 + 1000)
+    },
+    /fails: database disk image is malformed/,
+  ],
+  [
+    'file is only a header',
+    (path) => {
+      checkpoint(path)
+      truncateSync(path, 100)
+    },
+    /fails: |is not a queue store/,
+  ],
+  ['file has no version', sql('pragma user_version = 0'), /its version is 0/],
+  [
+    'file has neither version nor mark',
+    sql('pragma user_version = 0; pragma application_id = 0'),
+    /is not a queue store/,
+  ],
+  ['file lacks a table', sql('drop table message'), /tables are missing: message/],
+  ['file has no tables', dropAll, /tables are missing: task, /],
+  [
+    'place is taken by a folder',
+    (path) => {
+      withoutLog(path)
+      rmSync(path)
+      mkdirSync(path)
+    },
+    /is not a queue store/,
+  ],
+  [
+    'place is taken by a FIFO',
+    (path) => {
+      withoutLog(path)
+      rmSync(path)
+      Bun.spawnSync(['mkfifo', path])
+    },
+    /is not a queue store/,
+  ],
+  [
+    'file was deleted',
+    (path) => {
+      withoutLog(path)
+      rmSync(path)
+    },
+    /is gone, and what was queued or unread in it/,
+  ],
+  ['file was deleted, its -wal was not', (path) => rmSync(path), /is gone, and what was queued/],
+  [
+    'file was deleted with all that is beside it',
+    (path) => {
+      for (const name of readdirSync(dirname(path)).filter((each) => each.startsWith('queue')))
+        rmSync(join(dirname(path), name))
+    },
+    /is gone, and what was queued/,
+  ],
+  [
+    'file is of another run',
+    (path) => {
+      sql(
+        "update task set run = 'another'; drop trigger history_is_not_changed; update history set run = 'another'",
+      )(path)
+    },
+    /belongs to run another/,
+  ],
+]
+
+function dropAll(path: string): void {
+  const tables = ['task', 'prompt', 'answer', 'message', 'waiting', 'history']
+  sql(['drop trigger history_is_not_cut', ...tables.map((name) => `drop table ${name}`)].join(';'))(
+    path,
+  )
+}
+
+const VERBS: readonly (readonly string[])[] = [
+  ['resume', '--kill-orphans'],
+  ['push', 'name=new', 'true'],
+  ['run-queue', '--kill-orphans'],
+  ['queue'],
+  ['check'],
+  ['receive', '--timeout', '1'],
+  ['send', 'main', 'hello'],
+  ['inbox'],
+  ['cancel', 'late'],
+]
+
+/** Verbs that show other things too. */
+const VIEWS: readonly (readonly string[])[] = [['show'], ['runs'], ['status'], ['doctor']]
+
+/** All files of a store, byte by byte. */
+function filesOf(cwd: string): Map<string, string> {
+  const folder = dirname(storeOf(cwd))
+  const names = readdirSync(folder).filter(
+    (name) => name.startsWith('queue') && !name.endsWith('-shm'),
+  )
+  return new Map(
+    names.map((name) => {
+      const path = join(folder, name)
+      return [name, statSync(path).isFile() ? Bun.hash(readFileSync(path)).toString() : 'other']
+    }),
+  )
+}
+
+function expectNoStack({ stdout, stderr }: Finished): void {
+  expect(stdout + stderr).not.toMatch(/^ +at |SQLITE|SqliteError/m)
+}
+
+test.each(DAMAGES)(
+  'a run whose queue store is damaged (%s) is refused by every verb, and nothing is overwritten',
+  async (_, damage, words) => {
+    const cwd = damaged(damage)
+    const before = filesOf(cwd)
+    const [run] = runsOf(cwd)
+    for (const verb of VERBS) {
+      const finished = await forkhestra(verb, { cwd })
+      const { code, stdout, stderr } = finished
+      expect({ verb, code, stdout }).toEqual({ verb, code: 1, stdout: '' })
+      expect(stderr).toMatch(words)
+      expect(stderr).toContain(`forkhestra resume ${run} --new-queue`)
+      expect(stderr.match(/^\[forkhestra\]/gm)).toHaveLength(1)
+      expectNoStack(finished)
+    }
+    for (const view of VIEWS) {
+      const finished = await forkhestra(view, { cwd })
+      const { code, stdout, stderr } = finished
+      expect({ view, code }).toEqual({ view, code: 1 })
+      expect(stdout + stderr).toContain(`forkhestra resume ${run} --new-queue`)
+      expectNoStack(finished)
+    }
+    const verified = await forkhestra(['queue', 'verify'], { cwd })
+    expect({ code: verified.code, said: verified.stdout + verified.stderr }).toEqual({
+      code: 1,
+      said: expect.stringMatching(words),
+    })
+    expect(existsSync(join(cwd, 'late'))).toBe(false)
+    expect(filesOf(cwd)).toEqual(before)
+  },
+  60_000,
+)
+
+test('a damaged store is kept aside, and the run continues with an empty queue', async () => {
+  const cwd = damaged((path) => truncateSync(`${path}-wal`, MIDDLE(`${path}-wal`)))
+  const [store, before] = [storeOf(cwd), readFileSync(`${storeOf(cwd)}-wal`)]
+  const [run] = runsOf(cwd)
+  const resumed = await forkhestra(['resume', run!, '--new-queue', '--kill-orphans'], { cwd })
+  expect(resumed.stderr).toContain(`The old one is kept as ${store}.damaged-1`)
+  expect(resumed.code).toBe(0)
+  expect(readFileSync(`${store}.damaged-1-wal`).equals(before)).toBe(true)
+  expect(await tasksOf(cwd)).toEqual([])
+  expect((await forkhestra(['push', 'name=next', 'true'], { cwd })).code).toBe(0)
+  expect((await forkhestra(['run-queue'], { cwd })).code).toBe(0)
+  expect((await tasksOf(cwd)).map(({ name }) => name)).toEqual(['next'])
+})
+
+test('a run that is complete begins a new queue in the place of a damaged one, too', async () => {
+  const cwd = makeQueueProject('')
+  await forkhestra(['push', 'name=one', 'true'], { cwd })
+  writeFileSync(storeOf(cwd), 'x'.repeat(9000))
+  const refused = await forkhestra(['resume'], { cwd })
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('is not a queue store of forkhestra')
+  for (const kept of ['damaged-1', 'damaged-2']) {
+    const renewed = await forkhestra(['resume', '--new-queue'], { cwd })
+    expect(renewed.code).toBe(0)
+    expect(renewed.stderr).toContain(kept)
+  }
+  expect((await forkhestra(['push', 'name=two', 'true'], { cwd })).code).toBe(0)
+  expect(await problemsOf(cwd)).toEqual([])
+})
+
+test('a lost -shm costs nothing: it is made anew', async () => {
+  const cwd = damaged((path) => rmSync(`${path}-shm`))
+  expect(await problemsOf(cwd)).toEqual([])
+  const names = (await tasksOf(cwd)).map(({ name }) => name)
+  expect(names).toEqual(['one', 'late'])
+})
+
+test('a record of the version before, which has no count, is used as it is', async () => {
+  const cwd = damaged((path) => rmSync(`${path}.count`))
+  expect(await problemsOf(cwd)).toEqual([])
+  expect((await forkhestra(['push', 'name=new', 'true'], { cwd })).code).toBe(0)
+  const { tasks } = await ask<{ tasks: object[] }>(cwd, 'queue')
+  expect(tasks).toHaveLength(3)
+})
+
+test('resume, run-queue and verify notice damage that other verbs would not meet', async () => {
+  const cwd = damaged((path) => {
+    checkpoint(path)
+    const bytes = readFileSync(path)
+    for (let place = 2 * 4096 + 8; place < bytes.length; place += 4096) bytes[place]! ^= 0xff
+    writeFileSync(path, bytes)
+  })
+  const verbs = [['resume', '--kill-orphans'], ['run-queue', '--kill-orphans'], ['check']]
+  for (const verb of [...verbs, ['queue', 'verify']]) {
+    const finished = await forkhestra(verb, { cwd })
+    expect({ verb, code: finished.code }).toEqual({ verb, code: 1 })
+    expectNoStack(finished)
+  }
+})
+
+test('a store that is damaged during a run is no success of the run', async () => {
+  const cwd = makeQueueProject(
+    "/push name=one 'true'\n/run\nforkhestra receive > got; touch up; until [ -e go ]; do sleep 0.02; done\n",
+  )
+  const running = startPrompt(cwd)
+  await fileIn(cwd, 'up')
+  const store = storeOf(cwd)
+  rmSync(`${store}-wal`)
+  const pushed = await forkhestra(['push', 'name=two', 'true'], { cwd })
+  expect(pushed.code).toBe(1)
+  writeFileSync(join(cwd, 'go'), '')
+  const { code, stderr } = await running.finished
+  expect(stderr).toContain('its -wal file was deleted while it was in use')
+  expect(code).toBe(1)
+  // All that was acknowledged is in the file: who had the log open has written it there.
+  expect(await problemsOf(cwd)).toEqual([])
+  expect((await tasksOf(cwd)).map(({ name }) => name)).toEqual(['one'])
+})
+
+test('a run whose -shm file is deleted writes nothing more, because nobody would see it', async () => {
+  const cwd = makeQueueProject(
+    "/push name=one 'true'\n/run\nforkhestra receive > got; touch up; until [ -e go ]; do sleep 0.02; done\n",
+  )
+  const running = startPrompt(cwd)
+  await fileIn(cwd, 'up')
+  rmSync(`${storeOf(cwd)}-shm`)
+  writeFileSync(join(cwd, 'go'), '')
+  const { code, stderr } = await running.finished
+  expect(stderr).toContain('its -shm file was deleted while it was in use')
+  expect(code).toBe(1)
+  expect(await problemsOf(cwd)).toEqual([])
+})
+
+test('what somebody else has put into the place of a store during a run is not used', async () => {
+  const cwd = makeQueueProject(
+    "/push name=one 'true'\n/run\ntouch up; until [ -e go ]; do sleep 0.02; done; forkhestra queue\n",
+  )
+  const running = new Running(RUN, { cwd })
+  await fileIn(cwd, 'up')
+  const store = storeOf(cwd)
+  renameSync(store, `${store}.old`)
+  withoutLog(store)
+  writeFileSync(store, 'x'.repeat(9000))
+  writeFileSync(join(cwd, 'go'), '')
+  const { code, stderr } = await running.finished
+  expect(stderr).toContain('somebody deleted or replaced it while it was in use')
+  expect(code).toBe(1)
+  expect(readFileSync(store, 'utf8')).toBe('x'.repeat(9000))
+})
