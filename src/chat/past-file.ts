@@ -1,6 +1,7 @@
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeFileAtomic } from '../base/atomic-write.ts'
+import { parseJson } from '../base/json.ts'
 import { makePrivateFolder } from '../base/private-folder.ts'
 import { stateFolder } from '../base/state-folder.ts'
 import { MOST } from './past.ts'
@@ -49,7 +50,7 @@ function rewrite(path: string, entries: readonly string[]): void {
 
 function readEntry(line: string): string[] {
   try {
-    const value: unknown = JSON.parse(line)
+    const value = parseJson(line)
     return typeof value === 'string' ? [value] : []
   } catch {
     return []

@@ -1,3 +1,4 @@
+import { parseJson } from '../base/json.ts'
 import type { Fact } from './engine.ts'
 
 /** An event of the stream; what it holds is looked at with care, for it changes with the version. */
@@ -7,7 +8,7 @@ export type Event = Readonly<Record<string, unknown>>
 export function parseEvent(line: string): Event | undefined {
   if (!line.trimStart().startsWith('{')) return undefined
   try {
-    const value = asObject(JSON.parse(line))
+    const value = asObject(parseJson(line))
     return typeof value?.['type'] === 'string' ? value : undefined
   } catch {
     return undefined

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { parseJson } from '../base/json.ts'
 
 const index = z.int().check(z.minimum(0))
 
@@ -15,7 +16,7 @@ export type Mark = z.infer<typeof markSchema>
 /** Undefined where a line is torn, or anything else. */
 export function parseMark(line: string): Mark | undefined {
   try {
-    return markSchema.safeParse(JSON.parse(line)).data
+    return markSchema.safeParse(parseJson(line)).data
   } catch {
     return undefined
   }

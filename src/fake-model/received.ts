@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { parseJson } from '../base/json.ts'
 
 /** A request as it came, but for its secrets. */
 export interface Received {
@@ -36,7 +37,7 @@ function readHeader([name, value]: [string, string | string[] | undefined]): [st
 function readBody(text: string): unknown {
   if (text === '') return null
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return text
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { writeFileAtomic } from '../base/atomic-write.ts'
+import { parseJson } from '../base/json.ts'
 import type { RunState } from '../events/state.ts'
 import { readTextIn } from './inside.ts'
 
@@ -35,7 +36,7 @@ export function writeCheckpoint(folder: string, checkpoint: Checkpoint): void {
 /** The last one, where it is whole; it may speak of more events than are left. */
 export function readCheckpoint(folder: string): Checkpoint | undefined {
   try {
-    const read: unknown = JSON.parse(readTextIn(folder, CHECKPOINT))
+    const read = parseJson(readTextIn(folder, CHECKPOINT))
     const { form, ...checkpoint } = read as Checkpoint & { form: unknown }
     return form === FORM ? checkpoint : undefined
   } catch {

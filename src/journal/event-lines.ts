@@ -1,9 +1,10 @@
+import { parseJson } from '../base/json.ts'
 import type { RunEvent } from '../events/schema.ts'
 
 /** The event of a line, or undefined where a crash left something else there. */
 export function parseEvent(line: string): RunEvent | undefined {
   try {
-    const event: unknown = JSON.parse(line)
+    const event = parseJson(line)
     const isEvent = typeof event === 'object' && event !== null && 'type' in event
     return isEvent ? (event as RunEvent) : undefined
   } catch {

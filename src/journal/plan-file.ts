@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { writeFileAtomic } from '../base/atomic-write.ts'
+import { parseJson } from '../base/json.ts'
 import { readTextIn } from './inside.ts'
 
 const PLAN = 'plan.json'
@@ -18,7 +19,7 @@ export function writePlan(folder: string, plan: RecordedPlan): void {
 /** Undefined where it is not there, or a crash has spoilt it. */
 export function readPlanFile(folder: string): RecordedPlan | undefined {
   try {
-    return JSON.parse(readTextIn(folder, PLAN)) as RecordedPlan
+    return parseJson(readTextIn(folder, PLAN)) as RecordedPlan
   } catch {
     return undefined
   }

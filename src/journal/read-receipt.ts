@@ -1,4 +1,5 @@
 import { statOf } from '../base/files.ts'
+import { parseJson } from '../base/json.ts'
 import { OpenIterations } from './open-iterations.ts'
 import { readTextIn } from './inside.ts'
 import { iterationPath, type IterationPlace } from './places.ts'
@@ -15,7 +16,7 @@ export function readReceipt(
 ): Receipt | undefined {
   const place = { step, iteration, attempt, round }
   try {
-    return JSON.parse(readTextIn(folder, `${iterationPath(place)}.json`)) as Receipt
+    return parseJson(readTextIn(folder, `${iterationPath(place)}.json`)) as Receipt
   } catch {
     return rebuild(folder, place)
   }

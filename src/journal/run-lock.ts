@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { unfinishedPath } from '../base/atomic-write.ts'
 import { errorCode } from '../base/errors.ts'
 import { lstatOf } from '../base/files.ts'
+import { parseJson } from '../base/json.ts'
 import { withLock } from '../base/lock.ts'
 import { isGoing, lifeOf, ownIdentity } from '../base/process-identity.ts'
 import { readTextIn } from './inside.ts'
@@ -123,7 +124,7 @@ function readLock(folder: string): string | undefined {
 
 function parseHolder(text: string): Partial<Holder> {
   try {
-    const { pid, identity, since } = JSON.parse(text) as Record<keyof Holder, unknown>
+    const { pid, identity, since } = parseJson(text) as Record<keyof Holder, unknown>
     const isHolder =
       typeof pid === 'number' && typeof identity === 'string' && typeof since === 'string'
     return isHolder ? { pid, identity, since } : {}

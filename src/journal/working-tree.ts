@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../base/errors.ts'
 import { lstatOf, statOf } from '../base/files.ts'
+import { parseJson } from '../base/json.ts'
 import { holdLock, withLock } from '../base/lock.ts'
 import { makePrivateFolder } from '../base/private-folder.ts'
 import { gitFolder, repositoryTop } from '../base/repository.ts'
@@ -98,7 +99,7 @@ function occupantsOf(folder: string, own: string): Occupant[] {
 
 function readOccupant(path: string, run: string): Occupant {
   try {
-    const { cwd } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Occupant>
+    const { cwd } = parseJson(readFileSync(path, 'utf8')) as Partial<Occupant>
     return { run, cwd: String(cwd) }
   } catch {
     return { run, cwd: '' }

@@ -65,10 +65,11 @@ function withoutDialect(schema: z.ZodObject): StandardSchemaWithJSON<unknown, In
 
 function makeCall(server: McpServer, context: ServerContext, wire: Wire): Call {
   const { id, signal, notify, _meta: meta } = context.mcpReq
+  const waiting = AbortSignal.any([signal, wire.ending])
   const progressToken = meta?.progressToken
   let progress = 0
   return {
-    signal,
+    signal: waiting,
     clientName: () => clientName(server, context),
     isTaken: () => wire.isTaken(id, signal),
     progress() {

@@ -1,11 +1,16 @@
 import { Transform, type TransformCallback } from 'node:stream'
-import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
+import { callbackify } from 'node:util'
+import { parseJSONRPCMessage, type JSONRPCMessage } from '@modelcontextprotocol/server'
+import { isTooDeep } from '../base/json.ts'
 
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
 
+/** Each message of a batch is answered. */
+const LONGEST_BATCH = 1000
+
 /** What is said to who has sent no message; the id is null where nobody can know it. */
-export interface Refusal {
+interface Refusal {
   readonly jsonrpc: '2.0'
   readonly id: string | number | null
   readonly error: { readonly code: number; readonly message: string }
@@ -13,7 +18,7 @@ export interface Refusal {
 
 /** What becomes of a line: messages that are handed on, and refusals. */
 export interface Sifted {
-  readonly messages: readonly object[]
+  readonly messages: readonly JSONRPCMessage[]
   readonly refusals: readonly Refusal[]
 }
 
@@ -26,6 +31,10 @@ export function sift(line: string): Sifted {
   if (value === undefined) return refuse(null, PARSE_ERROR, 'Parse error: this line is no JSON.')
   if (!Array.isArray(value)) return siftOne(value)
   if (value.length === 0) return refuse(null, INVALID_REQUEST, 'Invalid request: an empty batch.')
+  if (value.length > LONGEST_BATCH) {
+    const message = `Invalid request: a batch of more than ${LONGEST_BATCH} messages.`
+    return refuse(null, INVALID_REQUEST, message)
+  }
   const sifted = value.map(siftOne)
   return {
     messages: sifted.flatMap(({ messages }) => messages),
@@ -42,13 +51,19 @@ function parse(line: string): unknown {
 }
 
 function siftOne(value: unknown): Sifted {
+  // What handles it further walks through it by recursion.
+  if (isTooDeep(value)) return refuseOne(value, 'Invalid request: nested too deeply.')
   try {
     return { messages: [parseJSONRPCMessage(value)], refusals: [] }
   } catch {
-    // An answer is never answered.
-    const isAnswer = isObject(value) && ('result' in value || 'error' in value)
-    return isAnswer ? NOTHING : refuse(idOf(value), INVALID_REQUEST, 'Invalid request.')
+    return refuseOne(value, 'Invalid request.')
   }
+}
+
+/** An answer is never answered. */
+function refuseOne(value: unknown, message: string): Sifted {
+  const isAnswer = isObject(value) && ('result' in value || 'error' in value)
+  return isAnswer ? NOTHING : refuse(idOf(value), INVALID_REQUEST, message)
 }
 
 function refuse(id: Refusal['id'], code: number, message: string): Sifted {
@@ -64,32 +79,44 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Hands on the lines that are messages; of others the sender is told, where he would wait for ever. */
+/** Whom a sieve tells what it finds. */
+interface Sifting {
+  /** What is no message: its sender would wait for ever. */
+  refused(refusal: Refusal): void
+  handedOn(message: JSONRPCMessage): void
+  /** Settles when the end may be passed on. */
+  ended(): Promise<void>
+}
+
+/** Hands on the lines that are messages. */
 export class Sieve extends Transform {
   readonly #longest: number
-  readonly #tell: (refusal: Refusal) => void
+  readonly #sifting: Sifting
   #pending: Buffer[] = []
   #bytes = 0
   #isTooLong = false
 
   /** A line that is longer is refused, and passed over to its end. */
-  constructor(longest: number, tell: (refusal: Refusal) => void) {
+  constructor(longest: number, sifting: Sifting) {
     super()
     this.#longest = longest
-    this.#tell = tell
+    this.#sifting = sifting
   }
 
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
     let from = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
       this.#hold(chunk.subarray(from, end))
-      const line = this.#takeLine()
-      if (!this.#isTooLong) this.#handOn(line)
-      this.#isTooLong = false
+      this.#endLine()
       from = end + 1
     }
     this.#hold(chunk.subarray(from))
     done()
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#endLine()
+    callbackify(() => this.#sifting.ended())(done)
   }
 
   #hold(part: Buffer): void {
@@ -100,7 +127,7 @@ export class Sieve extends Transform {
     this.#isTooLong = true
     this.#takeLine()
     const message = `Parse error: this line is longer than ${this.#longest} bytes. Send less at once, e.g. the path of a file.`
-    this.#tell({ jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message } })
+    this.#sifting.refused({ jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message } })
   }
 
   #takeLine(): Buffer {
@@ -110,9 +137,18 @@ export class Sieve extends Transform {
     return line
   }
 
+  #endLine(): void {
+    const line = this.#takeLine()
+    if (!this.#isTooLong) this.#handOn(line)
+    this.#isTooLong = false
+  }
+
   #handOn(line: Buffer): void {
     const { messages, refusals } = sift(line.toString('utf8'))
-    for (const message of messages) this.push(`${JSON.stringify(message)}\n`)
-    for (const refusal of refusals) this.#tell(refusal)
+    for (const message of messages) {
+      this.#sifting.handedOn(message)
+      this.push(`${JSON.stringify(message)}\n`)
+    }
+    for (const refusal of refusals) this.#sifting.refused(refusal)
   }
 }

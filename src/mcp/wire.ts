@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { callbackify } from 'node:util'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
-import { Sieve, type Refusal } from './sieve.ts'
+import { Sieve } from './sieve.ts'
 import { readState } from './unread.ts'
 
 /** Several tasks of the greatest size in one message. */
@@ -11,26 +11,70 @@ const LONGEST_MESSAGE_BYTES = 64 * 1024 * 1024
 /** How long a client that does not read may keep us. */
 const PATIENCE_MS = 700
 
+/** How long requests that are under way when stdin ends may take to be answered. */
+const LAST_ANSWERS_MS = 5000
+
 const LOOK_MS = 5
 const LONGEST_LOOK_MS = 100
 
 const STDOUT = 1
+
+/** Requests that have no answer yet. */
+class Unanswered {
+  readonly #ids = new Set<RequestId>()
+  readonly #ending = new AbortController()
+  readonly #none = Promise.withResolvers<void>()
+  readonly ending = this.#ending.signal
+
+  /** A message of the client. */
+  add(message: JSONRPCMessage): void {
+    if (!('method' in message)) return
+    if ('id' in message) this.#ids.add(message.id)
+    // It is not answered any more.
+    else if (message.method === 'notifications/cancelled') {
+      this.#drop(message.params?.['requestId'])
+    }
+  }
+
+  /** A message to the client. */
+  take(message: JSONRPCMessage): void {
+    if ('result' in message || 'error' in message) this.#drop(message.id)
+  }
+
+  /** Nothing more comes: settles when all are answered, or after a while. */
+  async end(): Promise<void> {
+    this.#ending.abort()
+    if (this.#ids.size === 0) return
+    await Promise.race([this.#none.promise, Bun.sleep(LAST_ANSWERS_MS)])
+  }
+
+  #drop(id: unknown): void {
+    this.#ids.delete(id as RequestId)
+    if (this.#ids.size === 0 && this.ending.aborted) this.#none.resolve()
+  }
+}
 
 /** Our standard streams, with an end that can be waited for. */
 export class Wire extends StdioServerTransport {
   readonly #closed = Promise.withResolvers<void>()
   readonly #output: Writable
   readonly #awaited = new Map<RequestId, (isThere: boolean) => void>()
+  readonly #unanswered: Unanswered
   #isClosed = false
   readonly closed = this.#closed.promise
 
   constructor() {
     const output = makeOutput()
-    const tell = (refusal: Refusal) => void output.write(`${JSON.stringify(refusal)}\n`)
-    const input = process.stdin.pipe(new Sieve(LONGEST_MESSAGE_BYTES, tell))
+    const unanswered = new Unanswered()
+    const sieve = new Sieve(LONGEST_MESSAGE_BYTES, {
+      refused: (refusal) => void output.write(`${JSON.stringify(refusal)}\n`),
+      handedOn: (message) => unanswered.add(message),
+      ended: () => unanswered.end(),
+    })
     // What is too long was refused; numbers may have become longer by then.
-    super(input, output, { maxBufferSize: Number.MAX_SAFE_INTEGER })
+    super(process.stdin.pipe(sieve), output, { maxBufferSize: Number.MAX_SAFE_INTEGER })
     this.#output = output
+    this.#unanswered = unanswered
     // Each answer that waits for the pipe listens, and agents make many calls at once.
     output.setMaxListeners(0)
   }
@@ -60,15 +104,21 @@ export class Wire extends StdioServerTransport {
     return promise
   }
 
+  /** Aborts when stdin has ended: whoever waits answers with what there is. */
+  get ending(): AbortSignal {
+    return this.#unanswered.ending
+  }
+
   override async send(message: JSONRPCMessage): Promise<void> {
     const tell = this.#takeAwaited(message)
-    if (tell === undefined) return super.send(message)
     try {
       await super.send(message)
+      if (tell === undefined) return
       await this.#written()
       tell(await this.#isRead())
     } finally {
-      tell(false)
+      tell?.(false)
+      this.#unanswered.take(message)
     }
   }
 

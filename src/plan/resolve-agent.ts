@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { UserError, type Problem } from '../base/errors.ts'
+import { parseJson } from '../base/json.ts'
 import { didYouMean } from '../base/nearest.ts'
 import {
   BUILT_IN_AGENTS,
@@ -143,7 +144,7 @@ export function missingAgentFiles(
   /** What claude cannot read it passes over in silence, or refuses in every iteration. */
   function checkJson(path: string): Problem[] {
     try {
-      JSON.parse(facts.readPrompt(path, base))
+      parseJson(facts.readPrompt(path, base))
       return []
     } catch {
       return [{ message: `Agent '${name}': ${path} is not valid JSON.`, hint: 'Mend it first.' }]

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { readTextFile } from '../../base/files.ts'
+import { parseJson } from '../../base/json.ts'
 import type { Place } from './check.ts'
 
 const LIMIT_BYTES = 16 * 1024 * 1024
@@ -49,7 +50,7 @@ function readJson(path: string): Fields | undefined {
   const file = readTextFile(path, LIMIT_BYTES)
   if (file.kind !== 'text') return undefined
   try {
-    return objectIn({ content: JSON.parse(file.text) as unknown }, 'content')
+    return objectIn({ content: parseJson(file.text) }, 'content')
   } catch {
     return undefined
   }

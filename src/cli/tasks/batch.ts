@@ -1,4 +1,5 @@
 import { UserError } from '../../base/errors.ts'
+import { parseJson } from '../../base/json.ts'
 import { checkTask, createTasks, findFaults } from '../../tasks/create.ts'
 import { tellFaults, type Fault, type PlaceOf } from '../../tasks/mistakes.ts'
 import type { Places } from '../../tasks/store/places.ts'
@@ -133,7 +134,7 @@ function readLine(line: Line): Read {
 function parseObject(line: string): Record<string, unknown> {
   let value: unknown
   try {
-    value = JSON.parse(line)
+    value = parseJson(line)
   } catch {
     throw new UserError('this is no JSON.')
   }

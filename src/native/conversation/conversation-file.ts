@@ -12,6 +12,7 @@ import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { errorCode } from '../../base/errors.ts'
 import { statOf, writeAll } from '../../base/files.ts'
+import { parseJson } from '../../base/json.ts'
 import type { Entry } from './entry.ts'
 import { fillMasks, markForeign } from './masks.ts'
 
@@ -154,7 +155,7 @@ const TYPES = ['begin', 'user', 'assistant', 'result', 'end']
 
 function parseEntry(line: string): Entry | undefined {
   try {
-    const value: unknown = JSON.parse(line)
+    const value = parseJson(line)
     if (typeof value !== 'object' || value === null || !('type' in value)) return undefined
     return TYPES.includes(String(value.type)) ? (value as Entry) : undefined
   } catch {

@@ -1,4 +1,5 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider'
+import { parseJson } from '../../base/json.ts'
 import type { Tokens } from '../../engines/engine.ts'
 import type { Json, Meta, Part } from '../conversation/entry.ts'
 
@@ -118,7 +119,7 @@ function isEmpty(input: Json): boolean {
 
 function parseInput(text: string): Json | undefined {
   try {
-    return text.trim() === '' ? {} : (JSON.parse(text) as Json)
+    return text.trim() === '' ? {} : (parseJson(text) as Json)
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { UserError } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
+import { parseJson } from '../../base/json.ts'
 import type { Places } from './places.ts'
 import { findPriority, PRIORITIES, type Priority } from '../words.ts'
 
@@ -94,7 +95,7 @@ type Fields = Readonly<Record<string, unknown>>
 function parseFields(places: Places, text: string): Fields {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(text)
   } catch {
     throw broken(places, 'is not valid JSON')
   }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
+import { parseJson } from '../../base/json.ts'
 import { isTracked } from '../../base/tracked.ts'
 import { isOwnFolder, isRealFile } from './links.ts'
 import { isOurMove } from './our-moves.ts'
@@ -97,7 +98,7 @@ function readObject(places: Places): Record<string, unknown> {
   const path = findState(places)
   if (path === undefined) return {}
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    const value = parseJson(readFileSync(path, 'utf8'))
     const isOurs = typeof value === 'object' && value !== null && 'version' in value
     return isOurs && value.version === 1 ? value : {}
   } catch {
