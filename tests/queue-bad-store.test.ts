@@ -201,6 +201,22 @@ test('a store that cannot be written is one clear error for every verb', async (
   for (const answer of answers) expect(answer).toMatch(/queue\.sqlite cannot be written/)
 })
 
+test('a run whose record cannot be written is not resumed, and that is one clear error', async () => {
+  const cwd = makeQueueProject("/push name=one 'true'\ntrue\n")
+  const { stdout } = await onDisk(
+    cwd,
+    [
+      'forkhestra ./agent --prompt-file prompt.md > /dev/null || exit 98',
+      'cat /dev/zero > forge/fill 2>/dev/null; forkhestra resume 2>&1; echo "code $?"',
+      'rm forge/fill; mount -o remount,ro forge',
+      'forkhestra resume --new-queue 2>&1; echo "code $?"',
+    ].join('\n'),
+  )
+  expect(stdout.match(/^code 1$/gm)).toHaveLength(2)
+  expect(stdout.match(/^\[forkhestra\] Error: The run \S+ cannot continue: /gm)).toHaveLength(2)
+  expect(stdout).not.toMatch(/^ +at /m)
+})
+
 test('a full disk is named as what it is by every verb, and what was queued stays', async () => {
   const cwd = makeQueueProject("/push name=one 'true'\n/push name=two 'true'\n/run 1\ntrue\n")
   const { code, stdout } = await onDisk(

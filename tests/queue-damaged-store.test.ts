@@ -17,6 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { forkhestra, Running, type Finished } from './support/forkhestra.ts'
+import { McpClient } from './support/mcp.ts'
 import { ask, makeQueueProject, problemsOf, RUN, startPrompt, tasksOf } from './support/queue.ts'
 import { storeOf } from './support/queue-records.ts'
 import { runsOf } from './support/record.ts'
@@ -369,4 +370,22 @@ test('what somebody else has put into the place of a store during a run is not u
   expect(stderr).toContain('somebody deleted or replaced it while it was in use')
   expect(code).toBe(1)
   expect(readFileSync(store, 'utf8')).toBe('x'.repeat(9000))
+})
+
+test('the tools of the MCP server say what is wrong with the store, and the server serves on', async () => {
+  const cwd = damaged((path) => rmSync(`${path}-wal`))
+  const before = filesOf(cwd)
+  await using agent = await McpClient.start(cwd)
+  const calls: readonly (readonly [string, object])[] = [
+    ['push', { prompt: 'true', agent: './agent' }],
+    ['run', {}],
+    ['check', {}],
+    ['receive', { timeout: 1 }],
+    ['queue', {}],
+  ]
+  for (const [name, input] of calls) {
+    expect(await agent.call(name, input)).toMatch(/^REFUSED .*is empty, although/)
+  }
+  expect(await agent.call('task_list')).toBe('No tasks.')
+  expect(filesOf(cwd)).toEqual(before)
 })

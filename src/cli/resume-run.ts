@@ -1,4 +1,4 @@
-import { NotNow, UserError } from '../base/errors.ts'
+import { errorCode, errorText, NotNow, UserError } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
 import { randomLetters } from '../base/ids.ts'
 import { Mask, unmask } from '../base/mask.ts'
@@ -45,7 +45,7 @@ export async function resumeRun(input: Input): Promise<number> {
   const isTrusted = input.flag('trust-record')
   const warnings = isTrusted ? takeOver(run, places) : await refuseForeign(run, places, input)
   const isDead = holderOf(folder) !== undefined
-  const lock = RunLock.take(folder)
+  const lock = takeLock(id, folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
   try {
     return await goOn(run, lock, input, warnings)
@@ -54,6 +54,19 @@ export async function resumeRun(input: Input): Promise<number> {
     // where it died, by which what it left running is found.
     if (error instanceof UserError && !isDead) lock.release()
     throw error
+  }
+}
+
+/** A run whose record cannot be written cannot continue. */
+function takeLock(id: string, folder: string): ReturnType<typeof RunLock.take> {
+  try {
+    return RunLock.take(folder)
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error
+    throw new NotNow(
+      `The run ${id} cannot continue: ${errorText(error)}.`,
+      'Fix the problem (for example, free disk space) and retry.',
+    )
   }
 }
 

@@ -74,9 +74,9 @@ export async function beginChat(input: Input, word: string | undefined): Promise
 export async function goOnWithChat(input: Input, word: string | undefined): Promise<Chat> {
   const { id, folder } = chooseChat(input, word)
   checkOwn({ id, folder }, recordsOf(input))
+  await refuseUnsound(id, folder)
   const lock = takeLock(id, folder)
   if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
-  await refuseUnsound(id, folder)
   const env = makeAgentEnvironment(process.env, ownFolder())
   const { state, seq } = readState(folder)
   const { plan: recorded, warnings } = await readRecorded(id, folder, env)

@@ -68,8 +68,8 @@ export async function renewStore(
 ): Promise<string | undefined> {
   const place = storePath(record)
   const fresh = `${place}.new-${process.pid}`
-  await (await openStoreAt(fresh, record, {})).close()
   try {
+    await (await openStoreAt(fresh, record, {})).close()
     return withLock(`${place}.lock`, () => {
       if (!isWanted()) return undefined
       const kept = setAside(place)
@@ -77,7 +77,7 @@ export async function renewStore(
       return kept
     })
   } finally {
-    rmSync(fresh, { force: true })
+    for (const end of ['', '-wal', '-shm']) rmSync(fresh + end, { force: true })
   }
 }
 
