@@ -11,6 +11,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -388,4 +389,14 @@ test('the tools of the MCP server say what is wrong with the store, and the serv
   }
   expect(await agent.call('task_list')).toBe('No tasks.')
   expect(filesOf(cwd)).toEqual(before)
+})
+
+test('a link in the place of the count is not followed', async () => {
+  const cwd = damaged((path) => {
+    rmSync(`${path}.count`)
+    symlinkSync(join(home, 'precious'), `${path}.count`)
+  })
+  writeFileSync(join(cwd, 'precious'), '')
+  expect((await forkhestra(['push', 'name=new', 'true'], { cwd })).code).toBe(0)
+  expect(readFileSync(join(cwd, 'precious'), 'utf8')).toBe('')
 })

@@ -1,5 +1,9 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
-import { statOf } from '../../base/files.ts'
+import { lstatOf } from '../../base/files.ts'
+
+const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
+// Through a link it could change a file anywhere, and a FIFO in its place would be waited for.
+const FLAGS = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK
 
 /** The file that remembers how much of a store's history was acknowledged. */
 export function countFile(place: string): string {
@@ -8,7 +12,8 @@ export function countFile(place: string): string {
 
 /** How many lines of the history were acknowledged at least; 0 where nobody knows. */
 export function acknowledgedIn(place: string): number {
-  return statOf(countFile(place))?.size ?? 0
+  const stats = lstatOf(countFile(place))
+  return stats?.isFile() === true ? stats.size : 0
 }
 
 /**
@@ -26,7 +31,7 @@ export class Count {
 
   raise(lines: number): void {
     try {
-      this.#fd ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600)
+      this.#fd ??= openSync(this.#path, FLAGS, 0o600)
       writeSync(this.#fd, '.', lines - 1)
     } catch {
       // On a full disk it stays lower than it could be.
