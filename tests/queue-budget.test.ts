@@ -54,9 +54,10 @@ function budgetOf(cwd: string, name: string): number {
   return Number(args[args.indexOf('--max-budget-usd') + 1])
 }
 
-function begunIn(cwd: string): string[] {
-  const names = readFileSync(join(cwd, 'begun'), 'utf8').trim().split('\n')
-  return names.filter((name) => name !== 'main').toSorted()
+/** By the events: under load a task may be ended before its program has begun to write. */
+function startedIn(cwd: string): string[] {
+  const started = ofType(eventsOf(cwd), 'task_started')
+  return started.flatMap(({ task, pid }) => (pid === undefined ? [] : [task])).toSorted()
 }
 
 test('tasks that begin together share what is left of the money, and leave a share for others', async () => {
@@ -124,7 +125,7 @@ test.each([
   expect(survivors()).toEqual([])
   const tasks = await tasksOf(cwd)
   expect(tasks.map(({ end }) => end?.class)).toEqual(NAMES.map(() => 'budget'))
-  expect(begunIn(cwd)).toEqual(NAMES.slice(0, 5))
+  expect(startedIn(cwd)).toEqual(NAMES.slice(0, 5))
   const ended = ofType(eventsOf(cwd), 'task_ended')
   expect(ended.map(({ error }) => error).join('\n')).toContain('tokens, 1.0k were left')
   expect(ended.map(({ error }) => error).join('\n')).toContain(`budget of ${of} spent`)
@@ -141,7 +142,7 @@ test('tasks at work end when the money of the run is spent, and what is done sta
   const [first, ...others] = await tasksOf(cwd)
   expect(first?.end?.success).toBe(true)
   expect(others.map(({ end }) => end?.class)).toEqual(others.map(() => 'budget'))
-  expect(begunIn(cwd)).toEqual(NAMES.slice(0, 5))
+  expect(startedIn(cwd)).toEqual(NAMES.slice(0, 5))
   expect(ofType(eventsOf(cwd), 'step_ended')[0]?.reason).toBe('budget')
 })
 
@@ -150,7 +151,7 @@ test('tasks at work end when the time of the run is over, and the others are not
   expect((await run(cwd)).code).toBe(1)
   expect(survivors()).toEqual([])
   expect((await tasksOf(cwd)).map(({ end }) => end?.class)).toEqual(NAMES.map(() => 'budget'))
-  expect(begunIn(cwd)).toEqual(NAMES.slice(0, 5))
+  expect(startedIn(cwd)).toEqual(NAMES.slice(0, 5))
   expect(ofType(eventsOf(cwd), 'step_ended')[0]?.reason).toBe('budget')
 })
 

@@ -372,7 +372,7 @@ describe('a record of our own', () => {
     })
     commit(origin)
     // What is ignored is overwritten without a word, and with this mask nobody sees it by the mode.
-    await Bun.$`umask 077; git -C ${cwd} pull -q`
+    Bun.spawnSync(['sh', '-c', 'umask 077; exec git pull -q'], { cwd })
     expect(readFileSync(join(cwd, RUNS, id, 'plan.json'), 'utf8')).toContain('/evil')
     const { code, stderr } = await forkhestra(['resume', id], { cwd })
     expect([code, existsSync(join(cwd, 'started'))]).toEqual([1, false])

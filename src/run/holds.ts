@@ -26,8 +26,10 @@ export class Holds {
   readonly #closing: AbortSignal
   readonly #goOn: () => Promise<void>
   readonly #patience = new Map<string, Patience>()
-  /** Waits under way, and until when, by kind of agent. */
-  readonly #pauses = new Map<string, { readonly until: number; readonly over: Promise<void> }>()
+  /** What is waited for, by kind of agent. */
+  readonly #pauses = new Map<string, Pause>()
+  /** Waits under way; one may last longer than its pause, because of a hook. */
+  readonly #waits = new Set<Promise<void>>()
   readonly #refusals = new Map<string, { readonly until: number; readonly error: string }>()
 
   /** `goOn` is called when a wait is over; `closing` ends all of them. */
@@ -53,8 +55,22 @@ export class Holds {
       const { until = 0, error = '' } = this.#refusals.get(kind) ?? {}
       if (until > now) return { class: 'fatal', error: `not begun: ${error}` }
     }
-    const pause = this.#pauses.get(kindOf(node))
+    const pause = this.#pauseOf(kindOf(node))
     return pause === undefined ? undefined : laterAt(pause.until)
+  }
+
+  /** The clock ends a pause: its wait may not have looked at it yet, or may wait for a hook. */
+  #pauseOf(kind: string): Pause | undefined {
+    const pause = this.#pauses.get(kind)
+    if (pause === undefined || pause.until > Date.now()) return pause
+    this.#endPause(kind, pause)
+    return undefined
+  }
+
+  #endPause(kind: string, pause: Pause): void {
+    if (this.#pauses.get(kind) !== pause) return
+    this.#pauses.delete(kind)
+    this.#patience.get(kind)?.waited()
   }
 
   /** What the outcome of a task's agent means for it, and for all that are of its kind. */
@@ -65,7 +81,7 @@ export class Holds {
     }
     const kind = kindOf(node)
     const isLimited = outcome.kind === 'rate_limited'
-    if (this.#pauses.has(kind)) return isLimited ? this.of(node) : undefined
+    if (this.#pauseOf(kind) !== undefined) return isLimited ? this.of(node) : undefined
     const patience = this.#patience.get(kind) ?? new Patience(node.policy)
     this.#patience.set(kind, patience)
     const next = patience.after(outcome)
@@ -128,14 +144,14 @@ export class Holds {
       groups.set(kind, group)
     }
     for (const [kind, ids] of groups) {
-      const pause = this.#pauses.get(kind)
+      const pause = this.#pauseOf(kind)
       if (pause !== undefined) await store.postpone(plan.run, ids, pause.until - Date.now())
     }
   }
 
   /** Settles when no wait is left; the closing of the crew ends them. */
   async end(): Promise<void> {
-    await Promise.all([...this.#pauses.values()].map(({ over }) => over))
+    await Promise.all(this.#waits)
   }
 
   async #kindOfTask(task: TaskHead): Promise<string> {
@@ -149,9 +165,11 @@ export class Holds {
   }
 
   #pause(kind: string, pause: Pause, place: Place): void {
+    this.#pauses.set(kind, pause)
     const over = this.#wait(kind, pause, place)
-    over.catch(() => undefined)
-    this.#pauses.set(kind, { until: pause.until, over })
+    this.#waits.add(over)
+    const forget = () => this.#waits.delete(over)
+    over.then(forget, forget)
   }
 
   async #wait(kind: string, pause: Pause, place: Place): Promise<void> {
@@ -159,8 +177,7 @@ export class Holds {
     const stop = AbortSignal.any([ports.stop, this.#closing])
     const context = { ...this.#context, ports: { ...ports, stop } }
     const cause = await waitFor(pause, this.#pushers.main, place, context)
-    this.#pauses.delete(kind)
-    this.#patience.get(kind)?.waited()
+    this.#endPause(kind, pause)
     if (cause === 'stopped') return
     if (cause === 'retry_now') {
       const ready = await store.list(plan.run, { states: ['ready'] })

@@ -35,7 +35,7 @@ test.each([
 test('a signal goes through a bundled agent to its claude and what that runs', async () => {
   await using stage = await openStage({ script: [{ tool: HANGING }, DONE] })
   await stage.shell('mkfifo gate')
-  const running = stage.start(['task-worker:2'])
+  const running = stage.start(['task-worker:2', '-p', 'Work.'])
   const inner = await comesThrough(stage, 'gate')
   running.signal('SIGTERM')
   expect((await running.finished).code).toBe(143)

@@ -8,12 +8,16 @@ const NAMES = Array.from({ length: 200 }, (_, index) => `file-${index}`)
 const filled = (folder: string, text: string) =>
   Object.fromEntries(NAMES.map((name) => [join(folder, name), `${text}\n`]))
 
+/** Where a tool makes a folder of that name in between, it is removed again. */
 const SWAP = `
-  const { renameSync } = require('node:fs')
+  const { renameSync, rmSync } = require('node:fs')
+  const toSub = (from) => {
+    try { renameSync(from, 'sub') } catch { rmSync('sub', { recursive: true }); renameSync(from, 'sub') }
+  }
   console.log('begun')
   for (;;) {
-    renameSync('sub', '.folder'); renameSync('.link', 'sub')
-    renameSync('sub', '.link'); renameSync('.folder', 'sub')
+    renameSync('sub', '.folder'); toSub('.link')
+    renameSync('sub', '.link'); toSub('.folder')
   }`
 
 /** By turns `sub` is a folder of the project and a link that leads out of it. */
