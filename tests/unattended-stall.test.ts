@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { forkhestra } from './support/forkhestra.ts'
+import { forkhestra, shell } from './support/forkhestra.ts'
 import { makeChain, reasonsIn, runChain, toldBy, turnsIn } from './support/chains.ts'
 import { makeProject, sh } from './support/project.ts'
 import { ofType } from './support/record.ts'
@@ -70,6 +70,18 @@ test.each<[string, string[]]>([
   const idle = ofType(events, 'iteration_ended').map((event) => event.idle)
   expect(idle).toEqual([0, 0, 0, 1, 2])
 })
+
+test.each(['> night.log', '2> night.log', '> out.log 2> err.log', '>> agent.log 2>&1'])(
+  'what the run itself prints into the project is not progress: %s',
+  async (redirection) => {
+    const cwd = inGit(project(COUNT, 'echo "Call $n"; echo "Call $n" >&2'))
+    const { code } = await shell(`forkhestra agent:9 --stall 2 ${redirection}`, cwd)
+    const { events } = toldBy({ code, stdout: '', stderr: '' }, cwd)
+    expect(reasonsIn(events)).toEqual(['stalled'])
+    const { changes } = ofType(events, 'iteration_ended').at(-1)!
+    expect(changes).toMatchObject({ files: [], fileCount: 0 })
+  },
+)
 
 test('another outcome is progress', async () => {
   const { events } = await run(project(COUNT, '[ $n -le 3 ] && exit $n', 'exit 0'), '--stall', '2')

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  fstatSync,
   lstatSync,
   openSync,
   readlinkSync,
@@ -23,11 +24,13 @@ const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants
 export class Printer {
   #left = MOST_BYTES
   readonly #buffer = Buffer.allocUnsafeSlow(LONG_BYTES)
+  readonly #ownOutput = [1, 2].flatMap(identifyOutput)
 
-  /** Kind and content of what is at a path, which need not be text. */
-  print(path: Buffer): string {
+  /** Kind and content of what is at a path, which need not be text; undefined: our own output goes there. */
+  print(path: Buffer): string | undefined {
     try {
       const stat = lstatSync(path)
+      if (this.#ownOutput.includes(identify(stat))) return undefined
       if (stat.isSymbolicLink()) return `link ${hash(readlinkSync(path, 'buffer'))}`
       if (stat.isDirectory()) return 'folder'
       return stat.isFile() ? this.#printFile(path, stat) : 'special'
@@ -67,6 +70,20 @@ export class Printer {
     } finally {
       closeSync(fd)
     }
+  }
+}
+
+function identify({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`
+}
+
+/** Which file a stream of ours is redirected to, as in `forkhestra builder:8 > night.log`. */
+function identifyOutput(fd: number): string[] {
+  try {
+    const stat = fstatSync(fd)
+    return stat.isFile() ? [identify(stat)] : []
+  } catch {
+    return []
   }
 }
 

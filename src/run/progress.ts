@@ -120,7 +120,8 @@ async function printAll(
     if (index % AT_A_TIME === AT_A_TIME - 1) await new Promise(setImmediate)
     const full = Buffer.concat([Buffer.from(root + sep), path])
     const inside = isRepository ? await printRepository(full.toString(), round) : undefined
-    prints.set(path.toString(), inside ?? printer.print(full))
+    const print = inside ?? printer.print(full)
+    if (print !== undefined) prints.set(path.toString(), print)
   }
   return prints
 }
