@@ -187,6 +187,44 @@ describe('a planner before a builder', () => {
     expect((await tell(makeProject(files), 'planner:2 -> builder:9')).ends[0]).toEqual(['until', 2])
   })
 
+  test('is said to have given no marker, and how to check the plan', async () => {
+    const cwd = makeProject({ ...files, ...chain({ iterations: 2 }) })
+    const { code, stdout, stderr } = await run(cwd, '--chain', 'c')
+    const words = '2/2 iterations without the marker; continued because there are tasks to do (3)\n'
+    expect(stdout).toContain(`\n  1. planner: ${words}  2. builder: complete (`)
+    expect([code, stderr]).toEqual([0, '[forkhestra] To check the plan: forkhestra --chain plan\n'])
+    const shown = await run(cwd, 'show')
+    expect(shown.stdout).toContain(`\nStep 1: planner: ${words}`)
+    expect(shown.stdout).toMatch(/^ {2}forkhestra --chain plan +check the plan$/m)
+    const status = await run(cwd, 'status')
+    expect(status.stdout).toContain(`\n    1. planner: ${words}`)
+    expect(status.stdout).toContain('\nNext: forkhestra --chain plan\n')
+  })
+
+  test.each<['max_iterations' | 'stalled', number, object]>([
+    ['max_iterations', 2, { iterations: 2 }],
+    ['stalled', 2, { iterations: 9, stall: 2 }],
+  ])('is not complete where it touched no task: %s', async (reason, count, step) => {
+    const idle = claude({ planner: ['echo Hm'], builder: BUILD })
+    const cwd = withTasks(['One'], { ...files, ...idle, ...chain(step) })
+    const { code, ends } = await tell(cwd, '--chain', 'c')
+    expect([code, ends]).toEqual([
+      1,
+      [
+        [reason, count],
+        ['marker', 1],
+      ],
+    ])
+    expect(statuses(cwd)).toEqual(['Done'])
+  })
+
+  test('stops the chain where all it did was to fail', async () => {
+    const failing = claude({ planner: ['exit 3'], builder: BUILD })
+    const cwd = withTasks(['One'], { ...files, ...failing, ...chain({ iterations: 2 }) })
+    const { code, ends } = await tell(cwd, '--chain', 'c')
+    expect([code, ends[1]]).toEqual([1, ['skipped', 0]])
+  })
+
   test('stops where its step says what is to be done about it', async () => {
     const cwd = makeProject({ ...files, ...chain({ iterations: 2, onFail: 'continue' }) })
     expect((await tell(cwd, '--chain', 'c')).ends[0]).toEqual(['max_iterations', 2])

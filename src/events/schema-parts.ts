@@ -155,8 +155,14 @@ export const spent = z
   })
   .describe('What it took in all, as far as the agents tell.')
 
+export const unmarked = z
+  .boolean()
+  .optional()
+  .describe('True where a planner gave no marker and the chain continues with its tasks.')
+
 export const ends = z.object({
   reason,
+  unmarked,
   detail: z.string().optional().describe('The same in words for people.'),
 })
 

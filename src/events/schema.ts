@@ -18,6 +18,7 @@ import {
   reason,
   refusal,
   spent,
+  unmarked,
   usage,
   worktree,
 } from './schema-parts.ts'
@@ -180,6 +181,10 @@ export const eventSchema = z.discriminatedUnion('type', [
     ends: ends.optional().describe('Where the step ends with it: how.'),
     changes: changes.optional(),
     tasks: z.array(z.string()).optional().describe('Tasks that the agent worked at.'),
+    changedTasks: z
+      .boolean()
+      .optional()
+      .describe('True where a planner created or changed tasks of forge-tasks.'),
     fingerprint: z.string().optional().describe('By what progress is recognised.'),
     idle: z.int().min(0).optional().describe('Iterations without progress up to here.'),
     feedback: z.string().optional().describe('What the next prompt says of a gate that refused.'),
@@ -193,6 +198,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     failures: z.int().min(0).describe('How many of them ended with an error of the agent.'),
     detail: z.string().optional().describe('The same in words for people.'),
     passed: z.boolean().optional().describe('True where it was skipped on a condition.'),
+    unmarked,
     spent: spent.optional(),
   }),
   z.object({

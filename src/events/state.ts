@@ -178,6 +178,7 @@ function openStep(before: RunState, number: number, rounds: number): RunState {
     ends: undefined,
     reason: undefined,
     detail: undefined,
+    isUnmarked: undefined,
     feedback: undefined,
     fingerprint,
     jumps,
@@ -197,6 +198,7 @@ function endIteration(state: RunState, event: Told & { type: 'iteration_ended' }
     ...(failed > 0 ? { lastFailure: outcome } : {}),
     running: undefined,
     isAgain: again,
+    hasChangedTasks: step.hasChangedTasks || event.changedTasks === true,
     failures: step.failures + failed,
     ends,
     idle,
@@ -221,11 +223,11 @@ export function spend(
 }
 
 function endStep(state: RunState, event: Told & { type: 'step_ended' }): RunState {
-  const { step, reason, detail, failures, passed = false } = event
+  const { step, reason, detail, unmarked: isUnmarked, failures, passed = false } = event
   const { isRecovery = false, closings } = stepAt(state, step)
   const isDone = isComplete(reason) || passed
   const isClosing = reason !== 'interrupted' && reason !== 'skipped' && (isRecovery || !isDone)
-  const fields = { reason, detail, failures, isOpen: false, isPassed: passed }
+  const fields = { reason, detail, isUnmarked, failures, isOpen: false, isPassed: passed }
   const changed = change(state, step, { ...fields, closings: closings + Number(isClosing) })
   const isBehind = isDone && !isRecovery
   return isBehind ? comeTo(changed, firstOpen(changed.steps, step + 1)) : changed

@@ -33,8 +33,12 @@ export interface StepState {
   /** Absent until it ended. */
   readonly reason?: Reason | undefined
   readonly detail?: string | undefined
+  /** Whether it is a planner that gave no marker, and whose tasks are built all the same. */
+  readonly isUnmarked?: boolean | undefined
   /** Whether it was skipped on a condition. */
   readonly isPassed: boolean
+  /** Whether an iteration of this round created or changed tasks, where the agent is a planner. */
+  readonly hasChangedTasks: boolean
   /** How many iterations of this round ended with an error of the agent. */
   readonly failures: number
   /** Iterations without progress, and by what the next one is recognised as such. */
@@ -58,6 +62,7 @@ export const NEW_STEP = {
   attempt: 0,
   isAgain: false,
   isPassed: false,
+  hasChangedTasks: false,
   failures: 0,
   idle: 0,
   jumps: 0,

@@ -23,10 +23,14 @@ export async function runIteration(
 ): Promise<Pause | undefined> {
   const { ports, progress, spending } = context
   const before = await progress.begin(step)
+  // Asked only where it matters: every file of a task is looked at.
+  const printTasks = () => (step.goesOnWithTasks === true ? ports.tasks.fingerprint() : '')
+  const tasksBefore = printTasks()
   const began = awakeMs()
   const turned = await takeTurn(step, place, context)
   const ms = Math.round(awakeMs() - began)
   const tasks = ports.tasks.endIteration(step.number, place.iteration, turned.outcome.kind)
+  const hasChangedTasks = printTasks() !== tasksBefore
   const { iteration } = place
   const judged = await judge(turned, { step, iteration, patience, context })
   const { outcome, refusal, feedback, pause, isAgain = false } = judged
@@ -34,7 +38,9 @@ export async function runIteration(
   const made = await progress.measure(step, judged, before)
   const ends =
     judged.ends ??
-    (isAgain ? undefined : endByCount(step, place, judged, made, turned.usage, context))
+    (isAgain
+      ? undefined
+      : endByCount(step, place, judged, { ...made, hasChangedTasks }, turned.usage, context))
   const { outputBytes, usage } = turned
   const event = ports.emit({
     type: 'iteration_ended',
@@ -47,6 +53,7 @@ export async function runIteration(
     ...(ends === undefined ? {} : { ends }),
     ...made,
     ...(tasks.length === 0 ? {} : { tasks: [...tasks] }),
+    ...(hasChangedTasks ? { changedTasks: true } : {}),
     ...(feedback === undefined ? {} : { feedback }),
   })
   spending.told(place.scope)
@@ -59,39 +66,47 @@ function endByCount(
   step: StepNode,
   { iteration }: Place,
   judged: Judgement,
-  { idle = 0, fingerprint }: Made,
+  { idle = 0, fingerprint, hasChangedTasks }: Made & { readonly hasChangedTasks: boolean },
   usage: Usage | undefined,
   { plan, ports }: Context,
 ): End | undefined {
   const { stall } = step.policy
-  if (iteration >= (step.loop ?? 1)) return usedUp(step, judged, iteration, ports)
+  const handedOver = () => handOver(step, judged, iteration, hasChangedTasks, ports)
+  if (iteration >= (step.loop ?? 1)) return usedUp(step, judged, ports, handedOver)
   const broke = hasBudget(step, plan)
     ? spentBudget(step, plan, spend(ports.state(), step.number, usage))
     : undefined
   if (broke !== undefined) return broke
   if (stall === 0 || idle < stall) return undefined
-  return handOver(step, judged, iteration, ports) ?? stalledEnd(idle, judged, fingerprint)
+  return handedOver() ?? stalledEnd(idle, judged, fingerprint)
 }
 
 /** No iteration is left. */
-function usedUp(step: StepNode, judged: Judgement, iteration: number, ports: Ports): End {
-  const { gate } = judged
+function usedUp(
+  step: StepNode,
+  { gate }: Judgement,
+  ports: Ports,
+  handedOver: () => End | undefined,
+): End {
   if (gate?.isOpen === false) return { reason: 'gate_failed', detail: gate.detail }
   const detail = stillReady(step, ports.tasks)
   const usual = { reason: 'max_iterations' as const, ...(detail === undefined ? {} : { detail }) }
-  return handOver(step, judged, iteration, ports) ?? usual
+  return handedOver() ?? usual
 }
 
-/** A planner that does not say when it is done leaves its tasks to the builder; one that only failed has none. */
+/** A planner that does not say when it is done leaves its tasks to the builder, unless it only failed. */
 function handOver(
   step: StepNode,
   { outcome, gate }: Judgement,
   iteration: number,
+  hasChangedTasks: boolean,
   ports: Ports,
 ): End | undefined {
   if (step.goesOnWithTasks !== true || gate?.isOpen === false) return undefined
-  const { failures } = stepAt(ports.state(), step.number)
+  const { failures, hasChangedTasks: hadBefore } = stepAt(ports.state(), step.number)
   if (isFailure(outcome) && failures >= iteration - 1) return undefined
+  if (!hasChangedTasks && !hadBefore) return undefined
   const { open } = ports.tasks.count()
-  return open === 0 ? undefined : { reason: 'until', detail: `there are tasks to do (${open})` }
+  if (open === 0) return undefined
+  return { reason: 'until', unmarked: true, detail: `there are tasks to do (${open})` }
 }

@@ -134,17 +134,18 @@ const FINAL: readonly StepState['reason'][] = ['interrupted', 'quota', 'auth']
 /** The number of the step that comes next, where a failure is not the end. */
 async function afterFailure(
   step: StepNode,
-  { reason, jumps, rounds, closings }: StepState,
+  known: StepState,
   context: Context,
 ): Promise<number | undefined> {
   const { plan, ports } = context
+  const { reason, jumps, rounds, closings } = known
   const { onFail } = step.policy
   if (FINAL.includes(reason) || isStopping(ports)) return undefined
   const state = ports.state()
   if (spentRunBudget(plan, state) !== undefined) return undefined
   switch (onFail.kind) {
     case 'stop':
-      return undefined
+      return leavesTasks(step, known, ports) ? step.number + 1 : undefined
     case 'continue':
       return step.number + 1
     case 'goto': {
@@ -161,6 +162,16 @@ async function afterFailure(
       return undefined
     }
   }
+}
+
+/** Whether a planner came to no end, although it worked, and there are tasks to build. */
+function leavesTasks(
+  { goesOnWithTasks }: StepNode,
+  { reason, feedback, failures, iterations }: StepState,
+  { tasks }: Ports,
+): boolean {
+  if (goesOnWithTasks !== true || feedback !== undefined || failures >= iterations) return false
+  return (reason === 'stalled' || reason === 'max_iterations') && tasks.count().open > 0
 }
 
 /** What has never been begun will not be any more. */

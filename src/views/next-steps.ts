@@ -1,5 +1,6 @@
 import type { Reason } from '../events/schema.ts'
 import { currentStep, type RecordedRun } from './runs.ts'
+import { notesOn } from './notes.ts'
 import { cwdOption, lacksWords, moreBudget } from './words.ts'
 
 /** What helps beside going on, by why the step ended. */
@@ -32,6 +33,7 @@ export function nextSteps(run: RecordedRun, here?: string): (readonly [string, s
   const stop = [`forkhestra stop ${id}`, 'finish the iteration, then stop'] as const
   switch (status) {
     case 'complete':
+      return [...notedNexts(run), [`forkhestra logs ${id}`, 'what was printed']]
     case 'open':
     case 'unknown':
       return [[`forkhestra logs ${id}`, 'what was printed']]
@@ -44,10 +46,15 @@ export function nextSteps(run: RecordedRun, here?: string): (readonly [string, s
     case 'dead':
       return [
         ...(advice === undefined ? [] : [advice]),
+        ...notedNexts(run),
         ...goOn(run, id, place.replace(' --', ' at '), step),
         ...look,
       ]
   }
+}
+
+function notedNexts({ state }: RecordedRun): (readonly [string, string])[] {
+  return notesOn(state).map(({ next }) => next)
 }
 
 function goOn(

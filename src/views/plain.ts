@@ -8,6 +8,7 @@ import { countTokens } from '../events/spent.ts'
 import { NO_EVENTS, next, stepAt, type RunState } from '../events/state.ts'
 import { isSettled, type StepState } from '../events/step-state.ts'
 import { spentWords } from './amounts.ts'
+import { nextLines, notesOn } from './notes.ts'
 import type { Screen, View } from './screen.ts'
 import {
   leftWords,
@@ -218,12 +219,14 @@ export class PlainView implements View {
     // What a person has queued without a run: its tasks are told, and nothing was carried out.
     if (this.#state.steps.length === 0) return
     this.#screen.line('')
-    if (steps.length > 1 || !ended?.ok) {
+    const notes = notesOn(this.#state)
+    if (steps.length > 1 || notes.length > 0 || !ended?.ok) {
       for (const step of steps)
         this.#screen.line(`  ${step.number}. ${nameOf(step)}: ${stepWords(step)}`)
     }
     this.#say(this.#result())
     if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${spentWords(spent)}`)
+    for (const line of nextLines(notes)) this.#warn(line)
     const command = (words: string) => this.#command(words)
     for (const line of notQueuedLines(steps, record, command)) this.#warn(line)
     for (const line of leftWords(ended?.queue, command)) this.#say(line)

@@ -7,6 +7,7 @@ import { counted } from '../base/amounts.ts'
 import { durationWords } from '../base/durations.ts'
 import { costWords, spentWords } from './amounts.ts'
 import { nextSteps } from './next-steps.ts'
+import { noteOn } from './notes.ts'
 import {
   agoWords,
   chainWords,
@@ -155,6 +156,8 @@ function stepStatus({ status }: ShownRun, step: StepState): string {
   }
   const isSaid = detail?.startsWith(reason) === true
   const why = isSaid ? printable(detail) : [reason, detail ?? []].flat().map(printable).join(': ')
+  const note = noteOn(step)
+  if (note !== undefined) return printable(note.words)
   if (reason === 'skipped') return `skipped${detail === undefined ? '' : ` (${printable(detail)})`}`
   const count = maxIterations === undefined ? '' : `${iterations}${of} iterations, `
   return `${isComplete(reason) ? 'complete' : 'not complete'} (${count}${why})`

@@ -4,6 +4,7 @@ import { durationWords } from '../base/durations.ts'
 import type { Lacks, Reason, Refusal } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
+import { noteOn } from './notes.ts'
 
 export const REFUSALS: Record<Refusal, string> = {
   code_fence: 'inside a code fence',
@@ -45,6 +46,8 @@ export function iterations(count: number): string {
 
 /** `complete (2/3 iterations, marker)`, `incomplete (exit 3)`, `skipped`. */
 export function stepWords(step: StepState): string {
+  const note = noteOn(step)
+  if (note !== undefined) return note.words
   if (step.isPassed) return `skipped (${step.detail})`
   if (step.reason === undefined || step.reason === 'skipped') return 'skipped'
   const state = isComplete(step.reason) ? 'complete' : 'incomplete'
