@@ -408,6 +408,21 @@ describe('what is left when a builder says that it is done', () => {
     expect([code, ends]).toEqual([0, [['marker', 1]]])
   })
 
+  test.each([
+    ['with', 'echo ORCHESTRA_COMPLETE', '1/3 iterations, marker; no task is ready'],
+    ['without', 'true', '1/3 iterations, no task is ready'],
+  ])('a task that somebody else holds is reported, %s a marker', async (_, last, words) => {
+    const builder = ['forge-tasks edit 1 --check-ac 1 -s done >&2', last]
+    const cwd = withTasks(['One', 'Two'], { ...FORGE, ...claude({ builder }) })
+    tasks(cwd, ['claim', '2', '--as', 'alice'])
+    const { code, stdout, stderr } = await run(cwd, 'builder:3')
+    const line = `1. builder: complete (${words}, 1 in progress elsewhere)\n`
+    expect(stdout).toContain(`\n  ${line}[forkhestra] Chain complete (1/1 steps)\n`)
+    expect(stderr).toContain('To see who holds what: forge-tasks list --status in-progress\n')
+    expect([code, (await run(cwd, 'status')).stdout.includes(`\n    ${line}`)]).toEqual([0, true])
+    expect((await run(cwd, 'show')).stdout).toContain(', 1 in progress elsewhere)\n')
+  })
+
   test('what waits for a task that somebody else holds is not done', async () => {
     const cwd = withTasks(
       ['One', 'Two', 'Three'],
@@ -540,18 +555,47 @@ describe('where there is nothing to build', () => {
     )
   })
 
-  test('a chain whose planner creates no task says that nothing was built', async () => {
+  describe('in a chain whose planner creates no task', () => {
     const files = { 'forge/orch/specs/PLAN.md': 'A page.\n' }
-    const play = { planner: ['echo ORCHESTRA_COMPLETE'], ...started }
-    const { code, stderr } = await run(
-      makeProject({ ...files, ...claude(play) }),
-      '--chain',
-      'build-all',
-    )
-    expect([code, stderr]).toEqual([
-      0,
-      '[forkhestra] Warning: step 2 (builder) built nothing: there are no tasks\n',
-    ])
+    const play = claude({ planner: ['echo ORCHESTRA_COMPLETE'], ...started })
+
+    test('the builder is not started, and every report says why', async () => {
+      const cwd = makeProject({ ...files, ...play })
+      const { code, stdout, stderr } = await run(cwd, '--chain', 'build-all')
+      expect(stdout).toContain('[forkhestra] Not started: builder (there are no tasks)\n')
+      expect(stdout).toEndWith(`  1. planner: complete (1/3 iterations, marker)
+  2. builder: not started: there are no tasks
+[forkhestra] Chain complete (2/2 steps)
+`)
+      expect([code, stderr, wasStarted(cwd)]).toEqual([
+        0,
+        '[forkhestra] To check the plan: forkhestra --chain plan\n',
+        false,
+      ])
+      const shown = await run(cwd, 'show')
+      expect(shown.stdout).toContain('\nStep 2: builder: not started: there are no tasks\n')
+      const status = await run(cwd, 'status')
+      expect(status.stdout).toContain('\n    2. builder: not started: there are no tasks\n')
+    })
+
+    test('a failing check is work for the builder', async () => {
+      const cwd = makeProject({ ...files, ...play })
+      const verify = ['--verify', 'test -e started']
+      const { code, stderr } = await run(cwd, '--chain', 'build-all', ...verify)
+      expect([code, wasStarted(cwd)]).toEqual([0, true])
+      expect(stderr).toContain('step 2 (builder) built nothing: there are no tasks\n')
+    })
+
+    test('a later step that sends back starts the builder', async () => {
+      const steps = [
+        { agent: 'planner', iterations: 1 },
+        { agent: 'builder', iterations: 3, name: 'build', prompt: 'Fix what check says.' },
+        { agent: './check', onFail: { goto: 'build' } },
+      ]
+      const check = { check: '#!/bin/sh\ntest -e started\n' }
+      const cwd = makeProject({ ...files, ...play, ...check, ...configured({}, { c: { steps } }) })
+      expect([(await run(cwd, '--chain', 'c')).code, wasStarted(cwd)]).toEqual([0, true])
+    })
   })
 
   test('a task that a dead run left In Progress is work', async () => {

@@ -11,6 +11,8 @@ export interface TaskVerdict {
   readonly detail: string
   /** Whether there is no task at all. */
   readonly isEmpty?: true
+  /** Whether others hold tasks. */
+  readonly isHeld?: true
 }
 
 /** What the tasks say: all done, or nothing can be begun. Undefined: work is left, or there are none. */
@@ -19,8 +21,8 @@ export function endOfTasks(counts: TaskCounts): TaskVerdict | undefined {
   if (ready > 0 || isEmpty(counts)) return undefined
   const left = leftWords(counts)
   if (left !== undefined) return { reason: 'blocked', detail: left }
-  const detail = held > 0 ? `no task is ready, ${heldWords(held)}` : doneWords(total)
-  return { reason: 'until', detail }
+  if (held === 0) return { reason: 'until', detail: doneWords(total) }
+  return { reason: 'until', detail: `no task is ready, ${heldWords(held)}`, isHeld: true }
 }
 
 /** Whether there are no tasks, and were none. */

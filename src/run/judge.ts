@@ -8,6 +8,7 @@ import type { Context } from './context.ts'
 import { askGates } from './gates.ts'
 import type { Patience, Pause } from './patience.ts'
 import { stopReasonOf } from './ports.ts'
+import type { TaskVerdict } from '../plan/task-verdict.ts'
 import { taskEnd } from './task-check.ts'
 
 /** What an iteration means. */
@@ -45,8 +46,9 @@ export async function judge(turned: Turned, of: Case): Promise<Judgement> {
   if (passed.ends !== undefined) return { ...passed, outcome: turned.unmarked }
   if (passed.gate?.isOpen === true) {
     const left = taskEnd(of.step, of.context.ports.tasks)
-    const isLeft = left?.reason === 'blocked'
-    return { ...passed, ends: isLeft ? left : { reason: isOnce ? 'single_run' : 'marker' } }
+    if (left?.reason === 'blocked') return { ...passed, ends: endBy(left) }
+    const detail = left?.isHeld === true ? { detail: left.detail } : {}
+    return { ...passed, ends: { reason: isOnce ? 'single_run' : 'marker', ...detail } }
   }
   const refused = { ...passed, outcome: turned.unmarked }
   if (!isOnce) return decide(refused, of)
@@ -136,12 +138,17 @@ async function askUntil(seen: Judgement, of: Case): Promise<Judgement | undefine
 /** An agent that builds from tasks need not be started again after the last one, where the checks agree. */
 async function finishTasks(seen: Judgement, of: Case): Promise<Judgement> {
   const { step, context } = of
-  const ends = isFailure(seen.outcome) ? undefined : taskEnd(step, context.ports.tasks)
+  const verdict = isFailure(seen.outcome) ? undefined : taskEnd(step, context.ports.tasks)
+  const ends = verdict && endBy(verdict)
   if (ends?.reason !== 'until' || step.policy.verify.length === 0) return { ...seen, ends }
   // They may have said no already.
   if (seen.gate !== undefined) return seen
   const passed = await passGates(seen, of)
   return passed.gate?.isOpen === true ? { ...passed, ends } : passed
+}
+
+function endBy({ reason, detail }: TaskVerdict): End {
+  return { reason, detail }
 }
 
 /** What the outcome of its only iteration means for a step. */

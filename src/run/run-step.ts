@@ -28,7 +28,9 @@ export async function runStep(step: StepNode, context: Context): Promise<void> {
     (await work(step, context))
   const overspent = isComplete(end.reason) ? context.spending.overspent(step) : undefined
   if (overspent !== undefined) ports.emit({ type: 'warning', text: overspent })
-  if (isComplete(end.reason) && nothingToBuild(step, () => ports.tasks.count())?.isEmpty === true) {
+  const hasRun = known().iterations > 0
+  const isDone = hasRun && isComplete(end.reason)
+  if (isDone && nothingToBuild(step, () => ports.tasks.count())?.isEmpty === true) {
     const text = `step ${step.number} (${step.agent.name}) built nothing: there are no tasks`
     ports.emit({ type: 'warning', text })
   }
@@ -69,20 +71,26 @@ async function begin(step: StepNode, context: Context): Promise<StepEnd | undefi
   return problem === undefined ? undefined : { reason: 'error', detail: problem }
 }
 
-/** Why an agent that builds from tasks is not started, where no other has been: its tasks are all there is. */
+/**
+ * Why an agent that builds from tasks is not started: where no other has been, its tasks are all there
+ * is; without any tasks, also after others, unless a later step has sent the run back.
+ */
 async function withoutWork(step: StepNode, context: Context): Promise<End | undefined> {
   const { ports } = context
   const state = ports.state()
   // Counted in any case: what is there now must not be gone later.
   const end = nothingToBuild(step, () => ports.tasks.count())
+  const known = stepAt(state, step.number)
   const isFirst = state.steps.every(({ number, rounds }) => number === step.number || rounds === 0)
-  if (!isFirst || stepAt(state, step.number).iterations > 0) return undefined
-  if (end?.reason === 'blocked') return { reason: 'blocked', detail: end.detail }
-  if (end === undefined) return undefined
+  const isEmpty = end?.isEmpty === true
+  if (end === undefined || known.iterations > 0) return undefined
+  if (!isFirst && (!isEmpty || known.rounds > 1)) return undefined
+  const { reason, detail } = end
+  if (isFirst && reason === 'blocked') return { reason, detail }
   // Done means that the checks agree; where they do not, there is work for the agent.
   const answer = await askGates(step, undefined, context)
   if (answer.kind === 'broken') return { reason: 'error', detail: answer.detail }
-  return answer.kind === 'open' ? end : undefined
+  return answer.kind === 'open' ? { reason: 'until', detail } : undefined
 }
 
 /** The iterations, and what follows from them. */

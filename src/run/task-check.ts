@@ -1,7 +1,6 @@
-import type { End } from '../events/schema.ts'
 import type { StepNode } from '../plan/plan.ts'
 import type { Tasks } from '../plan/tasks.ts'
-import { endOfTasks, readyWords } from '../plan/task-verdict.ts'
+import { endOfTasks, readyWords, type TaskVerdict } from '../plan/task-verdict.ts'
 
 /** Why the marker of an agent that builds from tasks is not believed, in words. */
 export function stillReady({ agent }: StepNode, tasks: Tasks): string | undefined {
@@ -11,6 +10,6 @@ export function stillReady({ agent }: StepNode, tasks: Tasks): string | undefine
 }
 
 /** How a step ends whose agent builds from tasks; undefined: there is work, or the agent alone can know. */
-export function taskEnd({ agent }: StepNode, tasks: Tasks): End | undefined {
+export function taskEnd({ agent }: StepNode, tasks: Tasks): TaskVerdict | undefined {
   return agent.finishesTasks === true ? endOfTasks(tasks.count()) : undefined
 }

@@ -1,43 +1,28 @@
 import { printable } from '../base/printable.ts'
 import type { RunState } from '../events/state.ts'
-import type { StepState } from '../events/step-state.ts'
+import { isComplete, type StepState } from '../events/step-state.ts'
+import { isNotStarted, stepWords } from './words.ts'
 
-/** What a person should know although nothing failed. */
+/** What a person should know of a run although nothing failed. */
 export interface Note {
   readonly words: string
   /** A command that helps, and what it is for. */
   readonly next: readonly [command: string, why: string]
 }
 
-/** What is to be known of a step that is complete. */
-export function noteOn({
-  isUnmarked,
-  iterations,
-  maxIterations,
-  detail,
-}: StepState): Note | undefined {
-  if (isUnmarked === true)
-    return {
-      words: `${iterations}/${maxIterations} iterations without the marker; continued because ${detail}`,
-      next: ['forkhestra --chain plan', 'check the plan'],
-    }
-  return undefined
-}
-
-/** The same of all steps of a run. */
 export function notesOn({ steps }: RunState): Note[] {
-  return steps.flatMap((step) => noteOn(step) ?? [])
-}
-
-/** `1. planner: 3/3 iterations without the marker; …`. */
-export function noteLines({ steps }: RunState): string[] {
   return steps.flatMap((step) => {
-    const note = noteOn(step)
-    return note === undefined ? [] : [printable(`${step.number}. ${step.agent}: ${note.words}`)]
+    const next = nextAfter(step)
+    const words = `${step.number}. ${step.agent}: ${stepWords(step)}`
+    return next === undefined ? [] : [{ words: printable(words), next }]
   })
 }
 
-/** `To check the plan: forkhestra --chain plan`, each once. */
-export function nextLines(notes: readonly Note[]): string[] {
-  return [...new Set(notes.map(({ next: [command, why] }) => `To ${why}: ${command}`))]
+/** What helps after a step that is complete, where somebody should look at it. */
+function nextAfter(step: StepState): Note['next'] | undefined {
+  const { isUnmarked, reason, detail } = step
+  const isEmpty = isNotStarted(step) && detail === 'there are no tasks'
+  if (isUnmarked === true || isEmpty) return ['forkhestra --chain plan', 'check the plan']
+  const isHeld = isComplete(reason) && detail?.endsWith('in progress elsewhere') === true
+  return isHeld ? ['forge-tasks list --status in-progress', 'see who holds what'] : undefined
 }

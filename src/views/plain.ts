@@ -8,7 +8,7 @@ import { countTokens } from '../events/spent.ts'
 import { NO_EVENTS, next, stepAt, type RunState } from '../events/state.ts'
 import { isSettled, type StepState } from '../events/step-state.ts'
 import { spentWords } from './amounts.ts'
-import { nextLines, notesOn } from './notes.ts'
+import { notesOn } from './notes.ts'
 import type { Screen, View } from './screen.ts'
 import {
   leftWords,
@@ -226,7 +226,8 @@ export class PlainView implements View {
     }
     this.#say(this.#result())
     if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${spentWords(spent)}`)
-    for (const line of nextLines(notes)) this.#warn(line)
+    const nexts = new Set(notes.map(({ next: [what, why] }) => `To ${why}: ${what}`))
+    for (const line of nexts) this.#warn(line)
     const command = (words: string) => this.#command(words)
     for (const line of notQueuedLines(steps, record, command)) this.#warn(line)
     for (const line of leftWords(ended?.queue, command)) this.#say(line)

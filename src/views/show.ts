@@ -7,7 +7,6 @@ import { counted } from '../base/amounts.ts'
 import { durationWords } from '../base/durations.ts'
 import { costWords, spentWords } from './amounts.ts'
 import { nextSteps } from './next-steps.ts'
-import { noteOn } from './notes.ts'
 import {
   agoWords,
   chainWords,
@@ -19,7 +18,7 @@ import {
 } from './runs.ts'
 import { nextForTasks, renderTasks, type ShownTasks } from './show-tasks.ts'
 import { renderTable } from './table.ts'
-import { lacksWords } from './words.ts'
+import { isNotStarted, lacksWords, stepWords } from './words.ts'
 
 /** One iteration in a line. */
 export interface IterationBrief {
@@ -156,8 +155,7 @@ function stepStatus({ status }: ShownRun, step: StepState): string {
   }
   const isSaid = detail?.startsWith(reason) === true
   const why = isSaid ? printable(detail) : [reason, detail ?? []].flat().map(printable).join(': ')
-  const note = noteOn(step)
-  if (note !== undefined) return printable(note.words)
+  if (step.isUnmarked === true || isNotStarted(step)) return printable(stepWords(step))
   if (reason === 'skipped') return `skipped${detail === undefined ? '' : ` (${printable(detail)})`}`
   const count = maxIterations === undefined ? '' : `${iterations}${of} iterations, `
   return `${isComplete(reason) ? 'complete' : 'not complete'} (${count}${why})`

@@ -4,7 +4,6 @@ import { durationWords } from '../base/durations.ts'
 import type { Lacks, Reason, Refusal } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
-import { noteOn } from './notes.ts'
 
 export const REFUSALS: Record<Refusal, string> = {
   code_fence: 'inside a code fence',
@@ -46,15 +45,26 @@ export function iterations(count: number): string {
 
 /** `complete (2/3 iterations, marker)`, `incomplete (exit 3)`, `skipped`. */
 export function stepWords(step: StepState): string {
-  const note = noteOn(step)
-  if (note !== undefined) return note.words
+  if (step.isUnmarked === true)
+    return `${countWords(step)} without the marker; continued because ${step.detail}`
+  if (isNotStarted(step)) return `not started: ${step.detail}`
   if (step.isPassed) return `skipped (${step.detail})`
   if (step.reason === undefined || step.reason === 'skipped') return 'skipped'
   const state = isComplete(step.reason) ? 'complete' : 'incomplete'
-  if (step.reason === 'single_run') return `${state} (exit 0)`
+  const more = step.detail === undefined ? '' : `; ${step.detail}`
+  if (step.reason === 'single_run') return `${state} (exit 0${more})`
   if (step.maxIterations === undefined) return `${state} (${failureWords(step)})`
-  const why = step.reason === 'marker' ? 'marker' : (step.detail ?? 'max iterations reached')
-  return `${state} (${step.iterations}/${iterations(step.maxIterations)}, ${why})`
+  const why = step.reason === 'marker' ? `marker${more}` : (step.detail ?? 'max iterations reached')
+  return `${state} (${countWords(step)}, ${why})`
+}
+
+function countWords({ iterations: count, maxIterations = 1 }: StepState): string {
+  return `${count}/${iterations(maxIterations)}`
+}
+
+/** Whether there was nothing for its agent to do. */
+export function isNotStarted({ reason, iterations: count }: StepState): boolean {
+  return reason === 'until' && count === 0
 }
 
 /** Reasons that their words alone do not tell. */

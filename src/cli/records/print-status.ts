@@ -5,7 +5,7 @@ import { readRuns } from '../../journal/runs.ts'
 import type { Project } from '../../setup/project.ts'
 import { TaskDatabase } from '../../tasks/database.ts'
 import type { Stats } from '../../tasks/stats.ts'
-import { noteLines, notesOn } from '../../views/notes.ts'
+import { notesOn } from '../../views/notes.ts'
 import { renderRuns } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
 import { projectOf } from '../project.ts'
@@ -73,7 +73,7 @@ function render(status: Status, now: number): string[] {
   return [
     ...section('Live runs', rows.slice(0, live.length)),
     ...section('Last run', rows.slice(live.length)),
-    ...(last === undefined ? [] : noteLines(last.state).map((line) => `    ${line}`)),
+    ...(last === undefined ? [] : notesOn(last.state).map(({ words }) => `    ${words}`)),
     ...runs.flatMap(({ id, unreadable }) =>
       unreadable === undefined ? [] : [`Queue of ${id}: ${printable(unreadable)}`],
     ),
