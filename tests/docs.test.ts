@@ -36,7 +36,8 @@ function blocksOf(markdown: string): Block[] {
 
 /** Does what a page shows, from top to bottom in one folder; what differs is thrown. */
 function followPage(markdown: string): void {
-  const project = makeProject()
+  // The home folder of these tests is the project, so git must ignore what programs keep there.
+  const project = makeProject({ '.config/git/ignore': '/.config\n/.state\n' })
   mkdirSync(join(project, 'node_modules'))
   symlinkSync(ROOT, join(project, 'node_modules/forkhestra'))
   for (const { language, file, text } of blocksOf(markdown)) {

@@ -408,6 +408,37 @@ describe('what is left when a builder says that it is done', () => {
     expect([code, ends]).toEqual([0, [['marker', 1]]])
   })
 
+  describe('without having committed everything', () => {
+    const words = 'uncommitted changes in 2 files\n'
+    const commit = 'git -c user.name=Me -c user.email=me@example.org commit -qm'
+    const DONE = 'forge-tasks edit 1 --check-ac 1 -s done >&2; echo page >page.md'
+    const build = async (line: string, ...args: string[]) => {
+      const cwd = withTasks(['One'], {
+        ...play(line),
+        '.gitignore': '.state\n.config\nforge/orch/runs\n',
+      })
+      const setup = ['git init -q', 'git add -A', `${commit} First`, 'touch notes.md']
+      for (const step of setup) await shell(step, cwd)
+      return { cwd, ...(await run(cwd, 'builder:3', ...args)) }
+    }
+
+    test('every report says so, and what to type', async () => {
+      const { cwd, code, stderr } = await build(DONE)
+      expect(stderr).toContain(
+        `[forkhestra] Note: ${words}[forkhestra] To review them before you commit: git status\n`,
+      )
+      expect([code, (await run(cwd, 'show')).stdout.includes(`\n  ${words}`)]).toEqual([0, true])
+      expect((await run(cwd, 'status')).stdout).toContain(`\n    ${words}`)
+    })
+
+    test.each([
+      ['the agent committed', `${DONE}; git add -A; ${commit} Page`],
+      ['the agent changed nothing', 'forge-tasks edit 1 -s blocked >&2; git checkout -q .'],
+    ])('nothing is said where %s', async (_, line) => {
+      expect((await build(line)).stderr).not.toContain('uncommitted')
+    })
+  })
+
   test.each([
     ['with', 'echo ORCHESTRA_COMPLETE', '1/3 iterations, marker; no task is ready'],
     ['without', 'true', '1/3 iterations, no task is ready'],

@@ -275,6 +275,10 @@ export const eventSchema = z.discriminatedUnion('type', [
       .describe('What stopped the run before its end.'),
     leftovers: z.array(leftover).describe('Processes that the agents left running, now ended.'),
     spent: spent.optional(),
+    uncommitted: z
+      .int()
+      .optional()
+      .describe('How many files the run changed and left uncommitted; absent: none, or unknown.'),
     queue: leftInQueue.optional(),
   }),
   z.object({

@@ -21,6 +21,8 @@ export interface RunState {
   /** What its record does not hold of the plan. */
   readonly lacks?: Lacks | undefined
   readonly waiting?: EventOf<'waiting'> | undefined
+  /** Whether one of its iterations changed files of the repository. */
+  readonly hasChangedFiles?: boolean
   /** Whether its queue was worked off without its steps. */
   readonly hasCrew?: boolean
   readonly ended?: {
@@ -31,6 +33,8 @@ export interface RunState {
     readonly stopped: string | undefined
     readonly leftovers: readonly Leftover[]
     readonly queue?: LeftInQueue | undefined
+    /** How many files it changed and left uncommitted. */
+    readonly uncommitted?: number | undefined
   }
 }
 
@@ -66,8 +70,9 @@ export function next(before: RunState, event: Told): RunState {
       // Tasks wait beside the step, and beside each other.
       return state.waiting?.task === event.task ? { ...state, waiting: undefined } : state
     case 'run_ended': {
-      const { ok, exitCode, stopped, leftovers, queue, at } = event
-      return { ...state, ended: { at, ok, exitCode, stopped: stopped?.words, leftovers, queue } }
+      const { stopped, ok, exitCode, leftovers, queue, uncommitted, at } = event
+      const rest = { ok, exitCode, leftovers, queue, uncommitted, at }
+      return { ...state, ended: { ...rest, stopped: stopped?.words } }
     }
     case 'phase_ended':
       return event.phase === 'setup'
@@ -189,7 +194,9 @@ function openStep(before: RunState, number: number, rounds: number): RunState {
   return isRecovery ? opened : { ...opened, at: number }
 }
 
-function endIteration(state: RunState, event: Told & { type: 'iteration_ended' }): RunState {
+function endIteration(before: RunState, event: Told & { type: 'iteration_ended' }): RunState {
+  const hasChanged = (event.changes?.fileCount ?? 0) > 0
+  const state = hasChanged ? { ...before, hasChangedFiles: true } : before
   const step = stepAt(state, event.step)
   const { outcome, ends, again = false, idle = step.idle, usage } = event
   const failed = !again && isFailure(outcome) ? 1 : 0

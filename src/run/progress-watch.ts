@@ -2,7 +2,7 @@ import type { Changes, End } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
 import { isInRepository } from '../base/repository.ts'
 import { stepAt } from '../events/state.ts'
-import type { Plan, StepNode } from '../plan/plan.ts'
+import { stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
 import type { Judgement } from './judge.ts'
 import type { Ports } from './ports.ts'
 import { changesBetween, lookAtGit, type Look } from './progress.ts'
@@ -28,6 +28,8 @@ export class ProgressWatch {
   readonly #plan: Plan
   readonly #ports: Ports
   #look: Look | undefined
+  /** What was there before the run. */
+  #first: Look | undefined
   readonly #isGit: boolean
   #hasWarned = false
 
@@ -40,7 +42,11 @@ export class ProgressWatch {
 
   /** Before an iteration: only the first of a step has nothing to be compared with. */
   async begin(step: StepNode): Promise<Fingerprint | undefined> {
-    this.#look ??= await this.#lookAround()
+    if (this.#look === undefined) {
+      this.#look = await this.#lookAround()
+      // An earlier process may have changed what is here now.
+      this.#first = this.#ports.state().hasChangedFiles === true ? undefined : this.#look
+    }
     if (step.policy.stall === 0) return undefined
     const { fingerprint } = stepAt(this.#ports.state(), step.number)
     return fingerprint === undefined ? this.#take(this.#look) : parse(fingerprint)
@@ -70,6 +76,16 @@ export class ProgressWatch {
     }
     const fingerprint = JSON.stringify(after)
     return { ...changes, fingerprint, idle: isProgress(before, after) ? 0 : idle + 1 }
+  }
+
+  /** How many files the run changed and left uncommitted; undefined: none, or it cannot be seen. */
+  async countUncommitted(): Promise<number | undefined> {
+    // Programs such as formatters are not expected to commit.
+    const isDirect = stepsOf(this.#plan.root).some(({ agent }) => agent.engine !== 'binary')
+    if (!isDirect || this.#ports.state().hasChangedFiles !== true) return undefined
+    const prints = [...((await this.#lookAround())?.prints ?? [])]
+    const changed = prints.filter(([path, print]) => this.#first?.prints.get(path) !== print)
+    return changed.length === 0 ? undefined : changed.length
   }
 
   async #lookAround(): Promise<Look | undefined> {

@@ -209,7 +209,7 @@ async function finish(
   worker: string,
   context: Context,
 ): Promise<void> {
-  const { plan, ports, family, queues } = context
+  const { plan, ports, family, queues, progress } = context
   const { emit, stop, force, state } = ports
   const steps = state().steps.filter(({ isRecovery }) => isRecovery !== true)
   const isComplete = steps.every(isSettled)
@@ -235,7 +235,9 @@ async function finish(
     await runHooks('afterRun', event, undefined, context, stop.aborted ? force : stop)
     await family.end(force)
   }
-  emit(body)
+  // A hook may have committed; who has stopped the run does not want to wait for git.
+  const uncommitted = stop.aborted ? undefined : await progress.countUncommitted()
+  emit({ ...body, ...(uncommitted === undefined ? {} : { uncommitted }) })
 }
 
 function stoppedBy({ stop, control }: Ports, isComplete: boolean) {

@@ -1,3 +1,4 @@
+import { counted } from '../base/amounts.ts'
 import { printable } from '../base/printable.ts'
 import type { RunState } from '../events/state.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
@@ -6,16 +7,22 @@ import { isNotStarted, stepWords } from './words.ts'
 /** What a person should know of a run although nothing failed. */
 export interface Note {
   readonly words: string
+  /** Whether the line of its step says it. */
+  readonly isOfStep?: boolean
   /** A command that helps, and what it is for. */
   readonly next: readonly [command: string, why: string]
 }
 
-export function notesOn({ steps }: RunState): Note[] {
-  return steps.flatMap((step) => {
+export function notesOn({ steps, ended }: RunState): Note[] {
+  const notes = steps.flatMap((step) => {
     const next = nextAfter(step)
     const words = `${step.number}. ${step.agent}: ${stepWords(step)}`
-    return next === undefined ? [] : [{ words: printable(words), next }]
+    return next === undefined ? [] : [{ words: printable(words), next, isOfStep: true }]
   })
+  const files = ended?.uncommitted
+  if (files === undefined) return notes
+  const words = `uncommitted changes in ${counted(files, 'file')}`
+  return [...notes, { words, next: ['git status', 'review them before you commit'] }]
 }
 
 /** What helps after a step that is complete, where somebody should look at it. */

@@ -220,12 +220,13 @@ export class PlainView implements View {
     if (this.#state.steps.length === 0) return
     this.#screen.line('')
     const notes = notesOn(this.#state)
-    if (steps.length > 1 || notes.length > 0 || !ended?.ok) {
+    if (steps.length > 1 || notes.some(({ isOfStep }) => isOfStep) || !ended?.ok) {
       for (const step of steps)
         this.#screen.line(`  ${step.number}. ${nameOf(step)}: ${stepWords(step)}`)
     }
     this.#say(this.#result())
     if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${spentWords(spent)}`)
+    for (const { words, isOfStep } of notes) if (isOfStep !== true) this.#warn(`Note: ${words}`)
     const nexts = new Set(notes.map(({ next: [what, why] }) => `To ${why}: ${what}`))
     for (const line of nexts) this.#warn(line)
     const command = (words: string) => this.#command(words)

@@ -7,6 +7,7 @@ import { counted } from '../base/amounts.ts'
 import { durationWords } from '../base/durations.ts'
 import { costWords, spentWords } from './amounts.ts'
 import { nextSteps } from './next-steps.ts'
+import { notesOn } from './notes.ts'
 import {
   agoWords,
   chainWords,
@@ -80,6 +81,7 @@ export function renderRun(
     `  record: ${printable(recordWords(run))}`,
     ...(run.foreign === undefined ? [] : [`  not made here: ${run.foreign}`]),
     ...(run.damage.length > 0 ? [`  the record is damaged: ${run.damage.join(', ')}`] : []),
+    ...notesOn(state).flatMap(({ words, isOfStep }) => (isOfStep === true ? [] : [`  ${words}`])),
     ...(isLost(run) ? [`  cannot be resumed: ${printable(lacksWords(state.lacks!))}`] : []),
     ...steps.flatMap((step) => ['', ...renderStep(run, step, of(step), now)]),
     ...(run.tasks === undefined ? [] : renderTasks(run, run.tasks)),
