@@ -469,6 +469,52 @@ describe('what is left when a builder says that it is done', () => {
   })
 })
 
+describe('all tasks Done, a check that fails and no marker', () => {
+  const builder = [
+    'echo "$@" >>prompts',
+    'forge-tasks edit 1 --check-ac 1 -s done >/dev/null',
+    'test "$FORKHESTRA_ITERATION" = 1 || touch fixed',
+  ]
+
+  test('is not called a marker that was ignored, for people and for the agent', async () => {
+    const cwd = withTasks(['One'], { ...FORGE, ...claude({ builder }) })
+    const { code, stdout, stderr } = await run(cwd, 'builder:3', '--verify', 'test -e fixed')
+    expect(stderr).toContain('[forkhestra] Check failed: test -e fixed (exit 1)\n')
+    expect([code, stdout.includes('Marker ignored')]).toEqual([0, false])
+    const prompts = readFileSync(join(cwd, 'prompts'), 'utf8')
+    expect(prompts).toContain('[forkhestra] The work is not done yet: this check failed.\n')
+    expect(prompts).not.toContain('You said')
+  })
+
+  test('a stall with tasks that are still ready blames no check', async () => {
+    const cwd = withTasks(['One'], {
+      ...FORGE,
+      ...claude({ builder: ['echo ORCHESTRA_COMPLETE'] }),
+    })
+    const { stdout } = await run(cwd, 'builder:9', '--verify', 'exit 7', '--stall', '2')
+    expect(stdout).toContain(
+      'Failed at step 1: builder (stalled: 2 iterations without progress: the',
+    )
+  })
+
+  test('the check is named where the step stalls for it', async () => {
+    const cwd = withTasks(['One'], { ...FORGE, ...claude({ builder: builder.slice(0, 2) }) })
+    const { code, stdout, stderr } = await run(
+      cwd,
+      'builder:9',
+      '--verify',
+      'exit 7',
+      '--stall',
+      '2',
+    )
+    expect(stdout).toContain(
+      'Failed at step 1: builder (stalled: 2 iterations without progress: a check fails (exit 7: exit 7); ',
+    )
+    expect(stderr).toContain('Run the check yourself, fix what it reports, then resume\n')
+    expect(code).toBe(1)
+  })
+})
+
 describe('where there is nothing to build', () => {
   const started = { builder: ['touch started', 'echo ORCHESTRA_COMPLETE'] }
   const wasStarted = (cwd: string) => existsSync(join(cwd, 'started'))

@@ -48,7 +48,7 @@ export async function askGates(
 function feedback(words: string, tail: string): string {
   const fence = `check-output-${randomLetters(6)}`
   return [
-    '[forkhestra] You said that the work is done, and it was not accepted: this check failed.',
+    '[forkhestra] The work is not done yet: this check failed.',
     `  ${words.replaceAll('\n', ' ')}`,
     ...(tail === ''
       ? ['It printed nothing.']
@@ -58,7 +58,7 @@ function feedback(words: string, tail: string): string {
           withoutMentions(tail),
           `</${fence}>`,
         ]),
-    'Find out why, mend it, and say that the work is done only when the check succeeds.',
+    'Find out why, fix it, and say that the work is done only when the check succeeds.',
   ].join('\n')
 }
 

@@ -144,7 +144,9 @@ async function finishTasks(seen: Judgement, of: Case): Promise<Judgement> {
   // They may have said no already.
   if (seen.gate !== undefined) return seen
   const passed = await passGates(seen, of)
-  return passed.gate?.isOpen === true ? { ...passed, ends } : passed
+  // There was no marker that a check could refuse.
+  const judged = { ...passed, refusal: seen.refusal }
+  return passed.gate?.isOpen === true ? { ...judged, ends } : judged
 }
 
 function endBy({ reason, detail }: TaskVerdict): End {

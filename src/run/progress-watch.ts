@@ -127,7 +127,7 @@ function parse(fingerprint: string): Fingerprint {
 /** Why a step stops that does not get on, with what was looked at. */
 export function stalledEnd(
   idle: number,
-  { outcome, gate }: Judgement,
+  { outcome, gate, feedback }: Judgement,
   fingerprint: string | undefined,
 ): End {
   const { git, tasks } = parse(fingerprint ?? '{}')
@@ -137,10 +137,10 @@ export function stalledEnd(
     ...(gate === undefined ? [] : ['the checks']),
     `the outcome (${outcomeWords(outcome) || outcome.kind})`,
   ]
-  return {
-    reason: 'stalled',
-    detail: `${idle} iterations without progress: ${evidence.join(', ')} did not change`,
-  }
+  // Tasks that are still ready shut the gate as well, without anything for the next prompt.
+  const failing = feedback === undefined ? '' : `a check fails (${gate?.detail}); `
+  const words = `${failing}${evidence.join(', ')} did not change`
+  return { reason: 'stalled', detail: `${idle} iterations without progress: ${words}` }
 }
 
 function headWords(git: string): string {

@@ -142,8 +142,10 @@ export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): st
       return detail?.endsWith('still ready') === true ? buildTheRest(agent) : undefined
     case 'gate_failed':
       if (detail?.endsWith('still ready') === true) return buildTheRest(agent)
-      return 'Run the check by hand, mend what it names, then go on'
+      return 'Run the check yourself, fix what it reports, then resume'
     case 'stalled':
+      if (detail?.includes(': a check fails (') === true)
+        return 'Run the check yourself, fix what it reports, then resume'
       return 'Read what the last iterations said; a clearer prompt, a smaller task or --stall 0 may help'
     case 'timeout':
       return 'To give it longer: --timeout or --idle-timeout'

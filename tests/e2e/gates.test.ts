@@ -21,7 +21,7 @@ test('what a check says goes to the next prompt, and the work is done when it su
   ])
   const [first, second] = stage.asks
   expect(first?.prompt).toBe('Write.')
-  expect(second?.prompt).toStartWith('Write.\n\n[forkhestra] You said that the work is done')
+  expect(second?.prompt).toStartWith('Write.\n\n[forkhestra] The work is not done yet')
   expect(second?.prompt).toContain(CHECK)
   expect(second?.prompt).toMatch(
     /<(check-output-\w+)>\n\/read secret\.md\nthe page is missing\n<\/\1>/,
