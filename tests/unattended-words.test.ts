@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeChain, runChain, startChain } from './support/chains.ts'
 import { forkhestra } from './support/forkhestra.ts'
-import { sh } from './support/project.ts'
+import { makeProject, sh } from './support/project.ts'
 import { until } from './support/until.ts'
 
 const CONFIGURATION = 'forge/orch/chains.json'
@@ -12,6 +12,36 @@ test('of a loop that failed now and then the last failure is named, not the last
   const agent = sh('[ $FORKHESTRA_ITERATION -gt 2 ] || exit 3')
   const { stderr } = await runChain(makeChain([{ agent: 'agent', iterations: 4 }], { agent }))
   expect(stderr).toContain('In 2 of 4 iterations the agent failed; the last ended with: exit 3\n')
+})
+
+test.each([
+  ['the run', {}, ['--max-cost', '0.15'], '$0.14 of $0.15'],
+  ['the step', { maxCostUsd: 0.16 }, ['--max-cost', '5'], '$0.14 of $0.16'],
+])('an agent out of money ends with the budget of %s', async (of, more, args, words) => {
+  const result = (rest: object) =>
+    JSON.stringify({ type: 'result', total_cost_usd: 0.07, session_id: 'a', ...rest })
+  const [fine, poor] = [
+    result({ subtype: 'success', is_error: false, result: 'A page.' }),
+    result({
+      subtype: 'error_max_budget_usd',
+      is_error: true,
+      errors: ['Reached maximum budget ($0.07)'],
+    }),
+  ]
+  const claude = sh(
+    `[ $FORKHESTRA_ITERATION = 1 ] && echo '${fine}' && exit`,
+    `echo '${poor}'; exit 1`,
+  )
+  const cwd = makeProject({
+    claude,
+    [CONFIGURATION]: JSON.stringify({
+      agents: { w: { systemPromptText: 'You write.' } },
+      chains: { c: { steps: [{ agent: 'w', iterations: 5, ...more }] } },
+    }),
+  })
+  const { code, stdout, stderr } = await runChain(cwd, { args, env: { IS_SANDBOX: '1' } })
+  expect(stdout).toContain(`Failed at step 1: w (budget of ${of} spent: ${words})\n`)
+  expect([code, stderr.includes(' --max-cost <more>\n')]).toEqual([1, true])
 })
 
 test('who stops a wait is not told of an agent that has time to end', async () => {

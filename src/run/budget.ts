@@ -60,6 +60,17 @@ export function overspentBudget(step: StepNode, plan: Plan, state: RunState): En
   return firstSpent(accounts(step, plan, state, withoutSkips()).filter(isOver))
 }
 
+/** The same for the money that an agent could not stay within; undefined: none of our budgets limits it. */
+export function spentMoney(step: StepNode, plan: Plan, state: RunState): End | undefined {
+  const limited = accounts(step, plan, state, withoutSkips()).flatMap(({ of, budget, spent }) =>
+    budget.costUsd === undefined ? [] : [{ of, limit: budget.costUsd, spent: spent.costUsd }],
+  )
+  const [least] = limited.toSorted((a, b) => a.limit - a.spent - (b.limit - b.spent))
+  if (least === undefined) return undefined
+  const words = `${moneyWords(least.spent)} of ${moneyWords(least.limit)}`
+  return { reason: 'budget', detail: `budget of ${least.of} spent: ${words}` }
+}
+
 function firstSpent(all: readonly Account[]): End | undefined {
   for (const { of, budget, spent } of all) {
     const words = overspent(budget, spent)

@@ -102,14 +102,22 @@ async function decide(seen: Judgement, of: Case): Promise<Judgement> {
       return { ...seen, isAgain: true, ends: { reason: 'auth', detail: outcome.error } }
     case 'blocked':
       return { ...seen, ends: { reason: 'blocked', detail: outcome.reason } }
-    case 'budget':
-      return { ...seen, ends: { reason: 'budget', detail: outcomeWords(outcome) } }
+    case 'budget': {
+      // What an agent was given is the rest of a budget; people know the whole.
+      const isOurs = of.step.agent.engine !== 'binary' && isMoney(outcome.error)
+      const known = isOurs ? of.context.spending.spentMoney(of.step) : undefined
+      return { ...seen, ends: known ?? { reason: 'budget', detail: outcomeWords(outcome) } }
+    }
     default: {
       const early = (await askUntil(seen, of)) ?? (await finishTasks(seen, of))
       const isOver = early.ends !== undefined || of.step.loop !== undefined
       return isOver ? early : { ...early, ends: endOnce(outcome) }
     }
   }
+}
+
+function isMoney(words: string): boolean {
+  return /\$|\bUSD\b/.test(words)
 }
 
 /** Whether the step is done although its agent did not say so; undefined: it is not. */

@@ -7,7 +7,7 @@ import { spend, stepAt, type RunState } from '../events/state.ts'
 import type { TokensLeft } from '../native/io.ts'
 import type { Plan, StepNode } from '../plan/plan.ts'
 import type { Budget } from '../plan/policy.ts'
-import { leftOver, overspentBudget, spentBudget, timeLeft } from './budget.ts'
+import { leftOver, overspentBudget, spentBudget, spentMoney, timeLeft } from './budget.ts'
 import type { Place } from './place.ts'
 import { timeOver } from './time-over.ts'
 
@@ -69,6 +69,11 @@ export class Spending {
   /** Why nothing more may be started, where a budget is spent. */
   spentBudget(step: StepNode): End | undefined {
     return spentBudget(step, this.#plan, this.#withUntold())
+  }
+
+  /** The same where an agent says that its money is spent, which may be a little early. */
+  spentMoney(step: StepNode): End | undefined {
+    return spentMoney(step, this.#plan, this.#withUntold())
   }
 
   /** In words, where more of a budget was used than there was. */
