@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeChain, runChain, startChain } from './support/chains.ts'
-import { forkhestra } from './support/forkhestra.ts'
+import { FORKHESTRA, forkhestra } from './support/forkhestra.ts'
+import { Pty } from './support/pty.ts'
 import { makeProject, sh } from './support/project.ts'
 import { until } from './support/until.ts'
 
@@ -54,6 +55,14 @@ test('who stops a wait is not told of an agent that has time to end', async () =
   expect(code).toBe(130)
   expect(stderr).toContain('[forkhestra] SIGINT: the wait ends, and the run with it\n')
   expect(stderr).not.toContain('to end; a second signal')
+})
+
+test('a countdown that is too long for the window ends with an ellipsis', async () => {
+  const agent = sh('echo "Claude AI usage limit reached|$(($(date +%s) + 3600))"; exit 1')
+  const cwd = makeChain([{ agent: 'agent', iterations: 2 }], { agent })
+  const argv = [FORKHESTRA, '--chain', 'c']
+  await using terminal = new Pty(argv, { cwd, columns: 60, rows: 30 })
+  await terminal.shows(/^\[forkhestra\] Waiting for the limit to be reset, .*…$/m)
 })
 
 test.each(['verify', 'until'])('%s that cannot be run comes with what to do', async (role) => {

@@ -1,4 +1,5 @@
 import { fstatSync, type Stats } from 'node:fs'
+import { cut } from '../base/columns.ts'
 import { firstOf } from '../base/first-of.ts'
 import { openLibc } from '../base/libc.ts'
 import { printableLines } from '../base/printable.ts'
@@ -10,9 +11,11 @@ import { Writer, type Trouble } from './writer.ts'
 const NEWLINE = 10
 /** Back to the beginning of the line, and away with what stands there. */
 const WIPE = '\r\u001b[K'
-/** What is too long for one line is cut by the terminal itself: of two only the last would be wiped. */
+/** A window may have become narrower since it was asked: of two lines only the last would be wiped. */
 const CUT = '\u001b[?7l'
 const WRAP = '\u001b[?7h'
+
+const DEFAULT_COLUMNS = 80
 
 /** Ends a control string that somebody left open, and all colours. */
 const KNOWN_STATE = '\u001b\\\u001b[0m'
@@ -95,7 +98,8 @@ export class Terminal implements Screen {
     if (this.#err.filter === undefined) return
     this.#hasStatus = true
     // From the beginning of the line an echoed ^C does not reach the next one.
-    void this.#err.writer.write(Buffer.from(`${WIPE}${CUT}${printableLines(text)}${WRAP}\r`))
+    const line = cut(printableLines(text), process.stderr.columns || DEFAULT_COLUMNS)
+    void this.#err.writer.write(Buffer.from(`${WIPE}${CUT}${line}${WRAP}\r`))
   }
 
   #wipeStatus(): void {
