@@ -1,5 +1,5 @@
 import { fstatSync, type Stats } from 'node:fs'
-import { cut } from '../base/columns.ts'
+import { cut as cutToWidth } from '../base/columns.ts'
 import { firstOf } from '../base/first-of.ts'
 import { openLibc } from '../base/libc.ts'
 import { printableLines } from '../base/printable.ts'
@@ -98,7 +98,7 @@ export class Terminal implements Screen {
     if (this.#err.filter === undefined) return
     this.#hasStatus = true
     // From the beginning of the line an echoed ^C does not reach the next one.
-    const line = cut(printableLines(text), process.stderr.columns || DEFAULT_COLUMNS)
+    const line = cutToWidth(printableLines(text), process.stderr.columns || DEFAULT_COLUMNS)
     void this.#err.writer.write(Buffer.from(`${WIPE}${CUT}${line}${WRAP}\r`))
   }
 
