@@ -234,7 +234,7 @@ Next:
     const first = await output(['show', '--step', '1', '--iteration', '1'], cwd)
     expect(first).toContain('iteration 1 (attempt 2)')
     const args = ['show', '--step', '1', '--iteration', '1', '--attempt', '1']
-    expect(await output(args, cwd)).toContain('it does not count and is repeated')
+    expect(await output(args, cwd)).toContain('exit 0; it does not count\n')
   })
 
   test('tells of a wait and how to end it', async () => {

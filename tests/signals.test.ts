@@ -38,7 +38,7 @@ test.each(signals)(
     expect(stdout).toContain(`got ${signal}`)
     expect(stdout).not.toContain('Iteration 2/3')
     expect(stdout).toEndWith(`
-  1. agent: incomplete (1/3 iterations, interrupted by ${signal})
+  1. agent: incomplete (0/3 iterations, interrupted by ${signal})
   2. later: skipped
 [forkhestra] Chain incomplete (0/2 steps)
 [forkhestra] Failed at step 1: agent (interrupted by ${signal})

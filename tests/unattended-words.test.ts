@@ -57,6 +57,39 @@ test('who stops a wait is not told of an agent that has time to end', async () =
   expect(stderr).not.toContain('to end; a second signal')
 })
 
+test('an attempt that has not been repeated yet is not called so, and counts nowhere', async () => {
+  const agent = sh('echo "Claude AI usage limit reached|$(($(date +%s) + 3600))"; exit 1')
+  const cwd = makeChain([{ agent: 'agent', iterations: 20 }], { agent })
+  const running = startChain(cwd)
+  await until(() => running.stderr.includes('To try at once'))
+  const waiting = await forkhestra(['show'], { cwd })
+  expect(waiting.stdout).toMatch(/^ +1 {2}limit reached: .* does not count$/m)
+  expect(waiting.stdout).not.toContain('repeated')
+  running.signal('SIGINT')
+  const { stdout } = await running.finished
+  expect(stdout).toContain('  1. agent: incomplete (0/20 iterations, interrupted by SIGINT)\n')
+  const { stdout: shown } = await forkhestra(['show'], { cwd })
+  expect(shown).toContain('Step 1: agent: not complete (0/20 iterations, interrupted')
+})
+
+test('a long system prompt is cut in the command that is shown, and whole for scripts', async () => {
+  const claude = sh('echo ORCHESTRA_COMPLETE')
+  const env = { IS_SANDBOX: '1' }
+  const cwd = makeProject({ claude })
+  const run = async (...args: string[]) => (await forkhestra(args, { cwd, env })).stdout
+  const start = ['builder:1', '-p', 'Go']
+  const verbose = await run(...start, '-v')
+  const dry = await run(...start, '--dry-run', '-v')
+  const iteration = ['show', '--step', '1', '--iteration', '1']
+  for (const text of [verbose, dry, await run(...iteration)]) {
+    const line = /^.*command:? +\[.*$/m.exec(text)![0]
+    expect(line).toMatch(/"# How you are run[^"]*… \(\d{4,} characters\)"/)
+    expect(line.length).toBeLessThan(1500)
+  }
+  const { argv } = JSON.parse(await run(...iteration, '--json')) as { argv: string[] }
+  expect(argv.some((arg) => arg.length > 2000)).toBe(true)
+})
+
 test('a countdown that is too long for the window ends with an ellipsis', async () => {
   const agent = sh('echo "Claude AI usage limit reached|$(($(date +%s) + 3600))"; exit 1')
   const cwd = makeChain([{ agent: 'agent', iterations: 2 }], { agent })

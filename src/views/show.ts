@@ -19,7 +19,7 @@ import {
 } from './runs.ts'
 import { nextForTasks, renderTasks, type ShownTasks } from './show-tasks.ts'
 import { renderTable } from './table.ts'
-import { isNotStarted, lacksWords, stepWords } from './words.ts'
+import { countWords, isNotStarted, lacksWords, stepWords } from './words.ts'
 
 /** One iteration in a line. */
 export interface IterationBrief {
@@ -27,7 +27,7 @@ export interface IterationBrief {
   readonly attempt: number
   /** Absent where it has not ended. */
   readonly outcome?: Outcome | undefined
-  /** Whether it does not count and was repeated. */
+  /** Whether it does not count, and comes again. */
   readonly again?: boolean | undefined
   readonly ms?: number | undefined
   readonly usage?: Usage | undefined
@@ -159,14 +159,14 @@ function stepStatus({ status }: ShownRun, step: StepState): string {
   const why = isSaid ? printable(detail) : [reason, detail ?? []].flat().map(printable).join(': ')
   if (step.isUnmarked === true || isNotStarted(step)) return printable(stepWords(step))
   if (reason === 'skipped') return `skipped${detail === undefined ? '' : ` (${printable(detail)})`}`
-  const count = maxIterations === undefined ? '' : `${iterations}${of} iterations, `
+  const count = maxIterations === undefined ? '' : `${countWords(step)}, `
   return `${isComplete(reason) ? 'complete' : 'not complete'} (${count}${why})`
 }
 
 function iterationCells(brief: IterationBrief): string[] {
   const { iteration, attempt, outcome, again, ms, usage, commits = 0, files = 0 } = brief
   const changes = [
-    ...(again === true ? ['repeated'] : []),
+    ...(again === true ? ['does not count'] : []),
     ...(commits > 0 ? [counted(commits, 'commit')] : []),
     ...(files > 0 ? [counted(files, 'file')] : []),
   ]

@@ -1,4 +1,5 @@
 import type { EventOf } from '../events/event.ts'
+import { shorten } from '../base/shorten.ts'
 import { shellWord } from '../base/shell-quote.ts'
 import { durationWords } from '../base/durations.ts'
 import type { Lacks, Reason, Refusal } from '../events/schema.ts'
@@ -39,6 +40,20 @@ function ordinal(count: number): string {
   return `${count}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][count % 10]) ?? 'th'}`
 }
 
+/** Longer arguments are prompts, which are kept elsewhere as a whole. */
+const LONGEST_ARGUMENT = 200
+
+/** A command as JSON, with long arguments cut. */
+export function commandWords(argv: readonly string[]): string {
+  return JSON.stringify(
+    argv.map((arg) =>
+      arg.length <= LONGEST_ARGUMENT
+        ? arg
+        : `${shorten(arg, LONGEST_ARGUMENT)} (${arg.length} characters)`,
+    ),
+  )
+}
+
 export function iterations(count: number): string {
   return `${count} ${count === 1 ? 'iteration' : 'iterations'}`
 }
@@ -58,8 +73,9 @@ export function stepWords(step: StepState): string {
   return `${state} (${countWords(step)}, ${why})`
 }
 
-function countWords({ iterations: count, maxIterations = 1 }: StepState): string {
-  return `${count}/${iterations(maxIterations)}`
+/** `2/3 iterations`; one that comes again does not count. */
+export function countWords({ iterations: count, isAgain, maxIterations = 1 }: StepState): string {
+  return `${isAgain ? count - 1 : count}/${iterations(maxIterations)}`
 }
 
 /** Whether there was nothing for its agent to do. */

@@ -21,7 +21,7 @@ test.each([
     const { code, stdout, stderr } = await stage.run('--chain', 'w')
     expect(stdout).toContain(`Iteration 1/3\n${says}\n`)
     expect(stdout).toEndWith(`
-  1. writer: incomplete (1/3 iterations, ${says})
+  1. writer: incomplete (0/3 iterations, ${says})
 [forkhestra] Chain incomplete (0/1 steps)
 [forkhestra] Failed at step 1: writer (auth: ${says})
 `)

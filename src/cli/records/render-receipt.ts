@@ -6,6 +6,7 @@ import { counted, tokenWords } from '../../base/amounts.ts'
 import { durationWords } from '../../base/durations.ts'
 import { costWords } from '../../views/amounts.ts'
 import { endingWords } from '../../views/show.ts'
+import { commandWords } from '../../views/words.ts'
 
 const WIDTH = 10
 
@@ -17,7 +18,7 @@ export function renderReceipt(receipt: Receipt, agent: string, folder: string): 
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
   ]
   const more = tries.length === 0 ? '' : ` (${tries.join(', ')})`
-  const repeated = again === true ? '; it does not count and is repeated' : ''
+  const repeated = again === true ? '; it does not count' : ''
   return [
     printable(`Run ${run}, step ${step}: ${agent}, iteration ${iteration}${more}`),
     line('outcome', endingWords(outcome) + repeated),
@@ -25,7 +26,7 @@ export function renderReceipt(receipt: Receipt, agent: string, folder: string): 
       ? []
       : [line('ends step', [ends.reason, ends.detail].filter(Boolean).join(': '))]),
     line('time', `${receipt.startedAt} to ${receipt.endedAt}, ${durationWords(receipt.ms)}`),
-    ...(receipt.argv === undefined ? [] : [line('command', JSON.stringify(receipt.argv))]),
+    ...(receipt.argv === undefined ? [] : [line('command', commandWords(receipt.argv))]),
     ...promptLines(receipt, folder),
     ...usageLines(receipt),
     ...changeLines(receipt),
