@@ -1,5 +1,5 @@
-import { mapStrings, type Mask } from '../base/mask.ts'
-import { MASKED } from '../base/mask-secrets.ts'
+import { mapStrings, type Mask } from '../base/secrets/mask.ts'
+import { MASKED } from '../base/secrets/secrets.ts'
 import { printable } from '../base/printable.ts'
 import { parseTemplate } from '../parse/template.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'

@@ -1,5 +1,5 @@
-import { unmask, type Mask } from '../base/mask.ts'
-import { isSecretName, MASKED } from '../base/mask-secrets.ts'
+import { unmask, type Mask } from '../base/secrets/mask.ts'
+import { isSecretName, MASKED } from '../base/secrets/secrets.ts'
 import type { Lacks } from '../events/schema.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { renderTemplate } from '../parse/template.ts'

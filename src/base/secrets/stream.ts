@@ -1,4 +1,4 @@
-import type { Secrets } from './mask-secrets.ts'
+import type { Secrets } from './secrets.ts'
 import { NEAR, type Needles } from './needles.ts'
 
 export interface MaskStream {

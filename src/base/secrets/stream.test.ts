@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { FORMS, sourceOf } from './mask-forms.ts'
-import { masksOf } from './mask-secrets.ts'
+import { FORMS, sourceOf } from './forms.ts'
+import { masksOf } from './secrets.ts'
 import { Mask } from './mask.ts'
 
 const ENV = {

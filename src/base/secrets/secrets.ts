@@ -1,4 +1,4 @@
-import { beginningOf, FORMS, sourceOf } from './mask-forms.ts'
+import { beginningOf, FORMS, sourceOf } from './forms.ts'
 
 const SECRET_NAME =
   /(?:token|secret|password|passwd|passphrase|api_?key|accesskey|privatekey|(?:^|[_-])(?:key|pass|credentials?))$/i

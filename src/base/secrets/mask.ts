@@ -1,12 +1,5 @@
-import {
-  encodingOf,
-  isSecretName,
-  isSecretValue,
-  MASKED,
-  masksOf,
-  Secrets,
-} from './mask-secrets.ts'
-import { SecretStream, type MaskStream } from './mask-stream.ts'
+import { encodingOf, isSecretName, isSecretValue, MASKED, masksOf, Secrets } from './secrets.ts'
+import { SecretStream, type MaskStream } from './stream.ts'
 import { Needles } from './needles.ts'
 
 export type { MaskStream }
