@@ -9,10 +9,19 @@ const RANKS = new Uint8Array(256).fill(CHARACTERS.length)
 for (let at = 0; at < CHARACTERS.length; at += 1) RANKS[CHARACTERS.charCodeAt(at)] = at
 
 /** A needle is recognised by a pair that is nearer than this to its beginning. */
-export const NEAR = 16
+const NEAR = 16
+
+export interface Needle {
+  /** At least three bytes, as Latin-1. */
+  readonly text: string
+  /** How far before it that which it belongs to may begin. */
+  readonly back: number
+}
 
 interface Suspect {
-  readonly needle: Uint8Array
+  readonly needle: string
+  /** How far before the pair that which the needle belongs to may begin. */
+  readonly back: number
   /** Where the pair stands in the needle. */
   readonly offset: number
   /** Where, from the pair, a byte is that tells most mistakes. */
@@ -21,7 +30,7 @@ interface Suspect {
 
 interface Table {
   /** 0 where no needle has the pair. */
-  readonly groupOfPair: Uint8Array
+  readonly groupOfPair: Uint16Array
   readonly groups: Suspect[][]
 }
 
@@ -32,16 +41,28 @@ interface Table {
  * is met wherever the needle begins.
  */
 export class Needles {
-  readonly #table: Table = { groupOfPair: new Uint8Array(0x10000), groups: [[]] }
+  readonly #table: Table = { groupOfPair: new Uint16Array(0x10000), groups: [[]] }
+  /** The farthest that anything begins before the pair by which it is found. */
+  readonly farthest: number
 
-  /** Needles have at least three bytes. */
-  constructor(needles: readonly Uint8Array[]) {
-    for (const needle of needles) {
-      for (const parity of [0, 1]) this.#add(needle, rarestPair(needle, parity))
+  constructor(needles: readonly Needle[]) {
+    for (const needle of withoutDoubles(needles)) {
+      for (const parity of [0, 1]) this.#add(needle, rarestPair(needle.text, parity))
     }
+    this.farthest = NEAR + Math.max(0, ...needles.map(({ back }) => back))
   }
 
-  /** Where, at or behind `from`, the pair of a needle is, or -1. The needle begins at most `NEAR` before. */
+  /** How far before the pair that was found its secret may begin. */
+  backFrom(bytes: Uint8Array, pair: number): number {
+    const { groupOfPair, groups } = this.#table
+    const suspects = groups[groupOfPair[bytes[pair]! | (bytes[pair + 1]! << 8)]!]!
+    return suspects.reduce(
+      (back, suspect) => (isHere(suspect, bytes, pair) ? Math.max(back, suspect.back) : back),
+      0,
+    )
+  }
+
+  /** Where, at or after `from`, the pair of a needle is, or -1. */
   next(bytes: Uint8Array, from: number): number {
     const groups = this.#table.groupOfPair
     const isOdd = (bytes.byteOffset + from) & 1
@@ -76,14 +97,23 @@ export class Needles {
     return among(this.#table, bytes, aligned + at * 4, bytes.length - 1)
   }
 
-  #add(needle: Uint8Array, offset: number): void {
+  #add({ text, back }: Needle, offset: number): void {
     const { groupOfPair, groups } = this.#table
-    const pair = needle[offset]! | (needle[offset + 1]! << 8)
-    // With more pairs than a byte can tell apart, the last group is shared.
-    if (groupOfPair[pair] === 0) groupOfPair[pair] = Math.min(groups.length, 255)
-    const suspects = (groups[groupOfPair[pair]!] ??= [])
-    suspects.push({ needle, offset, other: offset === 0 ? 2 : -1 })
+    const pair = text.charCodeAt(offset) | (text.charCodeAt(offset + 1) << 8)
+    if (groupOfPair[pair] === 0) groupOfPair[pair] = groups.push([]) - 1
+    const other = offset === 0 ? 2 : -1
+    groups[groupOfPair[pair]!]!.push({ needle: text, back: back + offset, offset, other })
   }
+}
+
+/** Of those with the same bytes, the one that reaches farthest back. */
+function withoutDoubles(needles: readonly Needle[]): Iterable<Needle> {
+  const found = new Map<string, Needle>()
+  for (const needle of needles) {
+    const known = found.get(needle.text)
+    if (known === undefined || known.back < needle.back) found.set(needle.text, needle)
+  }
+  return found.values()
 }
 
 /** The same for pairs that begin at every second place of a few. */
@@ -98,27 +128,29 @@ function among(table: Table, bytes: Uint8Array, from: number, to: number): numbe
 
 function isAnyOf(suspects: readonly Suspect[], bytes: Uint8Array, at: number): boolean {
   for (let index = 0; index < suspects.length; index += 1) {
-    const { needle, offset, other } = suspects[index]!
-    if (bytes[at + other] === needle[offset + other] && isAt(needle, bytes, at - offset))
-      return true
+    if (isHere(suspects[index]!, bytes, at)) return true
   }
   return false
 }
 
-function isAt(needle: Uint8Array, bytes: Uint8Array, start: number): boolean {
+function isHere({ needle, offset, other }: Suspect, bytes: Uint8Array, at: number): boolean {
+  return bytes[at + other] === needle.charCodeAt(offset + other) && isAt(needle, bytes, at - offset)
+}
+
+function isAt(needle: string, bytes: Uint8Array, start: number): boolean {
   if (start < 0 || start + needle.length > bytes.length) return false
   for (let at = 0; at < needle.length; at += 1) {
-    if (bytes[start + at] !== needle[at]) return false
+    if (bytes[start + at] !== needle.charCodeAt(at)) return false
   }
   return true
 }
 
-function rarestPair(needle: Uint8Array, parity: number): number {
+function rarestPair(needle: string, parity: number): number {
   const end = Math.min(needle.length, NEAR) - 1
   let best = parity
   let most = -Infinity
   for (let at = parity; at < end; at += 2) {
-    const rarity = rarityOf(needle[at]!, needle[at + 1]!)
+    const rarity = rarityOf(needle.charCodeAt(at), needle.charCodeAt(at + 1))
     if (rarity > most) best = at
     most = Math.max(most, rarity)
   }
