@@ -15,13 +15,16 @@ export interface Found {
 /** A form with its expressions, which are made where its literal is first met. */
 class SearchedForm {
   readonly form: Form
-  readonly tail: RegExp
+  #tail: RegExp | undefined
   #whole: RegExp | undefined
   #beginning: RegExp | undefined
 
   constructor(form: Form) {
     this.form = form
-    this.tail = new RegExp(`${form.tail ?? '[]'}*`, 'y')
+  }
+
+  get tail(): RegExp {
+    return (this.#tail ??= new RegExp(`${this.form.tail ?? '[]'}*`, 'y'))
   }
 
   match(text: string, at: number): RegExpExecArray | null {
@@ -71,18 +74,23 @@ export class Finder {
   /** The first secret at or after a place; only a place, where what follows decides. */
   next(part: Part, from: number): Found | number | undefined {
     const { bytes } = part
-    let first: Found | number | undefined
+    let result: Found | number | undefined
     let limit = bytes.length
+    // Windows before needles that are close to each other overlap.
+    let tested = { from, to: from }
     for (let scan = from; ;) {
       const pair = this.needles.next(bytes, scan)
       // A needle further on may belong to something that begins earlier.
-      if (pair === -1 || pair - this.needles.farthest >= limit) return first
+      if (pair === -1 || pair - this.needles.farthest >= limit) return result
       scan = pair + 1
       const start = Math.max(from, pair - this.needles.backFrom(bytes, pair))
-      for (let at = start; at <= pair && at < limit; at += 1) {
+      const isOverlap = start >= tested.from && start <= tested.to
+      const first = isOverlap ? tested.to : start
+      tested = { from: isOverlap ? tested.from : start, to: Math.max(first, pair + 1) }
+      for (let at = first; at <= pair && at < limit; at += 1) {
         const found = this.#at(part, at)
         if (found === undefined) continue
-        first = found === OPEN ? at : found
+        result = found === OPEN ? at : found
         limit = at
       }
     }

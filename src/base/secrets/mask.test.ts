@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { Mask, unmask } from './mask.ts'
 
 const KEY = 'Zq7-tR"9/xW+2LmN'
@@ -285,4 +286,27 @@ test('what comes behind a private key is not part of it', () => {
   const text =
     '-----BEGIN RSA PRIVATE KEY-----\n(elided)\n-----END RSA PRIVATE KEY-----\nAnOrdinaryLongLine0123456789\n'
   expect(new Mask({}).text(text)).toBe(text)
+})
+
+test.each(['package-lock.json', 'schema/events.schema.json', 'docs/EVENTS.md', 'LICENSE'])(
+  '%s tells no secret',
+  async (name) => {
+    const text = await Bun.file(join(import.meta.dir, '../../..', name)).text()
+    expect(mask.text(text)).toBe(text)
+  },
+)
+
+test('hashes, identifiers and images tell no secret', () => {
+  const bytes = Buffer.from(Array.from({ length: 30_000 }, (_, at) => (at * at * 31 + at * 7) >> 3))
+  const hex = bytes.toString('hex')
+  const base64 = bytes.toString('base64')
+  const texts = [
+    hex.replaceAll(/.{40}/g, '$& Fix it\n'),
+    hex.replaceAll(/(.{8})(.{4})(.{4})(.{4})(.{12})/g, '$1-$2-$3-$4-$5\n'),
+    hex.replaceAll(/../g, '$& ').replaceAll(/.{48}/g, '$&\n'),
+    base64.replaceAll(/.{76}/g, '$&\n'),
+    `data:image/png;base64,${base64}`,
+    base64.replaceAll(/.{86}/g, '"integrity": "sha512-$&==",\n'),
+  ]
+  for (const text of texts) expect(mask.text(text)).toBe(text)
 })

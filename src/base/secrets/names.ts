@@ -13,9 +13,9 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) || PASSWORD_NAME.test(name)
 }
 
-/** Shorter values and plain words would be found in texts that contain no secret. */
+/** Shorter values, plain words and `xxxxxxxx` would be found in texts that contain no secret. */
 export function isSecretValue(value: string): boolean {
-  return value.length >= 8 && !/^[a-z]{8,11}$/.test(value)
+  return value.length >= 8 && !/^(?:[a-z]{8,11}|(.)\1*)$/s.test(value)
 }
 
 /** The password in `scheme://user:password@host`, and in `user:password@tcp(host)` as Go writes it. */

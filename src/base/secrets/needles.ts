@@ -22,16 +22,15 @@ interface Suspect {
   readonly needle: string
   /** How far before the pair that which the needle belongs to may begin. */
   readonly back: number
-  /** Where the pair stands in the needle. */
+  /** Where the pair is in the needle. */
   readonly offset: number
-  /** Where, from the pair, a byte is that tells most mistakes. */
-  readonly other: number
 }
 
 interface Table {
-  /** 0 where no needle has the pair. */
-  readonly groupOfPair: Uint16Array
-  readonly groups: Suspect[][]
+  /** For each pair of bytes, a bit for each value of the lower half of the byte that may follow it. */
+  readonly follows: Uint16Array
+  /** By their pair. */
+  readonly suspects: Map<number, Suspect[]>
 }
 
 /**
@@ -41,7 +40,7 @@ interface Table {
  * is met wherever the needle begins.
  */
 export class Needles {
-  readonly #table: Table = { groupOfPair: new Uint16Array(0x10000), groups: [[]] }
+  readonly #table: Table = { follows: new Uint16Array(0x10000), suspects: new Map() }
   /** The farthest that anything begins before the pair by which it is found. */
   readonly farthest: number
 
@@ -54,17 +53,14 @@ export class Needles {
 
   /** How far before the pair that was found its secret may begin. */
   backFrom(bytes: Uint8Array, pair: number): number {
-    const { groupOfPair, groups } = this.#table
-    const suspects = groups[groupOfPair[bytes[pair]! | (bytes[pair + 1]! << 8)]!]!
-    return suspects.reduce(
-      (back, suspect) => (isHere(suspect, bytes, pair) ? Math.max(back, suspect.back) : back),
-      0,
-    )
+    const suspects = this.#table.suspects.get(bytes[pair]! | (bytes[pair + 1]! << 8)) ?? []
+    const found = suspects.filter(({ needle, offset }) => isAt(needle, bytes, pair - offset))
+    return Math.max(0, ...found.map(({ back }) => back))
   }
 
   /** Where, at or after `from`, the pair of a needle is, or -1. */
   next(bytes: Uint8Array, from: number): number {
-    const groups = this.#table.groupOfPair
+    const { follows } = this.#table
     const isOdd = (bytes.byteOffset + from) & 1
     if (bytes.length - from < 64) return among(this.#table, bytes, from + isOdd, bytes.length - 1)
     const aligned = from + (-(bytes.byteOffset + from) & 3)
@@ -73,7 +69,7 @@ export class Needles {
     const length = (bytes.length - aligned) >> 2
     const words = new Int32Array(bytes.buffer, bytes.byteOffset + aligned, length)
     let at = 0
-    for (; at < length - 7; at += 8) {
+    for (; at < length - 8; at += 8) {
       const a = words[at]!
       const b = words[at + 1]!
       const c = words[at + 2]!
@@ -82,27 +78,45 @@ export class Needles {
       const f = words[at + 5]!
       const g = words[at + 6]!
       const h = words[at + 7]!
-      const ab = groups[a & 0xffff]! | groups[a >>> 16]! | groups[b & 0xffff]! | groups[b >>> 16]!
-      const cd = groups[c & 0xffff]! | groups[c >>> 16]! | groups[d & 0xffff]! | groups[d >>> 16]!
-      const ef = groups[e & 0xffff]! | groups[e >>> 16]! | groups[f & 0xffff]! | groups[f >>> 16]!
-      const gh = groups[g & 0xffff]! | groups[g >>> 16]! | groups[h & 0xffff]! | groups[h >>> 16]!
-      if ((ab | cd | ef | gh) === 0) continue
+      const i = words[at + 8]!
+      const ab =
+        (follows[a & 0xffff]! >>> ((a >>> 16) & 15)) |
+        (follows[a >>> 16]! >>> (b & 15)) |
+        (follows[b & 0xffff]! >>> ((b >>> 16) & 15)) |
+        (follows[b >>> 16]! >>> (c & 15))
+      const cd =
+        (follows[c & 0xffff]! >>> ((c >>> 16) & 15)) |
+        (follows[c >>> 16]! >>> (d & 15)) |
+        (follows[d & 0xffff]! >>> ((d >>> 16) & 15)) |
+        (follows[d >>> 16]! >>> (e & 15))
+      const ef =
+        (follows[e & 0xffff]! >>> ((e >>> 16) & 15)) |
+        (follows[e >>> 16]! >>> (f & 15)) |
+        (follows[f & 0xffff]! >>> ((f >>> 16) & 15)) |
+        (follows[f >>> 16]! >>> (g & 15))
+      const gh =
+        (follows[g & 0xffff]! >>> ((g >>> 16) & 15)) |
+        (follows[g >>> 16]! >>> (h & 15)) |
+        (follows[h & 0xffff]! >>> ((h >>> 16) & 15)) |
+        (follows[h >>> 16]! >>> (i & 15))
+      if (((ab | cd | ef | gh) & 1) === 0) continue
       const place = aligned + at * 4
-      let found = ab === 0 ? -1 : among(this.#table, bytes, place, place + 8)
-      if (found === -1 && cd !== 0) found = among(this.#table, bytes, place + 8, place + 16)
-      if (found === -1 && ef !== 0) found = among(this.#table, bytes, place + 16, place + 24)
-      if (found === -1 && gh !== 0) found = among(this.#table, bytes, place + 24, place + 32)
+      let found = (ab & 1) === 0 ? -1 : among(this.#table, bytes, place, place + 8)
+      if (found === -1 && (cd & 1) !== 0) found = among(this.#table, bytes, place + 8, place + 16)
+      if (found === -1 && (ef & 1) !== 0) found = among(this.#table, bytes, place + 16, place + 24)
+      if (found === -1 && (gh & 1) !== 0) found = among(this.#table, bytes, place + 24, place + 32)
       if (found !== -1) return found
     }
     return among(this.#table, bytes, aligned + at * 4, bytes.length - 1)
   }
 
   #add({ text, back }: Needle, offset: number): void {
-    const { groupOfPair, groups } = this.#table
+    const { follows, suspects } = this.#table
     const pair = text.charCodeAt(offset) | (text.charCodeAt(offset + 1) << 8)
-    if (groupOfPair[pair] === 0) groupOfPair[pair] = groups.push([]) - 1
-    const other = offset === 0 ? 2 : -1
-    groups[groupOfPair[pair]!]!.push({ needle: text, back: back + offset, offset, other })
+    const isLast = offset + 2 === text.length
+    follows[pair]! |= isLast ? 0xffff : 1 << (text.charCodeAt(offset + 2) & 15)
+    const suspect = { needle: text, back: back + offset, offset }
+    if (suspects.get(pair)?.push(suspect) === undefined) suspects.set(pair, [suspect])
   }
 }
 
@@ -117,24 +131,21 @@ function withoutDoubles(needles: readonly Needle[]): Iterable<Needle> {
 }
 
 /** The same for pairs that begin at every second place of a few. */
-function among(table: Table, bytes: Uint8Array, from: number, to: number): number {
-  const { groupOfPair, groups } = table
+function among({ follows, suspects }: Table, bytes: Uint8Array, from: number, to: number): number {
   for (let at = from; at < to; at += 2) {
-    const group = groupOfPair[bytes[at]! | (bytes[at + 1]! << 8)]!
-    if (group !== 0 && isAnyOf(groups[group]!, bytes, at)) return at
+    const pair = bytes[at]! | (bytes[at + 1]! << 8)
+    if (((follows[pair]! >>> (bytes[at + 2]! & 15)) & 1) === 0) continue
+    if (isAnyOf(suspects.get(pair)!, bytes, at)) return at
   }
   return -1
 }
 
 function isAnyOf(suspects: readonly Suspect[], bytes: Uint8Array, at: number): boolean {
   for (let index = 0; index < suspects.length; index += 1) {
-    if (isHere(suspects[index]!, bytes, at)) return true
+    const { needle, offset } = suspects[index]!
+    if (isAt(needle, bytes, at - offset)) return true
   }
   return false
-}
-
-function isHere({ needle, offset, other }: Suspect, bytes: Uint8Array, at: number): boolean {
-  return bytes[at + other] === needle.charCodeAt(offset + other) && isAt(needle, bytes, at - offset)
 }
 
 function isAt(needle: string, bytes: Uint8Array, start: number): boolean {

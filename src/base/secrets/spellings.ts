@@ -38,7 +38,7 @@ export const LONGEST_BEGINNING = 256
 
 const NONE = -1
 const NEWLINE = 10
-const MOST_TRIES = 200
+const MOST_TRIES = 60
 
 /** The ways in which programs print a value. */
 export function spellingsOf(value: string): Spelling[] {
@@ -47,7 +47,7 @@ export function spellingsOf(value: string): Spelling[] {
     ...[0, 1, 2].map(
       (before) => new Text(innerBase64(value, before), 'base64', lastOf(value, before)),
     ),
-    ...dumpsOf(Buffer.from(value)).map((dump) => new Cells(dump)),
+    ...dumpsOf(Buffer.from(value)).map((dump) => new Cells(dump, /[^ -~]/.test(value))),
   ]
 }
 
@@ -320,9 +320,15 @@ class Cells implements Spelling {
   readonly needles: readonly Needle[]
   readonly #dump: Dump
   readonly #isWide: boolean
+  /** Whether the characters beside the cells are not all of the value, and so are not found as such. */
+  readonly #isOnlyInCells: boolean
+  /** As far as they were needed: most values are never met. */
+  readonly #cells: string[] = []
+  readonly #capitals: string[] = []
 
-  constructor(dump: Dump) {
+  constructor(dump: Dump, isOnlyInCells: boolean) {
     this.#dump = dump
+    this.#isOnlyInCells = isOnlyInCells
     this.#isWide = dump.cell(0).length >= WIDE
     this.needles = this.#makeNeedles()
   }
@@ -336,7 +342,12 @@ class Cells implements Spelling {
   match(reader: Reader, start: number, skipped: number): number {
     for (const isCapital of this.#dump.isHex === true ? [false, true] : [false]) {
       reader.tries = MOST_TRIES
-      const row = { skipped, isCapital, isTable: skipped > 0, isBroken: false }
+      const row = {
+        skipped,
+        isCapital,
+        isTable: skipped > 0 || this.#isOnlyInCells,
+        isBroken: false,
+      }
       const end = this.#follow(reader, start, skipped, row)
       if (end !== NONE) return end
     }
@@ -377,8 +388,13 @@ class Cells implements Spelling {
 
   #read(reader: Reader, at: number, index: number, { isCapital }: Row): number {
     if (at === NONE) return NONE
+    const cells = isCapital ? this.#capitals : this.#cells
+    return readText(reader, at, (cells[index] ??= this.#write(index, isCapital)))
+  }
+
+  #write(index: number, isCapital: boolean): string {
     const cell = this.#dump.cell(index)
-    return readText(reader, at, isCapital ? cell.toUpperCase() : cell)
+    return isCapital ? cell.toUpperCase() : cell
   }
 
   /** Whether a gap may be before a cell: not in both of its needles. */
