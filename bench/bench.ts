@@ -4,6 +4,7 @@ import { measureClaude } from './claude.ts'
 import { isMissed, ratioOf, renderTable, type Figure } from './figure.ts'
 import { measureJournal } from './journal.ts'
 import { measureLoop } from './loop.ts'
+import { measureMask } from './mask.ts'
 import { measureNative } from './native.ts'
 import { measureOutput } from './output.ts'
 import { buildPrograms, removeProjects, type Programs } from './project.ts'
@@ -23,6 +24,7 @@ const GROUPS: Readonly<Record<string, Measure>> = {
   startup: measureStartup,
   loop: measureLoop,
   output: measureOutput,
+  mask: measureMask,
   stop: measureStop,
   claude: measureClaude,
   journal: measureJournal,

@@ -1,5 +1,5 @@
 import { errorCode, errorText } from '../base/errors.ts'
-import { Mask } from '../base/mask.ts'
+import { Mask } from '../base/secrets/mask.ts'
 import type { EventBody, OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { NO_EVENTS, next, type RunState } from '../events/state.ts'

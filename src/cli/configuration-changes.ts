@@ -1,5 +1,5 @@
 import { errorText } from '../base/errors.ts'
-import { Mask } from '../base/mask.ts'
+import { Mask } from '../base/secrets/mask.ts'
 import { printable } from '../base/printable.ts'
 import type { Plan } from '../plan/plan.ts'
 import { loadConfiguration, type Configuration } from '../setup/configuration.ts'

@@ -1,4 +1,4 @@
-import type { Mask, MaskStream } from '../base/mask.ts'
+import type { Mask, MaskStream } from '../base/secrets/mask.ts'
 import type { OutputChunk } from '../events/event.ts'
 
 /** Takes the secrets out of what agents print; one stream of bytes for each of theirs. */

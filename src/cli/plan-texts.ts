@@ -1,5 +1,5 @@
-import { mapStrings, type Mask } from '../base/mask.ts'
-import { MASKED } from '../base/mask-secrets.ts'
+import { mapStrings, type Mask } from '../base/secrets/mask.ts'
+import { LOST_MASK, MASKED } from '../base/secrets/encodings.ts'
 import { printable } from '../base/printable.ts'
 import { parseTemplate } from '../parse/template.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
@@ -7,6 +7,9 @@ import { stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
 
 // A text of the plan that looks like a secret is not in the record. Where the configuration has not
 // changed, or somebody gives a prompt again, it is found by what the record has of it.
+
+const LOST = new RegExp(LOST_MASK)
+const LOST_WITH_WORD = new RegExp(`\\S{0,40}${LOST_MASK}`, 'g')
 
 /** What the texts of a plan may have come from. */
 export interface Sources {
@@ -59,7 +62,7 @@ function textsOf(source: unknown, mask: Mask): Texts {
 /** The first level that knows a text counts, as it did for the plan. */
 function restore<Value>(value: Value, levels: readonly Texts[]): Value {
   const find = (text: string) => {
-    if (!text.includes(MASKED) || text === MASKED) return text
+    if (text === MASKED || !LOST.test(text)) return text
     return levels.find((texts) => texts.has(text))?.get(text) ?? text
   }
   return mapStrings(value, find) as Value
@@ -107,7 +110,7 @@ function isTyped({ level }: StepNode['prompt'][number]): boolean {
 function lackingAt(value: unknown, where: string, isPrompt = false): Lacking[] {
   const found: Lacking[] = []
   mapStrings(value, (text) => {
-    for (const [shown] of text.matchAll(/\S{0,40}\[masked\]/g)) {
+    for (const [shown] of text.matchAll(LOST_WITH_WORD)) {
       found.push({ words: `${printable(shown)} in ${where}`, isPrompt })
     }
     return text

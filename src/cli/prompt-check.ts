@@ -1,6 +1,6 @@
 import { UserError } from '../base/errors.ts'
 import { formatBytes } from '../base/files.ts'
-import { Mask } from '../base/mask.ts'
+import { Mask } from '../base/secrets/mask.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { findNearMisses } from '../parse/phases/near-misses.ts'
 import type { Phases } from '../parse/phases/phases.ts'

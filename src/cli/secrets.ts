@@ -1,5 +1,6 @@
-import { unmask, type Mask } from '../base/mask.ts'
-import { isSecretName, MASKED } from '../base/mask-secrets.ts'
+import { unmask, type Mask } from '../base/secrets/mask.ts'
+import { MASKED } from '../base/secrets/encodings.ts'
+import { isSecretName } from '../base/secrets/names.ts'
 import type { Lacks } from '../events/schema.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { renderTemplate } from '../parse/template.ts'

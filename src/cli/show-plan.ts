@@ -1,4 +1,4 @@
-import { Mask } from '../base/mask.ts'
+import { Mask } from '../base/secrets/mask.ts'
 import type { Stamp } from '../events/event.ts'
 import type { Facts } from '../plan/facts.ts'
 import { toolNames } from '../engines/native-tools.ts'

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { errorCode, errorText } from '../base/errors.ts'
-import type { MaskStream } from '../base/mask.ts'
+import type { MaskStream } from '../base/secrets/mask.ts'
 import type { Fact, LoopLaunch } from '../engines/engine.ts'
 import type { Said } from './conversation.ts'
 import { readConversation } from './conversation/conversation-file.ts'

@@ -1,4 +1,4 @@
-import type { MaskStream } from '../base/mask.ts'
+import type { MaskStream } from '../base/secrets/mask.ts'
 import type { Fact, LoopLaunch } from '../engines/engine.ts'
 import type { NativeTurn } from './native-turn.ts'
 import { makeIo } from './native-turn.ts'

@@ -1,4 +1,4 @@
-import type { MaskStream } from '../base/mask.ts'
+import type { MaskStream } from '../base/secrets/mask.ts'
 import type { EventBody, OutputChunk } from '../events/event.ts'
 import type { Lacks, RunEvent, Worktree } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Mask } from '../base/mask.ts'
+import { Mask } from '../base/secrets/mask.ts'
 import { Tail } from './tail.ts'
 
 const KEY = 'Zq7-tR"9/xW+2LmN'

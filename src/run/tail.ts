@@ -1,4 +1,4 @@
-import type { MaskStream } from '../base/mask.ts'
+import type { MaskStream } from '../base/secrets/mask.ts'
 import { printableLines } from '../base/printable.ts'
 
 /** So much of the end of an output is kept. */

@@ -1,4 +1,4 @@
-import { Mask } from '../../base/mask.ts'
+import { Mask } from '../../base/secrets/mask.ts'
 import { UserError } from '../../base/errors.ts'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import type { ChainsConfig } from '../../parse/chains-schema.ts'

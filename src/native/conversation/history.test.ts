@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Mask } from '../../base/mask.ts'
+import { Mask } from '../../base/secrets/mask.ts'
 import type { CallPart, Head, Message } from './entry.ts'
 import { History, type MayGoOn } from './history.ts'
 

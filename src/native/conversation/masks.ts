@@ -1,4 +1,4 @@
-import { mapStrings, unmask } from '../../base/mask.ts'
+import { mapStrings, unmask } from '../../base/secrets/mask.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,17 +1,10 @@
-import {
-  encodingOf,
-  isSecretName,
-  isSecretValue,
-  MASKED,
-  masksOf,
-  Secrets,
-} from './mask-secrets.ts'
-import { SecretStream, type MaskStream } from './mask-stream.ts'
-import { Needles } from './needles.ts'
+import { encodingOf, MASKED, OTHER_ENCODING } from './encodings.ts'
+import { Finder } from './finder.ts'
+import type { Environment } from './known-values.ts'
+import { isSecretName, isSecretValue } from './names.ts'
+import { SecretStream, type MaskStream } from './stream.ts'
 
 export type { MaskStream }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Nothing shorter is a secret. */
 const SHORTEST = 8
@@ -22,22 +15,18 @@ const OPTION = /^--?[A-Za-z]/
 
 /** Knows the secrets of a run: values of variables by name, and forms that only secrets have. */
 export class Mask {
-  readonly #secrets: Secrets
-  readonly #needles: Needles
+  readonly #finder: Finder
 
   constructor(env: Environment) {
-    const masks = [...masksOf(env)].map(([value, mask]) => [bytesOf(value), mask] as const)
-    this.#secrets = new Secrets(new Map(masks))
-    const literals = this.#secrets.literals.map((literal) => Buffer.from(literal, 'latin1'))
-    this.#needles = new Needles(literals)
+    this.#finder = new Finder(env)
   }
 
   /** The text with each secret replaced: `[masked NAME]` where a variable holds it, else `[masked]`. */
   text(text: string): string {
     if (text.length < SHORTEST) return text
     const bytes = text.length > SHORT ? Buffer.from(text) : inScratch(text)
-    if (this.#needles.next(bytes, 0) === -1) return text
-    const masked = new SecretStream(this.#secrets, this.#needles).last(bytes)
+    if (this.#finder.needles.next(bytes, 0) === -1) return text
+    const masked = new SecretStream(this.#finder).last(bytes)
     return masked === bytes ? text : Buffer.from(masked).toString()
   }
 
@@ -48,7 +37,7 @@ export class Mask {
 
   /** One per stream of bytes: a secret may be cut in two by the end of a chunk. */
   stream(): MaskStream {
-    return new SecretStream(this.#secrets, this.#needles)
+    return new SecretStream(this.#finder)
   }
 
   #data(value: unknown, isNamedSecret: boolean): unknown {
@@ -97,13 +86,17 @@ export function unmask<T>(
   env: Environment,
 ): { readonly value: T; readonly missing: readonly string[] } {
   const missing = new Set<string>()
-  const fill = (mask: string, name?: string, encoding?: string) => {
-    const encode = encoding === undefined ? String : encodingOf(encoding)
-    if (name !== undefined && (!isSecretName(name) || encode === undefined)) return mask
-    const secret = env[name ?? '']?.trim() ?? ''
-    if (name !== undefined && encode !== undefined && secret !== '') return encode(secret)
-    missing.add(name ?? mask)
-    return mask
+  const fill = (mask: string, name?: string, word?: string) => {
+    if (name === undefined || word === OTHER_ENCODING) {
+      missing.add(MASKED)
+      return mask
+    }
+    const encode = word === undefined ? String : encodingOf(word)
+    const isMask = encode !== undefined && (isSecretName(name) || word === 'password')
+    if (!isMask) return mask
+    const secret = encode(env[name]?.trim() ?? '')
+    if (secret === '') missing.add(name)
+    return secret === '' ? mask : secret
   }
   const filled = mapStrings(value, (text) => text.replace(MASK, fill))
   return { value: filled as T, missing: [...missing] }
@@ -126,9 +119,4 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 
 function inScratch(text: string): Uint8Array {
   return scratch.subarray(0, scratch.write(text))
-}
-
-/** A text as its bytes read as Latin-1. */
-function bytesOf(text: string): string {
-  return Buffer.from(text).toString('latin1')
 }

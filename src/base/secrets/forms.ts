@@ -1,5 +1,5 @@
 // What secrets look like. Each form begins with a literal, by which a stream of bytes is searched,
-// and is recognised by a bounded beginning; how far it goes then is said by one class of
+// and is recognised by a bounded beginning; how far it goes then is decided by one class of
 // characters. All classes are ASCII: text is judged by its bytes. A literal that is shown lacks its
 // first letter, which is looked up before it, so that a chunk that ends with such a letter need not
 // be held back.
@@ -8,23 +8,30 @@
 type Piece = readonly [of: string, least: number, most: number]
 
 export interface Form {
-  /** It begins with one of these. */
+  /** It begins with one of these, of three characters or more. */
   readonly literals: readonly string[]
-  /** An assertion about at most two characters before it. */
+  /** An assertion about at most three characters before it. */
   readonly before?: string
-  /** What is shown behind the literal; absent: the literal belongs to the secret. */
+  /** What is shown after the literal; absent: the literal belongs to the secret. */
   readonly shown?: readonly Piece[]
   /** A condition on the secret, decided by its least length. */
   readonly where?: string
   /** By how much the secret is recognised. */
   readonly secret: readonly Piece[]
-  /** What belongs to it behind that. */
-  readonly tail: string
+  /** What belongs to it after that. */
+  readonly tail?: string
+  /** The character that must follow, and is shown. */
+  readonly followedBy?: string
   /** What may still become something that is shown, if nothing follows yet. */
   readonly undecided?: string
 }
 
+const ALNUM = '[A-Za-z0-9]'
 const WORD = '[A-Za-z0-9_-]'
+const HEX = '[A-Fa-f0-9]'
+const BASE64 = '[A-Za-z0-9+/=_-]'
+const CAPITALS = '[A-Z0-9]'
+const DOTTED = '[A-Za-z0-9_.=-]'
 const URL_SAFE = '[A-Za-z0-9._~+/=%-]'
 const UNQUOTED = '[^ \\t\\r\\n"\'`\\\\]'
 /** How references, placeholders and values that are masked already begin. */
@@ -34,7 +41,8 @@ const PEM = '[A-Za-z0-9+/=\\r\\n\\\\]'
 /** Its lines may have been joined to one. */
 const PEM_LINES = '[A-Za-z0-9+/= \\r\\n\\\\]'
 const SCHEMES = '(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|bearer|basic|token)'
-const NOT_IN_WORD = '(?<![A-Za-z0-9])'
+/** A letter before it may belong to an escape, as in `\\n`. */
+const NOT_IN_WORD = '(?:(?<![A-Za-z0-9])|(?<=\\\\[nrt]))'
 
 /** Not a word of plain language: a capital or a digit among the first sixteen characters. */
 const NO_PROSE = '(?=[a-z._~+/=%-]{0,15}[A-Z0-9])'
@@ -45,7 +53,64 @@ const QUOTE: Piece = ['["\'`]', 0, 1]
 const SPACES: Piece = [' ', 0, 3]
 const BETWEEN = [BACKSLASHES, QUOTE, SPACES, ['[:=]', 1, 1], SPACES, BACKSLASHES, QUOTE] as const
 
-/** `NAME=value`, `"NAME":"value"` and both inside of JSON. */
+/**
+ * Keys by their prefix, the characters after it, and how many of them there are at least. Prefixes
+ * and lengths are those that the providers document, or that the rules of gitleaks (MIT) know.
+ */
+const PREFIXED: readonly (readonly [
+  prefixes: string,
+  of: string,
+  least: number,
+  where?: string,
+])[] = [
+  // Models
+  ['sk-', WORD, 16, NO_PROSE],
+  ['gsk_ xai- pplx- r8_', ALNUM, 32],
+  ['hf_ api_org_', '[A-Za-z]', 30],
+  ['tvly- lsv2_pt_ lsv2_sk_', WORD, 24],
+  // Code, packages, builds
+  ['ghp_ gho_ ghu_ ghs_ ghr_', '[A-Za-z0-9_]', 20],
+  ['github_pat_', '[A-Za-z0-9_]', 20],
+  ['glpat- gldt- glrt- glft- glptt- glcbt- glimt- glffct- glsoat- glagent- gloas-', DOTTED, 16],
+  ['npm_ pnu_', ALNUM, 36],
+  ['pypi-AgE', WORD, 32],
+  ['rubygems_ CLOJARS_', ALNUM, 48],
+  ['dckr_pat_ dckr_oat_', WORD, 20],
+  ['ATATT3 ATCTT3 AKCp cmVmd', DOTTED, 56],
+  ['ATBB', ALNUM, 28],
+  ['CCIPAT_ bkua_', '[A-Za-z0-9_]', 24],
+  ['lin_api_ ntn_ PMAK- rdme_ figd_ tfp_', WORD, 32],
+  ['sntrys_ sntryu_ glc_ glsa_', BASE64, 32],
+  ['sgp_', '[A-Fa-f0-9_]', 40],
+  // Clouds
+  ['AKIA ASIA ABIA ACCA', CAPITALS, 16, '(?=[A-Z]{0,15}[0-9])'],
+  ['ABSK', BASE64, 100],
+  ['AIza', WORD, 35],
+  ['ya29.', DOTTED, 20],
+  ['GOCSPX-', WORD, 20],
+  ['LTAI', ALNUM, 20],
+  ['dop_v1_ doo_v1_ dor_v1_', HEX, 40],
+  ['dapi pul- sbp_', HEX, 32],
+  ['HRKU-AA fo1_ sha256~', WORD, 43],
+  ['fm1a_ fm1r_ fm2_ ops_eyJ', BASE64, 64],
+  ['hvs. hvb.', WORD, 24],
+  ['tskey-', WORD, 20],
+  ['pscale_tkn_ pscale_pw_ pscale_oauth_', DOTTED, 32],
+  ['dp.pt. dp.st. dp.ct. dp.sa.', DOTTED, 40],
+  ['dt0c01.', DOTTED, 24],
+  ['sb_secret_', WORD, 20],
+  ['NRAK- NRII-', WORD, 27],
+  // Money, messages, secrets
+  ['sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_', ALNUM, 16],
+  ['shpat_ shpca_ shppa_ shpss_ shippo_live_ shippo_test_', HEX, 32],
+  ['sq0atp- sq0csp- duffel_live_ duffel_test_', WORD, 20],
+  ['EZAK EZTK', ALNUM, 54],
+  ['xapp-', WORD, 16, '(?=[0-9]-)'],
+  ['xkeysib-', WORD, 64],
+  ['AGE-SECRET-KEY-1', CAPITALS, 40],
+]
+
+/** `NAME=value`, `"NAME":"value"` and both inside of JSON; a number may belong to the name. */
 function assignments(
   names: readonly string[],
   value: Pick<Form, 'where' | 'secret' | 'tail'>,
@@ -56,9 +121,11 @@ function assignments(
     const rests = names.filter((name) => name.startsWith(initial)).map((name) => name.slice(1))
     const form = { ...value, before: `(?<=${before}[${initial}])` }
     const quoted = rests.flatMap((rest) => [`${rest}"`, `${rest}\\`])
+    const numbered = rests.map((rest) => `${rest}_`)
     return [
       { ...form, literals: rests.map((rest) => `${rest}=`), shown: [SPACES, BACKSLASHES, QUOTE] },
       { ...form, literals: quoted, shown: BETWEEN },
+      { ...form, literals: numbered, shown: [['[0-9]', 1, 3], ...BETWEEN] },
     ]
   })
 }
@@ -94,53 +161,47 @@ const OF_A_VARIABLE = {
   tail: UNQUOTED,
 } as const
 
+/** `PASSWORD_PROD=value`; the path of a file with a password is shown. */
+const PASSWORDS: Form = {
+  literals: ['ASSWORD_'],
+  before: '(?<=P)',
+  shown: [['[A-Z0-9_]', 1, 24], ...BETWEEN],
+  where: `(?!/)${OF_A_VARIABLE.where}`,
+  secret: OF_A_VARIABLE.secret,
+  tail: UNQUOTED,
+}
+
 export const FORMS: readonly Form[] = [
-  {
-    literals: ['sk-'],
+  ...PREFIXED.map(([prefixes, of, least, where]) => ({
+    literals: prefixes.split(' '),
     before: NOT_IN_WORD,
-    where: NO_PROSE,
-    secret: [[WORD, 16, 16]],
-    tail: WORD,
-  },
-  {
-    literals: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'],
-    before: NOT_IN_WORD,
-    secret: [['[A-Za-z0-9]', 20, 20]],
-    tail: '[A-Za-z0-9_]',
-  },
-  {
-    literals: ['github_pat_'],
-    before: NOT_IN_WORD,
-    secret: [['[A-Za-z0-9_]', 20, 20]],
-    tail: '[A-Za-z0-9_]',
-  },
-  { literals: ['glpat-'], before: NOT_IN_WORD, secret: [[WORD, 16, 16]], tail: '[A-Za-z0-9_.-]' },
+    ...(where === undefined ? {} : { where }),
+    secret: [[of, least, least]] as const,
+    tail: of,
+  })),
   {
     literals: ['xox'],
     before: NOT_IN_WORD,
     secret: [
-      ['[abprs]', 1, 1],
-      ['-', 1, 1],
+      ['[abeoprs]', 1, 1],
+      ['[-.]', 1, 1],
       [WORD, 10, 10],
     ],
     tail: WORD,
   },
   {
-    literals: ['AKIA'],
+    literals: ['SG.'],
     before: NOT_IN_WORD,
-    secret: [['[0-9A-Z]', 16, 16]],
-    tail: '[0-9A-Z]',
-  },
-  { literals: ['AIza'], before: NOT_IN_WORD, secret: [[WORD, 35, 35]], tail: WORD },
-  {
-    literals: ['npm_'],
-    before: NOT_IN_WORD,
-    secret: [['[A-Za-z0-9]', 36, 36]],
-    tail: '[A-Za-z0-9]',
+    secret: [
+      [WORD, 16, 32],
+      ['\\.', 1, 1],
+      [WORD, 16, 16],
+    ],
+    tail: WORD,
   },
   {
     literals: ['eyJ'],
-    before: '(?<![A-Za-z0-9_])',
+    before: '(?:(?<![A-Za-z0-9_])|(?<=\\\\[nrt]))',
     secret: [
       [WORD, 8, 250],
       ['\\.', 1, 1],
@@ -149,6 +210,26 @@ export const FORMS: readonly Form[] = [
       ['J', 1, 1],
     ],
     tail: '[A-Za-z0-9_.-]',
+  },
+  {
+    literals: ['hooks.slack.com/services/', 'discord.com/api/webhooks/'],
+    shown: [],
+    secret: [['[A-Za-z0-9/_-]', 40, 40]],
+    tail: '[A-Za-z0-9/_-]',
+  },
+  {
+    // An image of a container has a version where a password would be.
+    literals: ['://', ':\\/\\/'],
+    shown: [
+      ['[A-Za-z0-9._~%+-]', 0, 64],
+      [':', 1, 1],
+    ],
+    where: '(?!v?[0-9]+(?:\\.[0-9a-z-]+)+@|latest@)',
+    secret: [
+      ['[^ \\t\\r\\n"\'`\\\\[$<{(*/@:?#]', 1, 1],
+      ['[^ \\t\\r\\n"\'`\\\\<>{}()/@]', 0, 200],
+    ],
+    followedBy: '@',
   },
   {
     literals: ['uthorization', 'UTHORIZATION'],
@@ -179,6 +260,8 @@ export const FORMS: readonly Form[] = [
   },
   ...assignments(VARIABLES, OF_A_VARIABLE),
   ...assignments(['KEY'], OF_A_VARIABLE, NOT_IN_WORD),
+  ...assignments(['PAT', 'PWD'], OF_A_VARIABLE, '_'),
+  PASSWORDS,
   ...assignments(PARAMETERS, { where: HAS_DIGIT, secret: [[URL_SAFE, 16, 16]], tail: URL_SAFE }),
   {
     literals: ['', 'RSA ', 'EC ', 'DSA ', 'OPENSSH ', 'ENCRYPTED '].map(
@@ -195,12 +278,15 @@ export const FORMS: readonly Form[] = [
 export function sourceOf(form: Form): string {
   const begin = anyOf(form.literals)
   const shown = form.shown === undefined ? `()${begin}` : `(${begin}${join(form.shown)})`
-  return `${form.before ?? ''}${shown}${form.where ?? ''}${join(form.secret)}${form.tail}*`
+  const end = form.followedBy === undefined ? '' : `(?=${form.followedBy})`
+  const tail = form.tail === undefined ? '' : `${form.tail}*`
+  return `${form.before ?? ''}${shown}${form.where ?? ''}${join(form.secret)}${tail}${end}`
 }
 
 /** Source for the beginning of a form, from its literal to an end of the text that decides nothing. */
 export function beginningOf(form: Form): string {
-  const pieces = [...(form.shown ?? []), ...form.secret]
+  const last: Piece[] = form.followedBy === undefined ? [] : [[form.followedBy, 1, 1]]
+  const pieces = [...(form.shown ?? []), ...form.secret, ...last]
   const [of, least] = pieces.pop()!
   const undecided = form.undecided === undefined ? '' : `|${form.undecided}$`
   const rest = pieces.reduceRight(

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { Mask, unmask } from './mask.ts'
 
 const KEY = 'Zq7-tR"9/xW+2LmN'
@@ -27,6 +28,29 @@ test.each([
   ['AKIAIOSFODNN7EXAMPLE', '[masked]'],
   [`AIza${R.slice(0, 35)}`, '[masked]'],
   [`npm_${R}`, '[masked]'],
+  [`sk_live_${R}`, '[masked]'],
+  [`rk_test_${R}`, '[masked]'],
+  [`hf_${R.replaceAll(/[0-9]/g, 'x')}`, '[masked]'],
+  [`gsk_${R}`, '[masked]'],
+  [`xai-${R}`, '[masked]'],
+  ['xapp-1-A0123456789-1234567890123-abcdef', '[masked]'],
+  ['ASIAIOSFODNN7EXAMPLE', '[masked]'],
+  [`ya29.a0Ad_52N3-${R}`, '[masked]'],
+  [`SG.${R.slice(0, 22)}.${R}`, '[masked]'],
+  ['AGE-SECRET-KEY-1QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7LQPZRY9X8GF2TVDW0S3JN54KHCE', '[masked]'],
+  ['dop_v1_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef', '[masked]'],
+  [`hooks.slack.com/services/T0/B0/${R}`, 'hooks.slack.com/services/[masked]'],
+  [`{"text":"it is\\nghp_${R}"}`, '{"text":"it is\\n[masked]"}'],
+  ['postgres://me:hunter2@db.example.com:5432/x', 'postgres://me:[masked]@db.example.com:5432/x'],
+  ['redis://:p%40ss@localhost', 'redis://:[masked]@localhost'],
+  ['"https:\\/\\/me:hunter2@host\\/"', '"https:\\/\\/me:[masked]@host\\/"'],
+  [
+    'origin\thttps://me:x@github.com/a/b.git (fetch)',
+    'origin\thttps://me:[masked]@github.com/a/b.git (fetch)',
+  ],
+  ['GITHUB_PAT=abcd-efgh DB_PWD="abcd-efgh"', 'GITHUB_PAT=[masked] DB_PWD="[masked]"'],
+  ['API_TOKEN_2=abcd-efgh', 'API_TOKEN_2=[masked]'],
+  ['{"DB_PASSWORD_PROD": "abcd-efgh"}', '{"DB_PASSWORD_PROD": "[masked]"}'],
   ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl', '[masked]'],
   ['Authorization: Bearer x', 'Authorization: Bearer [masked]'],
   ['authorization: one two\nthree', 'authorization: [masked]\nthree'],
@@ -71,6 +95,15 @@ test.each([
   ['elevenchars are too few, and correcthorse is a part'],
   ['password and Visual-Editor-9 and Banana-Banana-1 and abc1234'],
   ['eyJhbGciOiJIUzI1NiJ9 alone'],
+  ['origin\tssh://git@host:22/a/b.git (fetch)'],
+  ['git@github.com:a/b.git https://github.com/a/b@v1 http://localhost:3000/@x http://[::1]:80/@y'],
+  ['http://localhost:5173/@vite/client?a=b:c@d https://medium.com:443/@me'],
+  ['docker://alpine:3.18@sha256:0123 oci://x:latest@sha256:0123 postgres://$USER:$PASS@host'],
+  ['postgres://user:<password>@host https://${USER}:${TOKEN}@host'],
+  ['PWD=/home/me/project OLDPWD=/home/me/other SSH_AUTH_SOCK=/tmp/ssh-agent.sock'],
+  ['TOKENIZERS_PARALLELISM=false_or_so POSTGRES_PASSWORD_FILE=/run/secrets/postgres'],
+  ['npm_config_registry hf_transfer_is_enabled gsk_ xai-grok SG.x ya29. ASIAPACIFICREGIONALS'],
+  ['integrity sha512-3fPMmVEuRZ8fp8UYXsDyOCRa2lSHRCbzWqy5aI7dVSeCJ4yMB0gWW8mRzPHSkNtIoxS0hBGkg=='],
   [''],
 ])('%j tells no secret', (text) => {
   expect(mask.text(text)).toBe(text)
@@ -103,6 +136,62 @@ test.each([
   [JSON.stringify({ log: JSON.stringify({ key: KEY }) }), 'json2'],
 ])('a value is found inside of what programs make of it: %s (%s)', (text, form) => {
   expect(mask.text(text)).toContain(`[masked DEPLOY_KEY:${form}`)
+})
+
+test.each([
+  ['A_PAT', true],
+  ['DB_PWD', true],
+  ['MYPASSWORD1', true],
+  ['PASSWORD_PROD', true],
+  ['GH_TOKEN_2', true],
+  ['API_KEY2', true],
+  ['step1.KEY', true],
+  ['BASIC_AUTH', true],
+  ['GOOGLE_CREDENTIALS', true],
+  ['AZURE_CONNECTION_STRING', true],
+  ['PWD', false],
+  ['OLDPWD', false],
+  ['SSH_AUTH_SOCK', false],
+  ['TOKENIZERS_PARALLELISM', false],
+  ['KEYBOARD', false],
+  ['MONKEY', false],
+  ['PATH', false],
+  ['POSTGRES_PASSWORD_FILE', false],
+  ['PASSWORD_STORE_DIR', false],
+  ['DATABASE_URL', false],
+])('whether the value of %s is masked: %j', (name, isMasked) => {
+  const masked = new Mask({ [name]: 'Value-of-1' }).text('It is Value-of-1.')
+  expect(masked).toBe(isMasked ? `It is [masked ${name}].` : 'It is Value-of-1.')
+})
+
+test('of an address in a variable the password is masked, wherever it is', () => {
+  const env = {
+    DATABASE_URL: 'postgres://me:Pa%2Fss-123@db:5432/x',
+    MYSQL: 'me:Other-456@tcp(db)/x',
+    PLAIN: 'ssh://git@host/x',
+  }
+  const masked = new Mask(env)
+  expect(masked.text(env.DATABASE_URL)).toBe(
+    'postgres://me:[masked DATABASE_URL:password]@db:5432/x',
+  )
+  expect(masked.text('with Pa/ss-123')).toBe('with [masked DATABASE_URL:encoded]')
+  expect(masked.text(`${env.MYSQL} ${env.PLAIN}`)).toBe(
+    'me:[masked MYSQL:password]@tcp(db)/x ssh://git@host/x',
+  )
+  const plan = { env: { ...env } }
+  expect(unmask(masked.data(plan), env)).toEqual({ value: plan, missing: [] })
+})
+
+test.each([
+  ['JSON with a solidus', String.raw`{"a":"Zq7-tR\"9\/xW+2LmN"}`.replace('\\\\', '\\')],
+  ['Unicode escapes', String.raw`Zq7-tR\u00229\u002fxW\u002B2LmN`.replaceAll('\\\\', '\\')],
+  ['small percent escapes', 'Zq7-tR%229%2fxW%2b2LmN'],
+  ['entities', 'Zq7-tR&quot;9&#47;xW&#x2b;2LmN'],
+  ['a shell', 'Zq7-tR\\"9/xW\\+2LmN'],
+])('a value is found in %s, and cannot be filled again', (_, text) => {
+  const masked = mask.text(text)
+  expect(masked).toContain('[masked DEPLOY_KEY:encoded]')
+  expect(unmask(masked, { DEPLOY_KEY: KEY })).toEqual({ value: masked, missing: ['[masked]'] })
 })
 
 const LINES = ['MIIEpAIBAAKCAQEAx7', 'Zk2jQ9vLwT4nB8sD1f', 'aGVsbG8=']
@@ -197,4 +286,27 @@ test('what comes behind a private key is not part of it', () => {
   const text =
     '-----BEGIN RSA PRIVATE KEY-----\n(elided)\n-----END RSA PRIVATE KEY-----\nAnOrdinaryLongLine0123456789\n'
   expect(new Mask({}).text(text)).toBe(text)
+})
+
+test.each(['package-lock.json', 'schema/events.schema.json', 'docs/EVENTS.md', 'LICENSE'])(
+  '%s tells no secret',
+  async (name) => {
+    const text = await Bun.file(join(import.meta.dir, '../../..', name)).text()
+    expect(mask.text(text)).toBe(text)
+  },
+)
+
+test('hashes, identifiers and images tell no secret', () => {
+  const bytes = Buffer.from(Array.from({ length: 30_000 }, (_, at) => (at * at * 31 + at * 7) >> 3))
+  const hex = bytes.toString('hex')
+  const base64 = bytes.toString('base64')
+  const texts = [
+    hex.replaceAll(/.{40}/g, '$& Fix it\n'),
+    hex.replaceAll(/(.{8})(.{4})(.{4})(.{4})(.{12})/g, '$1-$2-$3-$4-$5\n'),
+    hex.replaceAll(/../g, '$& ').replaceAll(/.{48}/g, '$&\n'),
+    base64.replaceAll(/.{76}/g, '$&\n'),
+    `data:image/png;base64,${base64}`,
+    base64.replaceAll(/.{86}/g, '"integrity": "sha512-$&==",\n'),
+  ]
+  for (const text of texts) expect(mask.text(text)).toBe(text)
 })
