@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { processIdentity } from '../src/base/process-identity.ts'
 import { BUILD, claude, PLAN, run, statuses, tasks, tell, withTasks } from './support/builders.ts'
@@ -345,6 +345,49 @@ describe('what is left when a builder says that it is done', () => {
     const cwd = withTasks(['One', 'Two'], play(damage))
     const { code, ends } = await tell(cwd, 'builder:3')
     expect([code, ends]).toEqual([1, [['blocked', 1]]])
+  })
+
+  test('tasks whose files are gone are missed after resume, too', async () => {
+    const damage = 'forge-tasks edit 1 --check-ac 1 -s done >&2; mv forge/tasks/TASK-002* lost.md'
+    const cwd = withTasks(['One', 'Two'], play(`[ -e once ] || { touch once; ${damage}; }`))
+    expect((await tell(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
+    const again = await run(cwd, 'resume')
+    expect([again.code, again.stdout]).toEqual([
+      1,
+      expect.stringContaining('0 waiting, 1 whose files are gone)'),
+    ])
+    renameSync(join(cwd, 'lost.md'), join(cwd, 'forge/tasks/TASK-002 - Two.md'))
+    tasks(cwd, ['edit', '2', '--check-ac', '1', '-s', 'done'])
+    expect((await run(cwd, 'resume')).code).toBe(0)
+  })
+
+  test('open tasks that it archives are left over, until they are brought back or deleted', async () => {
+    const cwd = withTasks(['One', 'Two', 'Three'], play('forge-tasks archive 1 2 --force >&2'))
+    tasks(cwd, ['edit', '3', '--check-ac', '1', '-s', 'done'])
+    const left = 'tasks left: 0 blocked, 0 waiting, 2 archived, not Done (TASK-001, TASK-002)'
+    const first = await run(cwd, 'builder:3')
+    expect([first.code, first.stdout]).toEqual([1, expect.stringContaining(`(blocked: ${left})`)])
+    expect(first.stderr).toContain('Bring archived tasks back with forge-tasks unarchive ID')
+    const again = await run(cwd, 'resume')
+    expect([again.code, again.stdout]).toEqual([1, expect.stringContaining(left)])
+    for (const id of ['1', '2']) tasks(cwd, ['delete', id, '--force'])
+    expect((await run(cwd, 'resume')).code).toBe(0)
+  })
+
+  test('done tasks that it archives are not left over', async () => {
+    const archive = 'forge-tasks edit 1 --check-ac 1 -s done >&2; forge-tasks archive 1 >&2'
+    expect((await run(withTasks(['One'], play(archive)), 'builder:3')).code).toBe(0)
+  })
+
+  test('open tasks that it deletes are named in the summary and in show', async () => {
+    const cwd = withTasks(
+      ['One', 'Two'],
+      play('for id in 1 2; do forge-tasks delete $id --force >&2; done'),
+    )
+    const { code, stdout, stderr } = await run(cwd, 'builder:3')
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Chain complete')])
+    expect(stderr).toContain('[forkhestra] Deleted during step 1 (builder): TASK-001, TASK-002\n')
+    expect((await run(cwd, 'show')).stdout).toContain('  deleted tasks: TASK-001, TASK-002\n')
   })
 
   test('a task whose file is gone is not done, although others are', async () => {

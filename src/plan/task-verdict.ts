@@ -36,19 +36,30 @@ export function readyWords(ready: number): string {
 }
 
 /** What keeps the work from being done although nothing is ready. */
-function leftWords({ blocked, waiting, stuck, held, broken, gone, problem }: TaskCounts) {
+function leftWords(counts: TaskCounts): string | undefined {
+  const { blocked, waiting, stuck, held, broken, gone, shelved, problem } = counts
   if (problem !== undefined) return problem
   // What others hold is theirs to finish; what waits for that is still to be built.
-  if (blocked + waiting + stuck + broken + gone === 0) return undefined
+  if (blocked + waiting + stuck + broken + gone + shelved.length === 0) return undefined
   const words = [
     `${blocked} blocked`,
     `${waiting} waiting`,
     ...(held === 0 ? [] : [heldWords(held)]),
     ...(stuck === 0 ? [] : [`${stuck} in progress that nobody holds`]),
     ...(broken === 0 ? [] : [`${broken} unreadable`]),
+    ...(shelved.length === 0
+      ? []
+      : [`${shelved.length} archived, not Done (${listWords(shelved)})`]),
     ...(gone === 0 ? [] : [`${gone} whose files are gone`]),
   ]
   return `tasks left: ${words.join(', ')}`
+}
+
+const NAMED_AT_MOST = 5
+
+function listWords(ids: readonly string[]): string {
+  const named = ids.slice(0, NAMED_AT_MOST).join(', ')
+  return ids.length > NAMED_AT_MOST ? `${named} and ${ids.length - NAMED_AT_MOST} more` : named
 }
 
 function heldWords(held: number): string {

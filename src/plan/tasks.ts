@@ -9,7 +9,15 @@ export interface Tasks {
   fingerprint(): string
   /** Where the files of the tasks are, or would be. */
   folder(): string
-  count(): TaskCounts
+  /** Ids of all that are not done. */
+  open(): string[]
+  count(before?: OpenBefore): TaskCounts
+}
+
+/** Ids of the tasks that were open earlier. */
+export interface OpenBefore {
+  readonly inRun: readonly string[]
+  readonly inStep: readonly string[]
 }
 
 export interface TaskCounts {
@@ -27,6 +35,10 @@ export interface TaskCounts {
   readonly problem?: string
   /** Were open earlier in this run, and are nowhere any more. */
   readonly gone: number
+  /** Were open earlier in this step, and were archived without being done. */
+  readonly shelved: readonly string[]
+  /** Were open earlier in this step, and were deleted. */
+  readonly deleted: readonly string[]
   /** All that are not done. */
   readonly open: number
   /** Done and archived ones included. */

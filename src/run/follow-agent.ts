@@ -128,11 +128,7 @@ function startLoop(
 }
 
 /** Settles when an agent has said all: a marker that will not be believed does not end its work. */
-async function markerToBelieve(
-  marker: Promise<void>,
-  step: StepNode,
-  { tasks }: Ports,
-): Promise<void> {
+async function markerToBelieve(marker: Promise<void>, step: StepNode, ports: Ports): Promise<void> {
   await marker
-  if (stillReady(step, tasks) !== undefined) await new Promise(() => undefined)
+  if (stillReady(step, ports) !== undefined) await new Promise(() => undefined)
 }

@@ -27,7 +27,7 @@ export async function askGates(
   iteration: number | undefined,
   context: Context,
 ): Promise<GateAnswer> {
-  const ready = stillReady(step, context.ports.tasks)
+  const ready = stillReady(step, context.ports)
   if (ready !== undefined) return { kind: 'shut', why: 'tasks_ready', detail: ready }
   for (const command of step.policy.verify) {
     const { result, detail, tail } = await runCommand(

@@ -13,6 +13,8 @@ import { interrupted } from './judge.ts'
 import { Patience, type Pause } from './patience.ts'
 import { iterationPlace, placeOf } from './place.ts'
 import { runIteration } from './run-iteration.ts'
+import { countTasks, newlyOpen } from './task-check.ts'
+import type { Ports } from './ports.ts'
 import { waitFor } from './waiting.ts'
 
 /** How a step ends; `passed` where its condition did not hold. */
@@ -30,7 +32,7 @@ export async function runStep(step: StepNode, context: Context): Promise<void> {
   if (overspent !== undefined) ports.emit({ type: 'warning', text: overspent })
   const hasRun = known().iterations > 0
   const isDone = hasRun && isComplete(end.reason)
-  if (isDone && nothingToBuild(step, () => ports.tasks.count())?.isEmpty === true) {
+  if (isDone && nothingToBuild(step, () => countTasks(step, ports))?.isEmpty === true) {
     const text = `step ${step.number} (${step.agent.name}) built nothing: there are no tasks`
     ports.emit({ type: 'warning', text })
   }
@@ -40,11 +42,18 @@ export async function runStep(step: StepNode, context: Context): Promise<void> {
     ...placeOf(step, rounds),
     agent: step.agent.name,
     ...end,
+    ...deletedTasks(step, ports),
     iterations,
     failures,
     spent,
   })
   if (!ports.stop.aborted) await runHooks('afterStep', event, step, context)
+}
+
+function deletedTasks(step: StepNode, ports: Ports): { readonly deletedTasks?: string[] } {
+  if (step.agent.finishesTasks !== true) return {}
+  const { deleted } = countTasks(step, ports)
+  return deleted.length === 0 ? {} : { deletedTasks: [...deleted] }
 }
 
 /** Asks for the condition and runs what comes before; undefined: the agent may start. */
@@ -58,6 +67,7 @@ async function begin(step: StepNode, context: Context): Promise<StepEnd | undefi
     ...placeOf(step, isOpen ? rounds : rounds + 1),
     agent: step.agent.name,
     ...max,
+    ...newlyOpen(step, ports),
   })
   const { when } = step.policy
   if (when !== undefined) {
@@ -78,8 +88,7 @@ async function begin(step: StepNode, context: Context): Promise<StepEnd | undefi
 async function withoutWork(step: StepNode, context: Context): Promise<End | undefined> {
   const { ports } = context
   const state = ports.state()
-  // Counted in any case: what is there now must not be gone later.
-  const end = nothingToBuild(step, () => ports.tasks.count())
+  const end = nothingToBuild(step, () => countTasks(step, ports))
   const known = stepAt(state, step.number)
   const isFirst = state.steps.every(({ number, rounds }) => number === step.number || rounds === 0)
   const isEmpty = end?.isEmpty === true

@@ -112,6 +112,8 @@ export function limitWords({ status, kind, resetsAt, utilization }: EventOf<'lim
 function adviceForTasks(detail = ''): string | undefined {
   if (detail.endsWith('files are gone'))
     return 'Look for the files with git status and git stash list, restore them, then resume'
+  if (detail.includes(' archived, not Done'))
+    return 'Bring archived tasks back with forge-tasks unarchive ID, or delete those that are not needed, then resume'
   if (detail.startsWith('tasks left'))
     return 'See what each task waits for with forge-tasks list --ready --explain, open one with forge-tasks edit ID --status todo, then resume'
   if (detail === 'there are no tasks') return 'Create some with forge-tasks create, then resume'
@@ -122,6 +124,12 @@ function adviceForTasks(detail = ''): string | undefined {
 function buildTheRest(agent: string): string {
   const unless = `; if '${agent}' does not build tasks, set "tasks": false for it`
   return `Resume to build the rest, or start with more iterations${/^(?:fk:)?builder$/.test(agent) ? '' : unless}`
+}
+
+/** `Deleted during step 1 (builder): TASK-001`; undefined where no open task was. */
+export function deletedTasksWords({ number, agent, deletedTasks = [] }: StepState) {
+  if (deletedTasks.length === 0) return undefined
+  return `Deleted during step ${number} (${agent}): ${deletedTasks.join(', ')}`
 }
 
 /** What helps next, where the reason alone does not say it. */
