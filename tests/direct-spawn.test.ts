@@ -184,6 +184,11 @@ test('forge-task-worker wants a task that is there, and that is done afterwards'
     1,
     'TASK-001 is To Do, not Done. See: forge-tasks view TASK-001\n',
   ])
+  const free = Bun.spawnSync([program, '--print'], { cwd, env: environment({ cwd, env }) })
+  expect([free.exitCode, free.stderr.toString()]).toEqual([
+    1,
+    'the task is not done: no task was finished\n',
+  ])
 })
 
 test('a prompt that does not fit into a temporary folder is told as what it is', async () => {

@@ -558,6 +558,53 @@ describe('all tasks Done, a check that fails and no marker', () => {
   })
 })
 
+describe('a worker', () => {
+  const play = (line: string) => claude({ '*': [line, 'echo ORCHESTRA_COMPLETE'] })
+  const NOT_DONE = '[forkhestra] Marker ignored: its task is not done\n'
+
+  test.each([
+    ['its task is still To Do', ['--', '--task', 'TASK-001'], 'TASK-001 is To Do, not Done'],
+    ['it took no task', [], 'no task was finished'],
+  ])('is not complete while %s', async (_, args, words) => {
+    const cwd = withTasks(['One', 'Two'], play(':'))
+    const { code, stdout, stderr } = await run(cwd, 'task-worker:2', ...args)
+    expect(stdout.split(NOT_DONE)).toHaveLength(3)
+    expect(stdout).toContain(`(gate failed: the task is not done: ${words})\n`)
+    expect(stderr).toContain('See how far each task is with forge-tasks list, then resume')
+    expect(code).toBe(1)
+    const once = await run(cwd, 'task-worker', ...args)
+    expect([once.code, once.stdout]).toEqual([1, expect.stringContaining(words)])
+  })
+
+  test('is not complete while a criterion of its task is open', async () => {
+    const cwd = withTasks(['One'], play('forge-tasks edit 1 -s done --force >&2'))
+    const { code, stdout } = await run(cwd, 'task-worker:1', '--', '--task', '1')
+    expect([code, stdout]).toEqual([1, expect.stringContaining('not all of its criteria')])
+  })
+
+  test.each([[['--', '--task', '1']], [[]]])('is complete with its task, with %j', async (args) => {
+    const cwd = withTasks(['One', 'Two'], play('forge-tasks edit 1 --check-ac 1 -s done >&2'))
+    expect((await run(cwd, 'task-worker:3', ...args)).code).toBe(0)
+  })
+
+  test('without a task of its own is not started where all are Done', async () => {
+    const cwd = withTasks(['One'], play('touch started'))
+    tasks(cwd, ['edit', '1', '--check-ac', '1', '-s', 'done'])
+    const { code, stdout } = await run(cwd, 'task-worker:2')
+    expect([code, existsSync(join(cwd, 'started'))]).toEqual([0, false])
+    expect(stdout).toContain('Not started: task-worker (the only task is Done)')
+  })
+
+  test('that is given a task which does not exist is refused before anything starts', async () => {
+    const steps = [{ agent: 'task-worker', iterations: 2, args: ['--task', '${TASK_ID}'] }]
+    const files = { ...play('touch started'), ...configured({}, { work: { steps } }) }
+    const cwd = withTasks(['One'], files)
+    const { code, stderr } = await run(cwd, '--chain', 'work', 'TASK_ID=TASK-009')
+    expect([code, existsSync(join(cwd, 'started'))]).toEqual([2, false])
+    expect(stderr).toContain('There is no task TASK-009.')
+  })
+})
+
 describe('where there is nothing to build', () => {
   const started = { builder: ['touch started', 'echo ORCHESTRA_COMPLETE'] }
   const wasStarted = (cwd: string) => existsSync(join(cwd, 'started'))
@@ -592,7 +639,11 @@ describe('where there is nothing to build', () => {
       true,
       false,
     ])
-    expect((await run(cwd, worker, '--', '--task', 'PROJ-7')).code).toBe(0)
+    const unknown = await run(cwd, worker, '--', '--task', 'PROJ-7')
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      expect.stringContaining('There is no task PROJ-007.'),
+    ])
     expect((await run(cwd, worker, '-p', 'Fix the tests')).code).toBe(0)
   })
 

@@ -9,9 +9,17 @@ export interface Tasks {
   fingerprint(): string
   /** Where the files of the tasks are, or would be. */
   folder(): string
+  /** One task, by its id as a person types it. Throws a `UserError` where it cannot be found. */
+  find(word: string): FoundTask
   /** Ids of all that are not done. */
   open(): string[]
   count(before?: OpenBefore): TaskCounts
+}
+
+export interface FoundTask {
+  readonly id: string
+  /** What it lacks, in words: `TASK-001 is To Do, not Done`; absent where it is done. */
+  readonly lacks?: string
 }
 
 /** Ids of the tasks that were open earlier. */
@@ -37,6 +45,8 @@ export interface TaskCounts {
   readonly gone: number
   /** Were open earlier in this step, and were archived without being done. */
   readonly shelved: readonly string[]
+  /** Were open earlier in this step, and are Done. */
+  readonly finished: readonly string[]
   /** Were open earlier in this step, and were deleted. */
   readonly deleted: readonly string[]
   /** All that are not done. */

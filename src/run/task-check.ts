@@ -1,10 +1,56 @@
 import { stepAt } from '../events/state.ts'
-import type { StepNode } from '../plan/plan.ts'
+import { UserError } from '../base/errors.ts'
+import { TASK_NOT_DONE } from '../events/outcome-words.ts'
+import { builtInVariables, type StepNode } from '../plan/plan.ts'
 import type { TaskCounts } from '../plan/tasks.ts'
-import { endOfTasks, readyWords, type TaskVerdict } from '../plan/task-verdict.ts'
+import {
+  endOfTasks,
+  picksTask,
+  readyWords,
+  workerTask,
+  type TaskVerdict,
+} from '../plan/task-verdict.ts'
+import type { Values } from '../prompt/choose.ts'
+import type { Context } from './context.ts'
 import type { Ports } from './ports.ts'
 
-/** Why the marker of an agent that builds from tasks is not believed, in words. */
+/** Why the marker of an agent that works on tasks is not believed. */
+export function whyNotDone(
+  step: StepNode,
+  iteration: number,
+  { plan, ports }: Pick<Context, 'plan' | 'ports'>,
+): { readonly why: 'tasks_ready' | 'task_open'; readonly detail: string } | undefined {
+  const ready = stillReady(step, ports)
+  if (ready !== undefined) return { why: 'tasks_ready', detail: ready }
+  const lacks = workerLacks(step, builtInVariables(plan.run, step, iteration), ports)
+  return lacks === undefined
+    ? undefined
+    : { why: 'task_open', detail: `${TASK_NOT_DONE}: ${lacks}` }
+}
+
+/** What is missing from the task of a worker: the one that it was given, or any that it took. */
+function workerLacks(step: StepNode, values: Values, ports: Ports): string | undefined {
+  const word = workerTask(step, values)
+  if (word !== undefined) return lacksOf(word, ports)
+  if (!picksTask(step)) return undefined
+  const counts = countTasks(step, ports)
+  const lacks = counts.finished.map((id) => lacksOf(id, ports))
+  if (lacks.includes(undefined)) return undefined
+  const end = endOfTasks(counts)
+  if (end?.reason === 'until' && lacks.length === 0) return undefined
+  return lacks[0] ?? end?.detail ?? 'no task was finished'
+}
+
+function lacksOf(word: string, { tasks }: Ports): string | undefined {
+  try {
+    return tasks.find(word).lacks
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return error.message
+  }
+}
+
+/** In words: tasks are ready, and the agent builds from tasks. */
 export function stillReady(step: StepNode, ports: Ports): string | undefined {
   if (step.agent.finishesTasks !== true) return undefined
   const { ready } = countTasks(step, ports)
@@ -25,10 +71,11 @@ export function countTasks({ number }: StepNode, { tasks, state }: Ports): TaskC
 
 /** For an event: open tasks that no event of the step has named so far. */
 export function newlyOpen(
-  { agent, number }: StepNode,
+  step: StepNode,
   { tasks, state }: Ports,
 ): { readonly openTasks?: string[] } {
-  if (agent.finishesTasks !== true) return {}
+  const { agent, number } = step
+  if (agent.finishesTasks !== true && !picksTask(step)) return {}
   const known = new Set(stepAt(state(), number).openTasks)
   const openTasks = tasks.open().filter((id) => !known.has(id))
   return openTasks.length === 0 ? {} : { openTasks }

@@ -1,11 +1,13 @@
 import { errorText } from '../base/errors.ts'
-import type { OpenBefore, TaskCounts, Tasks } from '../plan/tasks.ts'
+import type { FoundTask, OpenBefore, TaskCounts, Tasks } from '../plan/tasks.ts'
 import { Archive, idOfName } from '../tasks/archive.ts'
 import { endIteration } from '../tasks/claims/dead-claims.ts'
 import { isSameIteration, NOBODY, type Iteration } from '../tasks/claims/owner.ts'
+import { findTask } from '../tasks/find.ts'
 import { explainReady, listHeld, listTasks } from '../tasks/list.ts'
 import { findPlaces, type Places } from '../tasks/store/places.ts'
 import { hasState, readState, type Attempt, type Claim } from '../tasks/store/state.ts'
+import { readCriteria } from '../tasks/text/criteria.ts'
 import { makeTaskFingerprint } from './task-fingerprint.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -46,6 +48,7 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
       }
     },
     folder: () => places().tasks,
+    find: (word) => describeTask(places(), word),
     open() {
       try {
         return explainReady(places(), {}, asking()).tasks.map(({ task }) => task.id)
@@ -73,6 +76,7 @@ const NOTHING = {
   broken: 0,
   gone: 0,
   shelved: [],
+  finished: [],
   deleted: [],
   open: 0,
   total: 0,
@@ -86,14 +90,15 @@ function countTasks(places: Places, { inRun, inStep }: OpenBefore): TaskCounts {
   const { tasks, broken } = explainReady(places, {}, asking())
   const held = listHeld(places, asking())
   const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
-  const all = new Set(listTasks(places).tasks.map(({ id }) => id))
+  const statuses = new Map(listTasks(places).tasks.map(({ id, status }) => [id, status]))
   const archive = new Archive(places)
   const unreadable = new Set(broken.map(({ file }) => idOfName(file)))
   const deleted = new Set(readState(places).deleted)
   const isKnown = (id: string) =>
-    all.has(id) || archive.has(id) || unreadable.has(id) || deleted.has(id)
+    statuses.has(id) || archive.has(id) || unreadable.has(id) || deleted.has(id)
+  const isFinished = (id: string) => (statuses.get(id) ?? archive.statusOf(id)) === 'Done'
   const isShelved = (id: string) =>
-    !all.has(id) && archive.has(id) && archive.statusOf(id) !== 'Done'
+    !statuses.has(id) && archive.has(id) && archive.statusOf(id) !== 'Done'
   return {
     ready: count(({ isReady }) => isReady),
     blocked: count(({ task }) => task.status === 'Blocked'),
@@ -103,10 +108,19 @@ function countTasks(places: Places, { inRun, inStep }: OpenBefore): TaskCounts {
     broken: broken.length,
     gone: inRun.filter((id) => !isKnown(id)).length,
     shelved: inStep.filter(isShelved),
-    deleted: inStep.filter((id) => deleted.has(id) && !all.has(id)),
+    finished: inStep.filter(isFinished),
+    deleted: inStep.filter((id) => deleted.has(id) && !statuses.has(id)),
     open: tasks.length,
-    total: all.size + archive.size,
+    total: statuses.size + archive.size,
   }
+}
+
+function describeTask(places: Places, word: string): FoundTask {
+  const { task, text } = findTask(places, word)
+  const { id, status } = task
+  if (status !== 'Done') return { id, lacks: `${id} is ${status}, not Done` }
+  if (readCriteria(text).every(({ isDone }) => isDone)) return { id }
+  return { id, lacks: `${id} is Done, but not all of its criteria are checked` }
 }
 
 /** What an iteration holds, and what it has had and is done with. */

@@ -2,7 +2,7 @@ import type { EventOf } from '../events/event.ts'
 import { shellWord } from '../base/shell-quote.ts'
 import { durationWords } from '../base/durations.ts'
 import type { Lacks, Reason, Refusal } from '../events/schema.ts'
-import { outcomeWords } from '../events/outcome-words.ts'
+import { outcomeWords, TASK_NOT_DONE } from '../events/outcome-words.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
 
 export const REFUSALS: Record<Refusal, string> = {
@@ -12,6 +12,7 @@ export const REFUSALS: Record<Refusal, string> = {
   letter_case: 'in another case',
   stderr: 'on stderr',
   tasks_ready: 'tasks are still ready',
+  task_open: 'its task is not done',
   gate: 'a check failed',
 }
 
@@ -150,6 +151,9 @@ export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): st
       return detail?.endsWith('still ready') === true ? buildTheRest(agent) : undefined
     case 'gate_failed':
       if (detail?.endsWith('still ready') === true) return buildTheRest(agent)
+      // Written by the check of a worker's task, and by no command.
+      if (detail?.startsWith(TASK_NOT_DONE) === true)
+        return 'See how far each task is with forge-tasks list, then resume'
       return 'Run the check yourself, fix what it reports, then resume'
     case 'stalled':
       if (detail?.includes(': a check fails (') === true)
