@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, readFileSync, renameSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { processIdentity } from '../src/base/process-identity.ts'
 import { BUILD, claude, PLAN, run, statuses, tasks, tell, withTasks } from './support/builders.ts'
@@ -345,6 +345,23 @@ describe('what is left when a builder says that it is done', () => {
     const cwd = withTasks(['One', 'Two'], play(damage))
     const { code, ends } = await tell(cwd, 'builder:3')
     expect([code, ends]).toEqual([1, [['blocked', 1]]])
+  })
+
+  test('a run that is blocked by its tasks starts no agent on resume until one is ready', async () => {
+    const block = 'echo x >>started; [ -e answered ] || forge-tasks edit 1 -s blocked >&2'
+    const finish = '[ ! -e answered ] || forge-tasks edit 1 --check-ac 1 -s done >&2'
+    const cwd = withTasks(['One'], play(`${block}; ${finish}`))
+    const starts = () => readFileSync(join(cwd, 'started'), 'utf8').split('x').length - 1
+    expect((await tell(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
+    const again = await run(cwd, 'resume')
+    expect([again.code, again.stdout, starts()]).toEqual([
+      1,
+      expect.stringContaining('(blocked: tasks left: 1 blocked, 0 waiting)'),
+      1,
+    ])
+    writeFileSync(join(cwd, 'answered'), '')
+    tasks(cwd, ['edit', '1', '-s', 'todo'])
+    expect([(await run(cwd, 'resume')).code, starts()]).toEqual([0, 2])
   })
 
   test('tasks whose files are gone are missed after resume, too', async () => {

@@ -24,10 +24,7 @@ type StepEnd = End & { readonly passed?: true }
 export async function runStep(step: StepNode, context: Context): Promise<void> {
   const { ports } = context
   const known = () => stepAt(ports.state(), step.number)
-  const end =
-    (await begin(step, context)) ??
-    (await withoutWork(step, context)) ??
-    (await work(step, context))
+  const end = (await begin(step, context)) ?? (await work(step, context))
   const overspent = isComplete(end.reason) ? context.spending.overspent(step) : undefined
   if (overspent !== undefined) ports.emit({ type: 'warning', text: overspent })
   const hasRun = known().iterations > 0
@@ -82,20 +79,23 @@ async function begin(step: StepNode, context: Context): Promise<StepEnd | undefi
 }
 
 /**
- * Why an agent that builds from tasks is not started: where no other has been, its tasks are all there
- * is; without any tasks, also after others, unless a later step has sent the run back.
+ * Why an agent that builds from tasks is not started: where no other has been, and where a step is
+ * resumed, its tasks are all there is; without any tasks, also after others, unless a later step has
+ * sent the run back.
  */
 async function withoutWork(step: StepNode, context: Context): Promise<End | undefined> {
   const { ports } = context
   const state = ports.state()
   const end = nothingToBuild(step, () => countTasks(step, ports))
-  const known = stepAt(state, step.number)
-  const isFirst = state.steps.every(({ number, rounds }) => number === step.number || rounds === 0)
+  const { iterations, rounds, ends } = stepAt(state, step.number)
+  const isFirst = state.steps.every(
+    ({ number, rounds: begun }) => number === step.number || begun === 0,
+  )
   const isEmpty = end?.isEmpty === true
-  if (end === undefined || known.iterations > 0) return undefined
-  if (!isFirst && (!isEmpty || known.rounds > 1)) return undefined
+  if (end === undefined || ends !== undefined) return undefined
+  if (!isFirst && iterations === 0 && (!isEmpty || rounds > 1)) return undefined
   const { reason, detail } = end
-  if (isFirst && reason === 'blocked') return { reason, detail }
+  if (reason === 'blocked' && (isFirst || !isEmpty)) return { reason, detail }
   // Done means that the checks agree; where they do not, there is work for the agent.
   const answer = await askGates(step, undefined, context)
   if (answer.kind === 'broken') return { reason: 'error', detail: answer.detail }
@@ -104,8 +104,10 @@ async function withoutWork(step: StepNode, context: Context): Promise<End | unde
 
 /** The iterations, and what follows from them. */
 async function work(step: StepNode, context: Context): Promise<End> {
-  const end = await loop(step, context)
-  await context.queues.endStep(step, end)
+  const idle = await withoutWork(step, context)
+  const end = idle ?? (await loop(step, context))
+  if (idle === undefined || stepAt(context.ports.state(), step.number).iterations > 0)
+    await context.queues.endStep(step, end)
   return end
 }
 
