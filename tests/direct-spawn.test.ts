@@ -173,6 +173,21 @@ test('a bundled agent without a terminal is head-less, also with /dev/null for o
   expect(await Bun.file(join(cwd, 'argv')).text()).toContain('--print')
 })
 
+test('a task manager without requirements is refused before anything starts', async () => {
+  const cwd = makeProject(claude('touch started', say(MARKER), result()))
+  const program = join(dirname(FORKHESTRA), 'forge-task-manager')
+  const alone = Bun.spawnSync([program, '--print'], { cwd, env: environment({ cwd, env }) })
+  const words = 'turns requirements into tasks, and there are none.'
+  expect([alone.exitCode, alone.stderr.toString()]).toEqual([2, expect.stringContaining(words)])
+  const { code, stderr } = await forkhestra(['task-manager:2'], { cwd, env })
+  expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
+  expect(stderr).toContain('forkhestra task-manager:3 -p "Add a login page"')
+  expect(existsSync(join(cwd, 'started'))).toBe(false)
+  mkdirSync(join(cwd, 'forge/orch/specs'), { recursive: true })
+  writeFileSync(join(cwd, 'forge/orch/specs/SPECS.md'), 'A page about the weather.')
+  expect((await forkhestra(['task-manager:2'], { cwd, env })).code).toBe(0)
+})
+
 test('forge-task-worker wants a task that is there, and that is done afterwards', async () => {
   const cwd = withTasks(['A'], claude(say('I could not.'), result()))
   const program = join(dirname(FORKHESTRA), 'forge-task-worker')
@@ -183,6 +198,11 @@ test('forge-task-worker wants a task that is there, and that is done afterwards'
   expect([exitCode, stderr.toString()]).toEqual([
     1,
     'TASK-001 is To Do, not Done. See: forge-tasks view TASK-001\n',
+  ])
+  const free = Bun.spawnSync([program, '--print'], { cwd, env: environment({ cwd, env }) })
+  expect([free.exitCode, free.stderr.toString()]).toEqual([
+    1,
+    'the task is not done: no task was finished\n',
   ])
 })
 

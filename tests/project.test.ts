@@ -289,3 +289,26 @@ describe('records', () => {
     expect(stdout).toContain('complete')
   })
 })
+
+test.each([
+  'edit 1 -s done',
+  'next --claim',
+  'claim 1',
+  'archive 1',
+  'archive --done',
+  'unarchive 1',
+  'release 1',
+  'delete 1',
+  'doctor --fix',
+  'create A --depends-on 7',
+])('forge-tasks %s leaves a folder without a project as it is', async (words) => {
+  const cwd = makeProject()
+  await call(FORGE_TASKS, words.split(' '), cwd, cwd)
+  expect(readdirSync(cwd).filter((name) => !name.startsWith('.'))).toEqual([])
+})
+
+test('the first task makes a project, with its lock and its state', async () => {
+  const cwd = makeProject()
+  expect((await call(FORGE_TASKS, ['create', 'A'], cwd, cwd)).code).toBe(0)
+  expect(readdirSync(join(cwd, 'forge/tasks')).toSorted()).toEqual(['.local', 'TASK-001 - A.md'])
+})

@@ -348,6 +348,15 @@ describe('list', () => {
     expect(await project.run(['list', '--json'])).toEqual(say('{"tasks":[],"broken":[]}\n'))
   })
 
+  test('tells no tasks from none that match', async () => {
+    const project = new TaskProject()
+    expect(await project.run(['list', '-s', 'done'])).toEqual(say('No tasks.\n'))
+    await project.must('create', 'A')
+    expect(await project.run(['list', '-s', 'in progress'])).toEqual(say('No task matches.\n'))
+    expect(await project.run(['list', '-s', 'done', '--plain'])).toEqual(say(''))
+    expect(await project.run(['list', '--archived'])).toEqual(say('No tasks.\n'))
+  })
+
   test.each([
     [['-s', 'todo'], '2 3'],
     [['-s', 'TO DO', '-s', 'done'], '2 3 1'],

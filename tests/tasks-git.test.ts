@@ -70,6 +70,24 @@ describe('branches', () => {
   })
 })
 
+describe('doctor', () => {
+  test('names task files that are gone although git tracks them, with the command to restore them', async () => {
+    const root = await makeClone(['Kept', 'Lost', 'Deleted', 'Archived'])
+    await commitAll(root, 'Tasks')
+    rmSync(join(root, 'forge/tasks/TASK-002 - Lost.md'))
+    await mustTasks(root, ['delete', '3'])
+    await mustTasks(root, ['archive', '4', '--force'])
+    const restore = "git restore -- 'forge/tasks/TASK-002 - Lost.md'"
+    const { code, stdout } = await forgeTasks(root, ['doctor', '--plain'])
+    expect([code, stdout]).toEqual([
+      1,
+      `TASK-002 - Lost.md: is gone, though git tracks it; run: ${restore}\n`,
+    ])
+    expect(Bun.spawnSync(['sh', '-c', restore], { cwd: root }).exitCode).toBe(0)
+    expect(await forgeTasks(root, ['doctor'])).toMatchObject({ code: 0 })
+  })
+})
+
 describe('doctor --fix', () => {
   test('keeps both of two notes that conflict', async () => {
     const root = await makeClone(['First'])

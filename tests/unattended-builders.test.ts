@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { processIdentity } from '../src/base/process-identity.ts'
 import { BUILD, claude, PLAN, run, statuses, tasks, tell, withTasks } from './support/builders.ts'
@@ -347,6 +347,66 @@ describe('what is left when a builder says that it is done', () => {
     expect([code, ends]).toEqual([1, [['blocked', 1]]])
   })
 
+  test('a run that is blocked by its tasks starts no agent on resume until one is ready', async () => {
+    const block = 'echo x >>started; [ -e answered ] || forge-tasks edit 1 -s blocked >&2'
+    const finish = '[ ! -e answered ] || forge-tasks edit 1 --check-ac 1 -s done >&2'
+    const cwd = withTasks(['One'], play(`${block}; ${finish}`))
+    const starts = () => readFileSync(join(cwd, 'started'), 'utf8').split('x').length - 1
+    expect((await tell(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
+    const again = await run(cwd, 'resume')
+    expect([again.code, again.stdout, starts()]).toEqual([
+      1,
+      expect.stringContaining('(blocked: tasks left: 1 blocked, 0 waiting)'),
+      1,
+    ])
+    writeFileSync(join(cwd, 'answered'), '')
+    tasks(cwd, ['edit', '1', '-s', 'todo'])
+    expect([(await run(cwd, 'resume')).code, starts()]).toEqual([0, 2])
+  })
+
+  test('tasks whose files are gone are missed after resume, too', async () => {
+    const damage = 'forge-tasks edit 1 --check-ac 1 -s done >&2; mv forge/tasks/TASK-002* lost.md'
+    const cwd = withTasks(['One', 'Two'], play(`[ -e once ] || { touch once; ${damage}; }`))
+    expect((await tell(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
+    const again = await run(cwd, 'resume')
+    expect([again.code, again.stdout]).toEqual([
+      1,
+      expect.stringContaining('0 waiting, 1 whose files are gone)'),
+    ])
+    renameSync(join(cwd, 'lost.md'), join(cwd, 'forge/tasks/TASK-002 - Two.md'))
+    tasks(cwd, ['edit', '2', '--check-ac', '1', '-s', 'done'])
+    expect((await run(cwd, 'resume')).code).toBe(0)
+  })
+
+  test('open tasks that it archives are left over, until they are brought back or deleted', async () => {
+    const cwd = withTasks(['One', 'Two', 'Three'], play('forge-tasks archive 1 2 --force >&2'))
+    tasks(cwd, ['edit', '3', '--check-ac', '1', '-s', 'done'])
+    const left = 'tasks left: 0 blocked, 0 waiting, 2 archived, not Done (TASK-001, TASK-002)'
+    const first = await run(cwd, 'builder:3')
+    expect([first.code, first.stdout]).toEqual([1, expect.stringContaining(`(blocked: ${left})`)])
+    expect(first.stderr).toContain('Bring archived tasks back with forge-tasks unarchive ID')
+    const again = await run(cwd, 'resume')
+    expect([again.code, again.stdout]).toEqual([1, expect.stringContaining(left)])
+    for (const id of ['1', '2']) tasks(cwd, ['delete', id, '--force'])
+    expect((await run(cwd, 'resume')).code).toBe(0)
+  })
+
+  test('done tasks that it archives are not left over', async () => {
+    const archive = 'forge-tasks edit 1 --check-ac 1 -s done >&2; forge-tasks archive 1 >&2'
+    expect((await run(withTasks(['One'], play(archive)), 'builder:3')).code).toBe(0)
+  })
+
+  test('open tasks that it deletes are named in the summary and in show', async () => {
+    const cwd = withTasks(
+      ['One', 'Two'],
+      play('for id in 1 2; do forge-tasks delete $id --force >&2; done'),
+    )
+    const { code, stdout, stderr } = await run(cwd, 'builder:3')
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Chain complete')])
+    expect(stderr).toContain('[forkhestra] Deleted during step 1 (builder): TASK-001, TASK-002\n')
+    expect((await run(cwd, 'show')).stdout).toContain('  deleted tasks: TASK-001, TASK-002\n')
+  })
+
   test('a task whose file is gone is not done, although others are', async () => {
     const lose = 'forge-tasks edit 1 --check-ac 1 -s done >&2; rm forge/tasks/TASK-002*'
     const { code, stdout, stderr } = await run(withTasks(['One', 'Two'], play(lose)), 'builder:3')
@@ -515,6 +575,53 @@ describe('all tasks Done, a check that fails and no marker', () => {
   })
 })
 
+describe('a worker', () => {
+  const play = (line: string) => claude({ '*': [line, 'echo ORCHESTRA_COMPLETE'] })
+  const NOT_DONE = '[forkhestra] Marker ignored: its task is not done\n'
+
+  test.each([
+    ['its task is still To Do', ['--', '--task', 'TASK-001'], 'TASK-001 is To Do, not Done'],
+    ['it took no task', [], 'no task was finished'],
+  ])('is not complete while %s', async (_, args, words) => {
+    const cwd = withTasks(['One', 'Two'], play(':'))
+    const { code, stdout, stderr } = await run(cwd, 'task-worker:2', ...args)
+    expect(stdout.split(NOT_DONE)).toHaveLength(3)
+    expect(stdout).toContain(`(gate failed: the task is not done: ${words})\n`)
+    expect(stderr).toContain('See how far each task is with forge-tasks list, then resume')
+    expect(code).toBe(1)
+    const once = await run(cwd, 'task-worker', ...args)
+    expect([once.code, once.stdout]).toEqual([1, expect.stringContaining(words)])
+  })
+
+  test('is not complete while a criterion of its task is open', async () => {
+    const cwd = withTasks(['One'], play('forge-tasks edit 1 -s done --force >&2'))
+    const { code, stdout } = await run(cwd, 'task-worker:1', '--', '--task', '1')
+    expect([code, stdout]).toEqual([1, expect.stringContaining('not all of its criteria')])
+  })
+
+  test.each([[['--', '--task', '1']], [[]]])('is complete with its task, with %j', async (args) => {
+    const cwd = withTasks(['One', 'Two'], play('forge-tasks edit 1 --check-ac 1 -s done >&2'))
+    expect((await run(cwd, 'task-worker:3', ...args)).code).toBe(0)
+  })
+
+  test('without a task of its own is not started where all are Done', async () => {
+    const cwd = withTasks(['One'], play('touch started'))
+    tasks(cwd, ['edit', '1', '--check-ac', '1', '-s', 'done'])
+    const { code, stdout } = await run(cwd, 'task-worker:2')
+    expect([code, existsSync(join(cwd, 'started'))]).toEqual([0, false])
+    expect(stdout).toContain('Not started: task-worker (the only task is Done)')
+  })
+
+  test('that is given a task which does not exist is refused before anything starts', async () => {
+    const steps = [{ agent: 'task-worker', iterations: 2, args: ['--task', '${TASK_ID}'] }]
+    const files = { ...play('touch started'), ...configured({}, { work: { steps } }) }
+    const cwd = withTasks(['One'], files)
+    const { code, stderr } = await run(cwd, '--chain', 'work', 'TASK_ID=TASK-009')
+    expect([code, existsSync(join(cwd, 'started'))]).toEqual([2, false])
+    expect(stderr).toContain('There is no task TASK-009.')
+  })
+})
+
 describe('where there is nothing to build', () => {
   const started = { builder: ['touch started', 'echo ORCHESTRA_COMPLETE'] }
   const wasStarted = (cwd: string) => existsSync(join(cwd, 'started'))
@@ -549,7 +656,11 @@ describe('where there is nothing to build', () => {
       true,
       false,
     ])
-    expect((await run(cwd, worker, '--', '--task', 'PROJ-7')).code).toBe(0)
+    const unknown = await run(cwd, worker, '--', '--task', 'PROJ-7')
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      expect.stringContaining('There is no task PROJ-007.'),
+    ])
     expect((await run(cwd, worker, '-p', 'Fix the tests')).code).toBe(0)
   })
 

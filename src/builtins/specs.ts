@@ -44,3 +44,14 @@ export function specsUnfilled(agent: string, folder: SpecsFolder): UserError {
     `Write what is to be built into ${plan} or ${specs}.`,
   )
 }
+
+/** Why a task manager cannot start, and what to type. */
+export function requirementsMissing(agent: string): UserError {
+  return new SpecsMissing(
+    `Agent '${agent}' turns requirements into tasks, and there are none.`,
+    [
+      `Pass them as the prompt: forkhestra ${agent}:3 -p "Add a login page", or: forge-task-manager "Add a login page"`,
+      'Or write them into forge/orch/specs/SPECS.md (templates: forkhestra init).',
+    ].join('\n'),
+  )
+}

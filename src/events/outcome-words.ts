@@ -43,3 +43,6 @@ const LONGEST = 300
 function oneLine(text: string): string {
   return shorten(text.trim().replaceAll(/\s+/g, ' '), LONGEST)
 }
+
+/** How the detail of a step begins whose worker says that it is done, and its task is not. */
+export const TASK_NOT_DONE = 'the task is not done'

@@ -53,7 +53,16 @@ export const reason = z
   .describe('The one cause that ended a step.')
 
 export const refusal = z
-  .enum(['code_fence', 'longer_line', 'quotes', 'letter_case', 'stderr', 'tasks_ready', 'gate'])
+  .enum([
+    'code_fence',
+    'longer_line',
+    'quotes',
+    'letter_case',
+    'stderr',
+    'tasks_ready',
+    'task_open',
+    'gate',
+  ])
   .describe('Why a marker was seen and not believed.')
 
 export const lacks = z

@@ -30,6 +30,8 @@ const promptCommand = z
   .looseObject({ kind: z.enum(['read', 'push', 'run']), line: z.int() })
   .describe('A command of a prompt, with what else it says.')
 
+const openTasks = z.array(z.string()).optional()
+
 export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('run_started'),
@@ -69,6 +71,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     ...inStep,
     agent: z.string(),
     maxIterations: z.int().optional().describe('Absent where the agent runs once.'),
+    openTasks: openTasks.describe('The open tasks, for an agent that builds from them.'),
   }),
   z.object({
     type: z.literal('iteration_started'),
@@ -185,6 +188,7 @@ export const eventSchema = z.discriminatedUnion('type', [
       .boolean()
       .optional()
       .describe('True where a planner created or changed tasks of forge-tasks.'),
+    openTasks: openTasks.describe('Open tasks that no earlier event of the step names.'),
     fingerprint: z.string().optional().describe('By what progress is recognised.'),
     idle: z.int().min(0).optional().describe('Iterations without progress up to here.'),
     feedback: z.string().optional().describe('What the next prompt says of a gate that refused.'),
@@ -199,6 +203,10 @@ export const eventSchema = z.discriminatedUnion('type', [
     detail: z.string().optional().describe('The same in words for people.'),
     passed: z.boolean().optional().describe('True where it was skipped on a condition.'),
     unmarked,
+    deletedTasks: z
+      .array(z.string())
+      .optional()
+      .describe('Open tasks that were deleted during the step.'),
     spent: spent.optional(),
   }),
   z.object({

@@ -23,6 +23,8 @@ export interface RunState {
   readonly waiting?: EventOf<'waiting'> | undefined
   /** Whether one of its iterations changed files of the repository. */
   readonly hasChangedFiles?: boolean
+  /** Tasks that were open at any time while an agent built from them. */
+  readonly openTasks?: readonly string[] | undefined
   /** Whether its queue was worked off without its steps. */
   readonly hasCrew?: boolean
   readonly ended?: {
@@ -52,14 +54,14 @@ export function next(before: RunState, event: Told): RunState {
     case 'run_resumed':
       return { ...resume(state), lacks: event.lacks }
     case 'step_started':
-      return openStep(state, event.step, event.round ?? 1)
+      return seeTasks(openStep(state, event.step, event.round ?? 1), event)
     case 'iteration_started': {
       const { iteration, attempt, pid } = event
       const running = { iteration, pid }
       return change(state, event.step, { iterations: iteration, attempt, running, isAgain: false })
     }
     case 'iteration_ended':
-      return endIteration(state, event)
+      return seeTasks(endIteration(state, event), event)
     case 'step_ended':
       return endStep(state, event)
     case 'jump':
@@ -215,6 +217,20 @@ function endIteration(before: RunState, event: Told & { type: 'iteration_ended' 
   })
 }
 
+/** A task that was open and is gone later is missed, also by a process that resumes the run. */
+function seeTasks(
+  state: RunState,
+  {
+    step,
+    openTasks,
+  }: { readonly step: number; readonly openTasks?: readonly string[] | undefined },
+): RunState {
+  if (openTasks === undefined) return state
+  const add = (known: readonly string[] = []) => [...new Set([...known, ...openTasks])]
+  const changed = change(state, step, { openTasks: add(stepAt(state, step).openTasks) })
+  return { ...changed, openTasks: add(state.openTasks) }
+}
+
 /** The state after an iteration of a step has taken this. */
 export function spend(
   state: RunState,
@@ -234,7 +250,16 @@ function endStep(state: RunState, event: Told & { type: 'step_ended' }): RunStat
   const { isRecovery = false, closings } = stepAt(state, step)
   const isDone = isComplete(reason) || passed
   const isClosing = reason !== 'interrupted' && reason !== 'skipped' && (isRecovery || !isDone)
-  const fields = { reason, detail, isUnmarked, failures, isOpen: false, isPassed: passed }
+  const { deletedTasks } = event
+  const fields = {
+    reason,
+    detail,
+    isUnmarked,
+    failures,
+    isOpen: false,
+    isPassed: passed,
+    deletedTasks,
+  }
   const changed = change(state, step, { ...fields, closings: closings + Number(isClosing) })
   const isBehind = isDone && !isRecovery
   return isBehind ? comeTo(changed, firstOpen(changed.steps, step + 1)) : changed
@@ -249,7 +274,7 @@ function comeTo(state: RunState, at: number): RunState {
 function jumpTo(state: RunState, at: number): RunState {
   const steps = state.steps.map((step) =>
     step.number >= at && isOwn(step)
-      ? { ...step, reason: undefined, isPassed: false, isOpen: false }
+      ? { ...step, reason: undefined, isPassed: false, isOpen: false, openTasks: undefined }
       : step,
   )
   return { ...state, steps, at }

@@ -39,6 +39,10 @@ export interface StepState {
   readonly isPassed: boolean
   /** Whether an iteration of this round created or changed tasks, where the agent is a planner. */
   readonly hasChangedTasks: boolean
+  /** Tasks that were open at any time during the step, where its agent builds from tasks. */
+  readonly openTasks?: readonly string[] | undefined
+  /** Those of them that were deleted. */
+  readonly deletedTasks?: readonly string[] | undefined
   /** How many iterations of this round ended with an error of the agent. */
   readonly failures: number
   /** Iterations without progress, and by what the next one is recognised as such. */

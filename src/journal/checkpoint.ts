@@ -11,7 +11,7 @@ export function checkpointPath(folder: string): string {
 const CHECKPOINT = 'checkpoint.json'
 
 /** Raised whenever `RunState` changes, so that what an older version wrote is not believed. */
-const FORM = 2
+const FORM = 3
 
 /** What the events up to an offset come to, so that nobody has to read them again. */
 export interface Checkpoint {

@@ -1,6 +1,13 @@
 import { join } from 'node:path'
 import type { Problem } from '../base/errors.ts'
-import { findSpecs, REQUIREMENTS, specsMissing, specsUnfilled } from '../builtins/specs.ts'
+import {
+  findSpecs,
+  REQUIREMENTS,
+  requirementsMissing,
+  specsMissing,
+  specsUnfilled,
+  type SpecsFolder,
+} from '../builtins/specs.ts'
 import { STARTER_SPECS } from '../builtins/starter-specs.ts'
 import type { ResolvedAgent } from '../engines/engine.ts'
 import type { AgentConfig, ChainConfig, StepConfig } from '../parse/chains-schema.ts'
@@ -159,13 +166,31 @@ function goOnWithTasks(steps: readonly StepNode[]): StepNode[] {
 function checkSpecs(name: string, request: Request, facts: Facts): void {
   const builtIn = isBuiltIn(name, request, facts) ? findBuiltIn(name) : undefined
   if (builtIn?.plans !== true) return
-  const fileExists = (path: string) => facts.fileExists(join(request.cwd, path))
-  const folder = findSpecs(builtIn.specs, fileExists)
+  const { folder, isFilled } = lookAtSpecs(builtIn.specs, request, facts)
   if (folder === undefined) throw specsMissing(name, builtIn.specs)
-  const isFilled = REQUIREMENTS.map((file) => `${folder}/${file}`).some(
-    (path) => fileExists(path) && facts.readPrompt(path, request.cwd) !== STARTER_SPECS[path],
-  )
   if (!isFilled) throw specsUnfilled(name, folder)
+}
+
+/** A task manager needs requirements: a prompt, or specs, which an earlier step may write. */
+function checkRequirements(
+  { agent, number, prompt }: StepNode,
+  request: Request,
+  facts: Facts,
+): void {
+  const isManager = agent.engine !== 'binary' && agent.isBundled === true && plansTasks(agent)
+  if (!isManager || number > 1 || prompt.length > 0) return
+  if (!lookAtSpecs('forge/orch/specs', request, facts).isFilled) {
+    throw requirementsMissing(agent.name)
+  }
+}
+
+function lookAtSpecs(wanted: SpecsFolder, { cwd }: Request, facts: Facts) {
+  const fileExists = (path: string) => facts.fileExists(join(cwd, path))
+  const folder = findSpecs(wanted, fileExists)
+  const isFilled = REQUIREMENTS.map((file) => `${folder}/${file}`).some(
+    (path) => fileExists(path) && facts.readPrompt(path, cwd) !== STARTER_SPECS[path],
+  )
+  return { folder, isFilled }
 }
 
 function promptWarnings({ cliPrompt: { prompt } }: Request): string[] {
@@ -226,6 +251,7 @@ function makeNode(
     ...makePromptRules({ ...request, step, agent: config, isRaw: request.rawPrompt === true }),
     policy: request.grace === undefined ? policy : { ...policy, grace: request.grace },
   }
+  collect(problems, () => checkRequirements(node, request, facts))
   collect(problems, () => checkKey(node, facts))
   collect(problems, () => {
     const { phases, where } = makeLaunch(node, builtIn, facts.readPrompt)

@@ -1,8 +1,11 @@
 import { takesTask } from './agent-role.ts'
-import { namesTask } from './bundled-args.ts'
-import { stepsOf, type Plan, type StepNode } from './plan.ts'
+import type { Problem } from '../base/errors.ts'
+import { fillTemplate, renderTemplate } from '../parse/template.ts'
+import type { Values } from '../prompt/choose.ts'
+import { namesTask, readOwnArgs } from './bundled-args.ts'
+import { builtInVariables, stepsOf, type Plan, type StepNode } from './plan.ts'
 import type { PolicyLine } from './policy-lines.ts'
-import { PlanError } from './problems.ts'
+import { collect, PlanError } from './problems.ts'
 import type { TaskCounts, Tasks } from './tasks.ts'
 
 /** How a step ends that builds from tasks. */
@@ -36,19 +39,30 @@ export function readyWords(ready: number): string {
 }
 
 /** What keeps the work from being done although nothing is ready. */
-function leftWords({ blocked, waiting, stuck, held, broken, gone, problem }: TaskCounts) {
+function leftWords(counts: TaskCounts): string | undefined {
+  const { blocked, waiting, stuck, held, broken, gone, shelved, problem } = counts
   if (problem !== undefined) return problem
   // What others hold is theirs to finish; what waits for that is still to be built.
-  if (blocked + waiting + stuck + broken + gone === 0) return undefined
+  if (blocked + waiting + stuck + broken + gone + shelved.length === 0) return undefined
   const words = [
     `${blocked} blocked`,
     `${waiting} waiting`,
     ...(held === 0 ? [] : [heldWords(held)]),
     ...(stuck === 0 ? [] : [`${stuck} in progress that nobody holds`]),
     ...(broken === 0 ? [] : [`${broken} unreadable`]),
+    ...(shelved.length === 0
+      ? []
+      : [`${shelved.length} archived, not Done (${listWords(shelved)})`]),
     ...(gone === 0 ? [] : [`${gone} whose files are gone`]),
   ]
   return `tasks left: ${words.join(', ')}`
+}
+
+const NAMED_AT_MOST = 5
+
+function listWords(ids: readonly string[]): string {
+  const named = ids.slice(0, NAMED_AT_MOST).join(', ')
+  return ids.length > NAMED_AT_MOST ? `${named} and ${ids.length - NAMED_AT_MOST} more` : named
 }
 
 function heldWords(held: number): string {
@@ -66,20 +80,21 @@ function isTaskDriven({ agent, prompt }: StepNode): boolean {
 
 /** Why the agent of a first step need not be started; undefined: it has work. */
 export function nothingToBuild(step: StepNode, counts: () => TaskCounts): TaskVerdict | undefined {
-  if (!isTaskDriven(step)) return undefined
+  if (!isTaskDriven(step) && !picksTask(step)) return undefined
   const known = counts()
   if (!isEmpty(known)) return endOfTasks(known)
   return { reason: 'blocked', detail: 'there are no tasks', isEmpty: true }
 }
 
 /** Whether a worker has to take whichever task is ready. */
-function picksTask({ agent, args, prompt }: StepNode): boolean {
+export function picksTask({ agent, args, prompt }: StepNode): boolean {
   return takesTask(agent) && prompt.length === 0 && !namesTask(args)
 }
 
 /** Refuses a run whose first step builds from tasks, where there are none and nothing can create them before. */
 export function checkTasks(plan: Plan, tasks: Tasks, warnings: readonly string[] = []): void {
   const first = stepsOf(plan.root)[0]!
+  checkNamedTask(first, plan, tasks, warnings)
   if (!isTaskDriven(first) && !picksTask(first)) return
   if (mayCreateTasks(first, plan) || !isEmpty(tasks.count())) return
   const { name } = first.agent
@@ -93,6 +108,27 @@ export function checkTasks(plan: Plan, tasks: Tasks, warnings: readonly string[]
     'For work without tasks pass a prompt with -p, or set "tasks": false for the agent.',
   ].join('\n')
   throw new PlanError([{ message, hint }], warnings)
+}
+
+/** Refuses a worker whose task does not exist and cannot be created before it starts. */
+function checkNamedTask(
+  first: StepNode,
+  plan: Plan,
+  tasks: Tasks,
+  warnings: readonly string[],
+): void {
+  const word = workerTask(first, builtInVariables(plan.run, first, 1))
+  if (word === undefined || mayCreateTasks(first, plan)) return
+  const problems: Problem[] = []
+  collect(problems, () => tasks.find(word))
+  if (problems.length > 0) throw new PlanError(problems, warnings)
+}
+
+/** The id of the only task that a worker is to do, where its arguments name one. */
+export function workerTask({ agent, args }: StepNode, values: Values): string | undefined {
+  if (!takesTask(agent)) return undefined
+  const words = args.map((arg) => renderTemplate(fillTemplate(arg, values)))
+  return readOwnArgs(words, true).task
 }
 
 /** Whether a command runs before the first agent. */

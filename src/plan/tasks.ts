@@ -9,7 +9,23 @@ export interface Tasks {
   fingerprint(): string
   /** Where the files of the tasks are, or would be. */
   folder(): string
-  count(): TaskCounts
+  /** One task, by its id as a person types it. Throws a `UserError` where it cannot be found. */
+  find(word: string): FoundTask
+  /** Ids of all that are not done. */
+  open(): string[]
+  count(before?: OpenBefore): TaskCounts
+}
+
+export interface FoundTask {
+  readonly id: string
+  /** What it lacks, in words: `TASK-001 is To Do, not Done`; absent where it is done. */
+  readonly lacks?: string
+}
+
+/** Ids of the tasks that were open earlier. */
+export interface OpenBefore {
+  readonly inRun: readonly string[]
+  readonly inStep: readonly string[]
 }
 
 export interface TaskCounts {
@@ -27,6 +43,12 @@ export interface TaskCounts {
   readonly problem?: string
   /** Were open earlier in this run, and are nowhere any more. */
   readonly gone: number
+  /** Were open earlier in this step, and were archived without being done. */
+  readonly shelved: readonly string[]
+  /** Were open earlier in this step, and are Done. */
+  readonly finished: readonly string[]
+  /** Were open earlier in this step, and were deleted. */
+  readonly deleted: readonly string[]
   /** All that are not done. */
   readonly open: number
   /** Done and archived ones included. */

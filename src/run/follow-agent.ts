@@ -1,6 +1,6 @@
 import type { Fact, Launch, LoopLaunch, ProcessLaunch } from '../engines/engine.ts'
 import type { Outcome, Refusal, Usage } from '../events/schema.ts'
-import type { StepNode } from '../plan/plan.ts'
+import type { Plan, StepNode } from '../plan/plan.ts'
 import type { Budget } from '../plan/policy.ts'
 import type { QueueDoor } from '../verbs/door.ts'
 import type { Exit } from './child.ts'
@@ -13,7 +13,7 @@ import type { Ports } from './ports.ts'
 import { beginNative } from './native-turn.ts'
 import { startProcess, type Cut, type Supervision } from './process.ts'
 import type { Purse, Spending } from './spending.ts'
-import { stillReady } from './task-check.ts'
+import { whyNotDone } from './task-check.ts'
 import { Verdict } from './verdict.ts'
 
 /** What starting an agent once has come to. */
@@ -42,6 +42,7 @@ interface Following {
 }
 
 interface Surroundings {
+  readonly plan: Plan
   readonly ports: Ports
   readonly family: Family
   readonly spending: Spending
@@ -64,7 +65,10 @@ export function followAgent(
     limits: { timeoutMs, idleMs, budget: purse.spent },
     stop: following.stop,
     force: ports.force,
-    enough: Promise.race([markerToBelieve(verdict.marker, step, ports), verdict.blocked]),
+    enough: Promise.race([
+      markerToBelieve(verdict.marker, step, place, surroundings),
+      verdict.blocked,
+    ]),
   }
   const started =
     launch.kind === 'loop'
@@ -131,8 +135,9 @@ function startLoop(
 async function markerToBelieve(
   marker: Promise<void>,
   step: StepNode,
-  { tasks }: Ports,
+  { iteration }: Place,
+  surroundings: Surroundings,
 ): Promise<void> {
   await marker
-  if (stillReady(step, tasks) !== undefined) await new Promise(() => undefined)
+  if (whyNotDone(step, iteration, surroundings) !== undefined) await new Promise(() => undefined)
 }

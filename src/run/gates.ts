@@ -3,7 +3,7 @@ import type { Refusal } from '../events/schema.ts'
 import type { StepNode } from '../plan/plan.ts'
 import { runCommand } from './command.ts'
 import type { Context } from './context.ts'
-import { stillReady } from './task-check.ts'
+import { whyNotDone } from './task-check.ts'
 
 /** What the checks of a step say to an agent that says it is done. */
 export type GateAnswer =
@@ -27,8 +27,8 @@ export async function askGates(
   iteration: number | undefined,
   context: Context,
 ): Promise<GateAnswer> {
-  const ready = stillReady(step, context.ports.tasks)
-  if (ready !== undefined) return { kind: 'shut', why: 'tasks_ready', detail: ready }
+  const lack = whyNotDone(step, iteration ?? 1, context)
+  if (lack !== undefined) return { kind: 'shut', ...lack }
   for (const command of step.policy.verify) {
     const { result, detail, tail } = await runCommand(
       { role: 'verify', command, step, iteration },

@@ -45,7 +45,7 @@ export async function judge(turned: Turned, of: Case): Promise<Judgement> {
   if (passed.isAgain === true) return passed
   if (passed.ends !== undefined) return { ...passed, outcome: turned.unmarked }
   if (passed.gate?.isOpen === true) {
-    const left = taskEnd(of.step, of.context.ports.tasks)
+    const left = taskEnd(of.step, of.context.ports)
     if (left?.reason === 'blocked') return { ...passed, ends: endBy(left) }
     const detail = left?.isHeld === true ? { detail: left.detail } : {}
     return { ...passed, ends: { reason: isOnce ? 'single_run' : 'marker', ...detail } }
@@ -146,7 +146,7 @@ async function askUntil(seen: Judgement, of: Case): Promise<Judgement | undefine
 /** An agent that builds from tasks need not be started again after the last one, where the checks agree. */
 async function finishTasks(seen: Judgement, of: Case): Promise<Judgement> {
   const { step, context } = of
-  const verdict = isFailure(seen.outcome) ? undefined : taskEnd(step, context.ports.tasks)
+  const verdict = isFailure(seen.outcome) ? undefined : taskEnd(step, context.ports)
   const ends = verdict && endBy(verdict)
   if (ends?.reason !== 'until' || step.policy.verify.length === 0) return { ...seen, ends }
   // They may have said no already.

@@ -11,7 +11,7 @@ import { judge, type Judgement } from './judge.ts'
 import type { Patience, Pause } from './patience.ts'
 import type { Place } from './place.ts'
 import type { Ports } from './ports.ts'
-import { stillReady } from './task-check.ts'
+import { newlyOpen, stillReady } from './task-check.ts'
 import { stalledEnd, type Made } from './progress-watch.ts'
 
 /** Starts the agent once with a fresh context, judges what came of it, and tells all of it. */
@@ -54,6 +54,7 @@ export async function runIteration(
     ...made,
     ...(tasks.length === 0 ? {} : { tasks: [...tasks] }),
     ...(hasChangedTasks ? { changedTasks: true } : {}),
+    ...newlyOpen(step, ports),
     ...(feedback === undefined ? {} : { feedback }),
   })
   spending.told(place.scope)
@@ -89,7 +90,7 @@ function usedUp(
   handedOver: () => End | undefined,
 ): End {
   if (gate?.isOpen === false) return { reason: 'gate_failed', detail: gate.detail }
-  const detail = stillReady(step, ports.tasks)
+  const detail = stillReady(step, ports)
   const usual = { reason: 'max_iterations' as const, ...(detail === undefined ? {} : { detail }) }
   return handedOver() ?? usual
 }

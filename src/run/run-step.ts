@@ -13,6 +13,8 @@ import { interrupted } from './judge.ts'
 import { Patience, type Pause } from './patience.ts'
 import { iterationPlace, placeOf } from './place.ts'
 import { runIteration } from './run-iteration.ts'
+import { countTasks, newlyOpen } from './task-check.ts'
+import type { Ports } from './ports.ts'
 import { waitFor } from './waiting.ts'
 
 /** How a step ends; `passed` where its condition did not hold. */
@@ -22,15 +24,12 @@ type StepEnd = End & { readonly passed?: true }
 export async function runStep(step: StepNode, context: Context): Promise<void> {
   const { ports } = context
   const known = () => stepAt(ports.state(), step.number)
-  const end =
-    (await begin(step, context)) ??
-    (await withoutWork(step, context)) ??
-    (await work(step, context))
+  const end = (await begin(step, context)) ?? (await work(step, context))
   const overspent = isComplete(end.reason) ? context.spending.overspent(step) : undefined
   if (overspent !== undefined) ports.emit({ type: 'warning', text: overspent })
   const hasRun = known().iterations > 0
   const isDone = hasRun && isComplete(end.reason)
-  if (isDone && nothingToBuild(step, () => ports.tasks.count())?.isEmpty === true) {
+  if (isDone && nothingToBuild(step, () => countTasks(step, ports))?.isEmpty === true) {
     const text = `step ${step.number} (${step.agent.name}) built nothing: there are no tasks`
     ports.emit({ type: 'warning', text })
   }
@@ -40,11 +39,18 @@ export async function runStep(step: StepNode, context: Context): Promise<void> {
     ...placeOf(step, rounds),
     agent: step.agent.name,
     ...end,
+    ...deletedTasks(step, ports),
     iterations,
     failures,
     spent,
   })
   if (!ports.stop.aborted) await runHooks('afterStep', event, step, context)
+}
+
+function deletedTasks(step: StepNode, ports: Ports): { readonly deletedTasks?: string[] } {
+  if (step.agent.finishesTasks !== true) return {}
+  const { deleted } = countTasks(step, ports)
+  return deleted.length === 0 ? {} : { deletedTasks: [...deleted] }
 }
 
 /** Asks for the condition and runs what comes before; undefined: the agent may start. */
@@ -58,6 +64,7 @@ async function begin(step: StepNode, context: Context): Promise<StepEnd | undefi
     ...placeOf(step, isOpen ? rounds : rounds + 1),
     agent: step.agent.name,
     ...max,
+    ...newlyOpen(step, ports),
   })
   const { when } = step.policy
   if (when !== undefined) {
@@ -72,21 +79,23 @@ async function begin(step: StepNode, context: Context): Promise<StepEnd | undefi
 }
 
 /**
- * Why an agent that builds from tasks is not started: where no other has been, its tasks are all there
- * is; without any tasks, also after others, unless a later step has sent the run back.
+ * Why an agent that builds from tasks is not started: where no other has been, and where a step is
+ * resumed, its tasks are all there is; without any tasks, also after others, unless a later step has
+ * sent the run back.
  */
 async function withoutWork(step: StepNode, context: Context): Promise<End | undefined> {
   const { ports } = context
   const state = ports.state()
-  // Counted in any case: what is there now must not be gone later.
-  const end = nothingToBuild(step, () => ports.tasks.count())
-  const known = stepAt(state, step.number)
-  const isFirst = state.steps.every(({ number, rounds }) => number === step.number || rounds === 0)
+  const end = nothingToBuild(step, () => countTasks(step, ports))
+  const { iterations, rounds, ends } = stepAt(state, step.number)
+  const isFirst = state.steps.every(
+    ({ number, rounds: begun }) => number === step.number || begun === 0,
+  )
   const isEmpty = end?.isEmpty === true
-  if (end === undefined || known.iterations > 0) return undefined
-  if (!isFirst && (!isEmpty || known.rounds > 1)) return undefined
+  if (end === undefined || ends !== undefined) return undefined
+  if (!isFirst && iterations === 0 && (!isEmpty || rounds > 1)) return undefined
   const { reason, detail } = end
-  if (isFirst && reason === 'blocked') return { reason, detail }
+  if (reason === 'blocked' && (isFirst || !isEmpty)) return { reason, detail }
   // Done means that the checks agree; where they do not, there is work for the agent.
   const answer = await askGates(step, undefined, context)
   if (answer.kind === 'broken') return { reason: 'error', detail: answer.detail }
@@ -95,8 +104,10 @@ async function withoutWork(step: StepNode, context: Context): Promise<End | unde
 
 /** The iterations, and what follows from them. */
 async function work(step: StepNode, context: Context): Promise<End> {
-  const end = await loop(step, context)
-  await context.queues.endStep(step, end)
+  const idle = await withoutWork(step, context)
+  const end = idle ?? (await loop(step, context))
+  if (idle === undefined || stepAt(context.ports.state(), step.number).iterations > 0)
+    await context.queues.endStep(step, end)
   return end
 }
 

@@ -1,11 +1,13 @@
 import { errorText } from '../base/errors.ts'
-import type { TaskCounts, Tasks } from '../plan/tasks.ts'
+import type { FoundTask, OpenBefore, TaskCounts, Tasks } from '../plan/tasks.ts'
 import { Archive, idOfName } from '../tasks/archive.ts'
 import { endIteration } from '../tasks/claims/dead-claims.ts'
 import { isSameIteration, NOBODY, type Iteration } from '../tasks/claims/owner.ts'
+import { findTask } from '../tasks/find.ts'
 import { explainReady, listHeld, listTasks } from '../tasks/list.ts'
 import { findPlaces, type Places } from '../tasks/store/places.ts'
 import { hasState, readState, type Attempt, type Claim } from '../tasks/store/state.ts'
+import { readCriteria } from '../tasks/text/criteria.ts'
 import { makeTaskFingerprint } from './task-fingerprint.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -15,8 +17,6 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
   // What an agent finds that calls forge-tasks there, at this moment: it may create the first task, or a
   // repository around the project.
   const places = () => findPlaces(cwd, env)
-  /** All that were open at one time. */
-  const open = new Set<string>()
   /** What could not be ended so far: as long as this process lives, nobody else would. */
   const owed: { readonly by: Iteration; readonly outcome: string }[] = []
   const endOwed = () => {
@@ -48,10 +48,18 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
       }
     },
     folder: () => places().tasks,
-    count() {
+    find: (word) => describeTask(places(), word),
+    open() {
+      try {
+        return explainReady(places(), {}, asking()).tasks.map(({ task }) => task.id)
+      } catch {
+        return [] // What is wrong is told by `count`.
+      }
+    },
+    count(before = NOTHING_BEFORE) {
       endOwed()
       try {
-        return countTasks(places(), open)
+        return countTasks(places(), before)
       } catch (error) {
         return { ...NOTHING, broken: 1, problem: errorText(error) }
       }
@@ -67,24 +75,30 @@ const NOTHING = {
   stuck: 0,
   broken: 0,
   gone: 0,
+  shelved: [],
+  finished: [],
+  deleted: [],
   open: 0,
   total: 0,
 }
 
-/** `known` are the tasks that were open before; those that are open now are added. */
-function countTasks(places: Places, known: Set<string>): TaskCounts {
-  const asking = { owner: NOBODY, now: new Date() }
-  const { tasks, broken } = explainReady(places, {}, asking)
-  const held = listHeld(places, asking)
+const NOTHING_BEFORE: OpenBefore = { inRun: [], inStep: [] }
+
+const asking = () => ({ owner: NOBODY, now: new Date() })
+
+function countTasks(places: Places, { inRun, inStep }: OpenBefore): TaskCounts {
+  const { tasks, broken } = explainReady(places, {}, asking())
+  const held = listHeld(places, asking())
   const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
-  const all = new Set(listTasks(places).tasks.map(({ id }) => id))
+  const statuses = new Map(listTasks(places).tasks.map(({ id, status }) => [id, status]))
   const archive = new Archive(places)
   const unreadable = new Set(broken.map(({ file }) => idOfName(file)))
   const deleted = new Set(readState(places).deleted)
   const isKnown = (id: string) =>
-    all.has(id) || archive.has(id) || unreadable.has(id) || deleted.has(id)
-  const gone = [...known].filter((id) => !isKnown(id)).length
-  for (const { task } of tasks) known.add(task.id)
+    statuses.has(id) || archive.has(id) || unreadable.has(id) || deleted.has(id)
+  const isFinished = (id: string) => (statuses.get(id) ?? archive.statusOf(id)) === 'Done'
+  const isShelved = (id: string) =>
+    !statuses.has(id) && archive.has(id) && archive.statusOf(id) !== 'Done'
   return {
     ready: count(({ isReady }) => isReady),
     blocked: count(({ task }) => task.status === 'Blocked'),
@@ -92,10 +106,21 @@ function countTasks(places: Places, known: Set<string>): TaskCounts {
     held: count(({ task }) => held.has(task.id)),
     stuck: count(({ task }) => task.status === 'In Progress' && !held.has(task.id)),
     broken: broken.length,
-    gone,
+    gone: inRun.filter((id) => !isKnown(id)).length,
+    shelved: inStep.filter(isShelved),
+    finished: inStep.filter(isFinished),
+    deleted: inStep.filter((id) => deleted.has(id) && !statuses.has(id)),
     open: tasks.length,
-    total: all.size + archive.size,
+    total: statuses.size + archive.size,
   }
+}
+
+function describeTask(places: Places, word: string): FoundTask {
+  const { task, text } = findTask(places, word)
+  const { id, status } = task
+  if (status !== 'Done') return { id, lacks: `${id} is ${status}, not Done` }
+  if (readCriteria(text).every(({ isDone }) => isDone)) return { id }
+  return { id, lacks: `${id} is Done, but not all of its criteria are checked` }
 }
 
 /** What an iteration holds, and what it has had and is done with. */

@@ -43,6 +43,11 @@ export function listTasks(places: Places, filter: Filter = {}): Listing {
   return { tasks: chosen.slice(0, filter.limit), broken }
 }
 
+/** What an empty list means: there are no tasks, or only none of those that were asked for. */
+export function emptyListWords(places: Places, { archived = false }: Filter): string {
+  return listTasks(places, { archived }).tasks.length === 0 ? 'No tasks.' : 'No task matches.'
+}
+
 function listArchive(places: Places): Scan {
   const { tasks, broken } = scanArchive(places)
   const named = tasks.map((task) => ({ ...task, file: inArchive(places, task.file) }))

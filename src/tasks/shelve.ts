@@ -39,7 +39,7 @@ export function archiveTasks(
       if (asking.force !== true) refuseOpen(task)
       refuseSecond(places.archive, task)
     }
-    mkdirSync(places.archive, { recursive: true })
+    if (open.length > 0) mkdirSync(places.archive, { recursive: true })
     for (const { task, text, path } of open) {
       if (task.status !== 'Done') draft.write(path, noteArchived(text, task.status, asking.now))
       draft.move(path, join(places.archive, task.file))

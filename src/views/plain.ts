@@ -22,6 +22,7 @@ import {
   adviceFor,
   commandWords,
   cwdOption,
+  deletedTasksWords,
   failingWords,
   iterations,
   lacksWords,
@@ -226,6 +227,7 @@ export class PlainView implements View {
         this.#screen.line(`  ${step.number}. ${nameOf(step)}: ${stepWords(step)}`)
     }
     this.#say(this.#result())
+    for (const words of steps.map(deletedTasksWords)) if (words !== undefined) this.#warn(words)
     if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${spentWords(spent)}`)
     for (const { words, isOfStep } of notes) if (isOfStep !== true) this.#warn(`Note: ${words}`)
     const nexts = new Set(notes.map(({ next: [what, why] }) => `To ${why}: ${what}`))

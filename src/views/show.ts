@@ -125,6 +125,7 @@ function renderStep(run: ShownRun, step: StepState, details: StepDetails, now: n
     ...details.policy.map((words) => `  ${printable(words)}`),
     ...(step.rounds > 1 ? [`  begun ${step.rounds} times`] : []),
     ...notQueuedLine(step),
+    ...deletedLine(step),
     ...(step.rounds > 0 ? [`  ${spentWords(step.spent)}${failed}`] : []),
     ...(wait?.step === step.number ? [waitLine(run, wait, now)] : []),
     ...(details.older > 0 ? [`  … ${counted(details.older, 'older iteration')}`] : []),
@@ -135,6 +136,10 @@ function renderStep(run: ShownRun, step: StepState, details: StepDetails, now: n
 function notQueuedLine({ notQueued = [] }: StepState): string[] {
   const names = notQueued.map(({ name, error }) => `${name} (${error})`).join(', ')
   return names === '' ? [] : [printable(`  not queued after it: ${names}`)]
+}
+
+function deletedLine({ deletedTasks = [] }: StepState): string[] {
+  return deletedTasks.length === 0 ? [] : [printable(`  deleted tasks: ${deletedTasks.join(', ')}`)]
 }
 
 function waitLine({ status }: ShownRun, wait: EventOf<'waiting'>, now: number): string {

@@ -3,7 +3,7 @@ import { shorten } from '../base/shorten.ts'
 import { shellWord } from '../base/shell-quote.ts'
 import { durationWords } from '../base/durations.ts'
 import type { Lacks, Reason, Refusal } from '../events/schema.ts'
-import { outcomeWords } from '../events/outcome-words.ts'
+import { outcomeWords, TASK_NOT_DONE } from '../events/outcome-words.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
 
 export const REFUSALS: Record<Refusal, string> = {
@@ -13,6 +13,7 @@ export const REFUSALS: Record<Refusal, string> = {
   letter_case: 'in another case',
   stderr: 'on stderr',
   tasks_ready: 'tasks are still ready',
+  task_open: 'its task is not done',
   gate: 'a check failed',
 }
 
@@ -128,6 +129,8 @@ export function limitWords({ status, kind, resetsAt, utilization }: EventOf<'lim
 function adviceForTasks(detail = ''): string | undefined {
   if (detail.endsWith('files are gone'))
     return 'Look for the files with git status and git stash list, restore them, then resume'
+  if (detail.includes(' archived, not Done'))
+    return 'Bring archived tasks back with forge-tasks unarchive ID, or delete those that are not needed, then resume'
   if (detail.startsWith('tasks left'))
     return 'See what each task waits for with forge-tasks list --ready --explain, open one with forge-tasks edit ID --status todo, then resume'
   if (detail === 'there are no tasks') return 'Create some with forge-tasks create, then resume'
@@ -138,6 +141,12 @@ function adviceForTasks(detail = ''): string | undefined {
 function buildTheRest(agent: string): string {
   const unless = `; if '${agent}' does not build tasks, set "tasks": false for it`
   return `Resume to build the rest, or start with more iterations${/^(?:fk:)?builder$/.test(agent) ? '' : unless}`
+}
+
+/** `Deleted during step 1 (builder): TASK-001`; undefined where no open task was. */
+export function deletedTasksWords({ number, agent, deletedTasks = [] }: StepState) {
+  if (deletedTasks.length === 0) return undefined
+  return `Deleted during step ${number} (${agent}): ${deletedTasks.join(', ')}`
 }
 
 /** What helps next, where the reason alone does not say it. */
@@ -158,6 +167,9 @@ export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): st
       return detail?.endsWith('still ready') === true ? buildTheRest(agent) : undefined
     case 'gate_failed':
       if (detail?.endsWith('still ready') === true) return buildTheRest(agent)
+      // Written by the check of a worker's task, and by no command.
+      if (detail?.startsWith(TASK_NOT_DONE) === true)
+        return 'See how far each task is with forge-tasks list, then resume'
       return 'Run the check yourself, fix what it reports, then resume'
     case 'stalled':
       if (detail?.includes(': a check fails (') === true)

@@ -61,7 +61,7 @@ test('forge-task-manager takes requirements as its prompt and makes tasks of the
 test('a bundled agent that fails says why and ends with an exit code', async () => {
   const script = [{ error: { status: 401, message: 'bad key' } }]
   await using stage = await openStage({ script })
-  const { code, stderr } = await stage.shell('forge-task-manager --print')
+  const { code, stderr } = await stage.shell('forge-task-manager --print "Pages"')
   expect(stderr).toBe('not allowed: Failed to authenticate. API Error: 401 bad key\n')
   expect(code).toBe(1)
 })

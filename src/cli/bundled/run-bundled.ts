@@ -5,6 +5,7 @@ import { taskPrompt } from '../../plan/bundled-args.ts'
 import type { Facts } from '../../plan/facts.ts'
 import { makePlan } from '../../plan/make-plan.ts'
 import { resolveAgent } from '../../plan/resolve-agent.ts'
+import type { FoundTask } from '../../plan/tasks.ts'
 import { checkTasks } from '../../plan/task-verdict.ts'
 import { readPromptText } from '../../prompt/prompt-file.ts'
 import { chooseSystemPrompt } from '../../prompt/system-prompt.ts'
@@ -13,7 +14,6 @@ import { resolveCwd } from '../../setup/project.ts'
 import { lookAround } from '../../setup/facts.ts'
 import { ownFolder } from '../../setup/own-folder.ts'
 import { makeTaskPort } from '../../setup/task-port.ts'
-import { TaskDatabase } from '../../tasks/database.ts'
 import type { Input } from '../command.ts'
 import { makeIdentity } from '../identity.ts'
 import { projectOf } from '../project.ts'
@@ -31,7 +31,8 @@ export async function runBundled(name: string, input: Input): Promise<number> {
   const known = { cwd, agents: content.agents ?? {}, base, agentBase: base, ...own }
   const task = input.text('task')
   // An unknown task is told before anything is spent.
-  if (task !== undefined) new TaskDatabase({ cwd }).view(task)
+  const tasks = makeTaskPort(cwd, '', env)
+  if (task !== undefined) tasks.find(task)
   const prompt = readPrompt(input, task)
   if (!input.flag('print') && !isInRun && isatty(0) && isatty(1)) {
     // In a conversation the person is asked, also root.
@@ -46,7 +47,7 @@ export async function runBundled(name: string, input: Input): Promise<number> {
   for (const warning of warnings) console.error(`${name}: ${warning}`)
   const { runHeadless } = await import('./run-headless.ts')
   const code = await runHeadless(plan, env)
-  return code === 0 && task !== undefined ? checkDone(task, cwd) : code
+  return code === 0 && task !== undefined ? checkDone(tasks.find(task)) : code
 }
 
 /** Whatever PATH has under its name: we are the one that was called. */
@@ -62,10 +63,9 @@ function readPrompt(input: Input, task: string | undefined): string | undefined 
   return taskPrompt(task, words.length === 0 ? undefined : words.join(' '))
 }
 
-function checkDone(task: string, cwd: string): number {
-  const { id, status } = new TaskDatabase({ cwd }).view(task).task
-  if (status === 'Done') return 0
-  console.error(`${id} is ${status}, not Done. See: forge-tasks view ${id}`)
+function checkDone({ id, lacks }: FoundTask): number {
+  if (lacks === undefined) return 0
+  console.error(`${lacks}. See: forge-tasks view ${id}`)
   return 1
 }
 

@@ -63,11 +63,15 @@ function wordsOf(event: EventBody): string {
 }
 
 function tellEnd(
-  { outcome }: Extract<EventBody, { type: 'iteration_ended' }>,
+  { outcome, ends }: Extract<EventBody, { type: 'iteration_ended' }>,
   terminal: Terminal,
 ): number {
   if (outcome.kind === 'spawn_failed') terminal.warn(outcome.error)
   const isFine = outcome.kind === 'exited' && outcome.code === 0 && outcome.error === undefined
+  if (isFine && ends?.reason === 'gate_failed') {
+    terminal.warn(ends.detail ?? ends.reason)
+    return 1
+  }
   if (isFine || outcome.kind === 'marker') return 0
   const words = outcomeWords(outcome)
   if (words !== '') terminal.warn(words)

@@ -8,9 +8,7 @@ import { print } from './print.ts'
 
 /** One line for each task: a table for people, records for agents and scripts. */
 export function printTasks(tasks: readonly Task[], input: Input): void {
-  const isPlain = input.flag('plain')
-  if (tasks.length > 0) print(isPlain ? tasks.map(plainLine).join('\n') : renderTable(tasks))
-  else if (!isPlain) print('No tasks.')
+  print(input.flag('plain') ? tasks.map(plainLine).join('\n') : renderTable(tasks))
 }
 
 /** A table for people, as wide as it has to be. */

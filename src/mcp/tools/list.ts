@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { explainReady, listReady, listTasks, type Filter } from '../../tasks/list.ts'
+import {
+  emptyListWords,
+  explainReady,
+  listReady,
+  listTasks,
+  type Filter,
+} from '../../tasks/list.ts'
 import { explainedLine, plainLine } from '../../tasks/render.ts'
 import { searchTasks } from '../../tasks/search.ts'
 import type { Task } from '../../tasks/task.ts'
@@ -36,7 +42,9 @@ export const list = makeTool({
     const { lines, broken } = readLines(asked, desk)
     const { limit = DEFAULT_LIMIT } = asked
     const shown = atMost(Math.floor(limit), lines, 'filter, or give a higher limit')
-    return withBroken(shown.length === 0 ? 'No tasks.' : shown.join('\n'), broken, desk)
+    const isEmpty = shown.length === 0
+    const words = isEmpty ? emptyListWords(desk.places, readFilter(asked)) : shown.join('\n')
+    return withBroken(words, broken, desk)
   },
 })
 

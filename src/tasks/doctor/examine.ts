@@ -12,6 +12,7 @@ import type { Ailment, Finding, Patient } from './finding.ts'
 import { misnamed } from './misnamed.ts'
 import { oversized } from './oversized.ts'
 import { parentCircles } from './parent-circles.ts'
+import { lost } from './lost.ts'
 import { findMeant, twins } from './twins.ts'
 import { unfinished } from './unfinished.ts'
 
@@ -27,6 +28,7 @@ const AILMENTS: readonly Ailment[] = [
   parentCircles,
   archivedOpen,
   unfinished,
+  lost,
 ]
 
 /** Everything that is wrong with the database; with `fix`, what can be mended is. */

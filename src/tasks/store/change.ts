@@ -22,7 +22,7 @@ import type { Places } from './places.ts'
 import { TASK_LIMIT_BYTES } from './scan.ts'
 import { setSeal, withSeal, type Seal } from './seal.ts'
 import { CannotChange } from '../text/frontmatter.ts'
-import { readState, writeState, type Move, type State } from './state.ts'
+import { hasState, readState, writeState, type Move, type State } from './state.ts'
 
 /** A read-only folder, a full disk. */
 class CannotWrite extends UserError {
@@ -55,6 +55,11 @@ export class Draft {
 
   get progress(): Progress {
     return this.#progress
+  }
+
+  get isEmpty(): boolean {
+    const isSame = this.state === this.#saved
+    return isSame && this.#texts.size + this.#links.size + this.#moves.length === 0
   }
 
   write(path: string, text: string): void {
@@ -197,7 +202,7 @@ export class Draft {
     const { shared } = this.#places
     const folder = dirname(path)
     const disk = statOf(folder)?.dev ?? makeFolder(folder)
-    return disk === statSync(shared).dev ? shared : folder
+    return disk === statOf(shared)?.dev ? shared : folder
   }
 }
 
@@ -234,6 +239,12 @@ export function change<Result>(
   refuseForeign(places.tasks, places)
   try {
     if (places.shared === places.local) refuseLinked(places)
+    // A folder for the lock would make any folder a project, so a change that fails must not leave one.
+    if (statOf(places.shared) === undefined && !hasState(places)) {
+      const rehearsal = new Draft(places, readState(places))
+      const result = work(rehearsal)
+      if (rehearsal.isEmpty) return result
+    }
     makeLocal(places.shared, places)
     const locked = () => {
       draft = new Draft(places, recoverState(places))

@@ -1,5 +1,11 @@
 import { UserError } from '../../../base/errors.ts'
-import { explainReady, listReady, listTasks, type Filter } from '../../../tasks/list.ts'
+import {
+  emptyListWords,
+  explainReady,
+  listReady,
+  listTasks,
+  type Filter,
+} from '../../../tasks/list.ts'
 import { explainedLine, toJson } from '../../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../../tasks/words.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
@@ -51,7 +57,8 @@ export const listCommand: Command = {
     warnBroken(listing)
     if (input.flag('json')) {
       print(JSON.stringify({ tasks: listing.tasks.map(toJson), broken: listing.broken }))
-    } else printTasks(listing.tasks, input)
+    } else if (listing.tasks.length > 0) printTasks(listing.tasks, input)
+    else if (!input.flag('plain')) print(emptyListWords(database.places, filter))
     return 0
   },
 }
