@@ -103,7 +103,7 @@ test('status shows live runs, the last run and open tasks', async () => {
   const { code, stdout } = await forkhestra(['status'], { cwd })
   expect(code).toBe(0)
   expect(stdout.replaceAll(/\d{8}-\d{6}-\w+/g, 'RUN').replaceAll(/  +/g, '  ')).toMatch(
-    /^Live runs:\n  RUN  running  slow  .*\nLast run:\n  RUN  failed  bad  .*\nTasks: 1 open \(1 ready\), 1 done\nNext: forkhestra show RUN, then forkhestra resume RUN\nNext: forge-tasks list --ready\n$/,
+    /^Live runs:\n  RUN  running  slow  .*\nLast run:\n  RUN  failed  bad  .*\nTasks: 1 open \(1 ready\), 1 done\nNext: forkhestra logs RUN --follow\nNext: forkhestra show RUN, then forkhestra resume RUN\n$/,
   )
   const json = JSON.parse((await forkhestra(['status', '--json'], { cwd })).stdout)
   expect(json).toMatchObject({
