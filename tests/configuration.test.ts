@@ -60,7 +60,7 @@ test('all mistakes of a file are listed at once with line, column, path, found a
   expect(code).toBe(2)
   expect(stdout).toBe('')
   expect(stderr)
-    .toBe(`[forkhestra] Error: forge/orch/chains.json:2:31  agents.a.model is "sonet", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5", did you mean 'sonnet'?
+    .toBe(`[forkhestra] Error: forge/orch/chains.json:2:31  agents.a.model is "sonet", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5" (with "engine": "native" also provider/id such as "openai/gpt-6-sol"), did you mean 'sonnet'?
   forge/orch/chains.json:2:40  agents.a.maxTurn is unknown, did you mean 'maxTurns'?
   forge/orch/chains.json:4:56  chains.build.steps[0].iterations is "three", expected a whole number from 1 to 100000
   forge/orch/chains.json:5:25  chains.empty.steps is an empty list, expected at least one step

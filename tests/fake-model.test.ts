@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forkhestra, Running, shell } from './support/forkhestra.ts'
 import { makeProject, sh } from './support/project.ts'
+import { openNative } from './support/native.ts'
 
 /** Stands in for `claude`: asks once, prints the answer, and runs what it says. */
 const ASK = `#!${process.execPath}
@@ -152,4 +153,18 @@ test.each([
   const { code, stderr } = await forkhestra(['fake-model', 'night.jsonc', '--check'], { cwd })
   expect(code).toBe(2)
   expect(stderr).toContain(words)
+})
+
+test('each iteration of a native agent is a session of its own', async () => {
+  const conversation = {
+    sessions: [
+      [{ tool: { name: 'bash', input: { command: 'true' } } }, { text: 'First.' }],
+      [{ error: { status: 529, headers: { 'retry-after-ms': '1' } } }, { text: 'Second.' }],
+      [{ text: 'Third.\nORCHESTRA_COMPLETE' }],
+    ],
+  }
+  await using stage = await openNative({ conversations: [conversation] })
+  const { code, stdout } = await stage.run('nat:5', '-p', 'Go.')
+  expect(stdout.match(/^(First|Second|Third)\.$/gm)).toEqual(['First.', 'Second.', 'Third.'])
+  expect([code, stage.model.unused]).toEqual([0, []])
 })

@@ -103,7 +103,7 @@ test('status shows live runs, the last run and open tasks', async () => {
   const { code, stdout } = await forkhestra(['status'], { cwd })
   expect(code).toBe(0)
   expect(stdout.replaceAll(/\d{8}-\d{6}-\w+/g, 'RUN').replaceAll(/  +/g, '  ')).toMatch(
-    /^Live runs:\n  RUN  running  slow  .*\nLast run:\n  RUN  failed  bad  .*\nTasks: 1 open \(1 ready\), 1 done\nNext: forkhestra show RUN, then forkhestra resume RUN\nNext: forge-tasks list --ready\n$/,
+    /^Live runs:\n  RUN  running  slow  .*\nLast run:\n  RUN  failed  bad  .*\nTasks: 1 open \(1 ready\), 1 done\nNext: forkhestra logs RUN --follow\nNext: forkhestra show RUN, then forkhestra resume RUN\n$/,
   )
   const json = JSON.parse((await forkhestra(['status', '--json'], { cwd })).stdout)
   expect(json).toMatchObject({
@@ -171,4 +171,41 @@ test('the chains of the help exist after init, and reference their variables', a
     const { code, stderr } = await forkhestra([...words.split(' '), '--dry-run'], { cwd, env })
     expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' })
   }
+})
+
+test('a program in the folder that a built-in agent shadows is named with its command', async () => {
+  const cwd = makeProject({ builder: sh('exit 0'), 'forge/.keep': '' })
+  await forkhestra(['tasks', 'create', 'One'], { cwd })
+  const env = { PATH: process.env['PATH'] ?? '' }
+  const { stderr } = await forkhestra(['builder:5', '--dry-run'], { cwd, env })
+  expect(stderr).toContain('there is also ./builder here; to run it: forkhestra ./builder:5\n')
+})
+
+test('a variable in another case is answered with its name', async () => {
+  const chains = { ship: { steps: [{ agent: './a', prompt: 'Build ${FEATURE}.' }] } }
+  const cwd = makeProject({ 'forge/orch/chains.json': JSON.stringify({ chains }) })
+  const { code, stderr } = await forkhestra(['--chain', 'ship', 'feature=login'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toContain('Write FEATURE=… instead of feature=…\n')
+})
+
+test('prompt check warns of files that cannot be read, and exits with 0', async () => {
+  const cwd = makeProject({ 'p.md': '/read missing.md\nDo it\n' })
+  const { code, stdout } = await forkhestra(['prompt', 'check', 'p.md'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toContain(`Warning: 'missing.md' cannot be read now; the agent would get`)
+})
+
+test.each([
+  [['a b'], 'Write: forkhestra "a -> b", or, as a prompt, forkhestra builder:10 -p "a b"\n'],
+  [['tasks', '--cwd', '.', 'list'], 'Did you mean: forge-tasks list --cwd .\n'],
+  [['chat'], 'and set OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY.'],
+  [['validate'], 'with "engine": "native" also provider/id such as "openai/gpt-6-sol"'],
+])('%p leads to what was meant', async (args, hint) => {
+  const agents = { x: { engine: 'native', model: 'foo' } }
+  const files = { 'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }) }
+  const cwd = makeProject(args[0] === 'validate' ? files : {})
+  const { code, stderr } = await forkhestra(args, { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toContain(hint)
 })

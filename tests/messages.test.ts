@@ -44,7 +44,7 @@ test('a variable with a wrong name is shown beside the one that is missing', asy
   expect(stderr).toBe(
     "[forkhestra] Warning: Variable 'TASKID' is given, but nothing references it.\n" +
       "[forkhestra] Error: Variable 'TASK_ID' referenced in 'echo' but not provided\n" +
-      '  Add TASK_ID=value to the command.\n',
+      '  Write TASK_ID=… instead of TASKID=…\n',
   )
 })
 

@@ -50,6 +50,8 @@ Content, what the agent gets: 1 line, 9 bytes, about 3 tokens
 
 Teardown, after the agent has completed:
   line 8  queue tests: "Write tests"
+
+Warning: 'gone.md' cannot be read now; the agent would get the error as its content.
 `,
   })
   expect(existsSync(join(cwd, 'ran.txt'))).toBe(false)

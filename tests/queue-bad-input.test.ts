@@ -102,7 +102,7 @@ test.each([[['send', 'a\nb', 'x']], [['cancel', '..']], [['send', '\u001b[2J', '
     await runPrompt(cwd)
     const { code, stdout, stderr } = await forkhestra(words, { cwd })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain('This run has no agent named')
+    expect(stderr).toContain('This run has no agent or task named')
     expect(stderr).not.toContain('\u001b')
   },
 )

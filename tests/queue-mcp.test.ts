@@ -138,7 +138,7 @@ test('what cannot be is an answer that says why, and changes nothing', async () 
     ['push', task('x', 'true', { nmae: 'y' }), 'Unrecognized key: "nmae"'],
     ['run', { count: 0 }, 'count: a whole number from 1 on'],
     ['run', { count: 1, parallel: 1 }, 'Only one of count and parallel'],
-    ['send', { to: 'nobody', message: 'x' }, "This run has no agent named 'nobody'."],
+    ['send', { to: 'nobody', message: 'x' }, "This run has no agent or task named 'nobody'."],
     ['send', { to: 'main', message: 'x'.repeat(2 ** 20 + 1) }, 'A message of 1048577 bytes'],
     ['cancel', { name: 'main' }, "'main' is no task"],
     ['check', { from: [] }, 'from names nobody.'],

@@ -67,7 +67,7 @@ class Agent {
   }
 }
 
-const steady = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+const steady = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\d(T[\d:.]+Z| \d\d:\d\d)/g, '<time>')
 
 test('a planner creates, a builder takes and finishes, by tools alone', async () => {
   const project = new TaskProject()

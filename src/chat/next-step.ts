@@ -1,3 +1,4 @@
+import { localTime } from '../base/local-time.ts'
 import type { Outcome } from '../events/schema.ts'
 
 const FULL = 'the context of the model is full'
@@ -23,5 +24,5 @@ export function nextStep(outcome: Outcome, run: string): string | undefined {
 }
 
 function laterWords(resetsAt: number | undefined): string {
-  return resetsAt === undefined ? 'later' : `after ${new Date(resetsAt * 1000).toISOString()}`
+  return resetsAt === undefined ? 'later' : `after ${localTime(resetsAt * 1000)}`
 }

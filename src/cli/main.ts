@@ -14,11 +14,9 @@ import { RESERVED_VERBS, VERBS } from './verbs.ts'
 export async function main(args: readonly string[]): Promise<number> {
   guardConsole()
   try {
-    return await dispatch(args)
+    return await withJsonError(args, () => dispatch(args))
   } catch (error) {
     if (error instanceof UserError) {
-      if (wantsJson(args) && !(error instanceof CannotPrint))
-        console.log(await renderJsonError(error, args[0]))
       for (const warning of error instanceof PlanError ? error.warnings : [])
         console.error(`[forkhestra] Warning: ${warning}`)
       console.error(renderError('[forkhestra] Error', error))
@@ -27,6 +25,16 @@ export async function main(args: readonly string[]): Promise<number> {
     console.error('[forkhestra] This is a mistake in forkhestra itself. Please report it:')
     console.error(error)
     return 1
+  }
+}
+
+async function withJsonError(args: readonly string[], run: () => Promise<number>): Promise<number> {
+  try {
+    return await run()
+  } catch (error) {
+    if (error instanceof UserError && !(error instanceof CannotPrint) && wantsJson(args))
+      console.log(await renderJsonError(error, args[0]))
+    throw error
   }
 }
 

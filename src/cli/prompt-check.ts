@@ -18,7 +18,7 @@ import type { Configuration } from '../setup/configuration.ts'
 import { pathFromProject, type Project } from '../setup/project.ts'
 import { lookAround } from '../setup/facts.ts'
 import { ownFolder } from '../setup/own-folder.ts'
-import { promptCheckJson, renderPromptCheck } from '../views/prompt-check.ts'
+import { promptCheckJson, renderPromptCheck, type PromptPreview } from '../views/prompt-check.ts'
 import { UsageError, type Input } from './command.ts'
 import { makeIdentity } from './identity.ts'
 import { previewPrompt } from './preview-prompt.ts'
@@ -63,8 +63,10 @@ async function checkFile(
   const problems = findTaskProblems(phases, where, (name) => void resolveAgent(name, known, facts))
   if (problems.length > 0) throw new PlanError(problems)
   const clashes = findNameClashes([{ where, phases }]).flat()
-  const warnings = input.flag('raw-prompt') ? [] : [...warningsOf(phases), ...clashes]
-  const preview = { ...previewPrompt(phases, { cwd }), warnings }
+  const looked = previewPrompt(phases, { cwd })
+  const isRaw = input.flag('raw-prompt')
+  const warnings = isRaw ? [] : [...unreadFiles(looked), ...warningsOf(phases), ...clashes]
+  const preview = { ...looked, warnings }
   if (input.flag('json'))
     console.log(JSON.stringify({ ok: true, ...promptCheckJson(where, preview) }))
   else console.log(renderPromptCheck(where, preview).join('\n'))
@@ -76,6 +78,15 @@ function warningsOf({ content }: Phases): string[] {
     word === meant
       ? `'${word}' is told to the agent as text, because of the space before it: a command begins its line.`
       : `'${word}' is no command, and is told to the agent as text; did you mean ${meant}?`,
+  )
+}
+
+/** They may exist once the run has come there; if not, the agent gets the error. */
+function unreadFiles({ setup }: PromptPreview): string[] {
+  return setup.flatMap((command) =>
+    command.kind === 'read' && 'ok' in command.file && !command.file.ok
+      ? [`'${command.path}' cannot be read now; the agent would get the error as its content.`]
+      : [],
   )
 }
 
@@ -105,8 +116,9 @@ function checkChain(
   const prompts = launches.map(({ step, phases, where }, index) => {
     const { number, agent, reading } = step
     const clashes = clashing[index] ?? []
-    const warnings = step.rawPrompt === true ? [] : [...warningsOf(phases), ...clashes]
     const looked = previewPrompt(phases, { cwd: step.cwd, ...reading })
+    const isRaw = step.rawPrompt === true
+    const warnings = isRaw ? [] : [...unreadFiles(looked), ...warningsOf(phases), ...clashes]
     const preview = mask.data({ ...looked, warnings })
     return { step: number, agent: agent.name, where, preview }
   })

@@ -1,13 +1,15 @@
+import { counted } from '../base/amounts.ts'
 import { errorCode, errorText, NotNow, UserError } from '../base/errors.ts'
 import { statOf } from '../base/files.ts'
 import { randomLetters } from '../base/ids.ts'
+import { localTime } from '../base/local-time.ts'
 import { Mask, unmask } from '../base/secrets/mask.ts'
 import { MASKED } from '../base/secrets/encodings.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makeStamp } from '../events/event.ts'
 import { readPlan, readState } from '../journal/read-run.ts'
 import { holderOf, RunLock } from '../journal/run-lock.ts'
-import { findRun, listOwnRuns, type RunBrief } from '../journal/runs.ts'
+import { findRun, listOwnRuns, unreadableNewerThan, type RunBrief } from '../journal/runs.ts'
 import { applyOverrides, raiseBudgets } from '../plan/make-policy.ts'
 import type { ChainsConfig } from '../parse/chains-schema.ts'
 import { stepsOf, type Plan } from '../plan/plan.ts'
@@ -25,13 +27,14 @@ import { refuseUnsound, renewStore } from './queue/store.ts'
 import { isChat } from './records/is-chat.ts'
 import { ForeignRecord, takeOver } from './records/foreign.ts'
 import { recordsOf, type Places } from './records/place.ts'
+import { withQueue, type QueuedBrief } from './records/with-queue.ts'
 import { takeWorkingTree } from './working-tree.ts'
 
 /** Another process carries the run out. */
 export class RunIsDriven extends NotNow {
   constructor(run: string, { pid, since }: { readonly pid: number; readonly since: string }) {
     super(
-      `The run ${run} is carried out by process ${pid} since ${since}.`,
+      `The run ${run} is carried out by process ${pid} since ${localTime(since)}.`,
       `Watch it: forkhestra logs ${run} --follow`,
     )
   }
@@ -78,8 +81,33 @@ function chooseRun(places: Places, input: Input): RunBrief {
   if (input.flag('trust-record')) {
     throw new UsageError('--trust-record needs the id of the run.', 'See: forkhestra runs')
   }
+  const runs = listOwnRuns(places)
   const isOpen = ({ status, folder }: RunBrief) => RESUMABLE.includes(status) && !isChat(folder)
-  return listOwnRuns(places).find(isOpen) ?? findRun(places, undefined)
+  const run = runs.find(isOpen) ?? findRun(places, undefined)
+  const [unreadable] = unreadableNewerThan(places, run.id)
+  if (unreadable !== undefined) {
+    throw new NotNow(
+      `The record of the newest run ${unreadable} cannot be read.`,
+      `To resume the one before it: forkhestra resume ${run.id}`,
+    )
+  }
+  const newest = runs.find(({ folder }) => !isChat(folder))
+  if (newest !== undefined && newest.id > run.id)
+    console.error(`[forkhestra] ${describeChoice(newest, run)}`)
+  return run
+}
+
+/** A newer run is passed over, which the user may not expect. */
+function describeChoice(newest: RunBrief, { id, status, state }: RunBrief): string {
+  const end = state.ended?.at ?? state.startedAt
+  const which = end === undefined ? status : `${ENDINGS[status] ?? status} on ${localTime(end)}`
+  return `The newest run ${newest.id} is ${newest.status}; resuming ${id}, which ${which}`
+}
+
+const ENDINGS: Partial<Record<RunBrief['status'], string>> = {
+  failed: 'failed',
+  stopped: 'was stopped',
+  dead: 'was killed',
 }
 
 /** Shows what a run from elsewhere would do, so that the user can decide whether to trust it. */
@@ -94,11 +122,12 @@ async function refuseForeign(run: RunBrief, places: Places, input: Input): Promi
 const RESUMABLE: readonly RunBrief['status'][] = ['failed', 'stopped', 'dead']
 
 async function goOn(
-  { id, folder }: RunBrief,
+  run: RunBrief,
   lock: RunLock,
   input: Input,
   before: readonly string[],
 ): Promise<number> {
+  const { id, folder } = run
   if (input.flag('new-queue')) await beginNewQueue(folder)
   else await refuseUnsound(id, folder)
   const { state, seq, damage } = readState(folder)
@@ -108,11 +137,12 @@ async function goOn(
     const { goOnWithQueue } = await import('./queue/run-queue.ts')
     const code = await goOnWithQueue(input, id, folder)
     if (code !== undefined) return code
-    const words = isTalk
-      ? `is a chat; to go on talking: forkhestra chat --resume ${id}`
-      : 'is complete: there is nothing to go on with.'
-    console.error(`[forkhestra] The run ${id} ${words}`)
-    return 0
+    if (isTalk) {
+      const command = `forkhestra chat --resume ${id}`
+      console.error(`[forkhestra] The run ${id} is a chat; to go on talking: ${command}`)
+      return 0
+    }
+    return describeFinished(withQueue(run))
   }
   const env = makeAgentEnvironment(process.env, ownFolder())
   const { plan: recorded, warnings } = await readRecorded(id, folder, env, input.text('prompt'))
@@ -140,6 +170,26 @@ async function goOn(
   } finally {
     seat.leave()
   }
+}
+
+/** Nothing is left to resume; what its queue still needs is done by other commands. */
+function describeFinished({ id, status, counts }: QueuedBrief): number {
+  const { queued = 0, failed = 0 } = counts ?? {}
+  const isDone = status === 'complete'
+  const lines = [
+    isDone ? 'is complete: there is nothing to go on with.' : 'has no steps to resume.',
+    ...(failed === 0
+      ? []
+      : [`has ${counted(failed, 'failed task')}; see why: forkhestra show ${id}`]),
+    ...(failed === 0
+      ? []
+      : [`does not retry failed tasks; push them again: forkhestra push --run ${id} "PROMPT"`]),
+    ...(queued === 0
+      ? []
+      : [`has ${counted(queued, 'queued task')}; start: forkhestra run-queue --run ${id}`]),
+  ]
+  for (const line of lines) console.error(`[forkhestra] The run ${id} ${line}`)
+  return isDone || failed === 0 ? 0 : 1
 }
 
 async function beginNewQueue(folder: string): Promise<void> {

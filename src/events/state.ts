@@ -136,12 +136,14 @@ function resume(state: RunState): RunState {
   if ((ended === undefined || ended.stopped !== undefined) && !isStopped) return rest
   const at = isOwn(stepAt(state, state.at)) ? state.at : firstOpen(state.steps, 1)
   const steps = state.steps.map((step) => {
-    if (step.reason === 'skipped' && !step.isPassed) return { ...step, reason: undefined }
+    if (step.reason === 'skipped' && !step.isPassed)
+      return { ...step, reason: undefined, detail: undefined }
     if (step.number !== at || isSettled(step)) return step
     const isLeft = step.isAgain || step.iterations < (step.maxIterations ?? 1)
     return {
       ...step,
       reason: undefined,
+      detail: undefined,
       ends: undefined,
       idle: 0,
       isOpen: isLeft && step.rounds > 0,

@@ -27,7 +27,7 @@ const bodySchema = z.looseObject({
 })
 
 // Where there is none, `claude` has the session in the user's id, and others have no sessions at all.
-const SESSION_HEADER = 'x-claude-code-session-id'
+const SESSION_HEADERS = ['x-claude-code-session-id', 'x-forkhestra-conversation-id']
 /** Only sub-agents have one; they share the session of their caller. */
 const AGENT_HEADER = 'x-claude-code-agent-id'
 
@@ -36,7 +36,10 @@ export function readAsk(body: unknown, headers: Readonly<Record<string, string>>
   const { data } = bodySchema.safeParse(body)
   if (data === undefined) return undefined
   const said = data.messages.filter(({ role }) => role === 'user').map(({ content }) => content)
-  const session = headers[SESSION_HEADER] ?? data.metadata?.user_id ?? textOf(said[0])
+  const session =
+    SESSION_HEADERS.map((name) => headers[name]).find(Boolean) ??
+    data.metadata?.user_id ??
+    textOf(said[0])
   return {
     model: data.model,
     isStream: data.stream === true,

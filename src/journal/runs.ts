@@ -69,6 +69,8 @@ export function findRun(places: RecordPlaces, word: string | undefined): RunBrie
   if (word === undefined) {
     const newest = newestOwnRun(places) ?? newestOf(recordsIn(roots), places)
     if (newest !== undefined) return newest
+    const [broken] = recordsIn(roots)
+    if (broken !== undefined) throw unreadable(broken)
     throw new UserError('There is no run yet.', `Its record would be in ${roots[0]}.`)
   }
   const records = recordsIn(roots)
@@ -79,13 +81,25 @@ export function findRun(places: RecordPlaces, word: string | undefined): RunBrie
   const folder = records.find((each) => basename(each) === id)!
   const run = readBrief(folder, places)
   if (run !== undefined) return run
-  throw new UserError(`The record of run ${id} cannot be read.`, `See ${folder}.`)
+  throw unreadable(folder)
+}
+
+function unreadable(folder: string): UserError {
+  return new UserError(`The record of run ${basename(folder)} cannot be read.`, `See ${folder}.`)
 }
 
 /** The newest run that was made here and whose record can be read. */
 export function newestOwnRun(places: RecordPlaces): RunBrief | undefined {
   const own = recordsIn(places.roots).filter((folder) => places.origins.isSigned(folder))
   return newestOf(own, places)
+}
+
+/** Ids of records that were made here, are newer than that run, and cannot be read. */
+export function unreadableNewerThan(places: RecordPlaces, id = ''): string[] {
+  return recordsIn(places.roots)
+    .filter((folder) => basename(folder) > id && places.origins.isSigned(folder))
+    .filter((folder) => readBrief(folder, places) === undefined)
+    .map((folder) => basename(folder))
 }
 
 function newestOf(folders: readonly string[], places: RecordPlaces): RunBrief | undefined {

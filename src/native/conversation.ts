@@ -133,6 +133,8 @@ export class Conversation {
       prompt: toPrompt(head, messages),
       ...(tools.length === 0 ? {} : { tools, toolChoice: { type: toolChoice } }),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      // A scripted model tells conversations apart by it.
+      headers: { 'x-forkhestra-conversation-id': head.id },
       // All that the model needs is in the request: nothing is kept elsewhere.
       providerOptions: { openai: { store: false } },
     }

@@ -9,6 +9,8 @@ export const ENGINES = ['claude', 'native'] as const
 export const MODEL_WORDS =
   '"sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5"'
 
+export const MODEL_WORDS_BY_ENGINE = `${MODEL_WORDS} (with "engine": "native" also provider/id such as "openai/gpt-6-sol")`
+
 export const PERMISSION_MODES = [
   'acceptEdits',
   'auto',

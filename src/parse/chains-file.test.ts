@@ -134,11 +134,11 @@ test.each([
   ['"model": ¶5', 'model is 5, expected a model name'],
   [
     '"model": ¶"sonet"',
-    `model is "sonet", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5", did you mean 'sonnet'?`,
+    `model is "sonet", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5" (with "engine": "native" also provider/id such as "openai/gpt-6-sol"), did you mean 'sonnet'?`,
   ],
   [
     '"model": ¶"gpt"',
-    'model is "gpt", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5"',
+    'model is "gpt", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5" (with "engine": "native" also provider/id such as "openai/gpt-6-sol")',
   ],
   ['"allowedTools": ¶{}', 'allowedTools is an object, expected a list of strings'],
 ])('an agent with %s is refused', (fields, problem) => {
@@ -305,7 +305,7 @@ test('an agent that forkhestra plays itself has fields of its own, and no others
   )
   expectProblem(
     inAgent('"model": ¶"openai/tuned"'),
-    'agents.fk:a.model is "openai/tuned", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5"',
+    'agents.fk:a.model is "openai/tuned", expected "sonnet", "opus", "haiku" or a full model id such as "claude-sonnet-5-5" (with "engine": "native" also provider/id such as "openai/gpt-6-sol")',
   )
   expectProblem(
     inAgent('"engine": ¶"codex"'),

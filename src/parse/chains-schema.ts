@@ -1,6 +1,12 @@
 // The small variant of the library: it loads in a third of the time, and the words are ours anyway.
 import * as z from 'zod/mini'
-import { ENGINES, MODEL, MODEL_WORDS, NATIVE_MODEL, PERMISSION_MODES } from './agent-words.ts'
+import {
+  ENGINES,
+  MODEL,
+  MODEL_WORDS_BY_ENGINE,
+  NATIVE_MODEL,
+  PERMISSION_MODES,
+} from './agent-words.ts'
 import { MAX_ITERATIONS } from './dsl.ts'
 import { CHAIN_POLICY_FIELDS, POLICY_FIELDS, stepName, type OnFailConfig } from './policy-schema.ts'
 import {
@@ -18,7 +24,7 @@ import { findStep, targetWords } from './step-targets.ts'
 const model = () =>
   z
     .string({ error: 'a model name' })
-    .check(z.regex(NATIVE_MODEL, { error: MODEL_WORDS }))
+    .check(z.regex(NATIVE_MODEL, { error: MODEL_WORDS_BY_ENGINE }))
     .register(
       ...about(
         'sonnet, opus, haiku, or a full model id (it contains a digit); of the engine native also provider/id. Default: sonnet.',
@@ -102,7 +108,7 @@ function findMisplaced(agent: Readonly<Record<string, unknown>>): WrongName[] {
       agent[field] === undefined ? [] : [{ path: [field], message: words }],
     ),
     ...(!isNative && typeof name === 'string' && !MODEL.test(name)
-      ? [{ path: ['model'], message: MODEL_WORDS }]
+      ? [{ path: ['model'], message: MODEL_WORDS_BY_ENGINE }]
       : []),
   ]
 }

@@ -41,9 +41,11 @@ export function guessCommand(
   const isStep = (word: string) => /.:\d+$/.test(word) || isAgent(word)
   if (words.every(isStep)) return commandFor([before, ...words].join(' -> '))
   const last = before.split('->').at(-1)?.trim() ?? ''
-  return isStep(last)
-    ? `${commandFor(before)} -p ${quoted(after)}`
-    : `forkhestra builder:10 -p ${quoted(`${before} ${after}`)}`
+  if (isStep(last)) return `${commandFor(before)} -p ${quoted(after)}`
+  const asPrompt = `forkhestra builder:10 -p ${quoted(`${before} ${after}`)}`
+  // Two words may be two agents that do not exist here.
+  const areNames = more.length === 0 && [last, next].every((word) => /^[\w./:-]+$/.test(word))
+  return areNames ? `${commandFor(`${before} -> ${next}`)}, or, as a prompt, ${asPrompt}` : asPrompt
 }
 
 function commandFor(chain: string): string {

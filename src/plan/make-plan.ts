@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Problem } from '../base/errors.ts'
 import {
   findSpecs,
@@ -106,7 +106,7 @@ export function makePlan(
   const unused = problems.length === 0 ? variables.warnings : []
   problems.push(...variables.problems)
   if (problems.length > 0 || whole === undefined)
-    throw new PlanError(problems, [...shadowed, ...unused])
+    throw new PlanError(problems, [...new Set(shadowed), ...unused])
   const made: Plan = {
     run,
     cwd,
@@ -138,12 +138,17 @@ function warningsOf(agent: ResolvedAgent, facts: Facts): string[] {
 
 /** Programs that are not run because a built-in agent has their name. */
 function shadowWarnings(steps: readonly StepConfig[], request: Request, facts: Facts): string[] {
-  const names = new Set(steps.map(({ agent }) => agent))
-  return [...names].flatMap((name) => {
-    const program = isBuiltIn(name, request, facts) ? facts.programOnPath(name) : undefined
-    return program?.kind === 'program'
-      ? [`'${name}' is the built-in agent, not ${program.path}; to run the program, type its path.`]
-      : []
+  return steps.flatMap(({ agent: name, iterations }) => {
+    if (!isBuiltIn(name, request, facts)) return []
+    const program = facts.programOnPath(name)
+    if (program.kind === 'program')
+      return [
+        `'${name}' is the built-in agent, not ${program.path}; to run the program, type its path.`,
+      ]
+    const isTyped = request.name === undefined
+    if (!isTyped || facts.programAt(resolve(request.base, name)).kind !== 'program') return []
+    const command = `forkhestra ./${name}${iterations === undefined ? '' : `:${iterations}`}`
+    return [`'${name}' is the built-in agent; there is also ./${name} here; to run it: ${command}`]
   })
 }
 

@@ -66,9 +66,11 @@ export function checkKey(
   const isSet = (name: string) => Boolean(policy.env[name]?.trim()) || facts.hasVariable(name)
   if (names.length === 0 || names.some(isSet)) return
   const [first] = names
+  const others = Object.values(VARIABLES).flatMap(({ keys: [key] }) => key ?? [])
+  const rest = others.filter((name) => !names.includes(name)).join(' or ')
   throw new UserError(
     `Agent '${agent.name}' asks ${agent.model}, and ${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not set.`,
-    `Set it: export ${first}=…, or choose a model of another provider. See: forkhestra doctor`,
+    `Set it: export ${first}=…, or choose a model of another provider and set ${rest}. See: forkhestra doctor`,
   )
 }
 

@@ -1,4 +1,5 @@
 import { UserError, type Problem } from '../base/errors.ts'
+import { nearest } from '../base/nearest.ts'
 import {
   fillTemplate,
   parseHoles,
@@ -12,7 +13,8 @@ import { BUILT_IN_VARIABLES } from './plan.ts'
 export class Variables {
   readonly #given: ReadonlyMap<string, string>
   readonly #referenced = new Set<string>()
-  readonly #missing = new Map<string, Problem>()
+  /** Names by what is said of them. */
+  readonly #missing = new Map<string, string>()
 
   readonly #isLiteral: boolean
 
@@ -49,17 +51,26 @@ export class Variables {
   demand(missing: readonly string[], owner: string): void {
     for (const name of missing) {
       const message = `Variable '${name}' referenced in ${owner} but not provided`
-      this.#missing.set(message, { message, hint: `Add ${name}=value to the command.` })
+      this.#missing.set(message, name)
     }
   }
 
   get problems(): readonly Problem[] {
-    return [...this.#missing.values()]
+    return [...this.#missing].map(([message, name]) => {
+      const close = nearest(name, this.#unused)
+      const hint =
+        close === undefined
+          ? `Add ${name}=value to the command.`
+          : `Write ${name}=… instead of ${close}=…`
+      return { message, hint }
+    })
   }
 
   get warnings(): readonly string[] {
-    return [...this.#given.keys()]
-      .filter((name) => !this.#referenced.has(name))
-      .map((name) => `Variable '${name}' is given, but nothing references it.`)
+    return this.#unused.map((name) => `Variable '${name}' is given, but nothing references it.`)
+  }
+
+  get #unused(): readonly string[] {
+    return [...this.#given.keys()].filter((name) => !this.#referenced.has(name))
   }
 }

@@ -47,7 +47,10 @@ function wordsFor(refusal: Refusal): readonly [message: string, hint?: string] {
     case 'unknown_run':
       return [`There is no run ${refusal.run} with queues.`, 'See: forkhestra runs']
     case 'unknown_agent':
-      return [`This run has no agent named '${shown(refusal.name)}'.`, 'See: forkhestra queue']
+      return [
+        `This run has no agent or task named '${shown(refusal.name)}'.`,
+        'See: forkhestra queue',
+      ]
     case 'agent_ended':
       return [`The agent '${refusal.name}' has ended.`, 'See: forkhestra queue']
     case 'name_taken':

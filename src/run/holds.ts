@@ -1,5 +1,6 @@
 import { withoutSkips } from '../base/awake.ts'
 import { UserError } from '../base/errors.ts'
+import { localTime } from '../base/local-time.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
 import type { Outcome } from '../events/schema.ts'
 import { stepAt } from '../events/state.ts'
@@ -105,7 +106,7 @@ export class Holds {
     }
     const { until } = next
     if (spentBudget(node, plan, ports.state(), withoutSkips(until)) !== undefined) {
-      const error = `a wait until ${new Date(until).toISOString()} would go beyond the time that is left`
+      const error = `a wait until ${localTime(until)} would go beyond the time that is left`
       return { class: 'budget', error }
     }
     this.#pause(kindOf(node), next, place)

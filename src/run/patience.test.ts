@@ -34,7 +34,7 @@ test('a limit that lasts longer than anybody wants to wait is the end', () => {
   const end = patience({ maxWaitMs: 30 * MINUTE }).after(limited(40 * MINUTE), NOW)
   expect(end).toEqual({
     reason: 'quota',
-    detail: 'the limit resets at 2026-01-20T10:40:00.000Z, longer than 30 min',
+    detail: 'the limit resets at 2026-01-20 10:40, longer than the maxWait of 30 min',
   })
 })
 
@@ -80,7 +80,7 @@ test('waits add up, unless there was work in between', () => {
   expect(tried.after(limitAt(now + 1000, 6 * MINUTE), now + 1000)).toEqual({
     reason: 'quota',
     detail:
-      'the limit resets at 2026-01-20T10:12:01.000Z, longer than 10 min with the 6 min waited already',
+      'the limit resets at 2026-01-20 10:12, longer than the maxWait of 10 min with the 6 min waited already',
   })
   const other = patience({ maxWaitMs: 10 * MINUTE })
   for (let count = 0; count < 20; count += 1) {
@@ -105,7 +105,7 @@ test('a time that is past is named as such', () => {
   const tried = patience({ maxWaitMs: 5000 })
   expect(tried.after(limited(-MINUTE), NOW)).toEqual({
     reason: 'quota',
-    detail: 'the limit holds on, although it said 2026-01-20T09:59:00.000Z, longer than 5 s',
+    detail: 'the limit holds on, although it said 2026-01-20 09:59, longer than the maxWait of 5 s',
   })
 })
 

@@ -1,5 +1,6 @@
 import { withoutSkips } from '../base/awake.ts'
 import { durationWords } from '../base/durations.ts'
+import { localTime } from '../base/local-time.ts'
 import type { End, Outcome } from '../events/schema.ts'
 import { outcomeWords } from '../events/outcome-words.ts'
 import type { Policy } from '../plan/policy.ts'
@@ -93,7 +94,7 @@ export class Patience {
   }
 
   #limitWords(reset: number, now: number): string {
-    const time = new Date(reset).toISOString()
+    const time = localTime(reset)
     const isPast = reset > 0 && reset <= now
     const when =
       reset > now
@@ -103,7 +104,7 @@ export class Patience {
           : 'says no time'
     const { quota } = this.#waited
     const before = quota < 1000 ? '' : ` with the ${durationWords(quota)} waited already`
-    return `the limit ${when}, longer than ${durationWords(this.#policy.maxWaitMs)}${before}`
+    return `the limit ${when}, longer than the maxWait of ${durationWords(this.#policy.maxWaitMs)}${before}`
   }
 
   #nextBlind(first: number): number {

@@ -1,4 +1,5 @@
 import { withoutSkips } from '../base/awake.ts'
+import { localTime } from '../base/local-time.ts'
 import type { End } from '../events/schema.ts'
 import { stepAt } from '../events/state.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
@@ -153,6 +154,6 @@ function resumePause({ lastOutcome }: StepState, patience: Patience): Pause | un
 /** A wait beyond the time that is left leads nowhere. */
 function tooLong({ until }: Pause, step: StepNode, { plan, ports }: Context): End | undefined {
   if (spentBudget(step, plan, ports.state(), withoutSkips(until)) === undefined) return undefined
-  const when = new Date(until).toISOString()
+  const when = localTime(until)
   return { reason: 'budget', detail: `a wait until ${when} would go beyond the time that is left` }
 }

@@ -47,7 +47,7 @@ export function nextSteps(run: RecordedRun, here?: string): (readonly [string, s
       return [
         ...(advice === undefined ? [] : [advice]),
         ...notedNexts(run),
-        ...goOn(run, id, place.replace(' --', ' at '), step),
+        ...resumeSteps(run, id, place.replace(' --', ' at '), step),
         ...look,
       ]
   }
@@ -57,12 +57,14 @@ function notedNexts({ state }: RecordedRun): (readonly [string, string])[] {
   return notesOn(state).map(({ next }) => next)
 }
 
-function goOn(
-  { state: { lacks } }: RecordedRun,
+/** How to resume a run; nothing where its record does not hold enough. */
+export function resumeSteps(
+  { state }: RecordedRun,
   id: string,
-  place: string,
-  step: ReturnType<typeof currentStep>,
+  place = '',
+  step = currentStep(state),
 ): (readonly [string, string])[] {
+  const { lacks } = state
   if (lacks !== undefined && lacks.prompt !== true) return []
   const prompt = lacks === undefined ? '' : ' --prompt TEXT'
   const again = lacks === undefined ? '' : `, with the same text: ${lacksWords(lacks)}`

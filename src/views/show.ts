@@ -5,6 +5,7 @@ import type { Outcome, Usage } from '../events/schema.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
 import { counted } from '../base/amounts.ts'
 import { durationWords } from '../base/durations.ts'
+import { localTime } from '../base/local-time.ts'
 import { costWords, spentWords } from './amounts.ts'
 import { nextSteps } from './next-steps.ts'
 import { notesOn } from './notes.ts'
@@ -146,8 +147,8 @@ function waitLine({ status }: ShownRun, wait: EventOf<'waiting'>, now: number): 
   const { why, until, error } = wait
   const words =
     status === 'waiting'
-      ? `waits (${why}) until ${until}, ${leftWords(until, now)}`
-      : `was waiting (${why}) until ${until}`
+      ? `waits (${why}) until ${localTime(until)}, ${leftWords(until, now)}`
+      : `was waiting (${why}) until ${localTime(until)}`
   return printable(`  ${words}: ${error}`)
 }
 

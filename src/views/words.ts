@@ -2,6 +2,7 @@ import type { EventOf } from '../events/event.ts'
 import { shorten } from '../base/shorten.ts'
 import { shellWord } from '../base/shell-quote.ts'
 import { durationWords } from '../base/durations.ts'
+import { localTime } from '../base/local-time.ts'
 import type { Lacks, Reason, Refusal } from '../events/schema.ts'
 import { outcomeWords, TASK_NOT_DONE } from '../events/outcome-words.ts'
 import { isComplete, type StepState } from '../events/step-state.ts'
@@ -117,12 +118,11 @@ export function failingWords({ failures, iterations: count, lastFailure }: StepS
   return `In ${failures} of ${iterations(count)} the agent failed${last}`
 }
 
-/** `Limit of the plan (five_hour): rejected, resets at 2026-01-20T10:00:00.000Z`. */
+/** `Limit of the plan (five_hour): rejected, resets at 2026-01-20 10:00`. */
 export function limitWords({ status, kind, resetsAt, utilization }: EventOf<'limit'>): string {
   const which = kind === undefined ? '' : ` (${kind})`
   const used = utilization === undefined ? '' : `, ${Math.round(utilization * 100)} % used`
-  const when =
-    resetsAt === undefined ? '' : `, resets at ${new Date(resetsAt * 1000).toISOString()}`
+  const when = resetsAt === undefined ? '' : `, resets at ${localTime(resetsAt * 1000)}`
   return `Limit of the plan${which}: ${status}${used}${when}`
 }
 
@@ -175,6 +175,8 @@ export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): st
       if (detail?.includes(': a check fails (') === true)
         return 'Run the check yourself, fix what it reports, then resume'
       return 'Read what the last iterations said; a clearer prompt, a smaller task or --stall 0 may help'
+    case 'quota':
+      return 'Resume after the reset; to wait longer next time, set "maxWait" in the configuration'
     case 'timeout':
       return 'To give it longer: --timeout or --idle-timeout'
     default:
@@ -182,12 +184,12 @@ export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): st
   }
 }
 
-/** `Waiting until 2026-01-20 17:00 UTC (1 h 02 min) for the quota: …`. */
+/** `Waiting for the limit to be reset, 1 h 02 min left, until 2026-01-20 17:00: …`. */
 export function waitWords({ why, until, error }: EventOf<'waiting'>, now: number): string {
   const left = Math.max(0, Date.parse(until) - now)
   const what = why === 'quota' ? 'for the limit to be reset' : 'before another try'
   const words = error.trim().replaceAll(/\s+/g, ' ').slice(0, 200)
-  return `Waiting ${what}, ${durationWords(left)} left, until ${until}: ${words}`
+  return `Waiting ${what}, ${durationWords(left)} left, until ${localTime(until)}: ${words}`
 }
 
 /** For a command about a run of another folder than that of the reader. */

@@ -10,6 +10,7 @@ import {
   type Stage,
 } from './support/stage.ts'
 import { bash, DONE, writes } from './support/writer.ts'
+import { localTime } from '../../src/base/local-time.ts'
 
 const env = SUBSCRIPTION
 
@@ -78,8 +79,10 @@ test('a limit that lasts too long ends the run, and resume goes on with the iter
     ...writes({}, { maxWait: '1m', iterations: 2 }),
   })
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
-  const reset = new Date(resetsAt * 1000).toISOString()
-  expect(stdout).toContain(`(quota: the limit resets at ${reset}, longer than 1 min)`)
+  const reset = localTime(resetsAt * 1000)
+  expect(stdout).toContain(
+    `(quota: the limit resets at ${reset}, longer than the maxWait of 1 min)`,
+  )
   const [, run = ''] = /To go on: forkhestra resume (\S+)\n/.exec(stderr) ?? []
   expect(code).toBe(1)
   const told = await stage.tell('resume', run)

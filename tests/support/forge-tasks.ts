@@ -91,7 +91,7 @@ export class TaskProject {
   /** Without what differs from run to run. */
   private steady(text: string): string {
     return text
-      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')
+      .replaceAll(/\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d\.\d{3}Z| \d\d:\d\d)/g, '<time>')
       .replaceAll(this.root, '<root>')
   }
 }

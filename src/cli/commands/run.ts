@@ -3,7 +3,7 @@ import { RUN_GUESSES } from '../first-guesses.ts'
 
 /** What every command that reads the configuration takes. */
 export const CONFIG_OPTIONS: Options = {
-  cwd: { value: '<path>', help: 'working directory of every agent, base of every relative path' },
+  cwd: { value: '<path>', help: 'the project folder, taken literally' },
   config: { value: '<path>', help: 'this configuration instead of forge/orch/chains.json' },
 }
 

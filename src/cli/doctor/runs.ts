@@ -2,7 +2,7 @@ import { errorText } from '../../base/errors.ts'
 import { printable } from '../../base/printable.ts'
 import type { Leftover } from '../../events/schema.ts'
 import type { RecordPlaces } from '../../journal/record-folder.ts'
-import { listOwnRuns } from '../../journal/runs.ts'
+import { listOwnRuns, unreadableNewerThan } from '../../journal/runs.ts'
 import { Family } from '../../run/family.ts'
 import { withQueue, type QueuedBrief } from '../records/with-queue.ts'
 import { ok, problem, warning, type Check } from './check.ts'
@@ -14,6 +14,11 @@ const NAMED = 3
 export function checkRuns(cwd: string, places: RecordPlaces): Check {
   try {
     const runs = listOwnRuns(places).map(withQueue)
+    const [unreadable] = unreadableNewerThan(places, runs[0]?.id)
+    if (unreadable !== undefined) {
+      const text = `the record of the last one, ${unreadable}, cannot be read`
+      return warning('runs', text, 'resume, show and status take the run before it')
+    }
     return describeRuns(runs.filter(({ state }) => state.cwd === undefined || state.cwd === cwd))
   } catch (error) {
     return warning(

@@ -1,7 +1,7 @@
 import { UserError } from '../../base/errors.ts'
 import type { StepState } from '../../events/step-state.ts'
 import { recordPlaces, type RecordPlaces } from '../../journal/record-folder.ts'
-import { findRun, type RunBrief } from '../../journal/runs.ts'
+import { findRun, unreadableNewerThan, type RunBrief } from '../../journal/runs.ts'
 import { UsageError, type Input } from '../command.ts'
 import { projectOf } from '../project.ts'
 
@@ -27,7 +27,14 @@ export function runWord(input: Input): string | undefined {
 
 /** The run that a person means; the newest where nobody says which. */
 export function chooseRun(input: Input, places: Places): RunBrief {
-  return findRun(places, runWord(input))
+  const word = runWord(input)
+  const run = findRun(places, word)
+  const unreadable = word === undefined ? unreadableNewerThan(places, run.id) : []
+  for (const id of unreadable) {
+    const line = `the record of the newer run ${id} cannot be read; this is run ${run.id}`
+    console.error(`[forkhestra] Warning: ${line}`)
+  }
+  return run
 }
 
 /** The step of that number, which a run may not have. */

@@ -1,10 +1,11 @@
 import { errorText, UserError } from '../../base/errors.ts'
 import { printable } from '../../base/printable.ts'
 import { recordPlaces } from '../../journal/record-folder.ts'
-import { readRuns } from '../../journal/runs.ts'
+import { readRuns, unreadableNewerThan } from '../../journal/runs.ts'
 import type { Project } from '../../setup/project.ts'
 import { TaskDatabase } from '../../tasks/database.ts'
 import type { Stats } from '../../tasks/stats.ts'
+import { nextSteps, resumeSteps } from '../../views/next-steps.ts'
 import { notesOn } from '../../views/notes.ts'
 import { renderRuns } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
@@ -17,6 +18,10 @@ interface Status {
   readonly live: readonly QueuedBrief[]
   /** The newest run that is over, or dead. */
   readonly last: QueuedBrief | undefined
+  /** Newer runs whose record cannot be read. */
+  readonly broken: readonly string[]
+  /** The newest that is over, and whose queue has tasks that nobody has started. */
+  readonly filled: QueuedBrief | undefined
   readonly tasks: Stats | { readonly error: string }
 }
 
@@ -28,18 +33,21 @@ export async function printStatus(input: Input): Promise<number> {
   if (input.flag('json')) console.log(JSON.stringify(describe(status, now)))
   else console.log(render(status, now).join('\n'))
   const isUnreadable = runsOf(status).some(({ unreadable }) => unreadable !== undefined)
-  return 'error' in status.tasks || isUnreadable ? 1 : 0
+  return 'error' in status.tasks || isUnreadable || status.broken.length > 0 ? 1 : 0
 }
 
 function runsOf({ live, last }: Status): readonly QueuedBrief[] {
   return last === undefined ? live : [...live, last]
 }
 
-function readLastRuns(project: Project): Pick<Status, 'live' | 'last'> {
-  const { runs } = readRuns(recordPlaces(project, process.env))
+function readLastRuns(project: Project): Omit<Status, 'tasks'> {
+  const places = recordPlaces(project, process.env)
+  const { runs } = readRuns(places)
   const familiar = runs.filter((run) => isFamiliar(run) && isPresentable(run)).map(withQueue)
   const [live, over] = [familiar.filter(isLive), familiar.filter((run) => !isLive(run))]
-  return { live, last: over.find(({ foreign }) => foreign === undefined) ?? over[0] }
+  const last = over.find(({ foreign }) => foreign === undefined) ?? over[0]
+  const broken = unreadableNewerThan(places, last?.id)
+  return { live, last, broken, filled: over.find(({ counts }) => (counts?.queued ?? 0) > 0) }
 }
 
 function isLive({ status }: QueuedBrief): boolean {
@@ -56,16 +64,17 @@ function readTasks(cwd: string): Status['tasks'] {
   }
 }
 
-function describe({ live, last, tasks }: Status, now: number) {
+function describe({ live, last, broken, tasks }: Status, now: number) {
   return {
     live: live.map((run) => describeRun(run, now)),
     last: last === undefined ? null : describeRun(last, now),
+    broken,
     tasks,
   }
 }
 
 function render(status: Status, now: number): string[] {
-  const { live, last, tasks } = status
+  const { live, last, broken, tasks } = status
   const runs = runsOf(status)
   const rows = renderRuns(runs, now)
   const section = (title: string, lines: readonly string[]) =>
@@ -77,8 +86,9 @@ function render(status: Status, now: number): string[] {
     ...runs.flatMap(({ id, unreadable }) =>
       unreadable === undefined ? [] : [`Queue of ${id}: ${printable(unreadable)}`],
     ),
+    ...broken.map((id) => `The record of the newer run ${printable(id)} cannot be read`),
     `Tasks: ${describeTasks(tasks)}`,
-    ...nextSteps(last, tasks).map((line) => `Next: ${line}`),
+    ...nextCommands(status).map((line) => `Next: ${line}`),
   ]
 }
 
@@ -101,12 +111,22 @@ function describeTasks(tasks: Status['tasks']): string {
 
 const RESUMABLE: ReadonlySet<string> = new Set(['failed', 'stopped', 'dead'])
 
-function nextSteps(last: QueuedBrief | undefined, tasks: Status['tasks']): string[] {
+function nextCommands({ live, last, filled, tasks }: Status): string[] {
+  const isReady = live.length === 0 && !('error' in tasks) && tasks.ready > 0
   return [
-    ...(last !== undefined && RESUMABLE.has(last.status)
-      ? [`forkhestra show ${last.id}, then forkhestra resume ${last.id}`]
-      : []),
+    ...live.flatMap((run) => nextSteps(run).slice(0, 1)).map(([command]) => command),
+    ...(last !== undefined && RESUMABLE.has(last.status) ? [nextAfterFailure(last)] : []),
     ...(last === undefined ? [] : notesOn(last.state).map(({ next: [command] }) => command)),
-    ...(!('error' in tasks) && tasks.ready > 0 ? ['forge-tasks list --ready'] : []),
+    ...(filled === undefined ? [] : [`forkhestra run-queue --run ${filled.id}`]),
+    ...(isReady ? ['forge-tasks list --ready'] : []),
   ]
+}
+
+function nextAfterFailure(run: QueuedBrief): string {
+  const show = `forkhestra show ${run.id}`
+  // Tasks that failed are not resumed, but pushed again.
+  if (run.state.steps.length === 0 && run.status === 'failed')
+    return `${show}, then push what failed again: forkhestra push --run ${run.id} "PROMPT"`
+  const [resume] = resumeSteps(run, run.id)
+  return resume === undefined ? show : `${show}, then ${resume[0]}`
 }

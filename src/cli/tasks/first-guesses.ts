@@ -27,6 +27,8 @@ export function guessTaskCommand(
   verbs: readonly string[],
 ): string | undefined {
   const [word = '', id = 'ID', ...more] = words
+  if (word.startsWith('--') && verbs.includes(more[0] ?? ''))
+    return `forge-tasks ${[...more, word, id].map(quoted).join(' ')}`
   if (/^tasks?$/.test(word)) return `forge-tasks ${words.slice(1).map(quoted).join(' ')}`.trim()
   const known = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : guessByShape(word, id)
   if (known !== undefined) {

@@ -4,6 +4,7 @@ import { change, type Draft } from '../store/change.ts'
 import { freeDead } from './dead-claims.ts'
 import { findTask, readOrRefuse, Unusable, type TaskText } from '../find.ts'
 import { UserError } from '../../base/errors.ts'
+import { localTime } from '../../base/local-time.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { listUndone } from '../done.ts'
@@ -28,10 +29,16 @@ export function takenBy(id: string, claim: Claim, places: Places): Refused {
   const words = `${id} is ${claimWords(claim, places)}`
   if (claim.settled !== undefined) {
     const hint = `Merge it, or give it free: forge-tasks release ${id}`
-    return new Taken(`${words}, since ${claim.at}.`, hint)
+    return new Taken(`${words}, since ${localTime(claim.at)}.`, hint)
   }
-  const end = claim.run === undefined ? claim.until : 'its iteration ends'
-  return new Taken(`${words} since ${claim.at}${end === undefined ? '' : `, until ${end}`}.`)
+  const end = claim.run === undefined ? localUntil(claim) : 'its iteration ends'
+  return new Taken(
+    `${words} since ${localTime(claim.at)}${end === undefined ? '' : `, until ${end}`}.`,
+  )
+}
+
+function localUntil({ until }: Claim): string | undefined {
+  return until === undefined ? undefined : localTime(until)
 }
 
 export interface ClaimOptions extends Asking {
