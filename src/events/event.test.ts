@@ -79,11 +79,16 @@ test('events are numbered without gaps, live output is not', () => {
 
 test('an event begins with what it is and when it was', () => {
   const before = Date.now()
-  const event = makeStamp('r1', 'w-1')({ type: 'warning', text: 'careful' })
+  const event = makeStamp('r1', 'w-1', 1, () => 0)({ type: 'warning', text: 'careful' })
   expect(Object.keys(event)).toEqual(['type', 'at', 'run', 'seq', 'worker', 'text'])
   const at = Date.parse(event.at)
   expect(at).toBeGreaterThanOrEqual(before)
   expect(at).toBeLessThanOrEqual(Date.now())
+})
+
+test('an event says how far the time of day is ahead of the time in which the process ran', () => {
+  const event = makeStamp('r1', 'w-1', 1, () => 5000)({ type: 'warning', text: 'careful' })
+  expect(eventSchema.parse(event)).toMatchObject({ skippedMs: 5000 })
 })
 
 const ENDED = { scope: [], agent: 'a', iterations: 1, failures: 0 }

@@ -16,13 +16,13 @@ export type Stamp = (body: EventBody) => RunEvent
  * Gives events their time, run, number and writer. Live output is not numbered. A run that goes on
  * counts on from its `first` number.
  */
-export function makeStamp(run: string, worker: string, first = 1): Stamp {
+export function makeStamp(run: string, worker: string, first = 1, skippedNow = skippedMs): Stamp {
   let seq = first - 1
   const now = makeClock()
   return (body) => {
     const { type } = body
     const number = type === 'output' ? {} : { seq: ++seq }
-    const skipped = skippedMs()
+    const skipped = skippedNow()
     const skips = skipped === 0 ? {} : { skippedMs: skipped }
     return Object.assign({ type, at: now(), run, ...number, worker, ...skips }, body)
   }
