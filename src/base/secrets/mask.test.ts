@@ -288,13 +288,15 @@ test('what comes behind a private key is not part of it', () => {
   expect(new Mask({}).text(text)).toBe(text)
 })
 
-test.each(['package-lock.json', 'schema/events.schema.json', 'docs/EVENTS.md', 'LICENSE'])(
-  '%s tells no secret',
-  async (name) => {
-    const text = await Bun.file(join(import.meta.dir, '../../..', name)).text()
-    expect(mask.text(text)).toBe(text)
-  },
-)
+test.each([
+  'package-lock.json',
+  'schema/events.schema.json',
+  'docs/reference/events.md',
+  'LICENSE',
+])('%s tells no secret', async (name) => {
+  const text = await Bun.file(join(import.meta.dir, '../../..', name)).text()
+  expect(mask.text(text)).toBe(text)
+})
 
 test('hashes, identifiers and images tell no secret', () => {
   const bytes = Buffer.from(Array.from({ length: 30_000 }, (_, at) => (at * at * 31 + at * 7) >> 3))

@@ -172,6 +172,20 @@ const DUMPS: Readonly<Record<string, Dump>> = {
       16,
       (row, at) => octal(at, 7) + words(row, (word) => ` ${octal(word, 6)}`).join(''),
     ),
+  'od -td1': (bytes) =>
+    lines(
+      bytes,
+      16,
+      (row, at) =>
+        octal(at, 7) +
+        writeEach(row, (byte) => ((byte << 24) >> 24).toString().padStart(5)).join(''),
+    ),
+  'od -tu1': (bytes) =>
+    lines(
+      bytes,
+      16,
+      (row, at) => octal(at, 7) + writeEach(row, (byte) => String(byte).padStart(4)).join(''),
+    ),
   'od -x': (bytes) =>
     lines(bytes, 16, (row, at) => octal(at, 7) + words(row, (word) => ` ${hex(word, 4)}`).join('')),
   xxd: (bytes) =>
@@ -216,8 +230,10 @@ const DUMPS: Readonly<Record<string, Dump>> = {
 
 const dumped = fc
   .tuple(values, beside, beside, fc.constantFrom(...Object.keys(DUMPS)), fc.boolean())
-  // `od -c` shows a blank as a blank, and JSON escapes what it shows.
-  .filter(([secret, , , name]) => name !== 'od -c' || !/[ "\\]/.test(secret))
+  // `od -c` shows a blank as a blank, and JSON escapes what it shows; `od -td1` has negative numbers.
+  .filter(([secret, , , name]) =>
+    name === 'od -c' ? !/[ "\\]/.test(secret) : name !== 'od -td1' || !/[^ -~]/.test(secret),
+  )
   .map(([secret, before, after, name, isJson]) => ({
     secret,
     name,

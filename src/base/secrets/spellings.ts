@@ -251,15 +251,20 @@ function dumpsOf(bytes: Uint8Array): Dump[] {
     between: () => between,
     isHex,
   })
-  // Words of two bytes have their second one first; a byte that shares its word is left out.
-  const words = (from: number, radix: number, width: number): Dump => ({
-    length: (bytes.length - from) >> 1,
+  // Words have their last byte first. Bytes that share their word with others are left out.
+  const words = (from: number, size: number, radix: number, width: number): Dump => ({
+    length: Math.floor((bytes.length - from) / size),
     cell: (index) => {
-      const at = from + index * 2
-      return digits(bytes[at]! | (bytes[at + 1]! << 8), radix, width)
+      const word = bytes.subarray(from + index * size, from + (index + 1) * size)
+      const value = word.reduceRight((all, byte) => all * 256 + byte, 0)
+      return digits(value, radix, width)
     },
     between: () => ' ',
     isHex: radix === 16,
+  })
+  const aligned = (cell: (byte: number) => string, width: number): Dump => ({
+    ...dump(cell, ' '),
+    between: (index) => ' '.repeat(width - cell(bytes[index + 1] ?? 0).length),
   })
   // `xxd` writes two bytes together.
   const pairs = (odd: number): Dump => ({
@@ -270,15 +275,14 @@ function dumpsOf(bytes: Uint8Array): Dump[] {
     ...['', ' ', ':', ', 0x'].map((between) => dump(hex, between, true)),
     ...[0, 1].map(pairs),
     dump(characterCell, ' '),
-    {
-      ...dump(characterCell, ' '),
-      between: (index) => ' '.repeat(4 - characterCell(bytes[index + 1] ?? 0).length),
-    },
+    aligned(characterCell, 4),
     ...[',', ', ', ' '].map((between) => dump(String, between)),
+    ...[4, 5].map((width) => aligned(String, width)),
     dump((byte) => digits(byte, 8, 3), ' '),
     dump((byte) => digits(byte, 2, 8), ' '),
-    ...[0, 1].flatMap((from) => [words(from, 16, 4), words(from, 8, 6)]),
-  ]
+    ...[0, 1].flatMap((from) => [words(from, 2, 16, 4), words(from, 2, 8, 6)]),
+    ...[0, 1, 2, 3].map((from) => words(from, 4, 16, 8)),
+  ].filter(({ length }) => length > 2)
 }
 
 function hex(byte: number): string {
