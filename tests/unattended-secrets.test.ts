@@ -206,6 +206,37 @@ test('a secret of the plan that a variable holds comes from there when the run g
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 })
 
+test('a secret in an encoding that cannot be reproduced is missing when the run is resumed', async () => {
+  const escaped = SECRETS.environment.replace('K', '%4b')
+  const cwd = await stopped(['--', '--data', escaped], ENV)
+  const refused = await forkhestra(['resume'], { cwd, env: ENV })
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('[masked DEPLOY_KEY:encoded] in step 1')
+})
+
+test('a password in an address of the plan comes from its variable when the run is resumed', async () => {
+  const address = (password: string) => `postgres://me:${password}@db.example/x`
+  const env = { DATABASE_URL: address(SECRETS.environment) }
+  const cwd = makeChain([{ agent: 'holder', iterations: 1 }], {
+    holder: sh(
+      '[ -e go ] || { touch there; sleep 300; }',
+      `[ "$1" = "${address(SECRETS.environment)}" ] && echo ORCHESTRA_COMPLETE`,
+    ),
+  })
+  const running = startChain(cwd, { args: ['--', env.DATABASE_URL], env })
+  await fileIn(cwd, 'there')
+  running.signal('SIGTERM')
+  const plan = readFileSync(
+    join(cwd, 'forge/orch/runs', toldBy(await running.finished, cwd).run, 'plan.json'),
+    'utf8',
+  )
+  expect(plan).toContain(address('[masked DATABASE_URL:password]'))
+  expect(plan).not.toContain(SECRETS.environment)
+  await Bun.write(join(cwd, 'go'), '')
+  const { code, stderr } = await forkhestra(['resume'], { cwd, env })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+})
+
 test('a run with a secret that nobody holds is not resumed with a wrong one', async () => {
   const cwd = await stopped(['--', '--api-key', SECRETS.environment], {})
   const refused = await forkhestra(['resume'], { cwd, env: ENV })
