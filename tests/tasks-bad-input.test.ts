@@ -174,7 +174,7 @@ describe('a date', () => {
     '2026-01-31T25:00',
     '2026-01-31T10:61Z',
     '2026-02-30T10:00Z',
-    '2026-01-31 10:00',
+    '2026-01-31 at 10:00',
     ' ',
   ]
   test.each([...WRONG, ...ODD])('that is none is refused: %j', async (due) => {
@@ -608,7 +608,7 @@ describe('state, index and configuration', () => {
 })
 
 describe('folders that cannot be written', () => {
-  const WRITING = [['init'], ['create', 'A'], ['next', '--claim']]
+  const WRITING = [['init'], ['create', 'A']]
 
   test.each(WRITING.map((args) => [args]))(
     '%j: a file in place of forge is one message',
@@ -663,7 +663,6 @@ describe('folders that cannot be written', () => {
       ['next', '--claim'],
       ['delete', '1'],
       ['archive', '1'],
-      ['doctor', '--fix'],
       ['init'],
     ]) {
       const { code, stderr } = await project.run(args, { program })

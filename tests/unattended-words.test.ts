@@ -72,22 +72,23 @@ test('an attempt that has not been repeated yet is not called so, and counts now
   expect(shown).toContain('Step 1: agent: not complete (0/20 iterations, interrupted')
 })
 
-test('a long system prompt is cut in the command that is shown, and whole for scripts', async () => {
+test('a long system prompt is cut in the command that show prints, and nowhere else', async () => {
   const claude = sh('echo ORCHESTRA_COMPLETE')
   const env = { IS_SANDBOX: '1' }
   const cwd = makeProject({ claude })
   const run = async (...args: string[]) => (await forkhestra(args, { cwd, env })).stdout
+  const commandIn = (text: string) => /^.*command:? +(\[.*)$/m.exec(text)![1]!
   const start = ['builder:1', '-p', 'Go']
   const verbose = await run(...start, '-v')
   const dry = await run(...start, '--dry-run', '-v')
   const iteration = ['show', '--step', '1', '--iteration', '1']
-  for (const text of [verbose, dry, await run(...iteration)]) {
-    const line = /^.*command:? +\[.*$/m.exec(text)![0]
-    expect(line).toMatch(/"# How you are run[^"]*… \(\d{4,} characters\)"/)
-    expect(line.length).toBeLessThan(1500)
-  }
+  const shown = commandIn(await run(...iteration))
+  expect(shown).toMatch(/"# How you are run[^"]*… \(\d{4,} characters\)"/)
+  expect(shown.length).toBeLessThan(1500)
   const { argv } = JSON.parse(await run(...iteration, '--json')) as { argv: string[] }
   expect(argv.some((arg) => arg.length > 2000)).toBe(true)
+  expect(JSON.parse(commandIn(verbose))).toEqual(argv)
+  expect(commandIn(dry).length).toBeGreaterThan(2000)
 })
 
 test('a countdown that is too long for the window ends with an ellipsis', async () => {

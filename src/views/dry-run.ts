@@ -1,5 +1,5 @@
 import type { EventOf } from '../events/event.ts'
-import { commandWords, iterations, sourceWords } from './words.ts'
+import { iterations, sourceWords } from './words.ts'
 
 /** One thing that is said beside the agents: `budget: $5.00`. */
 interface Line {
@@ -36,7 +36,7 @@ function renderStep(step: StepPreview, verbose: boolean): string[] {
   ]
   if (verbose) {
     lines.push(`     prompt from: ${sourceWords(prompt?.source)}`)
-    lines.push(`     kind: ${step.kind}`, `     command: ${commandWords(step.argv)}`)
+    lines.push(`     kind: ${step.kind}`, `     command: ${JSON.stringify(step.argv)}`)
   }
   return [...lines.map((line) => `  ${line}`), ...renderLines(step.lines)]
 }

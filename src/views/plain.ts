@@ -20,7 +20,6 @@ import {
 } from './task-words.ts'
 import {
   adviceFor,
-  commandWords,
   cwdOption,
   deletedTasksWords,
   failingWords,
@@ -86,7 +85,7 @@ export class PlainView implements View {
         )
       case 'iteration_started':
         if (this.#step(event).maxIterations !== undefined) this.#say(this.#iteration(event))
-        if (event.argv !== undefined) this.#detail(`  command: ${commandWords(event.argv)}`)
+        if (event.argv !== undefined) this.#detail(`  command: ${JSON.stringify(event.argv)}`)
         return this.#detail(`  prompt from: ${sourceWords(event.prompt)}`)
       case 'message':
         return this.#tellAgent(event, event.text)
@@ -115,7 +114,7 @@ export class PlainView implements View {
         return this.#tellPhase(event)
       case 'task_started':
         this.#say(taskStartedWords(event))
-        if (event.argv !== undefined) this.#detail(`  command: ${commandWords(event.argv)}`)
+        if (event.argv !== undefined) this.#detail(`  command: ${JSON.stringify(event.argv)}`)
         return
       case 'task_ended':
         this.#tasks.end(event.task)

@@ -1,5 +1,4 @@
 import type { EventOf } from '../events/event.ts'
-import { shorten } from '../base/shorten.ts'
 import { shellWord } from '../base/shell-quote.ts'
 import { durationWords } from '../base/durations.ts'
 import { localTime } from '../base/local-time.ts'
@@ -40,20 +39,6 @@ export function startWords(
 function ordinal(count: number): string {
   const isTeen = count % 100 > 10 && count % 100 < 14
   return `${count}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][count % 10]) ?? 'th'}`
-}
-
-/** Longer arguments are prompts, which are kept elsewhere as a whole. */
-const LONGEST_ARGUMENT = 200
-
-/** A command as JSON, with long arguments cut. */
-export function commandWords(argv: readonly string[]): string {
-  return JSON.stringify(
-    argv.map((arg) =>
-      arg.length <= LONGEST_ARGUMENT
-        ? arg
-        : `${shorten(arg, LONGEST_ARGUMENT)} (${arg.length} characters)`,
-    ),
-  )
 }
 
 export function iterations(count: number): string {

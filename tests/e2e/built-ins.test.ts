@@ -204,7 +204,9 @@ test('the reviewer runs as an agent of the command line, with all tools and a pr
 
 test('ralph plans and builds from ralph/', async () => {
   const files = { 'ralph/PLAN.md': 'Three pages.\n' }
-  await using stage = await openRepository({ planner: [[DONE]], builder: [[DONE]] }, { files })
+  const planner = [[{ tool: PLAN_THREE }, DONE]]
+  const builder = [[...builds(1), ...builds(2), ...builds(3), DONE]]
+  await using stage = await openRepository({ planner, builder }, { files })
   const { code, stdout } = await stage.run('--chain', 'ralph')
   expect(stdout).toContain('1. fk:planner: complete (1/3 iterations, marker)')
   expect(stdout).toContain('2. fk:builder: complete (1/20 iterations, marker)')

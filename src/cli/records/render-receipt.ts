@@ -6,7 +6,7 @@ import { counted, tokenWords } from '../../base/amounts.ts'
 import { durationWords } from '../../base/durations.ts'
 import { costWords } from '../../views/amounts.ts'
 import { endingWords } from '../../views/show.ts'
-import { commandWords } from '../../views/words.ts'
+import { shorten } from '../../base/shorten.ts'
 
 const WIDTH = 10
 
@@ -26,7 +26,7 @@ export function renderReceipt(receipt: Receipt, agent: string, folder: string): 
       ? []
       : [line('ends step', [ends.reason, ends.detail].filter(Boolean).join(': '))]),
     line('time', `${receipt.startedAt} to ${receipt.endedAt}, ${durationWords(receipt.ms)}`),
-    ...(receipt.argv === undefined ? [] : [line('command', commandWords(receipt.argv))]),
+    ...(receipt.argv === undefined ? [] : [line('command', describeCommand(receipt.argv))]),
     ...promptLines(receipt, folder),
     ...usageLines(receipt),
     ...changeLines(receipt),
@@ -95,4 +95,18 @@ function commandLines({ role, command, result, detail, ms, tail }: CommandReceip
   const words = `${result}: ${command} (${detail}, ${durationWords(ms)})`
   const lines = tail === undefined ? [] : printableLines(tail).trimEnd().split('\n')
   return [line(role, words), ...lines.map((text) => `  ${' '.repeat(WIDTH)}| ${text}`)]
+}
+
+/** Longer arguments are prompts, which are kept elsewhere as a whole. */
+const LONGEST_ARGUMENT = 200
+
+/** A command as JSON, with long arguments cut. */
+function describeCommand(argv: readonly string[]): string {
+  return JSON.stringify(
+    argv.map((arg) =>
+      arg.length <= LONGEST_ARGUMENT
+        ? arg
+        : `${shorten(arg, LONGEST_ARGUMENT)} (${arg.length} characters)`,
+    ),
+  )
 }
