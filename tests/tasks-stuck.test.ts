@@ -155,7 +155,7 @@ describe('a worktree that is removed', () => {
     expect(await forgeTasks(root, ['claim', '1', '--as', 'b'])).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(
-        /^forge-tasks: TASK-001 is done in \S+, not merged here, since \S+\.\n {2}Merge it, or give it free: forge-tasks release TASK-001\n$/,
+        /^forge-tasks: TASK-001 is done in \S+, not merged here, since \S+ \S+\.\n {2}Merge it, or give it free: forge-tasks release TASK-001\n$/,
       ),
     })
   })
