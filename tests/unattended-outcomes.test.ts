@@ -94,7 +94,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     reasons: ['quota'],
     agent: [`echo "Claude AI usage limit reached|${FAR}"`, 'exit 1'],
     steps: [loop(3)],
-    says: 'longer than 6 h)\n',
+    says: 'longer than the maxWait of 6 h)\n',
   },
   'whoever is not logged in is not asked again': {
     outcomes: ['auth_failed'],
