@@ -54,7 +54,7 @@ async function openTerminal(seconds: number, columns: number) {
 
 /** The times that a terminal has shown as left. */
 function shownTimes({ output }: Pty): Set<string | undefined> {
-  const shown = output.matchAll(/Waiting for the limit to be reset, (.*?)(?: left|…)/g)
+  const shown = output.matchAll(/Waiting for the limit to be reset, ([\w ]*? s)\b/g)
   return new Set(Array.from(shown, ([, left]) => left))
 }
 
