@@ -1,10 +1,10 @@
 import { closeSync, openSync, readSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeStamp } from '../src/events/event.ts'
-import type { RunEvent } from '../src/events/schema.ts'
-import { next, NO_EVENTS } from '../src/events/state.ts'
-import { Journal } from '../src/journal/journal.ts'
-import { readState } from '../src/journal/read-run.ts'
+import { makeStamp } from '../src/records/events/event.ts'
+import type { RunEvent } from '../src/records/events/schema.ts'
+import { next, NO_EVENTS } from '../src/records/events/state.ts'
+import { Journal } from '../src/records/journal/journal.ts'
+import { readRunState } from '../src/records/journal/read-run.ts'
 import { measureAppends } from './appends.ts'
 import type { Figure } from './figure.ts'
 import { makeProject, type Programs } from './project.ts'
@@ -31,9 +31,9 @@ function measureReading(): Figure[] {
   carryOut(new Journal(folder, stamp, { isDurable: false }), LONG)
   const grown = heap() - before
   const reading = best(() => readOnce(join(folder, 'events.ndjson')))
-  const opening = best(() => readState(folder))
+  const opening = best(() => readRunState(folder))
   rmSync(join(folder, 'checkpoint.json'))
-  const folding = best(() => readState(folder))
+  const folding = best(() => readRunState(folder))
   const base = { group: 'journal', unit: 'ms', base: reading } as const
   return [
     { ...base, name: `opening ${MILLION}, against reading it`, measured: opening, limit: 2 },

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { lookAtGit } from '../src/run/progress.ts'
+import { takeSnapshot } from '../src/run/progress/git-snapshot.ts'
 import type { Figure } from './figure.ts'
 import { environment, makeProject } from './project.ts'
 
@@ -21,9 +21,9 @@ export async function measureProgress(): Promise<Figure[]> {
   // Side by side, so that what else the machine does is in all of them.
   for (let round = 0; round < ROUNDS; round++) {
     await take('status', async () => git(root, '--no-optional-locks', 'status', '--porcelain'))
-    await take('unchanged', async () => lookAtGit(root, env))
+    await take('unchanged', async () => takeSnapshot(root, env))
     changeThree(root, round)
-    await take('dirty', async () => lookAtGit(root, env))
+    await take('dirty', async () => takeSnapshot(root, env))
     await commitAll(root)
   }
   const best = (name: string) => Math.min(...times[name]!)

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { main } from '../src/cli/main.ts'
-import { EventFile } from '../src/journal/event-file.ts'
+import { FORKHESTRA } from '../src/cli/forkhestra.ts'
+import { runProgram } from '../src/cli/program.ts'
+import { EventFile } from '../src/records/journal/event-file.ts'
 
 // The program itself, with a clock around every append to the events of the run. What it has measured
 // goes to the file that its first argument names.
@@ -30,7 +31,7 @@ for (const name of ['keep', 'write'] as const) {
   }
 }
 
-const code = await main(args)
+const code = await runProgram(FORKHESTRA, args)
 const timed: Timed = { whole: performance.now(), appends }
 writeFileSync(path, JSON.stringify(timed))
 process.exit(code)

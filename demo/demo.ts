@@ -139,6 +139,10 @@ async function showBadNight(place: Place): Promise<number> {
   copyAgent('claude', place)
   console.log('\n$ cat forge/orch/chains.json')
   console.log(readFileSync(join(folder, 'chains.json'), 'utf8'))
+  const message = 'Add the chain night'
+  console.log(`$ git add forge/orch/chains.json\n$ git commit --quiet -m "${message}"\n`)
+  git(['add', 'forge/orch/chains.json'], place)
+  git(['commit', '--quiet', '-m', message], place)
   const exitCode = await killWhenItSays('I am at it.', ['--chain', 'night'], place)
   return exitCode ?? runProgram(['resume', '--kill-orphans'], place)
 }

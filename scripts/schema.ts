@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { eventSchema } from '../src/events/schema.ts'
-import { makeChainsSchema } from '../src/parse/chains-schema.ts'
+import { eventSchema } from '../src/records/events/schema.ts'
+import { makeChainsSchema } from '../src/chain/parse/chains-schema.ts'
 
 // The JSON Schemas that editors and scripts use, made from the schemas that the program uses.
 // `--check` writes nothing and fails where a file is not what it would write.

@@ -1,31 +1,44 @@
-// The library: thin doors to the code that the command line uses.
+// The library: a front end of the same code that the command line uses.
 export { UserError } from './base/errors.ts'
-export type { OutputChunk } from './events/event.ts'
-export type { Outcome, Reason, RunEvent } from './events/schema.ts'
+export type { OutputChunk } from './records/events/event.ts'
+export type { Outcome, Reason, RunEvent } from './records/events/schema.ts'
 export {
   getChain,
   loadConfig,
   substituteVars,
-  type Chain,
-  type Substituted,
+  type ForkhestraConfig,
 } from './library/configuration.ts'
 export {
   executeChain,
   run,
   type ChainOptions,
   type ChainResult,
+  type DirectRunOptions,
   type RunOptions,
   type RunResult,
 } from './library/execute.ts'
-export { readPromptFile, resolvePrompt, type PromptSources } from './library/prompts.ts'
-export { parseDSL, type ChainStep } from './library/steps.ts'
-export type { AgentConfig, ChainConfig, ChainsConfig } from './parse/chains-schema.ts'
 export {
   composeSystemPrompt,
-  isDirectSpawnAgent,
   loadAgentSystemPrompt,
-  MODE_AWARENESS_PREFIX,
-} from './prompt/mode-awareness.ts'
+  readPromptFile,
+  resolvePrompt,
+  type PromptSources,
+} from './library/prompts.ts'
+export {
+  openQueue,
+  type Queue,
+  type QueueListing,
+  type QueueMessage,
+  type QueueOptions,
+  type QueueResult,
+  type ReceiveOptions,
+  type RunQueueOptions,
+  type TaskOptions,
+} from './library/queue.ts'
+export { listRuns, readEvents, readRun, resume, type ResumeOptions } from './library/records.ts'
+export { parseDSL, type Chain, type ChainStep, type Substituted } from './library/steps.ts'
+export type { AgentConfig, ChainConfig, ChainsConfig } from './chain/parse/chains-schema.ts'
+export { isDirectSpawnAgent, MODE_AWARENESS_PREFIX } from './chain/prompts/mode-awareness.ts'
 
 export type { Changes } from './tasks/text/changes.ts'
 export { TaskDatabase, type OpenOptions } from './tasks/database.ts'

@@ -1,20 +1,34 @@
-import { VERSION } from './setup/version.ts'
+import { writeSync } from 'node:fs'
+import { isStdoutClosed } from './cli/closed-stdout.ts'
+import type { Program } from './cli/program.ts'
+import { VERSION } from './host/version.ts'
 
 // By default these would kill: a tool that asks for a sign of life must not end a night's work.
 for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => undefined)
 
-// One program under several names: the name by which it was called decides.
 const args = process.argv.slice(2)
 const name = process.argv0.slice(process.argv0.lastIndexOf('/') + 1)
-if (args[0] === '--version' || args[0] === '-V') {
-  console.log(VERSION)
-} else if (name === 'forge-tasks') {
-  const { tasksMain } = await import('./cli/tasks/main.ts')
-  process.exit(await tasksMain(args))
-} else if (/^(?:forge-)?task-(?:manager|coordinator|worker)$/.test(name)) {
-  const { bundledMain } = await import('./cli/bundled/main.ts')
-  process.exit(await bundledMain(name, args))
-} else {
-  const { main } = await import('./cli/main.ts')
-  process.exit(await main(args))
+process.exit(isVersionPrinted() ? 0 : await run())
+
+/** Answered without loading a program; if it cannot be printed, the program says why. */
+function isVersionPrinted(): boolean {
+  if ((args[0] !== '--version' && args[0] !== '-V') || isStdoutClosed()) return false
+  try {
+    return writeSync(1, `${VERSION}\n`) > 0
+  } catch {
+    return false
+  }
+}
+
+async function run(): Promise<number> {
+  const { runProgram } = await import('./cli/program.ts')
+  return runProgram(await loadProgram(), args)
+}
+
+/** One program under several names: the name by which it was called decides. */
+async function loadProgram(): Promise<Program> {
+  if (name === 'forge-tasks') return (await import('./cli/tasks/program.ts')).FORGE_TASKS
+  if (/^(?:forge-)?task-(?:manager|coordinator|worker)$/.test(name))
+    return (await import('./cli/bundled/program.ts')).makeAgentProgram(name, args)
+  return (await import('./cli/forkhestra.ts')).FORKHESTRA
 }

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../src/events/schema.ts'
+import type { RunEvent } from '../../src/records/events/schema.ts'
 import type { Session } from './session.ts'
 import { callsIn, standInFiles } from './stand-in.ts'
 

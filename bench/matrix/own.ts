@@ -1,5 +1,5 @@
-import type { EventOf } from '../../src/events/event.ts'
-import type { RunEvent } from '../../src/events/schema.ts'
+import type { EventOf } from '../../src/records/events/event.ts'
+import type { RunEvent } from '../../src/records/events/schema.ts'
 import { countOf, judged, type Cell } from './cell.ts'
 import { timesAt, type LimitCase } from './limits.ts'
 import type { MarkerCase } from './markers.ts'

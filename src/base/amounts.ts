@@ -1,13 +1,11 @@
-// How amounts are written for people; one place, so that they are the same wherever they appear.
-
-/** `$1.23`, and `$0.0042` where cents are too coarse. */
-export function moneyWords(usd: number): string {
+/** `$1.23`, and `$0.0042` for amounts below a cent. */
+export function formatMoney(usd: number): string {
   if (usd === 0 || usd >= 0.01) return `$${usd.toFixed(2)}`
   return usd < 0.0001 ? '< $0.0001' : `$${usd.toFixed(4)}`
 }
 
 /** `999`, `12.3k`, `1.2M`. */
-export function tokenWords(count: number): string {
+export function formatTokens(count: number): string {
   if (count < 999.5) return String(Math.round(count))
   return count < 999_950 ? `${(count / 1e3).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`
 }
@@ -18,6 +16,6 @@ export function counted(count: number, word: string): string {
 }
 
 /** `1 task stays queued`, `2 tasks stay queued`. */
-export function stayWords(held: number): string {
+export function describeQueued(held: number): string {
   return `${counted(held, 'task')} ${held === 1 ? 'stays' : 'stay'} queued`
 }

@@ -13,36 +13,36 @@ import { dirname, join } from 'node:path'
 import { errorCode } from './errors.ts'
 import { randomLetters } from './ids.ts'
 
-/** Names of files that are being written begin so; one that is left over can be deleted. */
+/** Prefix of files that are still being written; a leftover one can be deleted. */
 export const UNFINISHED = '.unfinished-'
 
-export function unfinishedPath(folder: string, beginning: string = UNFINISHED): string {
-  return join(folder, `${beginning}${randomLetters(12)}`)
+export function unfinishedPath(folder: string, prefix: string = UNFINISHED): string {
+  return join(folder, `${prefix}${randomLetters(12)}`)
 }
 
 interface WriteOptions {
-  /** False where losing the last change in a power failure does no harm. */
+  /** False if losing the last change in a power failure does no harm. */
   readonly durable: boolean
   readonly mode?: number | undefined
 }
 
 interface ReplaceOptions extends WriteOptions {
-  /** How the name begins until it is written. */
+  /** Prefix of the temporary file's name. */
   readonly unfinished?: string
 }
 
-/** Writes a file that must not be there yet; where it finds no room, it leaves none. */
+/** Writes a file that must not exist yet, and removes it again if writing fails. */
 export function writeNewFile(
   path: string,
   content: string | Uint8Array,
   options: WriteOptions,
 ): void {
-  // Not for others to write, whatever the umask is.
+  // Never writable by others, whatever the umask is.
   const fd = openSync(path, 'wx', 0o664)
   try {
     writeFileSync(fd, content)
     if (options.mode !== undefined) fchmodSync(fd, options.mode & 0o7777)
-    // Without it a power failure could leave an empty file under the new name.
+    // Otherwise a power failure could leave an empty file under the new name.
     if (options.durable) fsyncSync(fd)
   } catch (error) {
     rmSync(path, { force: true })
@@ -52,7 +52,7 @@ export function writeNewFile(
   }
 }
 
-/** Replaces a file as a whole: a reader, and a crash at any moment, finds the old or the new one. */
+/** Replaces a file in one step: readers see the old or the new content, even after a crash. */
 export function writeFileAtomic(
   path: string,
   content: string | Uint8Array,
@@ -68,7 +68,7 @@ export function writeFileAtomic(
   }
 }
 
-/** Moves a file, also to where the system cannot: another disk, or another mount of the same one. */
+/** Moves a file, also to another disk or mount. */
 export function moveFile(from: string, to: string): void {
   try {
     renameSync(from, to)

@@ -1,46 +1,46 @@
-/** Nothing longer fits into a timer. */
+/** The longest delay of `setTimeout`. */
 const LONGEST_MS = 2 ** 31 - 1
-/** How often the clock is looked at. */
+/** How often the clock is read. */
 const TICK_MS = 500
-/** A longer time between two looks means that this process did not run. */
+/** A longer time between two readings means that this process did not run. */
 const GAP_MS = 1500
-/** Clocks that differ by less are the same. */
+/** Smaller differences between the clocks are ignored. */
 const TOLERANCE_MS = 1000
-/** After a gap, what arrived in the meantime is read before a time limit is over. */
+/** After a gap, pending input is read before a time limit expires. */
 const READ_MS = 50
-/** So much too early a timer may go off. */
+/** Timers may fire this much too early. */
 const EARLY_MS = 2
 
-/** The two clocks of a machine: the one that people set, and the one that only counts. */
+/** The wall clock and the monotonic clock; tests pass their own. */
 export const CLOCKS = { time: () => Date.now(), passed: () => performance.now() }
 
 /**
- * Counts the time in which this process ran. The system's own clock goes on while a process is
- * stopped; whether it does so while the machine sleeps depends on the system.
+ * Counts the time in which this process ran. The monotonic clock continues while a process is
+ * stopped; whether it continues while the machine sleeps depends on the system.
  */
 export class AwakeClock {
   readonly #clocks: typeof CLOCKS
   readonly #began: number
-  #looked: number
+  #lastRead: number
   #ms = 0
   #skipped = 0
 
   constructor(clocks = CLOCKS) {
     this.#clocks = clocks
     this.#began = clocks.time()
-    this.#looked = clocks.passed()
+    this.#lastRead = clocks.passed()
   }
 
-  /** To be called at least every `TICK_MS`. */
+  /** Must be called at least every `TICK_MS`. */
   ms(): number {
     const now = this.#clocks.passed()
-    const step = now - this.#looked
-    this.#looked = now
+    const step = now - this.#lastRead
+    this.#lastRead = now
     if (step < GAP_MS) this.#ms += step
     return this.#ms
   }
 
-  /** How far the time of day is ahead of the time in which the process ran; behind: negative. */
+  /** How far the wall clock is ahead of the time in which the process ran; may be negative. */
   skippedMs(): number {
     const skipped = Math.round(this.#clocks.time() - this.#began - this.ms())
     if (Math.abs(skipped - this.#skipped) >= TOLERANCE_MS) this.#skipped = skipped
@@ -50,7 +50,6 @@ export class AwakeClock {
 
 let clock: AwakeClock | undefined
 
-/** From the first question on, and without keeping the process alive. */
 function ticking(): AwakeClock {
   if (clock !== undefined) return clock
   const made = new AwakeClock()
@@ -58,29 +57,29 @@ function ticking(): AwakeClock {
   return (clock = made)
 }
 
-/** A clock for durations and time limits: it stands still while this process does not run. */
+/** A clock for durations and time limits, which pauses while this process does not run. */
 export function awakeMs(): number {
   return ticking().ms()
 }
 
-/** How much the time of day has moved while this process did not run, or because it was set. */
+/** How far the wall clock has moved because this process did not run or because the clock was set. */
 export function skippedMs(): number {
   return ticking().skippedMs()
 }
 
-/** A time of day by a clock that skipped nothing since this process began. */
+/** A wall clock time, corrected by `skippedMs`. */
 export function withoutSkips(time = Date.now()): number {
   return time - skippedMs()
 }
 
-/** Calls back once this process has run for so long; what is returned cancels that. */
+/** Calls back once this process has run for `ms`. Returns a function that cancels it. */
 export function afterAwake(ms: number, callback: () => void): () => void {
   const end = awakeMs() + ms
   let timer: Timer
   const wait = (rest: number) => {
-    timer = setTimeout(look, Math.min(rest, LONGEST_MS))
+    timer = setTimeout(check, Math.min(rest, LONGEST_MS))
   }
-  const look = () => {
+  const check = () => {
     const rest = end - awakeMs()
     if (rest < EARLY_MS) callback()
     else wait(Math.max(rest, READ_MS))

@@ -10,7 +10,7 @@ const UNITS: Readonly<Record<string, number>> = {
 
 const LONGEST_MS = 10 * 365 * 86_400_000
 
-/** `90s`, `30m`, `2h`, `1h30m` in milliseconds. `where` is what a message names. */
+/** `90s`, `30m`, `2h`, `1h30m` in milliseconds. `where` names the value in messages. */
 export function parseDuration(text: string, where: string): number {
   const parts = [...text.trim().matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)]
   const isWhole = parts.map(([all]) => all).join('') === text.trim()
@@ -28,7 +28,7 @@ export function parseDuration(text: string, where: string): number {
 const [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS] = [1000, 60_000, 3_600_000, 86_400_000]
 
 /** `0.4 s`, `42 s`, `30 min`, `5 min 03 s`, `2 h 05 min`, `3 d 04 h`. */
-export function durationWords(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 9950) return `${Number((ms / SECOND_MS).toFixed(1))} s`
   const whole = Math.round(ms / SECOND_MS) * SECOND_MS
   if (whole < MINUTE_MS) return `${whole / SECOND_MS} s`

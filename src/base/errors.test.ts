@@ -20,7 +20,7 @@ test('a user error carries its hint, its exit code and the name of its class', (
   expect(special).toBeInstanceOf(UserError)
 })
 
-test('the code of an error of the operating system is found', () => {
+test('errorCode finds the code of a system error', () => {
   try {
     readFileSync('/there/is/no/such/file')
     expect.unreachable()
@@ -47,6 +47,6 @@ test.each([
   expect(errorText(thrown)).toBe(text)
 })
 
-test('a member of a union that nobody handled is a bug that names it', () => {
+test('an unhandled member of a union throws and names it', () => {
   expect(() => unreachable({ type: 'new' } as never)).toThrow('not handled: {"type":"new"}')
 })

@@ -3,7 +3,7 @@ export interface Problem {
   readonly hint?: string | undefined
 }
 
-/** A mistake of the user's: one clear message, what to do next, and the exit code; never a stack. */
+/** A mistake by the user, shown as a message, a hint and an exit code, without a stack trace. */
 export class UserError extends Error {
   readonly exitCode: number = 2
   readonly hint: string | undefined
@@ -14,42 +14,45 @@ export class UserError extends Error {
     this.hint = hint
   }
 
-  /** Each mistake by itself, where one error tells of several. */
+  /** The single mistakes, if one error reports several. */
   get problems(): readonly Problem[] {
     return [{ message: this.message, hint: this.hint }]
   }
 }
 
-/** What was asked for is right, and something else must be so first. */
+/** The request is valid, but the current state does not allow it. */
 export class NotNow extends UserError {
   override readonly exitCode = 1
 }
 
-/** The operating system's short word for what went wrong (`ENOENT`), or undefined. */
+/** The operating system's error code, such as `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : undefined
 }
 
-/** One line of text about anything that was thrown. */
+/** The message of anything that was thrown. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The same with what to do next, where that is known: lines for whoever is told of it later. */
+/** The message, followed by the hint on its own line if there is one. */
 export function errorWithHint(error: unknown): string {
   const hint = error instanceof UserError ? error.hint : undefined
   return hint === undefined ? errorText(error) : `${errorText(error)}\n${hint}`
 }
 
-/** What whoever goes on after it is told of: trouble of the system too, and nothing else. */
-export function asTrouble(error: unknown): UserError {
+/** Turns errors of the operating system into user errors too; any other exception is a bug and is thrown again. */
+export function asUserError(error: unknown): UserError {
   if (error instanceof UserError) return error
   if (errorCode(error) === undefined) throw error
-  return new UserError(errorText(error), 'Mend that, e.g. free some space, and try it again.')
+  return new UserError(
+    errorText(error),
+    'Fix the problem (for example, free disk space) and retry.',
+  )
 }
 
-/** Proves to the compiler, and at run time, that every member of a union was handled. */
+/** Fails to compile if a member of a union is not handled. */
 export function unreachable(value: never): never {
   throw new Error(`not handled: ${JSON.stringify(value)}`)
 }

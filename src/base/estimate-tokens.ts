@@ -1,4 +1,4 @@
-/** A rule of thumb for text in English and for code, not what a model counts: four bytes a token. */
+/** A rule of thumb for English text and code: four bytes per token. */
 export function estimateTokens(bytes: number): number {
   return Math.ceil(bytes / 4)
 }

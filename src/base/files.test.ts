@@ -11,7 +11,7 @@ test.each([
   ['many lines', 'one\ntwo\r\nthree'],
   ['characters of two, three and four bytes', 'é 日本 👍'],
   ['exactly as many bytes as are allowed', 'x'.repeat(LIMIT)],
-])('a file with %s is read as it is', (_, text) => {
+])('a file with %s is read unchanged', (_, text) => {
   const folder = makeProject({ file: text })
   expect(readTextFile(join(folder, 'file'), LIMIT)).toEqual({ kind: 'text', text })
 })
@@ -21,18 +21,18 @@ test.each([['no-such-file'], ['file/below'], ['no/such/folder/file']])('%s is mi
   expect(readTextFile(join(folder, path), LIMIT)).toEqual({ kind: 'missing' })
 })
 
-test('a file is never read through a link that leads nowhere', () => {
+test('a broken link is not read', () => {
   const folder = makeProject()
   symlinkSync(join(folder, 'gone'), join(folder, 'dangling'))
   symlinkSync(join(folder, 'circle'), join(folder, 'circle'))
   expect(readTextFile(join(folder, 'dangling'), LIMIT)).toEqual({ kind: 'missing' })
   expect(readTextFile(join(folder, 'circle'), LIMIT)).toEqual({
     kind: 'unusable',
-    problem: 'is a symbolic link that leads in a circle',
+    problem: 'is part of a loop of symbolic links',
   })
 })
 
-test('what is no readable text says why', () => {
+test('a file that is not readable text says why', () => {
   const folder = makeProject({
     'latin1.txt': Uint8Array.of(0x63, 0xe9, 0x20),
     'cut.txt': Uint8Array.of(0xe6, 0x97),

@@ -5,23 +5,23 @@ import {
   lstatSync,
   openSync,
   readSync,
+  realpathSync,
   statSync,
   writeSync,
   type Stats,
 } from 'node:fs'
 import { errorCode, errorText } from './errors.ts'
 
-/** What is at a path; undefined where the path leads nowhere, for whatever reason. */
+/** What is at a path; undefined if it cannot be reached, for whatever reason. */
 export function statOf(path: string): Stats | undefined {
   try {
-    // An error that nobody reads takes longer to make than all the rest.
     return statSync(path, { throwIfNoEntry: false })
   } catch {
     return undefined
   }
 }
 
-/** The same without following a link at its end. */
+/** Like `statOf`, but does not follow a link. */
 export function lstatOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
@@ -30,7 +30,16 @@ export function lstatOf(path: string): Stats | undefined {
   }
 }
 
-/** Whether there is not even a link; many files are asked for in vain, and an error is slow to make. */
+/** The path with all links resolved; undefined if it cannot be reached. */
+export function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether there is not even a link. Checked before opening, because creating an error is slow. */
 function isNothing(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) === undefined
@@ -45,7 +54,7 @@ export type TextFile =
   | { readonly kind: 'unusable'; readonly problem: string }
 
 /**
- * Reads a UTF-8 file that a person or an agent wrote, and says in words what is wrong with it.
+ * Reads a UTF-8 file that a person or an agent wrote, and describes what is wrong with it.
  * Only regular files: a FIFO or a device would block or never end.
  */
 export function readTextFile(path: string, limitBytes: number): TextFile {
@@ -61,14 +70,10 @@ export function readTextFile(path: string, limitBytes: number): TextFile {
     if (stat.isDirectory()) return unusable('is a directory, expected a file')
     if (!stat.isFile()) return unusable('is not a regular file')
     if (stat.size > limitBytes) {
-      const [size, limit] = sizesInWords(stat.size, limitBytes)
+      const [size, limit] = formatSizes(stat.size, limitBytes)
       return unusable(`is ${size} long, the limit is ${limit}`)
     }
-    const bytes = readUpTo(fd, stat.size)
-    return {
-      kind: 'text',
-      text: decoder.decode(bytes),
-    }
+    return { kind: 'text', text: decoder.decode(readUpTo(fd, stat.size)) }
   } catch (error) {
     if (error instanceof TypeError) return unusable('is not UTF-8 text')
     return unusable(`cannot be read: ${errorText(error)}`)
@@ -81,14 +86,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 type WithoutText = Exclude<TextFile, { kind: 'text' }>
 
-/** Why a file could not be opened for reading, in words. */
+/** Describes why a file could not be opened for reading. */
 export function explainOpening(error: unknown, path: string): WithoutText {
   const code = errorCode(error)
   if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'missing' }
-  // A folder that may not be entered hides whether there is such a file.
+  // Without access to the folder, we cannot know whether the file exists.
   if (code === 'EACCES' && statOf(path) === undefined) return { kind: 'missing' }
-  if (code === 'EACCES' || code === 'EPERM') return unusable('may not be read by this user')
-  if (code === 'ELOOP') return unusable('is a symbolic link that leads in a circle')
+  if (code === 'EACCES' || code === 'EPERM') return unusable('is not readable by this user')
+  if (code === 'ELOOP') return unusable('is part of a loop of symbolic links')
   return unusable(`cannot be opened: ${errorText(error)}`)
 }
 
@@ -96,12 +101,13 @@ function unusable(problem: string): WithoutText {
   return { kind: 'unusable', problem }
 }
 
-const ROOM_BYTES = 64 * 1024
-let room: Uint8Array | undefined
+const BUFFER_BYTES = 64 * 1024
+let buffer: Uint8Array | undefined
 
-/** What is read holds until the next call: of thousands of files each would need memory of its own. */
+/** The result is valid until the next call: small files share one buffer. */
 function readUpTo(fd: number, size: number): Uint8Array {
-  const bytes = size > ROOM_BYTES ? new Uint8Array(size) : (room ??= new Uint8Array(ROOM_BYTES))
+  const bytes =
+    size > BUFFER_BYTES ? new Uint8Array(size) : (buffer ??= new Uint8Array(BUFFER_BYTES))
   let length = 0
   while (length < size) {
     const got = readSync(fd, bytes, length, size - length, null)
@@ -111,16 +117,16 @@ function readUpTo(fd: number, size: number): Uint8Array {
   return bytes.subarray(0, length)
 }
 
-/** Writes everything: the system may take less at a time. */
+/** Writes all bytes; a single `writeSync` may write fewer. */
 export function writeAll(fd: number, bytes: Uint8Array): void {
   let done = 0
   while (done < bytes.length) done += writeSync(fd, bytes, done)
 }
 
-/** Two sizes of which the first is larger: where rounding would hide that, in bytes. */
-export function sizesInWords(size: number, limit: number): readonly [string, string] {
-  const words = [formatBytes(size), formatBytes(limit)] as const
-  return words[0] === words[1] ? [`${size} bytes`, `${limit} bytes`] : words
+/** A size and the limit that it exceeds, in bytes if rounding would make them look equal. */
+export function formatSizes(size: number, limit: number): readonly [string, string] {
+  const rounded = [formatBytes(size), formatBytes(limit)] as const
+  return rounded[0] === rounded[1] ? [`${size} bytes`, `${limit} bytes`] : rounded
 }
 
 /** `100 KiB`, `1.5 MiB`: binary units, because the limits that matter are powers of two. */

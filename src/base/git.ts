@@ -1,8 +1,8 @@
 import { isAbsolute } from 'node:path'
 
 /**
- * Options for every call of git: its configuration may have come with the files, and nothing that it
- * names is started. Filters are another matter, because without them git misjudges files.
+ * Options for every call of git. A repository's configuration may come from strangers, so programs that
+ * it names are not started, except filters: without them git misreports changed files.
  */
 export const SAFE_GIT: readonly string[] = [
   '--no-pager',
@@ -10,19 +10,19 @@ export const SAFE_GIT: readonly string[] = [
     'core.fsmonitor=false',
     'core.hooksPath=/dev/null',
     'log.showSignature=false',
-    // What looks like a repository inside of another one came with it.
+    // A bare repository inside of another one may have been committed to it.
     'safe.bareRepository=explicit',
   ].flatMap((each) => ['-c', each]),
 ]
 
-/** Variables for calls that only read: what a partial clone lacks is not fetched, by whatever program. */
+/** Variables for calls that only read: objects that a partial clone lacks are not fetched. */
 export const WITHOUT_FETCHING: Readonly<Record<string, string>> = {
   GIT_NO_LAZY_FETCH: '1',
-  // Older versions know only this one, over which no configuration has a say.
+  // For older versions of git; no configuration overrides it.
   GIT_ALLOW_PROTOCOL: 'none',
 }
 
-/** Where git is. Relative entries of PATH do not count: the project could hold a program of that name. */
+/** Finds git by the absolute entries of PATH: a relative one could find a program of the project. */
 export function findGit(path = ''): string | undefined {
   const folders = path.split(':').filter(isAbsolute)
   return Bun.which('git', { PATH: folders.join(':') }) ?? undefined

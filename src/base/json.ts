@@ -1,10 +1,10 @@
-/** What people and programs write is far from it; what walks through a value must not run out of stack. */
+/** Far more than real files have; keeps recursive code from overflowing the stack. */
 const DEEPEST = 1000
 
-/** Reads JSON that comes from outside. Throws where it is not JSON, or nested more than 1000 deep. */
+/** Parses JSON from outside. Throws if it is not JSON, or nested more than 1000 levels deep. */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  // Each level takes two characters at least.
+  // Each level takes at least two characters.
   if (text.length > 2 * DEEPEST && isTooDeep(value)) {
     throw new SyntaxError(`nested more than ${DEEPEST} levels deep`)
   }

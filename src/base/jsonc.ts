@@ -25,30 +25,30 @@ class JsoncError extends UserError {
 }
 
 const SYNTAX: Partial<Record<ReturnType<typeof printParseErrorCode>, string>> = {
-  InvalidSymbol: 'this is no JSON value',
-  InvalidNumberFormat: 'this is no number',
-  PropertyNameExpected: 'a property name in double quotes is expected here',
-  ValueExpected: 'a value is expected here',
-  ColonExpected: "':' is expected here",
-  CommaExpected: "',' is expected here",
-  CloseBraceExpected: "'}' is missing",
-  CloseBracketExpected: "']' is missing",
-  EndOfFileExpected: 'the file goes on behind its end',
-  UnexpectedEndOfComment: 'a comment is never closed',
-  UnexpectedEndOfString: 'a string is never closed',
-  UnexpectedEndOfNumber: 'this is no number',
-  InvalidUnicode: 'a \\u escape is broken',
-  InvalidEscapeCharacter: 'an unknown escape in a string',
-  InvalidCharacter: 'a control character in a string',
+  InvalidSymbol: 'not a JSON value',
+  InvalidNumberFormat: 'not a number',
+  PropertyNameExpected: 'expected a property name in double quotes',
+  ValueExpected: 'expected a value',
+  ColonExpected: "expected ':'",
+  CommaExpected: "expected ','",
+  CloseBraceExpected: "missing '}'",
+  CloseBracketExpected: "missing ']'",
+  EndOfFileExpected: 'unexpected content after the end of the document',
+  UnexpectedEndOfComment: 'comment is not closed',
+  UnexpectedEndOfString: 'string is not closed',
+  UnexpectedEndOfNumber: 'not a number',
+  InvalidUnicode: 'invalid \\u escape',
+  InvalidEscapeCharacter: 'unknown escape in a string',
+  InvalidCharacter: 'control character in a string',
 }
 
 type Schema = z.ZodMiniType
 type Suggest = (key: string | number | undefined, value: unknown) => string
 
-/** What a file should hold. Each `error` of a schema is what a message says behind "expected". */
+/** The expected content of a file. The `error` of a schema completes "expected …" in messages. */
 interface Format<S extends Schema> {
   schemaOf(value: unknown): S
-  /** What to do about a file without content. */
+  /** The hint for an empty file. */
   readonly emptyHint: string
   /** The tail of a message about a wrong value, e.g. `, did you mean 'x'?` */
   readonly suggest?: Suggest
@@ -60,7 +60,7 @@ export function parseJsonc<S extends Schema>(
   file: string,
   format: Format<S>,
 ): z.output<S> {
-  // Some editors put a byte order mark in front.
+  // Some editors write a byte order mark.
   const text = content.replace(/^\uFEFF/, '')
   if (text.trim() === '') throw new JsoncError([`${file}  is empty.`], format.emptyHint)
   try {
@@ -83,21 +83,21 @@ function check<S extends Schema>(text: string, where: Locator, format: Format<S>
   const issues = (checked.error?.issues ?? []).flatMap((issue) =>
     schemaFindings(issue, root, text, schema, format.suggest),
   )
-  // Of two equal keys the value holds only the last, so what is wrong in it could not be placed.
-  const isDoubtful = (path: string) => keys.some((key) => isWithin(path, key.path))
-  refuse([...keys, ...issues.filter(({ path }) => !isDoubtful(path))], where)
+  // The value has only the last of two equal keys, so a problem in it could be located wrongly.
+  const isAmbiguous = (path: string) => keys.some((key) => isWithin(path, key.path))
+  refuse([...keys, ...issues.filter(({ path }) => !isAmbiguous(path))], where)
   return checked.data!
 }
 
-/** Something wrong at a place of the text. */
+/** A problem at a position of the text. */
 interface Finding {
-  /** Where in the value, e.g. `chains.build.steps[0]`. */
+  /** The path in the value, e.g. `chains.build.steps[0]`. */
   readonly path: string
   readonly offset: number
   readonly text: string
 }
 
-/** More than anybody mends in one go. */
+/** The most problems that one message lists. */
 const MOST_PROBLEMS = 50
 
 function refuse(problems: readonly Finding[], where: Locator): void {
@@ -175,7 +175,7 @@ function knownKeys(schema: z.core.$ZodType, path: readonly (string | number)[]):
   return def.type === 'record' ? knownKeys(def.valueType, deeper) : []
 }
 
-/** Keys that no value shows: a second one of the same name, and those that nobody could type. */
+/** Problems that the parsed value does not show: duplicate keys, and names that cannot be typed. */
 function keyFindings(node: Node, keys: (string | number)[] = []): Finding[] {
   const seen = new Set<string>()
   return (node.children ?? []).flatMap((child, index) => {
@@ -185,7 +185,7 @@ function keyFindings(node: Node, keys: (string | number)[] = []): Finding[] {
     const here = [...keys, name]
     const path = renderPath(here)
     const findings = value === undefined ? [] : keyFindings(value, here)
-    const problem = seen.has(name) ? 'is there twice' : nameProblem(name)
+    const problem = seen.has(name) ? 'is defined twice' : nameProblem(name)
     seen.add(name)
     if (problem === undefined) return findings
     return [...findings, { path, offset: child.offset, text: `${path} ${problem}` }]
@@ -198,7 +198,7 @@ function isWithin(path: string, other: string): boolean {
 
 function nameProblem(name: string): string | undefined {
   if (name === '__proto__') return 'cannot be a name'
-  if (name.trim() === '') return 'has no name'
+  if (name.trim() === '') return 'has an empty name'
   return /\p{Cc}/u.test(name) ? 'has control characters in its name' : undefined
 }
 

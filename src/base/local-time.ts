@@ -1,4 +1,4 @@
-/** `2026-01-20 17:00`, in the time zone of the reader; text that is not a time stays as it is. */
+/** `2026-01-20 17:00`, in local time; text that is not a time is returned unchanged. */
 export function localTime(time: string | number): string {
   const ms = typeof time === 'number' ? time : Date.parse(time)
   if (Number.isNaN(ms)) return String(time)

@@ -25,7 +25,7 @@ test.each([['description'], ['xyz'], ['model'], ['agentagentagent']])(
   },
 )
 
-test('of several that are equally close the first is taken', () => {
+test('the first of several equally close candidates is taken', () => {
   expect(nearest('bat', ['cat', 'hat'])).toBe('cat')
 })
 
@@ -33,7 +33,7 @@ test('without candidates there is nothing to suggest', () => {
   expect(nearest('word', [])).toBeUndefined()
 })
 
-test('the tail of a message is empty where nothing is close', () => {
+test('the suggestion is empty if nothing is close', () => {
   expect(didYouMean('agnet', KEYS)).toBe(", did you mean 'agent'?")
   expect(didYouMean('xyz', KEYS)).toBe('')
 })
@@ -50,7 +50,7 @@ test('one mistake in a word of three letters or more is always forgiven', () => 
   )
 })
 
-test('a word that is there is its own nearest', () => {
+test('a known word is its own nearest', () => {
   const words = fc.array(fc.string({ minLength: 1 }), { minLength: 1 })
   fc.assert(
     fc.property(words, (candidates) => {

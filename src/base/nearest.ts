@@ -1,4 +1,4 @@
-/** The candidate that a person most likely meant, or undefined where none is close. */
+/** The candidate that the user most likely meant, or undefined if none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const limit = Math.min(word.length - 1, Math.max(1, Math.floor(word.length / 3)))
   let best: string | undefined
@@ -30,12 +30,9 @@ function editDistance(a: string, b: string): number {
   return last[b.length]!
 }
 
-/** `, did you mean 'x'?` or nothing: the tail of a message about an unknown word. */
+/** `, did you mean 'x'?` or an empty text, to end a message about an unknown word. */
 export function didYouMean(word: string, candidates: Iterable<string>, what = ''): string {
-  // The word itself is no help to somebody who has just typed it.
-  const found = nearest(
-    word,
-    [...candidates].filter((candidate) => candidate !== word),
-  )
+  const others = [...candidates].filter((candidate) => candidate !== word)
+  const found = nearest(word, others)
   return found === undefined ? '' : `, did you mean ${what}'${found}'?`
 }

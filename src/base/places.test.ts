@@ -20,7 +20,7 @@ function makePlaces() {
   return { cwd, elsewhere, root, places: { cwd, roots: [root] } }
 }
 
-test('a path leads to where its links lead, also where nothing is there yet', () => {
+test('links of a path are followed, even if the file does not exist yet', () => {
   const { cwd, root, places } = makePlaces()
   const cases: readonly (readonly [string, string])[] = [
     ['src/a.ts', join(cwd, 'src/a.ts')],
@@ -34,7 +34,7 @@ test('a path leads to where its links lead, also where nothing is there yet', ()
   for (const [path, real] of cases) expect([path, pathInside(path, places)]).toEqual([path, real])
 })
 
-test('what leads outside is refused, whether something is there or not', () => {
+test('a path that leads outside is refused, whether it exists or not', () => {
   const { cwd, elsewhere, places } = makePlaces()
   const paths = [
     '..',
@@ -58,7 +58,7 @@ test('what leads outside is refused, whether something is there or not', () => {
   }
 })
 
-test('what is inside is opened, and what cannot be says why', () => {
+test('files inside are opened, and a failure says why', () => {
   const { places, root } = makePlaces()
   const opened = openInside('root/shared.txt', places)
   if (opened.kind !== 'opened') throw new Error(opened.kind)

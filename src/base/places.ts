@@ -2,19 +2,22 @@ import {
   closeSync,
   constants,
   existsSync,
+  fstatSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readlinkSync,
-  realpathSync,
+  rmSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { errorCode } from './errors.ts'
+import { lstatOf, realPathOf } from './files.ts'
 
-/** The folders, or single files, in which somebody may act. */
+/** The folders and files that an agent may access. */
 export interface Places {
-  /** Paths are relative to it. */
+  /** Relative paths start here. */
   readonly cwd: string
-  /** Further ones, with all that is in them. */
+  /** Further folders and files. */
   readonly roots?: readonly string[]
 }
 
@@ -24,8 +27,8 @@ export type Opened =
   | { readonly kind: 'failed'; readonly path: string; readonly error: unknown }
 
 /**
- * Opens for reading, without waiting for the other end of a FIFO. Nothing outside is opened, by
- * whatever links the path leads there: what was opened is judged, not what the path once meant.
+ * Opens a file for reading, without waiting for the other end of a FIFO. Links cannot lead outside: the
+ * check is made on the opened file, not on the path, which may change in between.
  */
 export function openInside(path: string, places: Places): Opened {
   const real = pathInside(path, places)
@@ -43,8 +46,8 @@ export function openInside(path: string, places: Places): Opened {
 }
 
 /**
- * Where a path leads with all links followed, also where nothing is there yet; undefined outside.
- * Whether something outside exists is told to nobody.
+ * The real path, also of a file that does not exist yet; undefined if it is outside. The caller does not
+ * learn whether something outside exists.
  */
 export function pathInside(path: string, places: Places): string | undefined {
   const real = whereTo(resolve(places.cwd, path))
@@ -62,14 +65,13 @@ function isInside(path: string, places: readonly string[]): boolean {
 }
 
 /**
- * Opens a folder for what is to be put into it, and makes what is missing of it; undefined where that
- * would be outside. Each part is made in the one that was opened before: a link that takes the place of
- * one of them in the meantime leads nowhere.
+ * Opens a folder and creates its missing parts; undefined if it is outside. Each part is created in the
+ * opened folder above it, so that replacing one of them by a link meanwhile has no effect.
  */
-export function openFolder(path: string, places: Places): number | undefined {
+export function openFolder(path: string, places: Places, mode?: number): number | undefined {
   const inside = realPlaces(places)
   const missing: string[] = []
-  let fd = openOr(path, (part) => missing.unshift(part))
+  let fd = openNearest(path, (part) => missing.unshift(part))
   let here = path.slice(0, path.length - missing.join(sep).length)
   for (;;) {
     const opened = pathOfOpened(fd, here)
@@ -82,8 +84,12 @@ export function openFolder(path: string, places: Places): number | undefined {
     here = join(throughOpened(fd, opened), name)
     const outer = fd
     try {
-      if (!existsSync(here)) mkdirSync(here)
+      if (lstatOf(here) === undefined) mkdirSync(here, mode)
       fd = openSync(here, FOLDER | constants.O_NOFOLLOW)
+    } catch (error) {
+      // The folder has just been replaced by a link.
+      if (errorCode(error) === 'ELOOP' || errorCode(error) === 'ENOTDIR') return undefined
+      throw error
     } finally {
       closeSync(outer)
     }
@@ -92,25 +98,87 @@ export function openFolder(path: string, places: Places): number | undefined {
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY
 
-/** Opens the nearest folder that exists; what is missing below it is told, the innermost first. */
-function openOr(path: string, lacks: (part: string) => void): number {
+/**
+ * Calls `work` with a safe path to a file of one of our own folders: no link leads out of it, even if
+ * someone replaces its folders meanwhile. Missing folders are created.
+ */
+export function withFileIn<Result>(
+  root: string,
+  name: string,
+  work: (path: string) => Result,
+): Result {
+  // Throws if the root is gone: it must not be created again.
+  const isReal = lstatSync(root).isDirectory()
+  const top = isReal ? openSync(root, FOLDER | constants.O_NOFOLLOW) : undefined
+  const folder = join(root, dirname(name))
+  const through = top === undefined ? folder : join(throughOpened(top, root), dirname(name))
+  try {
+    if (top !== undefined && fstatSync(top).nlink === 0) throw new Error(`${root} was deleted`)
+    const fd = top === undefined ? undefined : openFolder(through, { cwd: root }, 0o700)
+    if (fd === undefined) throw new Error(`a symbolic link leads out of ${root}: ${folder}`)
+    try {
+      return work(join(throughOpened(fd, folder), basename(name)))
+    } finally {
+      closeSync(fd)
+    }
+  } finally {
+    if (top !== undefined) closeSync(top)
+  }
+}
+
+/** A folder that is opened once: what takes its name later, such as a link, is never written to (Linux). */
+export class KeptFolder {
+  readonly #fd: number
+  /** Means this folder for as long as it is kept, wherever it is moved. */
+  readonly path: string
+
+  constructor(path: string) {
+    this.#fd = openSync(path, FOLDER | constants.O_NOFOLLOW)
+    const through = throughOpened(this.#fd, path)
+    // With the dot it is the folder itself, and not a link to it.
+    this.path = through === path ? path : `${through}/.`
+  }
+
+  get isDeleted(): boolean {
+    return fstatSync(this.#fd).nlink === 0
+  }
+
+  /** Whether the folder is still at this path. */
+  isAt(path: string): boolean {
+    const { ino, dev } = fstatSync(this.#fd)
+    const there = lstatOf(path)
+    return there?.ino === ino && there.dev === dev
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+}
+
+/** Removes such a file if it exists. */
+export function removeFileIn(root: string, name: string): void {
+  if (existsSync(join(root, name))) withFileIn(root, name, (path) => rmSync(path, { force: true }))
+}
+
+/** Opens the nearest existing folder, and calls `onMissing` for each missing part, the innermost first. */
+function openNearest(path: string, onMissing: (part: string) => void): number {
   try {
     return openSync(path, FOLDER)
   } catch (error) {
     if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
-    lacks(basename(path))
-    return openOr(dirname(path), lacks)
+    onMissing(basename(path))
+    return openNearest(dirname(path), onMissing)
   }
 }
 
-/** A path to an opened folder that means the same folder for as long as it is open (Linux). */
+/** A path to an opened folder that stays valid even if the folder is moved or replaced (Linux). */
 export function throughOpened(fd: number, path: string): string {
   const opened = `/proc/self/fd/${fd}`
   return existsSync(opened) ? opened : path
 }
 
-/** Where an opened file is. Linux knows; elsewhere the path is followed once more. */
-function pathOfOpened(fd: number, path: string): string {
+/** The current path of an opened file (Linux); elsewhere the real path of `path`. */
+export function pathOfOpened(fd: number, path: string): string {
   return linkAt(`/proc/self/fd/${fd}`) ?? realPathOf(path) ?? path
 }
 
@@ -123,14 +191,6 @@ function whereTo(path: string, links = MOST_LINKS): string {
   const here = join(whereTo(parent, links), basename(path))
   const target = links > 0 ? linkAt(here) : undefined
   return target === undefined ? here : whereTo(resolve(dirname(here), target), links - 1)
-}
-
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
 }
 
 function linkAt(path: string): string | undefined {

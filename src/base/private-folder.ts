@@ -3,9 +3,9 @@ import { dirname } from 'node:path'
 import { errorCode } from './errors.ts'
 
 const OWNER_ONLY = 0o700
-const OF_OTHERS = 0o077
+const GROUP_AND_OTHERS = 0o077
 
-/** Makes a folder for its owner alone, whatever the umask is; one of ours that was open is closed. */
+/** Creates a folder that only its owner can read, or restricts an existing one of this user. */
 export function makePrivateFolder(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
   try {
@@ -20,5 +20,5 @@ function closeToOthers(path: string): void {
   const { mode, uid } = lstatSync(path)
   const isOurs = process.getuid === undefined || uid === process.getuid()
   const isFolder = (mode & 0o170000) === 0o040000
-  if (isFolder && isOurs && (mode & OF_OTHERS) !== 0) chmodSync(path, OWNER_ONLY)
+  if (isFolder && isOurs && (mode & GROUP_AND_OTHERS) !== 0) chmodSync(path, OWNER_ONLY)
 }

@@ -1,27 +1,26 @@
-import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { statOf } from './files.ts'
+import { realPathOf, statOf } from './files.ts'
 import { holdsRepository } from './repository.ts'
 
-/** Which folder a command works on, seen from where it was called. */
+/** The folder that a command works on. */
 export interface FoundProject {
   readonly folder: string
   /** The folders that were searched, from the current one up to the project, or to the last one. */
   readonly searched: readonly string[]
   readonly isFound: boolean
-  /** A project above that is not used because it belongs to another user. */
+  /** A parent project that is ignored because it belongs to another user. */
   readonly foreign?: string
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Any of these makes a folder a project; a mere folder `forge` may be part of anybody's sources. */
+/** Any of these makes a folder a project; a folder `forge` alone may be ordinary source code. */
 const MARKS = ['forge/orch', 'forge/tasks', 'forge/chains.json']
 
 /**
- * The nearest project upwards, up to the top of the repository and only in folders of this user; the
- * folder itself where there is none. Outside of a repository the search ends below the home folder and
- * below the root of the file system: what is there would capture everything.
+ * The nearest project in this folder or its parents, up to the top of the repository and only in
+ * folders of this user; the folder itself if there is none. Outside a repository the home folder and the
+ * root of the file system are not searched: a project there would capture everything below it.
  */
 export function findProject(from: string, env: Environment): FoundProject {
   const searched: string[] = []
@@ -42,7 +41,7 @@ function foldersUpwards(from: string, home: string | undefined): string[] {
   for (let folder = from; !holdsRepository(folder);) {
     const parent = dirname(folder)
     if (parent === folder) {
-      const homes = [home ?? '', realPath(home)]
+      const homes = [home ?? '', realPathOf(home ?? '') ?? '']
       return folders.filter((each) => each === from || !isAbove(each, ['/', ...homes]))
     }
     folders.push((folder = parent))
@@ -50,17 +49,9 @@ function foldersUpwards(from: string, home: string | undefined): string[] {
   return folders
 }
 
-/** Whether a folder is one of these, or above it. */
+/** Whether a folder is one of these places, or contains one. */
 function isAbove(folder: string, places: readonly string[]): boolean {
   return places.some((place) => place === folder || place.startsWith(`${folder}/`))
-}
-
-function realPath(path = ''): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return ''
-  }
 }
 
 function hasMark(folder: string): boolean {
@@ -71,7 +62,7 @@ function hasMark(folder: string): boolean {
 
 const SHARED = 0o1002
 
-/** A folder such as `/tmp`, in which everybody may put something, is nobody's. */
+/** A folder such as `/tmp`, which everyone may write to, does not count as the user's own. */
 function isOwn(folder: string): boolean {
   const user = process.getuid?.()
   return [folder, join(folder, 'forge')].every((path) => {

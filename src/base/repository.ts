@@ -1,28 +1,60 @@
 import { readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { statOf } from './files.ts'
+import { basename, dirname, join, resolve } from 'node:path'
+import { lstatOf, realPathOf, statOf } from './files.ts'
 
 /** Whether a folder is the top of a repository; in worktrees and submodules `.git` is a file. */
 export function holdsRepository(folder: string): boolean {
   return statOf(join(folder, '.git')) !== undefined
 }
 
-/** The top of the repository that a folder belongs to; git itself need not be asked, or installed. */
+/** The top of the repository that a folder belongs to. Works without git. */
 export function repositoryTop(folder: string): string | undefined {
   if (holdsRepository(folder)) return folder
   const parent = dirname(folder)
   return parent === folder ? undefined : repositoryTop(parent)
 }
 
-/** The folder in which git keeps what belongs to a checkout; undefined where there is none. */
+/**
+ * The git folder of a checkout; undefined if there is none. A file `.git` may have come with the project
+ * and point anywhere, so it counts only if the git folder points back: that of a worktree names the file,
+ * that of a submodule the working tree. Symbolic links are ignored.
+ */
 export function gitFolder(top: string): string | undefined {
   const path = join(top, '.git')
-  if (statOf(path)?.isDirectory() === true) return path
-  const pointer = /^gitdir:\s*(.+?)\s*$/m.exec(readOrEmpty(path))?.[1]
-  return pointer === undefined ? undefined : resolve(top, pointer)
+  const stat = lstatOf(path)
+  if (stat?.isDirectory() === true) return path
+  const pointer =
+    stat?.isFile() === true ? /^gitdir:\s*(.+?)\s*$/m.exec(readOrEmpty(path))?.[1] : undefined
+  if (pointer === undefined) return undefined
+  const folder = resolve(top, pointer)
+  return pointsBack(folder, top) ? folder : undefined
 }
 
-/** A file of git's, which need not be there, or readable. */
+function pointsBack(folder: string, top: string): boolean {
+  const file = readOrEmpty(join(folder, 'gitdir')).trim()
+  if (file !== '') return isSame(resolve(folder, file), join(top, '.git'))
+  const settings = ['config', 'config.worktree'].map((name) => readOrEmpty(join(folder, name)))
+  const tree = /^\s*worktree\s*=\s*"?(.+?)"?\s*$/im.exec(settings.join('\n'))?.[1]
+  if (tree !== undefined) return isSame(resolve(folder, tree), top)
+  // `git init --separate-git-dir` records neither; any other folder is bare, or belongs to its parent.
+  const isBare = /^\s*bare\s*=\s*true/im.test(settings.join('\n'))
+  return !isBare && basename(realPathOf(folder) ?? '.git') !== '.git'
+}
+
+/** The git folder that the worktrees of a clone share. */
+export function commonGitFolder(own: string): string {
+  const pointer = readOrEmpty(join(own, 'commondir')).trim()
+  if (pointer === '') return own
+  const common = resolve(own, pointer)
+  return isSame(dirname(own), join(common, 'worktrees')) ? common : own
+}
+
+function isSame(one: string, other: string): boolean {
+  const path = realPathOf(one)
+  return path !== undefined && path === realPathOf(other)
+}
+
+/** The content of a file, or an empty text if it cannot be read. */
 export function readOrEmpty(path: string): string {
   try {
     return statOf(path)?.isFile() === true ? readFileSync(path, 'utf8') : ''

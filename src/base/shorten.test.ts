@@ -17,7 +17,7 @@ test.each([
   expect(shorten(text, length)).toBe(shown)
 })
 
-test('wherever a text is cut, of a secret in it all is left or nothing', () => {
+test('a secret in a shortened text is kept whole or dropped whole', () => {
   const text = `git push ${KEY} --force\nand ${KEY}\n`
   for (let length = 0; length <= text.length; length += 1) {
     expect(shorten(text, length).replaceAll(KEY, '')).not.toMatch(/Zq7|tR"|xW|2L|mN/)

@@ -1,16 +1,16 @@
-// Texts are cut before their secrets are masked, and half a secret is not recognised. It has no
-// spaces, so a word that is cut goes away whole.
+// Texts are cut before secrets are masked, and half a secret would not be recognised. Secrets contain
+// no spaces, so only whole words are kept.
 
-/** At most so many characters of a text, to the end of a word. */
+/** At most `length` characters of a text, cut after a word. */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text
   const end = text.slice(0, Math.max(length, 1)).search(/\s\S*$/)
   return `${text.slice(0, Math.max(end, 0)).trimEnd()}…`
 }
 
-/** A text whose beginning is lost: its whole lines, or where that is none its whole words. */
+/** A text whose beginning was cut off, reduced to its whole lines or, if there are none, its whole words. */
 export function shortenStart(text: string): string {
-  // Only the first line of a private key says what the others are.
+  // Without its first line, a private key would not be recognised.
   const end = text.indexOf('-----END')
   if (end !== -1 && !text.slice(0, end).includes('-----BEGIN')) return text.slice(end)
   const lines = text.slice(endOf(/\n/, text))
@@ -18,13 +18,13 @@ export function shortenStart(text: string): string {
   return whole === '' ? '…' : whole
 }
 
-/** Behind the first of these, or the end of the text. */
+/** The end of the first match, or of the text. */
 function endOf(pattern: RegExp, text: string): number {
   const match = pattern.exec(text)
   return match === null ? text.length : match.index + match[0].length
 }
 
-/** A text whose end is lost, without the piece of a key that may stand there; other letters than those of keys stay. */
+/** A text whose end was cut off, without a last word that may be part of a key. */
 export function withoutCutKey(text: string): string {
   return text.replace(/[\w+/=.~-]+$/, '')
 }

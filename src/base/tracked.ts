@@ -8,14 +8,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const OPTIONS = [...SAFE_GIT, '-c', 'core.quotePath=false', '--literal-pathspecs']
 
-/** What a git command that only reads says; undefined where it fails or there is no git. */
+/** The output of a read-only git command; undefined if it fails or git is not installed. */
 export function askGit(cwd: string, args: readonly string[], env: Environment): string | undefined {
   const git = findGit(env['PATH'])
   if (git === undefined) return undefined
-  const [verb = '', ...rest] = args
-  const safe = verb === 'log' ? ['--no-ext-diff', '--no-textconv'] : []
+  const [command = '', ...rest] = args
+  const safe = command === 'log' ? ['--no-ext-diff', '--no-textconv'] : []
   try {
-    const { exitCode, stdout } = Bun.spawnSync([git, ...OPTIONS, verb, ...safe, ...rest], {
+    const { exitCode, stdout } = Bun.spawnSync([git, ...OPTIONS, command, ...safe, ...rest], {
       cwd,
       env: { ...env, ...WITHOUT_FETCHING },
       stdin: 'ignore',
@@ -28,18 +28,18 @@ export function askGit(cwd: string, args: readonly string[], env: Environment): 
   }
 }
 
-/** Whether a file or link is part of the repository in which it lies; where git cannot say it, it may be. */
+/** Whether git tracks a file or link; true if git cannot tell. */
 export function isTracked(path: string, env: Environment): boolean {
   const folder = realpathSync(dirname(path))
-  // From there, so that git takes nothing on the way for a repository.
+  // Run at the top, so that git does not take a folder below it for a repository.
   const top = repositoryTop(folder)
   if (top === undefined) return true
   return askGit(top, ['ls-files', '--', relative(top, join(folder, basename(path)))], env) !== ''
 }
 
 /**
- * The link that leads out of the project, or into its git folder, on the way to a path. Whoever publishes a
- * repository decides where its links lead, so only a link that git does not track is the user's own.
+ * The first link on a path that leads out of the project or into its git folder. The author of a
+ * repository decides where its tracked links lead, so only an untracked link is the user's own.
  */
 export function findForeignLink(path: string, top: string, env: Environment): string | undefined {
   if (staysInside(path, top)) return undefined
@@ -48,16 +48,16 @@ export function findForeignLink(path: string, top: string, env: Environment): st
 }
 
 function staysInside(path: string, top: string): boolean {
-  const way = relative(top, realPath(path)).split(sep)
-  return way[0] !== '..' && !way.includes('.git')
+  const parts = relative(top, realPath(path)).split(sep)
+  return parts[0] !== '..' && !parts.includes('.git')
 }
 
-/** Of what is not there yet, the folder in which it will be. */
+/** The real path; for a file that does not exist yet, a path in its real folder. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)
   } catch {
-    // A link that leads nowhere is still a link.
+    // A broken link counts as leading outside.
     if (isLink(path)) return '/'
     return path === dirname(path) ? path : join(realPath(dirname(path)), 'new')
   }

@@ -1,13 +1,13 @@
-const FEW_LINES = 200
+const LINEAR_SEARCH_LINES = 200
 
-/** How many lines are well before the bad one: the parser does not tell where it stopped. */
+/** How many lines parse before the first bad one: the parser does not report where it stopped. */
 export function goodLines(yaml: string): number {
   const lines = yaml.split('\n')
   const isGood = (count: number) => isYaml(lines.slice(0, count).join('\n'))
   let good = 0
   let bad = lines.length
-  // One half after the other would take a list over several lines for the mistake.
-  while (bad - good > FEW_LINES) {
+  // Bisecting alone could stop inside of a valid list that spans several lines.
+  while (bad - good > LINEAR_SEARCH_LINES) {
     const middle = (good + bad) >> 1
     if (isGood(middle)) good = middle
     else bad = middle

@@ -8,7 +8,7 @@ const FLAGS = 'flags:'
 /**
  * Whether stdout was closed when we were started. The runtime then puts /dev/null in its place, where
  * everything can be written and nothing is read: it is known by not having been handed to us. Where
- * the system does not tell (it is no Linux), what is there is taken for what it seems.
+ * the system cannot tell (it is not Linux), stdout is assumed to be open.
  */
 export function isStdoutClosed(): boolean {
   try {

@@ -14,7 +14,7 @@ interface Option {
 
 export type Options = Readonly<Record<string, Option>>
 
-/** A verb of the command line as data: parsing, help and completion all come from it. */
+/** A command as data: parsing, help and completion all come from it. */
 export interface Command {
   readonly summary: string
   readonly usage: readonly string[]
@@ -23,15 +23,17 @@ export interface Command {
   readonly options: Options
   /** Options that people expect, by name without dashes, and what to type instead. */
   readonly guesses?: Readonly<Record<string, string>>
+  /** What `--json` prints: one object, or the events of a run, one per line. */
+  readonly json?: 'object' | 'events'
   /** The only words that it takes, for completion; absent where it takes words of any kind. */
   readonly words?: readonly string[]
   run(input: Input): Promise<number>
 }
 
-/** What was typed behind a verb. */
+/** The arguments of a command. */
 export interface Input {
   readonly positionals: readonly string[]
-  /** What stands behind `--`. */
+  /** Arguments after `--`. */
   readonly rest: readonly string[]
   text(option: string): string | undefined
   /** All values of an option that repeats. */
@@ -53,7 +55,7 @@ export class UnknownOption extends UsageError {
 
 export const COMMON_OPTIONS: Options = { help: { short: 'h', help: 'show this help' } }
 
-/** Reads what stands behind a verb, and refuses what the command does not know. */
+/** Reads the arguments of a command and refuses unknown options. */
 export function parseInput(args: readonly string[], command: Command): Input {
   const options = { ...command.options, ...COMMON_OPTIONS }
   const values = new Map<string, string | true>()

@@ -16,8 +16,8 @@ const COMMANDS = byWord({
   health: 'forkhestra doctor',
 })
 
-/** The command that somebody means by a first word that is neither a verb nor an agent. */
-export function guessVerb(word: string, more: readonly string[] = []): string | undefined {
+/** The command that is probably meant by a first word that is neither a command nor an agent. */
+export function guessCommand(word: string, more: readonly string[] = []): string | undefined {
   const name = word.toLowerCase()
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   return command?.replace('…', more.join(' ')).trim()

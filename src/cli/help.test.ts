@@ -1,7 +1,14 @@
 import { expect, test } from 'bun:test'
 import type { Command } from './command.ts'
 import { columns, renderHelp } from './help.ts'
-import { RESERVED_VERBS, VERBS } from './verbs.ts'
+import { COMMAND_NAMES, FORKHESTRA } from './forkhestra.ts'
+
+const loaded = await Promise.all(
+  Object.entries(FORKHESTRA.commands).map(async ([name, load]) => [name, await load()] as const),
+)
+const COMMANDS = loaded.flatMap(([name, command]) =>
+  'commands' in command ? [] : [[name, command] as const],
+)
 
 const COMMAND: Command = {
   summary: 'Do something.',
@@ -51,31 +58,31 @@ test('a long left side pushes its text to the next line', () => {
   expect(columns([])).toEqual([])
 })
 
-test.each(Object.entries(VERBS))('the help of %s fits a screen of 100 columns', (verb, command) => {
-  for (const line of renderHelp(verb, command).split('\n')) {
+test.each(COMMANDS)('the help of %s fits a screen of 100 columns', (name, command) => {
+  for (const line of renderHelp(name, command).split('\n')) {
     expect(Bun.stringWidth(line)).toBeLessThanOrEqual(100)
   }
 })
 
-test.each(Object.entries(VERBS))('the examples of %s begin with the program', (_, command) => {
+test.each(COMMANDS)('the examples of %s begin with the program', (_, command) => {
   expect(command.examples.length).toBeGreaterThan(0)
   for (const [example] of command.examples) expect(example).toContain('forkhestra ')
 })
 
-test('no two options of a verb share a letter, and none takes that of the help', () => {
-  for (const { options } of Object.values(VERBS)) {
+test('no two options of a command share a letter, and none takes that of the help', () => {
+  for (const [, { options }] of COMMANDS) {
     const letters = Object.values(options).flatMap(({ short }) => short ?? [])
     expect(new Set(letters).size).toBe(letters.length)
     expect(letters).not.toContain('h')
   }
 })
 
-test('every verb of the contract is there or reserved, and none is both', () => {
+test('every command of the contract exists or is reserved, and none is both', () => {
   const contract =
     'run init list validate doctor completions fake-model ' +
     'runs show logs cost clean stop resume retry-now ' +
     'prompt push run-queue check receive send queue inbox cancel chat mcp tasks help version status ' +
     'ui watch worker workers worktrees store upgrade uninstall'
-  const verbs = [...Object.keys(VERBS), ...RESERVED_VERBS]
-  expect(verbs.toSorted()).toEqual(contract.split(' ').toSorted())
+  const names = [...COMMAND_NAMES, ...FORKHESTRA.reserved!]
+  expect(names.toSorted()).toEqual(contract.split(' ').toSorted())
 })

@@ -1,19 +1,21 @@
-import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { lstatSync, realpathSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { UserError } from '../base/errors.ts'
 import { readTextFile, statOf, type TextFile } from '../base/files.ts'
 import { pathInside } from '../base/places.ts'
-import { promptFiles } from '../builtins/agents.ts'
-import { findSpecs } from '../builtins/specs.ts'
+import { repositoryTop } from '../base/repository.ts'
+import { findForeignLink } from '../base/tracked.ts'
+import { promptFiles } from '../chain/builtins/agents.ts'
+import { findSpecs } from '../chain/builtins/specs.ts'
 import {
   AGENTS_SECTION,
   STARTER_CONFIGURATION,
   STARTER_PERSONAS,
-} from '../builtins/starter-files.ts'
-import { STARTER_SPECS } from '../builtins/starter-specs.ts'
-import { checkBeginning } from '../setup/project.ts'
+} from '../chain/builtins/starter-files.ts'
+import { STARTER_SPECS } from '../chain/builtins/starter-specs.ts'
+import { checkBeginning } from '../host/project.ts'
 import type { Input } from './command.ts'
-import { projectOf } from './project.ts'
+import { projectOf } from './front-end.ts'
 import { writeAllOrNothing, type NewFile } from './write-all-or-nothing.ts'
 
 /** What a project begins with: what is to be written, and what is left alone and why. */
@@ -33,7 +35,7 @@ const BUILD = 'forkhestra --chain build-all'
 const OFFER = 'forkhestra init --agents-md'
 const INSTRUCTIONS_LIMIT = 16 * 1024 * 1024
 
-/** The verb `init`. */
+/** The command `init`. */
 export async function initProject(input: Input): Promise<number> {
   const project = projectOf(input)
   checkBeginning(project, 'forkhestra init')
@@ -43,6 +45,7 @@ export async function initProject(input: Input): Promise<number> {
   if (input.flag('agents-md')) parts.push(addSection(instructions, cwd))
   const files = parts.flatMap((part) => part.files)
   const left = parts.flatMap((part) => part.left)
+  for (const { path } of files) refuseForeignLink(path, cwd)
   writeAllOrNothing(cwd, files)
   if (input.flag('json')) {
     const written = files.map(({ path }) => path)
@@ -52,7 +55,7 @@ export async function initProject(input: Input): Promise<number> {
   for (const { path, append } of files)
     console.log(append === true ? `Added a section to ${path}` : `Wrote ${path}`)
   for (const { path, why } of left) console.log(`Left alone: ${path} (${why})`)
-  console.log(`\n${nextWords(cwd)}\n  ${BUILD}`)
+  console.log(`\n${describeNext(cwd)}\n  ${BUILD}`)
   if (!instructions.isThere && !input.flag('agents-md'))
     console.log(`\nTo tell coding agents about forkhestra in ${instructions.path}, run\n  ${OFFER}`)
   return 0
@@ -102,12 +105,23 @@ function cannotAdd(path: string, problem: string): UserError {
   return new UserError(`${path} ${problem}`, 'Fix or move the file. Nothing was written.')
 }
 
+/** A clone must not choose where files are written. */
+function refuseForeignLink(path: string, cwd: string): void {
+  const real = realpathSync(cwd)
+  const link = findForeignLink(join(real, path), repositoryTop(real) ?? real, process.env)
+  if (link === undefined) return
+  throw new UserError(
+    `${relative(real, link)} is a link that leads out of the project`,
+    'Replace it by a folder; a link that git does not track is followed. Nothing was written.',
+  )
+}
+
 function whyLeftAlone(path: string, cwd: string): string | undefined {
   if (isTaken(join(cwd, path))) {
-    if (statOf(join(cwd, path))?.isFile()) return 'it is there already'
+    if (statOf(join(cwd, path))?.isFile()) return 'it exists already'
     throw new UserError(
-      `${path} is no file, so it cannot be used as one.`,
-      'Move it away. Nothing was written.',
+      `${path} is not a regular file.`,
+      'Move it out of the way. Nothing was written.',
     )
   }
   // A new file would win over the one that counts today, and empty templates over real specs.
@@ -128,12 +142,12 @@ function isTaken(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
-    // A file or a closed door on the way: writing will say which.
+    // Writing reports the cause: a file in the way, or missing permissions.
     return false
   }
 }
 
-function nextWords(cwd: string): string {
+function describeNext(cwd: string): string {
   const folder = findSpecs('forge/orch/specs', fileIn(cwd)) ?? 'forge/orch/specs'
   return `Next: write what is to be built into ${folder}/PLAN.md and SPECS.md, and run`
 }

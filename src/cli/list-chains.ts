@@ -1,20 +1,20 @@
 import { dirname } from 'node:path'
-import { printable } from '../base/printable.ts'
+import { printable } from '../base/terminal/printable.ts'
 import { shorten } from '../base/shorten.ts'
-import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../builtins/agents.ts'
-import { BUILT_IN_CHAINS } from '../builtins/chains.ts'
-import type { ChainsConfig } from '../parse/chains-schema.ts'
-import { isDirectSpawnAgent } from '../prompt/mode-awareness.ts'
+import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../chain/builtins/agents.ts'
+import { BUILT_IN_CHAINS } from '../chain/builtins/chains.ts'
+import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
+import { isDirectSpawnAgent } from '../chain/prompts/mode-awareness.ts'
 import type { Input } from './command.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
-import type { Facts } from '../plan/facts.ts'
-import { lookAround } from '../setup/facts.ts'
-import { ownFolder } from '../setup/own-folder.ts'
-import { fileProblems, reachableFiles } from './agent-files.ts'
+import type { Facts } from '../chain/plan/facts.ts'
+import { readFacts } from '../host/facts.ts'
+import { ownFolder } from '../host/own-folder.ts'
+import { fileProblems, reachableFiles } from '../host/agent-file-problems.ts'
 import { columns } from './help.ts'
-import { configurationFor, projectOf } from './project.ts'
+import { configurationFor, projectOf } from './front-end.ts'
 
-/** The verb `list`. */
+/** The command `list`. */
 export async function listChains(input: Input): Promise<number> {
   const project = projectOf(input)
   const { folder: cwd } = project
@@ -27,7 +27,7 @@ export async function listChains(input: Input): Promise<number> {
     ),
     isBuiltIn,
   }))
-  const facts = lookAround(makeAgentEnvironment(process.env, ownFolder()))
+  const facts = readFacts(makeAgentEnvironment(process.env, ownFolder()))
   const agents = listAgents(content, cwd, facts)
   for (const { message } of fileProblems(cwd, facts)) {
     console.error(`[forkhestra] Warning: ${message}`)

@@ -1,6 +1,6 @@
 import { parseDuration } from '../base/durations.ts'
-import type { Overrides } from '../plan/make-policy.ts'
-import type { Budget } from '../plan/policy.ts'
+import type { Overrides } from '../chain/plan/make-policy.ts'
+import type { Budget } from '../chain/plan/policy.ts'
 import { UsageError, type Input } from './command.ts'
 
 /** What the options for limits and gates say, in every command that has them. */

@@ -1,5 +1,5 @@
-import type { Phases } from '../parse/phases/phases.ts'
-import { makeReader, type ReadOptions } from '../prompt/read-files.ts'
+import type { Phases } from '../chain/parse/prompt/phases.ts'
+import { makeReader, type ReadOptions } from '../chain/prompts/read-files.ts'
 import type { PromptPreview } from '../views/prompt-check.ts'
 
 /** What a prompt would do: its files are looked at, nothing else is done. */

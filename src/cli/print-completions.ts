@@ -1,18 +1,18 @@
-import { loadConfiguration } from '../setup/configuration.ts'
-import { openProject, pathFromProject } from '../setup/project.ts'
+import { loadConfiguration } from '../host/configuration.ts'
+import { openProject, pathFromProject } from '../host/project.ts'
 import type { Input } from './command.ts'
 import { SHELLS } from './commands/completions.ts'
-import { COST_KEYS } from './commands/cost.ts'
+import { COST_KEYS } from '../host/records/cost-table.ts'
 import { untilde } from './completions/paths.ts'
 import { printCompletions as print } from './completions/print.ts'
-import { DIRECTORIES, FILES, oneOf, type Program, type Source } from './completions/program.ts'
-import { isChat } from './records/is-chat.ts'
-import { runIds } from './records/run-ids.ts'
-import { VERBS } from './verbs.ts'
+import { DIRECTORIES, FILES, oneOf, type Completions, type Source } from './completions/program.ts'
+import { isChat } from '../host/records/is-chat.ts'
+import { runIds } from './completions/run-ids.ts'
+import { COMMAND_NAMES, FORKHESTRA } from './forkhestra.ts'
 
-/** The verb `completions`. */
+/** The command `completions`. */
 export function printCompletions(input: Input): Promise<number> {
-  return print(PROGRAM, input)
+  return print(COMPLETIONS, input)
 }
 
 const chains: Source = async ({ options }) => {
@@ -24,7 +24,7 @@ const chains: Source = async ({ options }) => {
   return { candidates: names.map(([value, { description }]) => ({ value, text: description })) }
 }
 
-/** Whom one can talk to, or which chat can go on. */
+/** Agents to chat with, or chats to resume. */
 const chats: Source = async (typed) => {
   if (typed.positionals.length > 0) return undefined
   if (typed.options.has('resume')) return runIds(undefined, isChat)(typed)
@@ -36,22 +36,11 @@ const chats: Source = async (typed) => {
   return { candidates: agents.map(([value, { model }]) => ({ value, text: model })) }
 }
 
-const PROGRAM: Program = {
-  name: 'forkhestra',
-  verbs: {
-    ...Object.fromEntries(
-      Object.entries(VERBS).map(([name, command]) => [
-        name,
-        { summary: command.summary, load: () => Promise.resolve(command) },
-      ]),
-    ),
-    tasks: {
-      summary: 'The task database that agents and people share.',
-      program: async () => (await import('./tasks/completions/program.ts')).TASKS_PROGRAM,
-    },
+const COMPLETIONS: Completions = {
+  program: FORKHESTRA,
+  programs: {
+    tasks: async () => (await import('./tasks/completions/program.ts')).TASKS_COMPLETIONS,
   },
-  aliases: {},
-  unwritten: 'run',
   values: {
     chain: chains,
     cwd: DIRECTORIES,
@@ -67,8 +56,7 @@ const PROGRAM: Program = {
     'fake-model': FILES,
     prompt: (typed) => (typed.positionals.length === 0 ? oneOf(['check'])(typed) : FILES(typed)),
     completions: oneOf(SHELLS),
-    help: (typed) =>
-      typed.positionals.length === 0 ? oneOf(Object.keys(VERBS))(typed) : undefined,
+    help: (typed) => (typed.positionals.length === 0 ? oneOf(COMMAND_NAMES)(typed) : undefined),
     show: runIds(),
     logs: runIds(),
     cost: runIds(),

@@ -2,40 +2,40 @@ import { UserError } from '../base/errors.ts'
 import { formatBytes } from '../base/files.ts'
 import { Mask } from '../base/secrets/mask.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
-import { findNearMisses } from '../parse/phases/near-misses.ts'
-import type { Phases } from '../parse/phases/phases.ts'
-import { findTaskProblems } from '../plan/check-tasks.ts'
-import type { Facts } from '../plan/facts.ts'
-import { makeLaunch } from '../plan/launch.ts'
-import { findNameClashes } from '../plan/name-clashes.ts'
-import { makePlan } from '../plan/make-plan.ts'
-import { builtInVariables, stepsOf } from '../plan/plan.ts'
-import { PlanError } from '../plan/problems.ts'
-import { resolveAgent } from '../plan/resolve-agent.ts'
-import { decodePrompt, PROMPT_LIMIT_BYTES, readPromptText } from '../prompt/prompt-file.ts'
-import { contentOnly, readPhases } from '../prompt/read-phases.ts'
-import type { Configuration } from '../setup/configuration.ts'
-import { pathFromProject, type Project } from '../setup/project.ts'
-import { lookAround } from '../setup/facts.ts'
-import { ownFolder } from '../setup/own-folder.ts'
+import { findNearMisses } from '../chain/parse/prompt/near-misses.ts'
+import type { Phases } from '../chain/parse/prompt/phases.ts'
+import { findTaskProblems } from '../chain/plan/check-tasks.ts'
+import type { Facts } from '../chain/plan/facts.ts'
+import { makeLaunch } from '../chain/plan/launch.ts'
+import { findNameClashes } from '../chain/plan/name-clashes.ts'
+import { makePlan } from '../chain/plan/make-plan.ts'
+import { builtInVariables, stepsOf } from '../chain/plan/plan.ts'
+import { PlanError } from '../chain/plan/problems.ts'
+import { resolveAgent } from '../chain/plan/resolve-agent.ts'
+import { decodePrompt, PROMPT_LIMIT_BYTES, readPromptText } from '../chain/prompts/prompt-file.ts'
+import { contentOnly, readPhases } from '../chain/prompts/read-phases.ts'
+import type { Configuration } from '../host/configuration.ts'
+import { pathFromProject, type Project } from '../host/project.ts'
+import { readFacts } from '../host/facts.ts'
+import { ownFolder } from '../host/own-folder.ts'
 import { promptCheckJson, renderPromptCheck, type PromptPreview } from '../views/prompt-check.ts'
 import { UsageError, type Input } from './command.ts'
-import { makeIdentity } from './identity.ts'
+import { makeIdentity } from '../host/identity.ts'
 import { previewPrompt } from './preview-prompt.ts'
-import { configurationFor, projectOf } from './project.ts'
+import { configurationFor, projectOf } from './front-end.ts'
 import { makeRequest } from './request.ts'
-import { secretsOf } from './secrets.ts'
+import { secretsOf } from '../host/secrets.ts'
 
-/** The verb `prompt`: what a prompt would do, and all that is wrong with it. */
+/** The command `prompt`: what a prompt would do, and all that is wrong with it. */
 export async function checkPrompt(input: Input): Promise<number> {
   const [verb, file, ...more] = input.positionals
   if (verb !== 'check') {
     const hint = 'Write: forkhestra prompt check FILE'
-    throw new UsageError(verb === undefined ? 'What is to be done?' : `Unknown: ${verb}`, hint)
+    throw new UsageError(verb === undefined ? 'A subcommand is missing.' : `Unknown: ${verb}`, hint)
   }
   const project = projectOf(input)
   const env = makeAgentEnvironment(process.env, ownFolder())
-  const facts = lookAround(env)
+  const facts = readFacts(env)
   const configuration = await configurationFor(input, project)
   if (input.text('chain') !== undefined)
     return checkChain(input, project, configuration, facts, env)
@@ -76,8 +76,8 @@ async function checkFile(
 function warningsOf({ content }: Phases): string[] {
   return findNearMisses(content).map(({ word, meant }) =>
     word === meant
-      ? `'${word}' is told to the agent as text, because of the space before it: a command begins its line.`
-      : `'${word}' is no command, and is told to the agent as text; did you mean ${meant}?`,
+      ? `'${word}' is sent as plain text: commands must start in column 1.`
+      : `'${word}' is not a command and is sent as plain text; did you mean ${meant}?`,
   )
 }
 
@@ -85,7 +85,7 @@ function warningsOf({ content }: Phases): string[] {
 function unreadFiles({ setup }: PromptPreview): string[] {
   return setup.flatMap((command) =>
     command.kind === 'read' && 'ok' in command.file && !command.file.ok
-      ? [`'${command.path}' cannot be read now; the agent would get the error as its content.`]
+      ? [`'${command.path}' cannot be read; the agent would get the error instead.`]
       : [],
   )
 }

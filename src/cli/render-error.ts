@@ -1,7 +1,11 @@
 import type { UserError } from '../base/errors.ts'
+import { printableLines } from '../base/terminal/printable.ts'
 
-/** A user's mistake as lines for a person: who speaks, what is wrong, what to do next. */
+/**
+ * A user error as lines of text: prefix, problem, next action. They quote names and
+ * texts of others, which are shown as text wherever the lines go.
+ */
 export function renderError(who: string, { message, hint }: UserError): string {
   const lines = `${who}: ${message.replaceAll('\n', '\n  ')}`
-  return hint === undefined ? lines : `${lines}\n  ${hint.replaceAll('\n', '\n  ')}`
+  return printableLines(hint === undefined ? lines : `${lines}\n  ${hint.replaceAll('\n', '\n  ')}`)
 }

@@ -1,17 +1,20 @@
-import { BUILT_IN_CHAINS } from '../builtins/chains.ts'
-import { parseDsl } from '../parse/dsl.ts'
-import { findLookalike, guessCommand, withArrows } from '../parse/dsl-guess.ts'
-import type { ChainConfig } from '../parse/chains-schema.ts'
-import type { Facts } from '../plan/facts.ts'
-import type { Request } from '../plan/make-plan.ts'
-import { isKnownAgent } from '../plan/resolve-agent.ts'
+import { fstatSync } from 'node:fs'
+import { relative } from 'node:path'
+import { BUILT_IN_CHAINS } from '../chain/builtins/chains.ts'
+import { parseDsl } from '../chain/parse/dsl.ts'
+import { findLookalike, guessCommand, withArrows } from '../chain/parse/dsl-guess.ts'
+import type { ChainConfig } from '../chain/parse/chains-schema.ts'
+import type { Facts } from '../chain/plan/facts.ts'
+import type { Request } from '../chain/plan/make-plan.ts'
+import { isKnownAgent } from '../chain/plan/resolve-agent.ts'
+import { pathOfOpened } from '../base/places.ts'
 import { UsageError, type Input } from './command.ts'
-import { guessVerb } from './first-guesses.ts'
+import { guessCommand as guessFirstWord } from './first-guesses.ts'
 import { readOverrides } from './overrides.ts'
-import { getChain } from '../setup/chains.ts'
-import type { Configuration } from '../setup/configuration.ts'
-import { pathFromProject, type Project } from '../setup/project.ts'
-import { VERBS } from './verbs.ts'
+import { getChain } from '../host/chains.ts'
+import type { Configuration } from '../host/configuration.ts'
+import { pathFromProject, type Project } from '../host/project.ts'
+import { COMMAND_NAMES } from './forkhestra.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
@@ -30,7 +33,7 @@ export function makeRequest(
   const prompt = input.text('prompt')
   const promptFile = input.text('prompt-file')
   if (prompt !== undefined && promptFile !== undefined) {
-    throw new UsageError('--prompt and --prompt-file exclude each other.', 'Give one of them.')
+    throw new UsageError('--prompt and --prompt-file cannot be combined.', 'Give one of them.')
   }
   if (promptFile === '') throw new UsageError('The path for --prompt-file is empty.')
   if (name === '') throw new UsageError('The name for --chain is empty.')
@@ -72,7 +75,7 @@ export function makeRequest(
 }
 
 /** What a person may have meant by a name that is not an agent. */
-const COMMANDS: Request['commands'] = { guess: guessVerb, names: Object.keys(VERBS) }
+const COMMANDS: Request['commands'] = { guess: guessFirstWord, names: COMMAND_NAMES }
 
 function readDsl(
   [dsl, ...others]: readonly string[],
@@ -87,15 +90,15 @@ function readDsl(
   }
   if (chain === undefined && dsl === undefined) {
     throw new UsageError(
-      'No agent and no chain was given.',
-      'Write e.g. forkhestra builder:10, or forkhestra --chain build. To see what there is: forkhestra list',
+      'No agent or chain given.',
+      'Write e.g. forkhestra builder:10, or forkhestra --chain build. List all: forkhestra list',
     )
   }
-  if (dsl !== undefined && others.length > 0) throw surplusWords(dsl, others, isAgent)
+  if (dsl !== undefined && others.length > 0) throw describeSurplus(dsl, others, isAgent)
   return dsl
 }
 
-function surplusWords(
+function describeSurplus(
   dsl: string,
   others: readonly string[],
   isAgent: (word: string) => boolean,
@@ -108,9 +111,16 @@ function surplusWords(
   return new UsageError(
     `Unexpected argument '${others[0]}'.`,
     others[0] === '-'
-      ? `Quote the chain, or the shell takes '>' for itself: forkhestra "a -> b"`
+      ? `Quote the chain, or the shell takes '>' for itself: forkhestra "a -> b"${describeLoss()}`
       : `Write: ${command}\nArguments for the agents go after --.`,
   )
+}
+
+/** The shell has opened the next agent for what we print before we could say anything. */
+function describeLoss(): string {
+  if (!fstatSync(1).isFile()) return ''
+  const path = relative(process.cwd(), pathOfOpened(1, '/dev/stdout'))
+  return `\nThe shell has emptied '${path}', or created it: restore it if it was a program of yours.`
 }
 
 function chainOf(dsl: string, isAgent: (word: string) => boolean): ChainConfig {

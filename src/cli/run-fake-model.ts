@@ -3,7 +3,7 @@ import { counted } from '../base/amounts.ts'
 import { errorText, UserError } from '../base/errors.ts'
 import { readTextFile, writeAll } from '../base/files.ts'
 import { makeEnvironment, renderShellLine } from '../fake-model/environment.ts'
-import type { Mark } from '../fake-model/mark.ts'
+import type { AnsweredTurn } from '../fake-model/answered-turn.ts'
 import type { ScriptSource } from '../fake-model/script-schema.ts'
 import { countTurns, hasLimit, parseScript } from '../fake-model/script.ts'
 import { startFakeModel, type FakeModel, type RecordedRequest } from '../fake-model/server.ts'
@@ -20,7 +20,7 @@ export async function runFakeModel(input: Input): Promise<number> {
   if (surplus !== undefined) {
     throw new UsageError(
       `Unexpected argument '${surplus}'.`,
-      `A command stands behind --: forkhestra fake-model ${file} -- ${surplus}`,
+      `The command goes after --: forkhestra fake-model ${file} -- ${surplus}`,
     )
   }
   const port = readPort(input.text('port') ?? '0')
@@ -30,6 +30,8 @@ export async function runFakeModel(input: Input): Promise<number> {
   console.log(`${file} is valid: ${turns} ${turns === 1 ? 'turn' : 'turns'}`)
   return 0
 }
+
+const REFUSED = 2
 
 async function serve(
   script: ScriptSource,
@@ -44,7 +46,7 @@ async function serve(
     tally.add(request)
   }
   const answered = input.flag('continue') || isResume(input.rest) ? progress.read() : []
-  const onAnswered = (mark: Mark) => progress.add(mark)
+  const onAnswered = (turn: AnsweredTurn) => progress.add(turn)
   const options = { port, onRequest, onAnswered, answered, remember: false }
   const model = await startFakeModel(script, options)
   if (answered.length === 0) progress.begin()
@@ -52,9 +54,9 @@ async function serve(
     console.error(`[forkhestra] fake-model: continuing after ${counted(answered.length, 'turn')}`)
   try {
     const code = await serveUntilOver(model, input.rest, hasLimit(script))
-    for (const line of tally.renderRemarks(model.unused)) {
-      console.error(`[forkhestra] fake-model: ${line}`)
-    }
+    // A command that was refused has started no agent.
+    const remarks = code === REFUSED && tally.isEmpty ? [] : tally.renderRemarks(model.unused)
+    for (const line of remarks) console.error(`[forkhestra] fake-model: ${line}`)
     if (code === 0) progress.end()
     return code
   } finally {
@@ -90,7 +92,7 @@ function readScript(file: string): ScriptSource {
   if (read.kind === 'unusable') throw new UserError(`${file}  ${read.problem}.`)
   throw new UserError(
     `Script not found: ${file}`,
-    'The shortest one is [{ "text": "Done." }]; docs/reference/fake-model.md tells the rest.',
+    'The shortest one is [{ "text": "Done." }]; see docs/reference/fake-model.md',
   )
 }
 
@@ -110,7 +112,7 @@ function openLog(file: string | undefined): Log {
         writeAll(fd, Buffer.from(`${JSON.stringify(request)}\n`))
       } catch (error) {
         isBroken = true
-        console.error(`[forkhestra] Warning: the log ends here: ${errorText(error)}`)
+        console.error(`[forkhestra] Warning: logging stopped: ${errorText(error)}`)
       }
     },
     close: () => closeSync(fd),

@@ -1,6 +1,6 @@
-import { isatty } from 'node:tty'
 import { errorText, UserError } from '../base/errors.ts'
-import { isHangupIgnored } from './signals.ts'
+import { isTerminal } from '../base/terminal/is-terminal.ts'
+import { isHangupIgnored } from '../host/stop-switch.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -9,7 +9,7 @@ export async function runInside(command: readonly string[], env: Environment): P
   let child: Bun.Subprocess | undefined
   const forward = (signal: NodeJS.Signals) => child?.kill(signal)
   // A terminal sends to everybody in its foreground group; forkhestra takes a second one for "now".
-  const isShared = [0, 1, 2].some((fd) => isatty(fd))
+  const isShared = [0, 1, 2].some((fd) => isTerminal(fd))
   const fromTerminal = isShared ? () => {} : forward
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, fromTerminal)
   if (!isHangupIgnored()) process.on('SIGHUP', fromTerminal)

@@ -9,7 +9,7 @@ import {
 import { dirname, join } from 'node:path'
 import { errorCode } from '../base/errors.ts'
 import { stateFolder } from '../base/state-folder.ts'
-import { parseMark, type Mark } from '../fake-model/mark.ts'
+import { parseAnsweredTurn, type AnsweredTurn } from '../fake-model/answered-turn.ts'
 
 /** Which turns of a script were answered here, so that a run that is resumed gets those that follow. */
 export class ScriptProgress {
@@ -21,11 +21,11 @@ export class ScriptProgress {
     this.#path = root && join(root, 'fake-model', `${name}.ndjson`)
   }
 
-  read(): Mark[] {
+  read(): AnsweredTurn[] {
     if (this.#path === undefined) return []
     try {
       const lines = readFileSync(this.#path, 'utf8').split('\n')
-      return lines.flatMap((line) => parseMark(line) ?? [])
+      return lines.flatMap((line) => parseAnsweredTurn(line) ?? [])
     } catch (error) {
       if (errorCode(error) === undefined) throw error
       return []
@@ -40,8 +40,8 @@ export class ScriptProgress {
     })
   }
 
-  add(mark: Mark): void {
-    this.#try((path) => appendFileSync(path, `${JSON.stringify(mark)}\n`))
+  add(answered: AnsweredTurn): void {
+    this.#try((path) => appendFileSync(path, `${JSON.stringify(answered)}\n`))
   }
 
   /** Nothing is left to resume. */
@@ -60,7 +60,7 @@ export class ScriptProgress {
   }
 }
 
-/** Whether a command goes on with a run that was rehearsed before. */
+/** Whether a command resumes a run that was rehearsed before. */
 export function isResume([program = '', verb]: readonly string[]): boolean {
   return /(?:^|\/)forkhestra$/.test(program) && verb === 'resume'
 }

@@ -1,24 +1,24 @@
 import { Mask } from '../base/secrets/mask.ts'
-import type { Stamp } from '../events/event.ts'
-import type { Facts } from '../plan/facts.ts'
-import { toolNames } from '../engines/native-tools.ts'
-import { makeLaunch } from '../plan/launch.ts'
-import { findNameClashes } from '../plan/name-clashes.ts'
-import { builtInVariables, stepsOf, type Plan, type StepNode } from '../plan/plan.ts'
-import { chainLines, exemptLines, stepLines } from '../plan/policy-lines.ts'
-import { taskLines } from '../plan/task-verdict.ts'
-import type { Tasks } from '../plan/tasks.ts'
+import type { Stamp } from '../records/events/event.ts'
+import type { Facts } from '../chain/plan/facts.ts'
+import { toolNames } from '../engines/native/tool-sets.ts'
+import { makeLaunch } from '../chain/plan/launch.ts'
+import { findNameClashes } from '../chain/plan/name-clashes.ts'
+import { builtInVariables, stepsOf, type Plan, type StepNode } from '../chain/plan/plan.ts'
+import { chainLines, exemptLines, stepLines } from '../chain/plan/policy-lines.ts'
+import { taskLines } from '../chain/plan/task-verdict.ts'
+import type { Tasks } from '../chain/plan/tasks.ts'
 import { MAIN } from '../queue/task.ts'
-import { ownProgram } from '../setup/own-folder.ts'
+import { ownProgram } from '../host/own-folder.ts'
 import { renderDryRun } from '../views/dry-run.ts'
 import { phaseLines, phasesJson } from '../views/prompt-check.ts'
 import type { Input } from './command.ts'
 import { readOverrides } from './overrides.ts'
 import { previewPrompt } from './preview-prompt.ts'
-import { secretsOf } from './secrets.ts'
+import { secretsOf } from '../host/secrets.ts'
 
 /** The option `--dry-run`: what would run, for people or for a script. */
-export function showPlan(
+export async function showPlan(
   plan: Plan,
   warnings: readonly string[],
   facts: Facts,
@@ -26,7 +26,7 @@ export function showPlan(
   input: Input,
   stamp: Stamp,
   env: Readonly<Record<string, string>>,
-): number {
+): Promise<number> {
   const mask = new Mask(secretsOf(plan, env))
   const steps = stepsOf(plan.root)
   const all = [...steps, ...plan.recoveries]
@@ -54,13 +54,14 @@ export function showPlan(
   const isComplete = input.flag('verbose')
   const overrides = readOverrides(input)
   const isInRepository = facts.isInRepository(plan.cwd)
+  const ofTasks = await Promise.all(all.map((step) => taskLines(step, plan, tasks)))
   const shown = all.map((step, index) => ({
     ...previews[index]!,
     lines: [
       ...fileLines(previews[index]!.agentFile),
       ...toolLines(step, previews[index]!.queueTools === true),
       ...phaseLines(prompts[index]!, isComplete),
-      ...taskLines(step, plan, tasks),
+      ...ofTasks[index]!,
       ...(index < steps.length ? exemptLines(step, overrides) : []),
       ...stepLines(step, plan, { isInRepository, isComplete }),
     ],

@@ -1,6 +1,6 @@
 import type { Options } from './command.ts'
 
-/** A word of the command line, as the one behind or before it allows to read it. */
+/** One word of the command line, or an option with its value. */
 export type Token =
   | { readonly kind: 'word'; readonly value: string }
   | OptionToken
@@ -18,7 +18,7 @@ export interface OptionToken {
 
 /**
  * Reads words as `node:util` does with `parseArgs`, whose loading alone takes a third of the time that
- * the whole runtime needs to start; for the same reason it is no generator.
+ * the whole runtime needs to start; for the same reason it is not a generator.
  */
 export function readTokens(args: readonly string[], options: Options): Token[] {
   const tokens: Token[] = []

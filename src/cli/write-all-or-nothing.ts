@@ -39,7 +39,7 @@ export function writeAllOrNothing(root: string, files: readonly NewFile[]): void
       for (const step of undo.toReversed()) attempt(step)
       throw new CannotWrite(
         `${path} cannot be written: ${errorText(error)}`,
-        'Nothing was written. See to it that this user may write there, and try again.',
+        'Nothing was written. Make it writable and retry.',
       )
     }
   }
@@ -53,7 +53,7 @@ function missingFolders(root: string, folder: string): string[] {
   const stat = statOf(path)
   if (stat === undefined) return [...outer, path]
   if (stat.isDirectory()) return outer
-  throw new Error(`${folder} is no folder`)
+  throw new Error(`${folder} is not a folder`)
 }
 
 /** Somebody else may have put something there meanwhile; it stays. */

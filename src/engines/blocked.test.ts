@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { Fact } from './engine.ts'
-import { MarkerScanner } from './marker.ts'
+import { MarkerScanner } from './marker/marker.ts'
 
 const CHUNK_SIZES = [1, 2, 3, 7, 10_000]
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ClaudeDecoder } from './claude-decoder.ts'
+import { ClaudeDecoder } from './claude/decoder.ts'
 import type { Fact, Failure } from './engine.ts'
 
 const NOW = new Date('2026-11-16T12:00:00Z')

@@ -1,10 +1,10 @@
 import { formatBytes } from '../base/files.ts'
-import { printable } from '../base/printable.ts'
+import { printable } from '../base/terminal/printable.ts'
 import type { FileRead } from './engine.ts'
 
 const HEADING = 'These files were read for you. Each ends with the line that repeats its id.'
 
-/** The files as a part of the prompt, for agents whose history nobody else can write. */
+/** Puts the files into the prompt, for agents whose history cannot be written by others. */
 export function withContextBlock(
   prompt: string | undefined,
   reads: readonly FileRead[],
@@ -15,7 +15,7 @@ export function withContextBlock(
   return [HEADING, ...files, ...(prompt === undefined ? [] : [prompt])].join('\n\n')
 }
 
-/** The same files, but for those that a block of `limitBytes` has no room for: they are errors. */
+/** Replaces files that do not fit into a block of `limitBytes` by errors. */
 export function fitIntoBlock(
   prompt: string | undefined,
   reads: readonly FileRead[],
@@ -36,11 +36,11 @@ export function fitIntoBlock(
 
 function tooLong({ path, text }: FileRead & { ok: true }, limitBytes: number): FileRead {
   const [length, limit] = [formatBytes(Buffer.byteLength(text)), formatBytes(limitBytes)]
-  const problem = `it is ${length} long, and a prompt with its files may have ${limit}`
+  const problem = `it is ${length}, and the limit for a prompt with its files is ${limit}`
   return {
     path,
     ok: false,
-    error: `Cannot hand over ${printable(path)}: ${problem}. Read it yourself.`,
+    error: `Cannot include ${printable(path)}: ${problem}. Read it yourself.`,
   }
 }
 
@@ -57,15 +57,21 @@ function renderFile(read: FileRead, id: string): string {
 }
 
 const MARK_LENGTH = 24
-/** As long as any. */
+/** As long as a real one. */
 const NO_MARK = '0'.repeat(MARK_LENGTH)
 
 /**
- * Made of what it encloses: no file can hold it, and the same files give the same prompt in every
- * iteration.
+ * A hash of the files: no file can contain it, and the prompt is the same in every iteration, which
+ * keeps caches valid.
  */
 function endMark(reads: readonly FileRead[]): string {
   const hash = new Bun.CryptoHasher('sha256')
   for (const read of reads) hash.update(JSON.stringify([read.path, read.ok ? read.text : null]))
   return hash.digest('hex').slice(0, MARK_LENGTH)
+}
+
+/** Depends on the reads only, so that prompt caches stay valid from iteration to iteration. */
+export function readCallId(path: string, index: number): string {
+  const hash = new Bun.CryptoHasher('sha256').update(path).digest('hex')
+  return `toolu_read_${index}_${hash.slice(0, 12)}`
 }

@@ -1,6 +1,6 @@
-import type { Refusal } from '../events/schema.ts'
+import type { Refusal } from '../records/events/schema.ts'
 
-/** What an agent's output says, in words that are the same for every engine. */
+/** What an agent's output says, in terms that all engines share. */
 export type Fact =
   | MarkerFact
   | BlockedFact
@@ -16,36 +16,42 @@ export type Fact =
   | NoticeFact
 
 export type MarkerFact =
-  { readonly type: 'marker' } | { readonly type: 'marker_refused'; readonly why: Refusal }
+  | ({ readonly type: 'marker' } & MaybeFenced)
+  | { readonly type: 'marker_refused'; readonly why: Refusal }
 
-/** The agent says that it cannot go on, and why. */
-export interface BlockedFact {
+interface MaybeFenced {
+  /** In a code fence that was never closed: it counts only if the agent was not cut off in it. */
+  readonly isInOpenFence?: true
+}
+
+/** The agent reports that it cannot continue, and why. */
+export interface BlockedFact extends MaybeFenced {
   readonly type: 'blocked'
   readonly reason: string
 }
 
-/** What the last words of an agent that speaks plain text mean, if it failed. */
+/** A known failure message at the end of plain output; it counts only if the agent failed. */
 interface LastWordsFact {
   readonly type: 'last_words'
   readonly failure: Failure
 }
 
-/** Words of the agent, or, with a `parent`, of a sub-agent that it called. */
+/** Text of the agent or, with a `parent`, of a sub-agent that it called. */
 interface MessageFact {
   readonly type: 'message'
   readonly text: string
   readonly parent?: string
-  /** Where it goes on with what the message before it says: what stands between them. */
+  /** Set if it continues the previous message: the text that joins the two. */
   readonly follows?: string
 }
 
-/** A piece of what is being said; the message repeats all of it. An empty one is a sign of life. */
+/** A piece of a message that is still streaming; an empty one only shows that the agent is alive. */
 interface DeltaFact {
   readonly type: 'delta'
   readonly text: string
 }
 
-/** A tool that is called, with what it is called for in a few words. */
+/** A tool call, with its purpose in a few words. */
 interface ToolFact {
   readonly type: 'tool'
   readonly name: string
@@ -53,14 +59,14 @@ interface ToolFact {
   readonly parent?: string
 }
 
-/** What a call of a tool has come to, where the agent tells it. */
+/** The end of a tool call, for engines that report it. */
 interface ToolEndFact {
   readonly type: 'tool_ended'
   readonly name: string
   readonly ms: number
-  /** Why it did not do what it was called for. */
+  /** Why it failed. */
   readonly error?: string
-  /** What it has changed, as a unified diff. */
+  /** Its change as a unified diff. */
   readonly diff?: string
 }
 
@@ -68,11 +74,11 @@ interface SessionFact {
   readonly type: 'session'
   readonly id: string
   readonly model?: string
-  /** Who pays: where it is a subscription, a cost is what the API would have taken. */
+  /** With a subscription, costs are what the API would have charged. */
   readonly billing?: 'api' | 'subscription'
 }
 
-/** What is left of a quota. */
+/** The state of a usage limit. */
 interface LimitFact {
   readonly type: 'limit'
   readonly status: string
@@ -83,13 +89,13 @@ interface LimitFact {
   readonly utilization?: number
 }
 
-/** What it took so far; a later one replaces an earlier one. */
+/** Usage so far; a later fact replaces an earlier one. */
 interface UsageFact {
   readonly type: 'usage'
   readonly turns?: number
   readonly costUsd?: number
   readonly tokens?: Tokens
-  /** How many calls of tools nobody allowed. */
+  /** Number of tool calls that were denied. */
   readonly denied?: number
 }
 
@@ -100,13 +106,13 @@ export interface Tokens {
   readonly cacheWrite: number
 }
 
-/** The agent says itself that it failed, whatever its exit code is. Undefined: it says that it did not. */
+/** The agent's own report about failure, which overrides its exit code; undefined means success. */
 interface FailureFact {
   readonly type: 'failure'
   readonly failure: Failure | undefined
 }
 
-/** Something that a person should know at once. */
+/** Something to show to people at once. */
 interface NoticeFact {
   readonly type: 'notice'
   readonly text: string
@@ -115,28 +121,27 @@ interface NoticeFact {
 export interface Failure {
   readonly kind: 'error' | 'max_turns' | 'auth_failed' | 'overloaded' | 'rate_limited' | 'budget'
   readonly message: string
-  /** Seconds since 1970, where a limit says when it is over. */
+  /** Seconds since 1970, if the limit names its reset time. */
   readonly resetsAt?: number
 }
 
-/** Turns the bytes of one stream into facts; `end` tells what only the end can tell. */
+/** Turns the bytes of one stream into facts; `end` returns those that only the end reveals. */
 export interface Decoder {
   push(bytes: Uint8Array): readonly Fact[]
   end(): readonly Fact[]
-  /** Whether what came last is the marker, and only the end of its line has not come. */
+  /** Whether the output ends with the marker and only its line end is missing. */
   readonly isDoneIfSilent?: boolean
 }
 
-/** An agent after its name was resolved: everything an engine needs to call it, as plain data. */
+/** An agent whose name was resolved: all that an engine needs to call it, as plain data. */
 export type ResolvedAgent = BinaryAgent | DirectAgent
 
-/** An agent that is nothing but a system prompt and settings. */
+/** An agent defined by a system prompt and settings alone. */
 export type DirectAgent = ClaudeAgent | NativeAgent
 
-/** What holds for every agent. */
 interface AnyAgent {
   readonly name: string
-  /** Whether it builds from forge-tasks: its marker is believed only once no task is ready. */
+  /** Whether it builds from forge-tasks: its marker counts only when no task is ready. */
   readonly finishesTasks?: boolean
 }
 
@@ -144,13 +149,13 @@ export interface BinaryAgent extends AnyAgent {
   readonly engine: 'binary'
   /** Absolute path of the program. */
   readonly program: string
-  /** Program that interprets it, where the file itself names none. */
+  /** The program that interprets it, if the file itself names none. */
   readonly interpreter?: string
 }
 
-/** What agents without a program of their own have in common, whoever plays them. */
+/** Settings that all engines for direct agents share. */
 interface DirectSettings extends AnyAgent {
-  /** Of several the first that there is counts, anew at every iteration. */
+  /** The first one that exists is used; checked in every iteration. */
   readonly systemPrompt: readonly (
     { readonly text: string } | { readonly file: string; readonly isOptional?: boolean }
   )[]
@@ -158,19 +163,19 @@ interface DirectSettings extends AnyAgent {
   readonly maxTurns: number
   readonly allowedTools?: readonly string[]
   readonly disallowedTools?: readonly string[]
-  /** Where it is absent nobody is asked for permission. */
+  /** Absent: tools run without permission checks. */
   readonly permissionMode?: string
-  /** Whether it is also a program of ours, with arguments of its own. */
+  /** Whether it is also a program of the binary, with its own arguments. */
   readonly isBundled?: boolean
-  /** Whether it gets the tools for queue and inbox. */
+  /** Whether it gets the queue and inbox tools. */
   readonly queue?: boolean
-  /** Where a file of Claude Code defines it: its path, as people are told. */
+  /** The displayed path of the Claude Code agent file that defines it. */
   readonly file?: string
-  /** Whether, as a sub-agent, it takes the model of whoever called it. */
+  /** Whether, as a sub-agent, it uses the model of its parent. */
   readonly inheritsModel?: boolean
 }
 
-/** One that `claude` plays. */
+/** An agent that `claude` runs. */
 export interface ClaudeAgent extends DirectSettings {
   readonly engine: 'claude'
   /** Absolute path of `claude`. */
@@ -178,29 +183,29 @@ export interface ClaudeAgent extends DirectSettings {
   /** Absolute paths. */
   readonly mcpConfig?: string
   readonly settings?: string
-  /** False where the user's own settings of the coding CLI do not apply. */
+  /** False if the user's own settings of the coding CLI do not apply. */
   readonly userSettings?: boolean
 }
 
-/** One that this process plays itself; its model is written as `provider/id`. */
+/** An agent that this process runs itself; its model is written as `provider/id`. */
 export interface NativeAgent extends DirectSettings {
   readonly engine: 'native'
   readonly provider: Provider
-  /** Where the model is asked, if not where its provider is. */
+  /** Overrides the address of the provider. */
   readonly baseUrl?: string
-  /** The variable that holds the key, if not the usual one. */
+  /** Overrides the environment variable that holds the key. */
   readonly apiKeyEnv?: string
-  /** False where the model knows no tools. */
+  /** False if the model does not support tools. */
   readonly tools?: boolean
-  /** Tokens of one answer. */
+  /** Limit of one answer. */
   readonly maxOutputTokens?: number
-  /** What it costs, by model, where the configuration says so. */
+  /** Configured prices by model. */
   readonly prices?: Readonly<Record<string, Price>>
 }
 
 export type Provider = 'anthropic' | 'openai' | 'google' | 'compatible'
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 export interface Price {
   readonly input: number
   readonly output: number
@@ -210,63 +215,60 @@ export interface Price {
 
 /** What changes from iteration to iteration. */
 export interface Turn {
-  /** Where the agent is started: an absolute path. */
+  /** Absolute path of the folder in which the agent starts. */
   readonly cwd: string
   readonly args: readonly string[]
   readonly prompt: string | undefined
-  /** What the agent has read before it sees the prompt, in order. */
+  /** Files that are handed over before the prompt, in order. */
   readonly reads?: readonly FileRead[]
-  /** For agents that have one. */
   readonly systemPrompt?: string
-  /** Whether the marker is looked for. */
+  /** Whether to look for the marker. */
   readonly loop: boolean
-  /** What the agent may spend at most, for engines that can see to it themselves. */
+  /** The budget of the agent, for engines that can enforce it themselves. */
   readonly maxCostUsd?: number
-  /** Where the agent gets queue and inbox as tools. */
+  /** Set if the agent gets the queue and inbox tools. */
   readonly queue?: QueueServer
 }
 
-/** Our own program as a server of tools, and what tells it for whom it acts. */
+/** forkhestra as an MCP server; `env` identifies the agent for which it acts. */
 export interface QueueServer {
   readonly program: string
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A file that was read for the agent: its path as it was written, and what came of it. */
+/** A file that was read for the agent: its path as written, and its text or an error. */
 export type FileRead = { readonly path: string } & (
   | { readonly ok: true; readonly text: string; readonly mtimeMs: number }
   | { readonly ok: false; readonly error: string }
 )
 
-/** How an agent is started. */
 export type Launch = ProcessLaunch | LoopLaunch
 
-/** A process to start. */
 export interface ProcessLaunch {
   readonly kind: 'process'
   readonly argv: readonly string[]
-  /** Added to the environment that every agent gets. */
+  /** Added to the environment of all agents. */
   readonly env: Readonly<Record<string, string>>
-  /** What the process reads; nothing where it is absent. */
+  /** Absent: stdin is empty. */
   readonly stdin?: string
-  /** Texts that go to files of their own; the path of each takes a place in argv. */
+  /** Texts to write to files; the path of each replaces an element of argv. */
   readonly files?: readonly LaunchFile[]
-  /** Whether people are shown the facts instead of the bytes of stdout. */
+  /** Whether views show facts instead of the bytes of stdout. */
   readonly isStructured?: boolean
   decode(stream: 'out' | 'err'): Decoder | undefined
   /**
-   * After a failure: what to start in its place, if the program does not know this way to be called,
-   * or if its files could not be written.
+   * Another launch to try after a failure: the program refused to be called this way, or its files
+   * could not be written.
    */
-  instead?(hasNoFiles?: boolean): ProcessLaunch | undefined
+  fallback?(hasNoFiles?: boolean): ProcessLaunch | undefined
 }
 
-/** A conversation that this process has with a model: no process, and facts instead of bytes. */
+/** A conversation of this process with a model: it starts no process and yields facts. */
 export interface LoopLaunch {
   readonly kind: 'loop'
   readonly agent: NativeAgent
   readonly turn: Turn
-  /** What people are shown in place of a command. */
+  /** Shown to people in place of a command. */
   readonly argv: readonly string[]
   readonly isStructured: true
 }
@@ -274,11 +276,11 @@ export interface LoopLaunch {
 export interface LaunchFile {
   readonly at: number
   readonly text: string
-  /** Where its name matters. */
+  /** Set if the file name matters. */
   readonly name?: string
 }
 
-/** How one kind of agent is called and how its output reads. Engines start nothing themselves. */
+/** How one kind of agent is called and how its output is read. Engines start nothing themselves. */
 export interface Engine<Agent extends ResolvedAgent, Made extends Launch = ProcessLaunch> {
   prepare(agent: Agent, turn: Turn): Made
 }

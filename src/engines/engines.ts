@@ -1,9 +1,8 @@
-import { binaryEngine } from './binary.ts'
-import { claudeEngine } from './claude.ts'
+import { binaryEngine } from './program/engine.ts'
+import { claudeEngine } from './claude/engine.ts'
 import type { Launch, ResolvedAgent, Turn } from './engine.ts'
-import { nativeEngine } from './native.ts'
+import { nativeEngine } from './native/engine.ts'
 
-/** Asks the engine of the agent's kind how to call it. */
 export function prepareLaunch(agent: ResolvedAgent, turn: Turn): Launch {
   switch (agent.engine) {
     case 'binary':

@@ -1,6 +1,6 @@
-// Set by a coding CLI for what it starts itself; a CLI that finds them believes that it is nested in
-// another one and refuses to start, or joins the outer session. Credentials and provider switches
-// (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_BEDROCK, …) are not among them: those stay.
+// Set by coding CLIs for their child processes. A CLI that finds them believes that it is nested, and
+// refuses to start or joins the outer session. Credentials and provider switches
+// (CLAUDE_CODE_OAUTH_TOKEN, CLAUDE_CODE_USE_BEDROCK, …) are passed on.
 const NESTING = [
   'CLAUDECODE',
   'CLAUDE_CODE_ENTRYPOINT',
@@ -17,13 +17,13 @@ const NESTING = [
   'CURSOR_AGENT',
 ]
 
-// A program compiled with Bun obeys these: an agent of that kind would become another program.
+// These change what a program compiled with Bun does, and an agent may be one.
 const BUN = ['BUN_OPTIONS', 'BUN_BE_BUN']
 
-/** What shells look through where nothing is set. */
+/** The default of most shells. */
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
 
-/** The environment that every agent starts from: the user's, without what misleads an agent. */
+/** The base environment of all agents: the user's, without variables that mislead an agent. */
 export function makeAgentEnvironment(
   outer: Readonly<Record<string, string | undefined>>,
   ownFolder: string | undefined,
@@ -34,7 +34,7 @@ export function makeAgentEnvironment(
   }
   const path = [env['PATH'] || DEFAULT_PATH, ownFolder].filter((part) => part !== undefined)
   env['PATH'] = path.join(':')
-  // Otherwise `claude --print` stays alive behind a command that it moved to the background.
+  // Otherwise `claude --print` waits for a command that it moved to the background.
   env['CLAUDE_CODE_DISABLE_BACKGROUND_TASKS'] ??= '1'
   return env
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import type { Refusal } from '../events/schema.ts'
-import { MarkerScanner } from './marker.ts'
+import type { Refusal } from '../records/events/schema.ts'
+import { MarkerScanner } from './marker/marker.ts'
 
 // A second, slow reading of the marker rule. What each line is, is known from how it was made; a
 // fence is understood by looking ahead for its end, which a scanner of a stream cannot do.

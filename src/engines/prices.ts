@@ -1,8 +1,8 @@
 import type { Price, Tokens } from './engine.ts'
-import { modelId } from './native-models.ts'
+import { modelId } from './native/model-names.ts'
 
-/** From so many tokens of a prompt on, all of it has another price. */
-export interface Tiered extends Price {
+/** A prompt with more than `above` tokens is charged at the `long` price as a whole. */
+export interface TieredPrice extends Price {
   readonly long?: { readonly above: number } & Price
 }
 
@@ -13,8 +13,8 @@ const price = (input: number, output: number, cacheRead: number, cacheWrite: num
   cacheWrite,
 })
 
-/** Twice for what is read, half as much again for what is written. */
-const openai = (input: number, output: number, cacheRead: number): Tiered => ({
+/** Long prompts cost twice as much, their answers one and a half times as much. */
+const openai = (input: number, output: number, cacheRead: number): TieredPrice => ({
   ...price(input, output, cacheRead, input * 1.25),
   long: { above: 272_000, ...price(input * 2, output * 1.5, cacheRead * 2, input * 2.5) },
 })
@@ -22,8 +22,8 @@ const openai = (input: number, output: number, cacheRead: number): Tiered => ({
 const flat = (input: number, output: number, cacheRead: number): Price =>
   price(input, output, cacheRead, input)
 
-/** List prices of autumn 2026; who pays others, or for others, writes `prices`. */
-const PRICES: readonly (readonly [RegExp, Tiered])[] = [
+/** List prices of autumn 2026; `prices` in the configuration overrides and extends them. */
+const PRICES: readonly (readonly [RegExp, TieredPrice])[] = [
   [/^claude-fable-5-[12]/, price(10, 50, 0.25, 12.5)],
   [/^claude-fable-5/, price(10, 50, 1, 12.5)],
   [/^claude-opus-5-5/, price(4, 20, 0.2, 5)],
@@ -56,21 +56,21 @@ const PRICES: readonly (readonly [RegExp, Tiered])[] = [
   [/^gemini-2\.5-flash/, flat(0.3, 2.5, 0.03)],
 ]
 
-/** What a model costs, as the configuration says or as its provider lists it; undefined: nobody knows. */
+/** The configured price of a model, or its list price; undefined if it is unknown. */
 export function priceOf(
   model: string,
   own: Readonly<Record<string, Price>> = {},
-): Tiered | undefined {
+): TieredPrice | undefined {
   const id = modelId(model)
   const name = [model, id].find((each) => Object.hasOwn(own, each))
   if (name !== undefined) return own[name]
-  // Whoever serves models of others has prices of his own.
+  // Compatible services set their own prices, also for models with known names.
   if (model.startsWith('compatible/')) return undefined
   return PRICES.find(([pattern]) => pattern.test(id))?.[1]
 }
 
-/** What one answer costs, in US dollars. */
-export function costOf(tokens: Tokens, tiers: Tiered): number {
+/** The cost of one answer in US dollars. */
+export function costOf(tokens: Tokens, tiers: TieredPrice): number {
   const { input, output, cacheRead, cacheWrite } = tokens
   const { long } = tiers
   const isLong = long !== undefined && input + cacheRead + cacheWrite > long.above

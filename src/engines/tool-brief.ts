@@ -1,7 +1,7 @@
 import { shorten } from '../base/shorten.ts'
 
-/** What a tool is called for, by the first of these that its input has. */
-const TELLING = [
+/** The first of these fields that an input has describes the call. */
+const DESCRIPTIVE_FIELDS = [
   'command',
   'file_path',
   'notebook_path',
@@ -16,11 +16,13 @@ const TELLING = [
 
 const LONGEST = 200
 
-/** One line that tells a person what a tool does now. */
+/** One line for people that describes a tool call. */
 export function toolBrief(input: unknown): string {
   if (typeof input !== 'object' || input === null) return ''
   const fields: Readonly<Record<string, unknown>> = { ...input }
-  const key = TELLING.find((name) => typeof fields[name] === 'string' && fields[name] !== '')
+  const key = DESCRIPTIVE_FIELDS.find(
+    (name) => typeof fields[name] === 'string' && fields[name] !== '',
+  )
   const text = key === undefined ? briefJson(fields) : String(fields[key])
   const line = text.trim().replaceAll(/\s+/g, ' ')
   return shorten(line, LONGEST)

@@ -1,12 +1,13 @@
 import { expect, test } from 'bun:test'
-import { mayUse, toolProblems, type ToolLists } from './tool-names.ts'
+import { TOOLS as QUEUE_TOOL_DEFINITIONS } from '../queue/tools/tools.ts'
+import { isAllowed, QUEUE_TOOLS, toolProblems, type ToolLists } from './tool-names.ts'
 
 const ALL = 'read write edit bash grep glob push run receive check send queue inbox cancel'.split(
   ' ',
 )
 
 function chosen(lists: ToolLists): string {
-  return ALL.filter((tool) => mayUse(tool, lists)).join(' ')
+  return ALL.filter((tool) => isAllowed(tool, lists)).join(' ')
 }
 
 const CHOICES: readonly (readonly [ToolLists, string])[] = [
@@ -30,25 +31,25 @@ test.each(CHOICES)('%j leaves these tools', (lists, names) => {
 })
 
 const TOOLS = `Its tools are ${ALL.join(', ')}.`
-const READS = 'or leave it out; an agent that only reads has read, grep and glob.'
+const READS = 'or leave it out; a read-only agent has read, grep and glob.'
 
 const PROBLEMS: readonly (readonly [ToolLists, string, string])[] = [
   [
     { allowedTools: ['Bash(git *)'] },
-    "allowedTools: the built-in agent cannot keep 'Bash(git *)': a command that begins harmlessly can do anything further on.",
+    "allowedTools: the built-in agent cannot enforce 'Bash(git *)': a command with a harmless start can still do anything.",
     `Write 'Bash', ${READS}`,
   ],
   [
     { disallowedTools: ['Read(./secrets/**)'] },
-    "disallowedTools: the built-in agent cannot keep 'Read(./secrets/**)': its tools can be had as a whole only.",
+    "disallowedTools: the built-in agent cannot enforce 'Read(./secrets/**)': a tool can only be allowed as a whole.",
     `Write 'Read', ${READS}`,
   ],
   [
     { disallowedTools: ['Bsah'] },
-    "disallowedTools: the built-in agent knows no tool 'Bsah', did you mean 'bash'?",
+    "disallowedTools: the built-in agent has no tool 'Bsah', did you mean 'bash'?",
     TOOLS,
   ],
-  [{ allowedTools: [''] }, "allowedTools: the built-in agent knows no tool ''", TOOLS],
+  [{ allowedTools: [''] }, "allowedTools: the built-in agent has no tool ''", TOOLS],
 ]
 
 test.each(PROBLEMS)('%j is refused', (lists, message, hint) => {
@@ -58,4 +59,8 @@ test.each(PROBLEMS)('%j is refused', (lists, message, hint) => {
 test('every problem of both lists is named', () => {
   const lists = { allowedTools: ['Read', 'x', 'Bash(ls)'], disallowedTools: ['y'] }
   expect(toolProblems(lists)).toHaveLength(3)
+})
+
+test('the list of queue tools is complete', () => {
+  expect(QUEUE_TOOLS).toEqual(QUEUE_TOOL_DEFINITIONS.map(({ name }) => name))
 })

@@ -1,48 +1,51 @@
 import type { Problem } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
 
-/** The tools of the built-in agent for files and commands. */
+/** File and command tools of the built-in agent. */
 export const FILE_TOOLS = ['read', 'write', 'edit', 'bash', 'grep', 'glob']
 
-/** Its tools for sub-agents; elsewhere they are those of our MCP server. */
+/** Queue and inbox tools: tools of the built-in agent, and of the MCP server for other agents. */
 export const QUEUE_TOOLS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
 
 const OUR_SERVER = 'mcp__forkhestra'
 
-/** Of Claude Code; the built-in agent has none of them, so that nothing has to be shut. */
-const ELSEWHERE = new Set(
+/** Tools of Claude Code that the built-in agent lacks: lists may name them without effect. */
+const CLAUDE_TOOLS = new Set(
   'agent task webfetch websearch todowrite todoread notebookedit notebookread skill slashcommand ls bashoutput killshell killbash exitplanmode enterplanmode askuserquestion toolsearch'.split(
     ' ',
   ),
 )
 
-/** As an agent's configuration has them, in our words or in those of Claude Code. */
+/** The lists of an agent's configuration, with our tool names or those of Claude Code. */
 export interface ToolLists {
   readonly allowedTools?: readonly string[] | undefined
   readonly disallowedTools?: readonly string[] | undefined
 }
 
-/** What the built-in agent cannot keep of its lists; to be refused before it starts. */
+/** Entries that the built-in agent cannot enforce. */
 export function toolProblems(lists: ToolLists): readonly Problem[] {
   return (['allowedTools', 'disallowedTools'] as const).flatMap((list) =>
     (lists[list] ?? []).flatMap((entry) => problemOf(list, entry) ?? []),
   )
 }
 
-/** Whether the built-in agent may use a tool; lists without problems only. */
-export function mayUse(tool: string, { allowedTools, disallowedTools }: ToolLists): boolean {
+/** Whether the built-in agent may use a tool; the lists must have no `toolProblems`. */
+export function isAllowed(tool: string, { allowedTools, disallowedTools }: ToolLists): boolean {
   const names = (entries: readonly string[]) => entries.flatMap(toolsOf).includes(tool)
   return (allowedTools === undefined || names(allowedTools)) && !names(disallowedTools ?? [])
 }
 
-/** An entry: a tool, and what follows it in parentheses. */
-function partsOf(entry: string): { readonly tool: string; readonly pattern: string | undefined } {
+/** Splits `Bash(git *)` into tool and pattern. */
+function parseEntry(entry: string): {
+  readonly tool: string
+  readonly pattern: string | undefined
+} {
   const [, tool = entry, pattern] = /^([^(]+)\((.*)\)$/s.exec(entry.trim()) ?? []
   return { tool: tool.trim(), pattern: pattern === '*' ? undefined : pattern }
 }
 
 function toolsOf(entry: string): readonly string[] {
-  const { tool } = partsOf(entry)
+  const { tool } = parseEntry(entry)
   if (tool === OUR_SERVER || tool === `${OUR_SERVER}__*`) return QUEUE_TOOLS
   const word = tool.replace(`${OUR_SERVER}__`, '').toLowerCase()
   if (word === 'multiedit') return ['edit']
@@ -50,13 +53,13 @@ function toolsOf(entry: string): readonly string[] {
 }
 
 function problemOf(list: string, entry: string): Problem | undefined {
-  const { tool, pattern } = partsOf(entry)
+  const { tool, pattern } = parseEntry(entry)
   const isKnown = toolsOf(entry).length > 0
   if (isKnown && pattern !== undefined) return patternProblem(list, entry, tool)
-  if (isKnown || tool.startsWith('mcp__') || ELSEWHERE.has(tool.toLowerCase())) return undefined
+  if (isKnown || tool.startsWith('mcp__') || CLAUDE_TOOLS.has(tool.toLowerCase())) return undefined
   const suggestion = didYouMean(tool.toLowerCase(), [...FILE_TOOLS, ...QUEUE_TOOLS])
   return {
-    message: `${list}: the built-in agent knows no tool '${entry}'${suggestion}`,
+    message: `${list}: the built-in agent has no tool '${entry}'${suggestion}`,
     hint: `Its tools are ${[...FILE_TOOLS, ...QUEUE_TOOLS].join(', ')}.`,
   }
 }
@@ -64,10 +67,10 @@ function problemOf(list: string, entry: string): Problem | undefined {
 function patternProblem(list: string, entry: string, tool: string): Problem {
   const why =
     tool.toLowerCase() === 'bash'
-      ? 'a command that begins harmlessly can do anything further on'
-      : 'its tools can be had as a whole only'
+      ? 'a command with a harmless start can still do anything'
+      : 'a tool can only be allowed as a whole'
   return {
-    message: `${list}: the built-in agent cannot keep '${entry}': ${why}.`,
-    hint: `Write '${tool}', or leave it out; an agent that only reads has read, grep and glob.`,
+    message: `${list}: the built-in agent cannot enforce '${entry}': ${why}.`,
+    hint: `Write '${tool}', or leave it out; a read-only agent has read, grep and glob.`,
   }
 }

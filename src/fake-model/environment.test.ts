@@ -3,7 +3,7 @@ import { makeEnvironment, renderShellLine } from './environment.ts'
 
 const URL = 'http://127.0.0.1:4000'
 
-test('a command gets the way to the script, and no other', () => {
+test('a command gets the address of the script and loses other providers', () => {
   const outer = {
     PATH: '/bin',
     ANTHROPIC_API_KEY: 'real',
@@ -15,6 +15,7 @@ test('a command gets the way to the script, and no other', () => {
   expect(makeEnvironment(URL, outer)).toEqual({
     PATH: '/bin',
     ANTHROPIC_BASE_URL: URL,
+    FORKHESTRA_FAKE_MODEL: URL,
     ANTHROPIC_API_KEY: 'fake-key-for-a-scripted-model',
     NO_PROXY: 'example.com,127.0.0.1',
     no_proxy: 'example.com,127.0.0.1',
@@ -24,7 +25,7 @@ test('a command gets the way to the script, and no other', () => {
   })
 })
 
-test('the line for a shell does the same', () => {
+test('the shell line sets and unsets the same variables', () => {
   const outer = { CLAUDE_CODE_USE_VERTEX: '1', NO_PROXY: "it's" }
   const line = renderShellLine(URL, outer)
   const script = `${line}; echo "$ANTHROPIC_BASE_URL $NO_PROXY $CLAUDE_CODE_USE_VERTEX."`

@@ -24,7 +24,7 @@ interface Usage {
   readonly output_tokens: number
 }
 
-/** `id` tells answers, and the tool calls in them, apart. */
+/** `id` makes the ids of the answer and of its tool calls unique. */
 export function makeMessage(turn: Turn, model: string, id: string): Message {
   const content = makeContent(turn, id)
   const callsTool = content.some(({ type }) => type === 'tool_use')

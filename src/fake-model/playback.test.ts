@@ -1,24 +1,24 @@
 import { expect, test } from 'bun:test'
-import type { Ask } from './ask.ts'
+import type { ModelRequest } from './model-request.ts'
 import { Playback } from './playback.ts'
 import type { ScriptSource } from './script-schema.ts'
 import { makeScript } from './script.ts'
 
 const play = (source: ScriptSource) => new Playback(makeScript(source))
 
-function ask(fields: Partial<Ask> = {}): Ask {
+function ask(fields: Partial<ModelRequest> = {}): ModelRequest {
   return { model: 'm', isStream: true, system: '', prompts: [], session: 'one', ...fields }
 }
 
 /** The text of the turn that answers, or why none does. */
-function answer(playback: Playback, fields: Partial<Ask> = {}): string | undefined {
-  const cue = playback.next(ask(fields))
-  return cue.kind === 'turn' ? cue.turn.text : cue.why
+function answer(playback: Playback, fields: Partial<ModelRequest> = {}): string | undefined {
+  const match = playback.next(ask(fields))
+  return match.kind === 'turn' ? match.turn.text : match.why
 }
 
 const turns = (...texts: string[]) => texts.map((text) => ({ text }))
 
-test('a list is answered in order, to whoever asks, and then no more', () => {
+test('a list answers all sessions in order, then has no more turns', () => {
   const playback = play(turns('a', 'b'))
   expect(answer(playback, { session: 'one' })).toBe('a')
   expect(playback.unused).toEqual(['[1]'])
@@ -27,7 +27,7 @@ test('a list is answered in order, to whoever asks, and then no more', () => {
   expect(answer(playback)).toBe('the script has only 2 turns')
 })
 
-test('the first conversation whose patterns match is meant', () => {
+test('the first conversation whose patterns match answers', () => {
   const playback = play({
     conversations: [
       { when: { system: 'plan', prompt: '^Go' }, turns: turns('planner') },
@@ -39,10 +39,10 @@ test('the first conversation whose patterns match is meant', () => {
   expect(answer(playback, { system: 'You plan', prompts: ['the login'] })).toBe('other')
   expect(answer(playback, { system: 'You plan', prompts: ['Go'] })).toBe('planner')
   expect(answer(playback, { system: 'You build' })).toBe('conversations[1] has only 1 turn')
-  expect(answer(playback)).toBe('no conversation of the script matches it')
+  expect(answer(playback)).toBe('no conversation in the script matches')
 })
 
-test('sessions at the same time keep to their own lists', () => {
+test('concurrent sessions keep their own lists', () => {
   const playback = play({ conversations: [{ sessions: [turns('a', 'b'), turns('c', 'd')] }] })
   const said = ['one', 'two', 'two', 'one'].map((session) => answer(playback, { session }))
   expect(said).toEqual(['a', 'c', 'd', 'b'])
@@ -51,7 +51,7 @@ test('sessions at the same time keep to their own lists', () => {
   expect(playback.unused).toEqual([])
 })
 
-test('what repeats begins again: a list for all, or a list for each session', () => {
+test('repeat starts over, for a shared list and for lists of sessions', () => {
   const flat = play({ conversations: [{ turns: turns('a', 'b'), repeat: true }] })
   expect([1, 2, 3, 4, 5].map(() => answer(flat))).toEqual(['a', 'b', 'a', 'b', 'a'])
   const each = play({ conversations: [{ sessions: [turns('a', 'b')], repeat: true }] })
@@ -59,7 +59,7 @@ test('what repeats begins again: a list for all, or a list for each session', ()
   expect(said).toEqual(['a', 'a', 'b', 'b'])
 })
 
-test('a prompt is found in any of the words of the user, each by itself', () => {
+test('the prompt pattern is tested against each user message on its own', () => {
   const playback = play({ conversations: [{ when: { prompt: '^Build' }, turns: turns('a', 'b') }] })
   expect(answer(playback, { prompts: ['Read these files first.', 'Build it.'] })).toBe('a')
   expect(answer(playback, { prompts: ['Read these files first.\nBuild'] })).toContain(
@@ -67,15 +67,15 @@ test('a prompt is found in any of the words of the user, each by itself', () => 
   )
 })
 
-/** Answers some requests, and hands the marks of their turns to a new playback of the same script. */
+/** Answers some requests, and restores them in a new playback of the same script. */
 function resume(source: ScriptSource, sessions: readonly string[]): Playback {
   const [before, after] = [play(source), play(source)]
-  const cues = sessions.map((session) => before.next(ask({ session })))
-  after.restore(cues.flatMap((cue) => (cue.kind === 'turn' ? [cue.mark] : [])))
+  const found = sessions.map((session) => before.next(ask({ session })))
+  after.restore(found.flatMap((match) => (match.kind === 'turn' ? [match.answered] : [])))
   return after
 }
 
-test('a playback goes on where an earlier one has ended', () => {
+test('a restored playback continues where the earlier one ended', () => {
   const list = resume(turns('a', 'b', 'c'), ['one', 'two'])
   expect(list.unused).toEqual(['[2]'])
   expect(answer(list)).toBe('c')
@@ -84,7 +84,7 @@ test('a playback goes on where an earlier one has ended', () => {
   expect(answer(resume(repeated, ['x', 'x', 'x']))).toBe('b')
 })
 
-test('a session that was cut off begins again for whoever comes, or goes on with its own', () => {
+test('an interrupted session restarts for a new session, or continues with its own', () => {
   const source = { conversations: [{ sessions: [turns('a', 'b'), turns('c', 'd')] }] }
   const fresh = resume(source, ['one'])
   expect(['two', 'two', 'three'].map((session) => answer(fresh, { session }))).toEqual([
@@ -98,22 +98,22 @@ test('a session that was cut off begins again for whoever comes, or goes on with
   expect(answer(whole, { session: 'two' })).toBe('c')
 })
 
-test('what matches nothing is answered with what was asked and what would match', () => {
+test('a request that matches nothing is shown with a pattern that would match', () => {
   const playback = play({
     conversations: [
       { when: { system: 'You plan' }, turns: turns('a') },
       { when: { prompt: '^Build' }, turns: turns('a') },
     ],
   })
-  const cue = playback.next(
+  const match = playback.next(
     ask({ system: '# Tools\n\n# Planner (v2)\n\nPlan.', prompts: ['Go on'] }),
   )
-  expect(cue).toEqual({
+  expect(match).toEqual({
     kind: 'none',
-    why: 'no conversation of the script matches it',
+    why: 'no conversation in the script matches',
     hint: [
-      'Asked with the system prompt (# Tools, # Planner (v2)) and the prompt "Go on".',
-      'The script has conversations[0]: system /You plan/; conversations[1]: prompt /^Build/.',
+      'The request has the system prompt (# Tools, # Planner (v2)) and the prompt "Go on".',
+      'The script expects conversations[0]: system /You plan/; conversations[1]: prompt /^Build/.',
       String.raw`This would match: "when": {"system":"# Planner \\(v2\\)"}`,
     ].join('\n'),
   })

@@ -1,44 +1,44 @@
-import type { Ask } from './ask.ts'
-import { explainMiss } from './explain.ts'
-import type { Mark } from './mark.ts'
+import { shorten } from '../base/shorten.ts'
+import type { ModelRequest } from './model-request.ts'
+import type { AnsweredTurn } from './answered-turn.ts'
 import type { Turn } from './script-schema.ts'
 import type { Conversation, Script, TurnList } from './script.ts'
 
-export type Cue =
+export type Match =
   | {
       readonly kind: 'turn'
       readonly turn: Turn
       readonly place: string
-      readonly mark: Mark
+      readonly answered: AnsweredTurn
     }
   | {
       readonly kind: 'none'
       readonly why: string
-      /** What was asked, and what would match. */
+      /** The request in short, and a pattern that would match it. */
       readonly hint?: string
     }
 
-/** A script while it is played: which turn answers which request. */
+/** Decides which turn of a script answers which request. */
 export class Playback {
   readonly #script: Script
-  readonly #parts: readonly Part[]
+  readonly #parts: readonly ConversationPlayback[]
 
   constructor(script: Script) {
     this.#script = script
-    this.#parts = script.map((conversation, index) => new Part(conversation, index))
+    this.#parts = script.map((conversation, index) => new ConversationPlayback(conversation, index))
   }
 
-  /** Goes to where an earlier playback of the script has ended. */
-  restore(marks: readonly Mark[]): void {
+  /** Continues where an earlier playback of the script ended. */
+  restore(answered: readonly AnsweredTurn[]): void {
     for (const [index, part] of this.#parts.entries())
-      part.restore(marks.filter(({ conversation }) => conversation === index))
+      part.restore(answered.filter(({ conversation }) => conversation === index))
   }
 
-  next(ask: Ask): Cue {
-    const part = this.#parts.find(({ conversation }) => isMeant(conversation, ask))
-    if (part !== undefined) return part.next(ask)
-    const why = 'no conversation of the script matches it'
-    return { kind: 'none', why, hint: explainMiss(ask, this.#script) }
+  next(request: ModelRequest): Match {
+    const part = this.#parts.find(({ conversation }) => matches(conversation, request))
+    if (part !== undefined) return part.next(request)
+    const why = 'no conversation in the script matches'
+    return { kind: 'none', why, hint: explainMiss(request, this.#script) }
   }
 
   /** The places of all turns that answered nothing. */
@@ -47,23 +47,23 @@ export class Playback {
   }
 }
 
-function isMeant({ system, prompt }: Conversation, ask: Ask): boolean {
+function matches({ system, prompt }: Conversation, request: ModelRequest): boolean {
   return (
-    (system?.test(ask.system) ?? true) &&
-    (prompt === undefined || ask.prompts.some((words) => prompt.test(words)))
+    (system?.test(request.system) ?? true) &&
+    (prompt === undefined || request.prompts.some((words) => prompt.test(words)))
   )
 }
 
-/** Where in a list of turns a session is. */
+/** How many turns of its list a session has used. */
 interface Position {
   readonly list: TurnList
   used: number
 }
 
-class Part {
+class ConversationPlayback {
   readonly conversation: Conversation
   readonly #index: number
-  /** Lists of sessions that were cut off: they begin again. */
+  /** Lists of interrupted sessions: the next new sessions get them, from the start. */
   #cutOff: TurnList[] = []
   readonly #sessions = new Map<string, Position>()
   readonly #places = new Set<string>()
@@ -74,11 +74,11 @@ class Part {
     this.#index = index
   }
 
-  restore(marks: readonly Mark[]): void {
+  restore(answered: readonly AnsweredTurn[]): void {
     const { lists, bySession } = this.conversation
     const latest = new Map<TurnList, number>()
     const isCutOff = (list: TurnList) => (latest.get(list) ?? Infinity) < list.turns.length
-    for (const { list: number, turn, session } of marks) {
+    for (const { list: number, turn, session } of answered) {
       const list = lists[number]
       // The script may have been changed since.
       if (list === undefined || turn >= list.turns.length) continue
@@ -90,7 +90,7 @@ class Part {
     if (bySession) this.#cutOff = [...latest.keys()].filter(isCutOff)
   }
 
-  next({ session }: Ask): Cue {
+  next({ session }: ModelRequest): Match {
     const { bySession } = this.conversation
     const key = bySession ? session : ''
     const current = this.#sessions.get(key)
@@ -111,19 +111,19 @@ class Part {
     return position
   }
 
-  #take(position: Position, session: string): Cue {
+  #take(position: Position, session: string): Match {
     const { list, used } = position
-    // Whoever goes on with a session is not cut off.
+    // A session that continues was not interrupted.
     this.#cutOff = this.#cutOff.filter((each) => used === 0 || each !== list)
     position.used += 1
     const place = placeOf(list, used)
     this.#places.add(place)
     const number = this.conversation.lists.indexOf(list)
-    const mark = { conversation: this.#index, list: number, turn: used, session }
-    return { kind: 'turn', turn: list.turns[used]!, place, mark }
+    const answered = { conversation: this.#index, list: number, turn: used, session }
+    return { kind: 'turn', turn: list.turns[used]!, place, answered }
   }
 
-  #usedUp(): Cue {
+  #usedUp(): Match {
     const { place, bySession, lists } = this.conversation
     if (bySession) return usedUp(place, lists.length, 'session')
     return usedUp(place, lists[0]!.turns.length, 'turn')
@@ -141,6 +141,41 @@ function placeOf({ place }: TurnList, index: number): string {
   return `${place}[${index}]`
 }
 
-function usedUp(where: string, count: number, what: string): Cue {
+function usedUp(where: string, count: number, what: string): Match {
   return { kind: 'none', why: `${where} has only ${count} ${what}${count === 1 ? '' : 's'}` }
+}
+
+const LONGEST = 80
+const MOST_HEADINGS = 4
+
+/** The request, what the script expects, and a pattern that would match. */
+function explainMiss(request: ModelRequest, script: Script): string {
+  const headings = Array.from(request.system.matchAll(/^# .+$/gm), ([line]) => line)
+  const prompt = request.prompts.findLast((words) => words.trim() !== '') ?? ''
+  const system = headings.slice(-MOST_HEADINGS).join(', ') || oneLine(request.system)
+  const heading = headings.at(-1)
+  const pattern =
+    heading === undefined ? { prompt: `^${escape(oneLine(prompt))}` } : { system: escape(heading) }
+  return [
+    `The request has the system prompt (${system || 'none'}) and the prompt "${oneLine(prompt)}".`,
+    `The script expects ${script.map(describe).join('; ')}.`,
+    `This would match: "when": ${JSON.stringify(pattern)}`,
+  ].join('\n')
+}
+
+function describe({ place, system, prompt }: Script[number]): string {
+  const wanted = [
+    ...(system === undefined ? [] : [`system /${system.source}/`]),
+    ...(prompt === undefined ? [] : [`prompt /${prompt.source}/`]),
+  ]
+  return `${place}: ${wanted.join(' and ') || 'any request'}`
+}
+
+function oneLine(text: string): string {
+  return shorten(text.trim().replaceAll(/\s+/g, ' '), LONGEST)
+}
+
+/** Escapes no more than needed, so that the pattern stays readable. */
+function escape(text: string): string {
+  return text.replace(/…$/, '').replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
 }

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { parseDuration } from '../base/durations.ts'
 import { UserError } from '../base/errors.ts'
 
-// Each `error` is what a message says behind "expected": see base/jsonc.ts.
+// Each `error` completes a message after "expected": see base/jsonc.ts.
 
 const text = z.string({ error: 'a string' })
 
@@ -144,7 +144,7 @@ const conversationSchema = z
     }),
   )
 
-/** The short form: one list, answered in order to whoever asks. */
+/** The short form: one list whose turns answer all requests in order. */
 export const listSchema = z
   .array(turnSchema, { error: 'a list of turns, or an object with "conversations"' })
   .check(z.minLength(1, { error: 'at least one turn' }))

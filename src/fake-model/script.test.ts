@@ -78,6 +78,6 @@ test.each([
   expect(more).toEqual([])
 })
 
-test('an empty file is told what to hold', () => {
+test('an empty file is refused with an example', () => {
   expect(() => parseScript(' \n', 's.jsonc')).toThrow('s.jsonc  is empty.')
 })

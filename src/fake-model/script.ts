@@ -11,10 +11,10 @@ export interface Conversation {
   readonly place: string
   readonly system: RegExp | undefined
   readonly prompt: RegExp | undefined
-  /** Whether each session has a list of its own; else all requests share the lists in turn. */
+  /** Whether each session gets its own list; otherwise all requests share one. */
   readonly bySession: boolean
   readonly lists: readonly TurnList[]
-  /** Begin again with the first list behind the last. */
+  /** Whether the first list follows the last. */
   readonly repeat: boolean
 }
 
@@ -31,13 +31,12 @@ export function parseScript(content: string, file: string): ScriptSource {
   })
 }
 
-/** How many turns a script has in all. */
 export function countTurns(source: ScriptSource): number {
   const lists = makeScript(source).flatMap((conversation) => conversation.lists)
   return lists.reduce((count, { turns }) => count + turns.length, 0)
 }
 
-/** Whether a limit of a subscription is played: then `claude` must believe that it has one. */
+/** Whether the script has a usage limit: `claude` then needs a (fake) subscription. */
 export function hasLimit(source: ScriptSource): boolean {
   const lists = makeScript(source).flatMap((conversation) => conversation.lists)
   return lists.some(({ turns }) => turns.some(({ limit }) => limit !== undefined))

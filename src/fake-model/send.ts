@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseDuration } from '../base/durations.ts'
-import type { Ask } from './ask.ts'
+import type { ModelRequest } from './model-request.ts'
 import { makeErrorBody, makeMessage } from './message.ts'
 import type { ErrorTurn, Turn } from './script-schema.ts'
 import { renderStream } from './sse.ts'
 
-/** Answers a request as a turn says. `id` tells the answers of one server apart. */
+/** Answers a request with a turn; `id` is unique within the server. */
 export async function sendTurn(
   response: ServerResponse,
   turn: Turn,
-  { model, isStream }: Ask,
+  { model, isStream }: ModelRequest,
   id: string,
 ): Promise<void> {
   await pause(response, turn.delayMs)
@@ -34,7 +34,7 @@ export async function sendTurn(
 
 const FIVE_HOURS_MS = 5 * 3_600_000
 
-/** The refusal of a subscription whose limit is used up, with the time of its reset. */
+/** The error of a subscription that has reached its usage limit. */
 function planLimit(resetsIn: string): ErrorTurn {
   const ms = parseDuration(resetsIn, 'limit')
   return {
@@ -72,7 +72,7 @@ async function write(response: ServerResponse, chunks: string[], delayMs?: numbe
   }
 }
 
-/** Waits, but not for somebody who has gone. */
+/** Waits until the time is over or the client disconnects. */
 async function pause(response: ServerResponse, delayMs = 0): Promise<void> {
   if (delayMs === 0 || response.destroyed) return
   const gone = new AbortController()

@@ -24,7 +24,7 @@ function ask(model: FakeModel, fields: object = {}, headers: Record<string, stri
   })
 }
 
-test('an answer comes whole or as a stream, as it was asked for', async () => {
+test('an answer is sent whole or as a stream, as requested', async () => {
   const model = await start([{ text: 'one' }, { text: 'two', chunkDelayMs: 1 }])
   expect(await (await ask(model)).json()).toMatchObject({ content: [{ text: 'one' }], model: 'm' })
   const stream = await ask(model, { stream: true })
@@ -75,7 +75,7 @@ test('a request without a turn is refused with the reason, and recorded', async 
   expect(model.requests[0]?.body).toEqual(HELLO)
 })
 
-test('processes and sub-agents of one are sessions of their own', async () => {
+test('each process and each of its sub-agents is a session', async () => {
   const model = await start({
     conversations: [{ sessions: [[{ text: 'a' }, { text: 'b' }]], repeat: true }],
   })
@@ -89,7 +89,7 @@ test('processes and sub-agents of one are sessions of their own', async () => {
   expect(places).toEqual(['[0]', '[0]', '[0]', '[1]', '[1]'])
 })
 
-test('the words of the user are found among reminders and blocks', async () => {
+test('user messages are found among reminders and blocks', async () => {
   const model = await start({
     conversations: [{ when: { system: 'You build$', prompt: '^Go$' }, turns: [{ text: 'a' }] }],
   })
@@ -108,7 +108,7 @@ test('the words of the user are found among reminders and blocks', async () => {
   expect((await ask(model, { system, messages })).status).toBe(200)
 })
 
-test('other paths are answered as far as claude needs them', async () => {
+test('other paths that claude needs are answered', async () => {
   const { url } = await start([{ text: 'a' }])
   const status = async (method: string, path: string) =>
     (await fetch(`${url}${path}`, { method, ...(method === 'POST' ? { body: '{}' } : {}) })).status
@@ -129,7 +129,7 @@ test('stopping does not wait for a delayed answer', async () => {
   expect(await answer).toBe('gone')
 })
 
-test('a client that breaks off in the middle of its request does no harm', async () => {
+test('a client that disconnects mid-request does no harm', async () => {
   const model = await start([{ text: 'a' }])
   const { hostname, port } = new URL(model.url)
   const socket = await Bun.connect({ hostname, port: Number(port), socket: { data() {} } })
@@ -139,7 +139,7 @@ test('a client that breaks off in the middle of its request does no harm', async
   expect((await ask(model)).status).toBe(200)
 })
 
-test('a port that is taken is a mistake of the user', async () => {
+test('a port in use is a user error', async () => {
   const { url } = await start([{ text: 'a' }])
   const port = Number(url.split(':').at(-1))
   const refusal: unknown = await startFakeModel([{ text: 'a' }], { port }).catch((error) => error)

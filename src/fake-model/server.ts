@@ -2,48 +2,56 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { errorCode, UserError } from '../base/errors.ts'
 import { randomLetters } from '../base/ids.ts'
-import { readAsk } from './ask.ts'
+import { parseJson } from '../base/json.ts'
+import { readModelRequest } from './model-request.ts'
 import { makeVariables } from './environment.ts'
-import type { Mark } from './mark.ts'
+import type { AnsweredTurn } from './answered-turn.ts'
 import { Playback } from './playback.ts'
-import { readRequest, type Received } from './received.ts'
 import type { ScriptSource } from './script-schema.ts'
 import { hasLimit, makeScript } from './script.ts'
 import { sendError, sendJson, sendTurn } from './send.ts'
 
 const LOOPBACK = '127.0.0.1'
 
+/** A request as it arrived, with its secrets replaced. */
+interface Received {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The value of a JSON body, the text of any other, null if there is none. */
+  readonly body: unknown
+}
+
 /** A request, and how the script answered it. */
 export interface RecordedRequest extends Received {
   readonly at: string
   /** Place of the turn that answers it, e.g. `conversations[0].turns[2]`. */
   readonly turn?: string
-  /** Why no turn answers it, where one should. */
+  /** Why no turn answers it although one should. */
   readonly stray?: string
-  /** What was asked, and what would match. */
+  /** The request in short, and a pattern that would match it. */
   readonly hint?: string
 }
 
 interface Options {
-  /** Absent or 0: one that is free. */
+  /** Absent or 0: any free port. */
   readonly port?: number
   readonly onRequest?: (request: RecordedRequest) => void
-  /** Is told of every turn that was answered whole. */
-  readonly onAnswered?: (mark: Mark) => void
-  /** Turns that an earlier server has answered. */
-  readonly answered?: readonly Mark[]
-  /** False: `requests` stays empty, for a server that runs for long. */
+  /** Called for every turn that was sent completely. */
+  readonly onAnswered?: (answered: AnsweredTurn) => void
+  /** Turns that an earlier server has already sent. */
+  readonly answered?: readonly AnsweredTurn[]
+  /** False keeps `requests` empty, for servers that run for a long time. */
   readonly remember?: boolean
 }
 
 /** A Messages API on the loopback address that plays a script. */
 export interface FakeModel {
   readonly url: string
-  /** What leads `claude` here. */
+  /** Variables that point `claude` here. */
   readonly env: Readonly<Record<string, string>>
-  /** All that came, in order. */
   readonly requests: readonly RecordedRequest[]
-  /** Places of the turns that have answered nothing. */
+  /** Places of the turns that answered no request. */
   readonly unused: readonly string[]
   stop(): Promise<void>
 }
@@ -59,8 +67,8 @@ export async function startFakeModel(
     if (remember) requests.push(request)
     onRequest?.(request)
   }
-  const stage = new Stage(playback, record, onAnswered)
-  const server = createServer((request, response) => void stage.serve(request, response))
+  const handler = new RequestHandler(playback, record, onAnswered)
+  const server = createServer((request, response) => void handler.serve(request, response))
   await listen(server, port)
   const url = `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
   return {
@@ -68,17 +76,17 @@ export async function startFakeModel(
     env: makeVariables(url, {}, hasLimit(script)),
     requests,
     get unused() {
-      return stage.playback.unused
+      return handler.playback.unused
     },
     stop: () => close(server),
   }
 }
 
-class Stage {
+class RequestHandler {
   readonly playback: Playback
   readonly #record: (request: RecordedRequest) => void
   readonly #onAnswered: Options['onAnswered']
-  /** Sessions may outlive a server, and two servers must not use the same id. */
+  /** Part of every id: a session may outlive its server, and ids must not repeat. */
   readonly #name = randomLetters(8)
   #answers = 0
 
@@ -93,7 +101,7 @@ class Stage {
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const received = await readRequest(request)
+    const received = await receive(request)
     if (received === undefined) return
     const route = `${received.method} ${received.path.split('?', 1)[0]}`
     if (route === 'POST /v1/messages') return this.#answer(received, response)
@@ -101,35 +109,38 @@ class Stage {
     if (route === 'POST /v1/messages/count_tokens') {
       const length = JSON.stringify(received.body).length
       sendJson(response, 200, { input_tokens: Math.ceil(length / BYTES_PER_TOKEN) })
-    } else if (HELLOS.has(route)) sendJson(response, 200, {})
+    } else if (HEALTH_CHECKS.has(route)) sendJson(response, 200, {})
     else sendError(response, { status: 404, message: `the scripted model has no ${route}` })
   }
 
   async #answer(received: Received, response: ServerResponse): Promise<void> {
-    const ask = readAsk(received.body, received.headers)
-    if (ask === undefined) {
-      this.#record({ at: now(), ...received, stray: 'it is no request of the Messages API' })
-      return sendError(response, { status: 400, message: 'a model and messages are expected' })
+    const request = readModelRequest(received.body, received.headers)
+    if (request === undefined) {
+      this.#record({ at: now(), ...received, stray: 'not a request of the Messages API' })
+      return sendError(response, {
+        status: 400,
+        message: 'expected a body with "model" and "messages"',
+      })
     }
-    const cue = this.playback.next(ask)
-    if (cue.kind === 'none') {
-      const { why, hint } = cue
+    const match = this.playback.next(request)
+    if (match.kind === 'none') {
+      const { why, hint } = match
       this.#record({ at: now(), ...received, stray: why, ...(hint === undefined ? {} : { hint }) })
       const more = hint === undefined ? '' : `\n${hint}`
       const message = `The scripted model has no answer to this request: ${why}.${more}`
-      return sendError(response, { status: USED_UP, message })
+      return sendError(response, { status: NO_ANSWER, message })
     }
-    this.#record({ at: now(), ...received, turn: cue.place })
+    this.#record({ at: now(), ...received, turn: match.place })
     this.#answers += 1
-    await sendTurn(response, cue.turn, ask, `${this.#name}_${this.#answers}`)
-    if (response.writableEnded || cue.turn.drop === true) this.#onAnswered?.(cue.mark)
+    await sendTurn(response, match.turn, request, `${this.#name}_${this.#answers}`)
+    if (response.writableEnded || match.turn.drop === true) this.#onAnswered?.(match.answered)
   }
 }
 
-/** Gone: `claude` gives up at once, while it asks five times more after a 400. */
-const USED_UP = 410
-const HELLOS = new Set(['HEAD /', 'GET /', 'HEAD /api/hello', 'GET /api/hello'])
-/** A guess that is good enough for a model that reads nothing. */
+/** Gone: `claude` gives up at once, but retries a 400 five times. */
+const NO_ANSWER = 410
+const HEALTH_CHECKS = new Set(['HEAD /', 'GET /', 'HEAD /api/hello', 'GET /api/hello'])
+/** A rough estimate is enough for a scripted model. */
 const BYTES_PER_TOKEN = 4
 
 function now(): string {
@@ -142,10 +153,7 @@ async function listen(server: Server, port: number): Promise<void> {
   server.listen(port, LOOPBACK, resolve)
   await promise.catch((error: unknown) => {
     if (errorCode(error) !== 'EADDRINUSE') throw error
-    throw new UserError(
-      `Port ${port} is in use.`,
-      'Leave --port out, and a free one is chosen for you.',
-    )
+    throw new UserError(`Port ${port} is in use.`, 'Leave out --port to use any free port.')
   })
 }
 
@@ -154,4 +162,37 @@ async function close(server: Server): Promise<void> {
   server.close(() => resolve())
   server.closeAllConnections()
   await promise
+}
+
+/** Undefined if the client disconnected before its request was complete. */
+async function receive(request: IncomingMessage): Promise<Received | undefined> {
+  const bytes = await readAll(request).catch(() => undefined)
+  if (bytes === undefined) return undefined
+  return {
+    method: request.method ?? '',
+    path: request.url ?? '',
+    headers: Object.fromEntries(Object.entries(request.headers).map(readHeader)),
+    body: readBody(bytes.toString()),
+  }
+}
+
+async function readAll(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+const SECRETS = new Set(['x-api-key', 'authorization', 'proxy-authorization', 'cookie'])
+
+function readHeader([name, value]: [string, string | string[] | undefined]): [string, string] {
+  return [name, SECRETS.has(name) ? '***' : String(value)]
+}
+
+function readBody(text: string): unknown {
+  if (text === '') return null
+  try {
+    return parseJson(text)
+  } catch {
+    return text
+  }
 }

@@ -27,7 +27,7 @@ const TURN = {
   tool: { name: 'Bash', input: { command: 'echo "a long command, in more than one piece"' } },
 }
 
-test('a stream has the events of a model, in its order', () => {
+test('a stream has the events of the Messages API in order', () => {
   const events = eventsOf(renderStream(makeMessage(TURN, 'claude-x', 'id')))
   const kinds = events.map(({ type, content_block: block }) => block?.type ?? type)
   expect(kinds.filter((kind, index) => kind !== kinds[index - 1])).toEqual([
@@ -48,11 +48,11 @@ test('a stream has the events of a model, in its order', () => {
   expect(JSON.stringify(events)).not.toContain('\\ud')
 })
 
-test('a megabyte comes in a bearable number of pieces', () => {
+test('a megabyte is sent in at most a few hundred pieces', () => {
   expect(renderStream(makeMessage({ text: 'x'.repeat(1e6) }, 'm', 'id')).length).toBeLessThan(300)
 })
 
-test('usage and reason are as scripted, or fit the answer', () => {
+test('usage and stop reason are as scripted, or match the answer', () => {
   const scripted = {
     text: 'a',
     usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 },

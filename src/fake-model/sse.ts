@@ -1,7 +1,7 @@
 import { unreachable } from '../base/errors.ts'
 import type { Block, Message } from './message.ts'
 
-/** A message as server-sent events, in the pieces in which a model would send them. */
+/** A message as server-sent events, in pieces as a model sends them. */
 export function renderStream(message: Message): string[] {
   const { stop_reason, stop_sequence, usage } = message
   const start = {
@@ -28,7 +28,7 @@ function renderBlock(block: Block, index: number): string[] {
   ]
 }
 
-/** A block as it begins, and what is added to it. */
+/** The empty block that starts it, and the deltas that fill it. */
 function open(block: Block): [object, object[]] {
   switch (block.type) {
     case 'thinking':
@@ -59,7 +59,7 @@ function open(block: Block): [object, object[]] {
 const LEAST_LENGTH = 24
 const MOST_PIECES = 200
 
-/** Cuts between characters, so that no piece holds half of one. */
+/** Cuts between code points, so that no piece has half a surrogate pair. */
 function pieces(text: string): string[] {
   const characters = Array.from(text)
   const length = Math.max(LEAST_LENGTH, Math.ceil(characters.length / MOST_PIECES))

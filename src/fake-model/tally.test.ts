@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { Tally } from './tally.ts'
 
-test('a script that fits leaves nothing to say', () => {
+test('a script that matches its requests is not reported', () => {
   const tally = new Tally()
   tally.add({ turn: '[0]' })
   expect(tally.renderRemarks([])).toEqual([])
 })
 
-test('requests without a turn are counted by reason, and unused turns named', () => {
+test('requests without a turn are counted by reason and unused turns listed', () => {
   const tally = new Tally()
   for (const stray of ['why', 'why', 'other']) tally.add({ stray })
   const unused = ['[1]', '[2]', '[3]', '[4]', '[5]', '[6]', '[7]']
@@ -18,7 +18,7 @@ test('requests without a turn are counted by reason, and unused turns named', ()
   ])
 })
 
-test('where nobody asked, the likely cause is named', () => {
+test('without any request the likely cause is named', () => {
   const tally = new Tally()
   tally.add({})
   expect(tally.renderRemarks(['[0]'])).toEqual([expect.stringContaining('settings.json')])

@@ -2,13 +2,12 @@ import type { RecordedRequest } from './server.ts'
 
 const MOST_PLACES = 5
 
-/** Counts what a script and those who asked had in excess, and says it in lines for a person. */
+/** Reports requests without a turn, and turns without a request. */
 export class Tally {
   #asked = 0
-  /** How many requests had no turn, by the reason. */
+  /** Number of requests without a turn, by reason. */
   readonly #strays = new Map<string, number>()
-
-  /** What the first of each of them asked. */
+  /** The hint of the first request, by reason. */
   readonly #hints = new Map<string, string>()
 
   add({ turn, stray, hint }: Pick<RecordedRequest, 'turn' | 'stray' | 'hint'>): void {
@@ -18,10 +17,15 @@ export class Tally {
     if (stray !== undefined) this.#strays.set(stray, (this.#strays.get(stray) ?? 0) + 1)
   }
 
-  /** `unused` are the places of the turns that answered nothing. */
+  /** Whether no request was received. */
+  get isEmpty(): boolean {
+    return this.#asked === 0
+  }
+
+  /** `unused` are the places of the turns that answered no request. */
   renderRemarks(unused: readonly string[]): string[] {
-    if (this.#asked === 0) {
-      return ['no request came. If a claude ran, its settings.json may name another server.']
+    if (this.isEmpty) {
+      return ['no requests received; if claude ran, its settings.json may name another server']
     }
     const strays = Array.from(this.#strays, ([why, count]) => {
       const requests = count === 1 ? '1 request' : `${count} requests`

@@ -1,44 +1,45 @@
-import { loadConfiguration } from '../setup/configuration.ts'
-import { getChain as findChain } from '../setup/chains.ts'
-import { renderTemplate } from '../parse/template.ts'
-import type { ChainConfig, ChainsConfig } from '../parse/chains-schema.ts'
-import { PlanError } from '../plan/problems.ts'
-import { Variables } from '../plan/variables.ts'
-import { renderPrompt } from '../prompt/read-phases.ts'
-import { toChainStep, type ChainStep } from './steps.ts'
+import { loadConfiguration } from '../host/configuration.ts'
+import { getChain as findChain } from '../host/chains.ts'
+import { renderTemplate } from '../chain/parse/template.ts'
+import type { ChainConfig, ChainsConfig } from '../chain/parse/chains-schema.ts'
+import { PlanError } from '../chain/plan/problems.ts'
+import { Variables } from '../chain/plan/variables.ts'
+import { renderPrompt } from '../chain/prompts/read-phases.ts'
+import { toChain, toChainStep, type Chain, type Steps, type Substituted } from './steps.ts'
+
+/** The configuration of a project; each step says with `loop` whether its agent runs in a loop. */
+export interface ForkhestraConfig extends Readonly<Omit<ChainsConfig, 'chains'>> {
+  readonly chains: Readonly<Record<string, Chain>>
+}
 
 /** The configuration of a project, or null where it has none of its own. */
-export async function loadConfig(cwd: string): Promise<ChainsConfig | null> {
+export async function loadConfig(cwd: string): Promise<ForkhestraConfig | null> {
   const { file, content } = await loadConfiguration(cwd, undefined, {})
-  return file === undefined ? null : content
+  if (file === undefined) return null
+  const chains = Object.entries(content.chains).map(([name, chain]) => [name, withLoops(chain)])
+  return { ...content, chains: Object.fromEntries(chains) as ForkhestraConfig['chains'] }
 }
 
 /** A named chain of a configuration; throws with the names that there are. */
-export function getChain(config: ChainsConfig, name: string): Chain {
-  const { steps, ...rest } = findChain(config.chains, name)
-  return { ...rest, steps: steps.map(toChainStep) }
+export function getChain(config: ForkhestraConfig | ChainsConfig, name: string): Chain {
+  return withLoops(findChain<Chain | ChainConfig>(config.chains, name))
 }
 
-export interface Chain extends Readonly<Omit<ChainConfig, 'steps'>> {
-  readonly steps: readonly ChainStep[]
-}
-
-export interface Substituted {
-  readonly steps: ChainStep[]
-  readonly chainPrompt: string | undefined
-  readonly chainPromptFile: string | undefined
+function withLoops(chain: Chain | ChainConfig): Chain {
+  return { ...chain, steps: chain.steps.map(toChainStep) }
 }
 
 /**
  * Fills `${NAME}` everywhere; throws once with everything that is missing. A value stays text, also
- * where it looks like a command of a prompt.
+ * where it looks like a command of a prompt. Of a chain, the prompt is filled too.
  */
 export function substituteVars(
-  steps: readonly ChainStep[],
+  given: Steps,
   vars: Readonly<Record<string, string>>,
   chainPrompt?: string,
   chainPromptFile?: string,
 ): Substituted {
+  const { steps, prompt, promptFile, ...rest } = toChain(given)
   const variables = new Variables(new Map(Object.entries(vars)))
   const fill = (text: string, owner: string) => renderTemplate(variables.require(text, owner))
   const fillPrompt = (text: string, owner: string, isRaw = false) => {
@@ -48,21 +49,22 @@ export function substituteVars(
   }
   const filled = steps.map((step) => {
     const owner = `'${step.agent}'`
+    const isRaw = step.rawPrompt ?? rest.rawPrompt
     return {
       ...step,
       ...(step.args === undefined ? {} : { args: step.args.map((arg) => fill(arg, owner)) }),
-      ...(step.prompt === undefined
-        ? {}
-        : { prompt: fillPrompt(step.prompt, owner, step.rawPrompt) }),
+      ...(step.prompt === undefined ? {} : { prompt: fillPrompt(step.prompt, owner, isRaw) }),
       ...(step.promptFile === undefined ? {} : { promptFile: fill(step.promptFile, owner) }),
     }
   })
   const inChain = (text: string | undefined, fillIn: typeof fill) =>
     text === undefined ? undefined : fillIn(text, 'the chain')
+  const fillChain = (text: string, owner: string) => fillPrompt(text, owner, rest.rawPrompt)
   const result = {
+    ...rest,
     steps: filled,
-    chainPrompt: inChain(chainPrompt, fillPrompt),
-    chainPromptFile: inChain(chainPromptFile, fill),
+    chainPrompt: inChain(chainPrompt ?? prompt, fillChain),
+    chainPromptFile: inChain(chainPromptFile ?? promptFile, fill),
   }
   if (variables.problems.length > 0) throw new PlanError(variables.problems)
   return result

@@ -1,48 +1,42 @@
 import { UserError } from '../base/errors.ts'
-import { makeRunId, randomLetters } from '../base/ids.ts'
-import { resolveCwd } from '../setup/project.ts'
-import { lookAround } from '../setup/facts.ts'
-import { ownFolder } from '../setup/own-folder.ts'
-import { makeTaskPort } from '../setup/task-port.ts'
-import { Terminal } from '../views/terminal.ts'
-import { VERSION } from '../setup/version.ts'
+import type { AgentConfig, ChainConfig } from '../chain/parse/chains-schema.ts'
+import { MAX_ITERATIONS } from '../chain/parse/dsl.ts'
+import type { ChainPolicyConfig } from '../chain/parse/policy-schema.ts'
+import { makePlan } from '../chain/plan/make-plan.ts'
+import type { Grace } from '../chain/plan/policy.ts'
+import { checkTasks } from '../chain/plan/task-verdict.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
-import { makeStamp, type EventBody, type OutputChunk } from '../events/event.ts'
-import type { Reason, RunEvent } from '../events/schema.ts'
-import { NO_EVENTS, next, type RunState } from '../events/state.ts'
-import { isComplete, isSettled, type StepState } from '../events/step-state.ts'
-import type { AgentConfig } from '../parse/chains-schema.ts'
-import type { ChainPolicyConfig } from '../parse/policy-schema.ts'
-import { MAX_ITERATIONS } from '../parse/dsl.ts'
-import { makePlan } from '../plan/make-plan.ts'
-import type { Plan } from '../plan/plan.ts'
-import { checkTasks } from '../plan/task-verdict.ts'
-import type { Grace } from '../plan/policy.ts'
-import { readPromptText } from '../prompt/prompt-file.ts'
-import { NO_CONTROL } from '../run/ports.ts'
-import { runPlan } from '../run/run-plan.ts'
-import { PlainView } from '../views/plain.ts'
-import { toStepConfig, type ChainStep } from './steps.ts'
+import { checkDepth } from '../host/check-depth.ts'
+import { readFacts } from '../host/facts.ts'
+import { makeIdentity } from '../host/identity.ts'
+import { dealWithOrphans } from '../host/orphans.ts'
+import { ownFolder } from '../host/own-folder.ts'
+import { resolveCwd } from '../host/project.ts'
+import type { ReadyRun } from '../host/run-session.ts'
+import { makeTaskPort } from '../host/task-port.ts'
+import { isNested, takeWorkingTree } from '../host/working-tree.ts'
+import type { Reason } from '../records/events/schema.ts'
+import type { RunState } from '../records/events/state.ts'
+import { isComplete, isSettled, type StepState } from '../records/events/step-state.ts'
+import { recordPlaces } from '../records/journal/record-folder.ts'
+import { carryOut, frontEndOf, untilStopped, type SessionOptions } from './session.ts'
+import { toChain, toStepConfig, type ChainStep, type Steps } from './steps.ts'
 
-interface ExecuteOptions {
+interface ExecuteOptions extends SessionOptions {
   readonly cwd?: string | undefined
-  /** Shows on stdout what the command line shows with --verbose. */
-  readonly verbose?: boolean | undefined
   readonly args?: readonly string[] | undefined
-  readonly onEvent?: ((event: RunEvent) => void) | undefined
-  /** A promise makes the agent wait. */
-  readonly onOutput?: ((chunk: OutputChunk) => void | Promise<void>) | undefined
-  /** Ends the run; the reason may be the signal that the agents get. */
-  readonly signal?: AbortSignal | undefined
-  /** Says that nothing is to be waited for any more. */
-  readonly force?: AbortSignal | undefined
   readonly grace?: Grace | undefined
-  /** Whether nothing in any prompt is a command: for text from elsewhere. */
+  /** Treats prompts as plain text, without commands: for text from elsewhere. */
   readonly rawPrompt?: boolean | undefined
+  /** Keeps a record, which gives agents queues and makes the run resumable. */
+  readonly record?: boolean | undefined
+  /** Whether a recorded run may start although another one is at work in the same working tree. */
+  readonly anyway?: boolean | undefined
 }
 
 export interface ChainOptions extends ExecuteOptions {
-  readonly steps: readonly ChainStep[]
+  /** Steps, or a chain with its prompt and its policy, which hold where none are given here. */
+  readonly steps: Steps
   readonly cliPrompt?: string | undefined
   readonly cliPromptFile?: string | undefined
   readonly chainPrompt?: string | undefined
@@ -50,25 +44,42 @@ export interface ChainOptions extends ExecuteOptions {
   readonly agentDefaults?: Readonly<Record<string, AgentConfig>> | undefined
   /** Limits, gates and the like, as a chain of the configuration has them. */
   readonly policy?: Readonly<ChainPolicyConfig> | undefined
+  /** The same as `args`. */
+  readonly globalArgs?: readonly string[] | undefined
 }
 
 export interface RunOptions extends ExecuteOptions {
   readonly agent: string
   readonly maxIterations?: number | undefined
+  /** Absent: whether `maxIterations` is given. */
   readonly loop?: boolean | undefined
   readonly prompt?: string | undefined
+  /** What the configuration would say about the agent. */
+  readonly agentConfig?: AgentConfig | undefined
+}
+
+/** The options of an agent that only its configuration defines. */
+export interface DirectRunOptions extends RunOptions {
+  readonly cwd: string
 }
 
 export interface RunResult {
   readonly complete: boolean
   readonly iterations: number
-  /** Of the last process; null where it did not end by itself. */
+  /** Of the last agent; null where it did not exit by itself. */
   readonly exitCode: number | null
   readonly reason: Reason
+  /** Id and folder of the run, where `run` has recorded it. */
+  readonly run?: string
+  readonly record?: string
 }
 
 export interface ChainResult {
   readonly success: boolean
+  /** Id of the run. */
+  readonly run: string
+  /** Folder of its record, where it has one. */
+  readonly record?: string
   readonly steps: readonly { readonly agent: string; readonly result: RunResult }[]
   /** Index of the first step that did not complete. */
   readonly failedAt?: number
@@ -76,98 +87,107 @@ export interface ChainResult {
 
 /** Runs one agent, once or in a loop. */
 export async function run(options: RunOptions): Promise<RunResult> {
-  const { agent, maxIterations: iterations = 1, loop = false, prompt, ...rest } = options
-  const { steps } = await executeChain({
+  const { agent, maxIterations, prompt, agentConfig, ...rest } = options
+  const { loop = maxIterations !== undefined } = options
+  const {
+    steps,
+    run: id,
+    record,
+  } = await executeChain({
     ...rest,
     cliPrompt: prompt,
-    steps: [{ agent, iterations, loop }],
+    steps: [{ agent, iterations: maxIterations ?? 1, loop }],
+    ...(agentConfig === undefined ? {} : { agentDefaults: { [agent]: agentConfig } }),
   })
-  return steps[0]!.result
+  return { ...steps[0]!.result, ...(record === undefined ? {} : { run: id, record }) }
 }
 
 /** Runs a chain of steps, silently unless `verbose`; throws a `UserError` where it cannot start. */
 export async function executeChain(options: ChainOptions): Promise<ChainResult> {
-  checkSteps(options.steps)
-  const env = makeAgentEnvironment(process.env, ownFolder())
-  const plan = await planChain(options, env)
-  const { steps: all } = await carryOut(plan, options, env)
+  const ready = await prepare(options)
+  const { plan } = ready
+  return untilStopped(plan.run, options, async (stopping) => {
+    if (options.record !== true)
+      return resultOf(plan.run, await carryOut(ready, options, stopping, { isRecorded: false }))
+    const seat = takeWorkingTree(plan, process.env, options.anyway === true)
+    try {
+      const { confirm } = frontEndOf(plan.cwd)
+      const places = recordPlaces({ folder: plan.cwd, searched: [plan.cwd] }, process.env)
+      const isShared = options.anyway === true || isNested(process.env)
+      const mayKill = options.killOrphans === true
+      const orphans = await dealWithOrphans(places, { mayKill, isShared }, confirm)
+      const recorded = { ...ready, warnings: [...ready.warnings, ...orphans] }
+      return resultOf(plan.run, await carryOut(recorded, options, stopping))
+    } finally {
+      seat.leave()
+    }
+  })
+}
+
+/** What a run has come to, by its events. */
+export function resultOf(id: string, { steps: all, record }: RunState): ChainResult {
   const steps = all.filter(({ isRecovery }) => isRecovery !== true)
   const failedAt = steps.findIndex((step) => !isSettled(step))
   return {
     success: failedAt === -1,
-    steps: steps.map((step) => ({ agent: step.agent, result: resultOf(step) })),
+    run: id,
+    ...(record === undefined ? {} : { record }),
+    steps: steps.map((step) => ({ agent: step.agent, result: stepResult(step) })),
     ...(failedAt === -1 ? {} : { failedAt }),
   }
 }
 
-type Environment = ReturnType<typeof makeAgentEnvironment>
+function stepResult({ reason = 'skipped', iterations, lastExitCode }: StepState): RunResult {
+  return { complete: isComplete(reason), iterations, exitCode: lastExitCode ?? null, reason }
+}
 
-async function planChain(options: ChainOptions, env: Environment): Promise<Plan> {
+async function prepare(options: ChainOptions): Promise<ReadyRun> {
+  const env = makeAgentEnvironment(process.env, ownFolder())
+  checkDepth(env['FORKHESTRA_RUN_PATH'])
   const cwd = resolveCwd(options.cwd)
-  const { chainPrompt: prompt, chainPromptFile: promptFile } = options
-  const chain = {
-    ...options.policy,
-    steps: options.steps.map(toStepConfig),
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(promptFile === undefined ? {} : { promptFile }),
-  }
-  // Loaded only here: most chains have none, and a validator takes time to load.
-  if (hasPolicy(options)) (await import('../parse/check-chain.ts')).checkChain(chain)
+  const { run: id, stamp } = makeIdentity()
+  const agents = options.agentDefaults ?? {}
   const request = {
-    run: makeRunId(new Date()),
+    run: id,
     cwd,
     base: cwd,
     agentBase: cwd,
-    chain,
-    agents: options.agentDefaults ?? {},
+    chain: await chainOf(options),
+    agents,
     variables: 'built-in only' as const,
-    args: options.args ?? [],
+    args: options.args ?? options.globalArgs ?? [],
     cliPrompt: { prompt: options.cliPrompt, promptFile: options.cliPromptFile },
     ...(options.grace === undefined ? {} : { grace: options.grace }),
     rawPrompt: options.rawPrompt === true,
   }
-  const { plan } = makePlan(request, lookAround(env))
-  checkTasks(plan, makeTaskPort(cwd, plan.run, env))
-  return plan
+  const { plan, warnings } = makePlan(request, readFacts(env))
+  await checkTasks(plan, makeTaskPort(cwd, id, env), warnings)
+  return { plan, warnings, session: { env, stamp, agents } }
 }
 
-async function carryOut(plan: Plan, options: ExecuteOptions, env: Environment): Promise<RunState> {
-  const stamp = makeStamp(plan.run, `w-${randomLetters(6)}`)
-  const terminal = options.verbose
-    ? new Terminal({ env, uncut: true, onClosed: () => undefined, onLost: () => undefined })
-    : undefined
-  const view = terminal === undefined ? undefined : new PlainView(terminal, true)
-  const stop = options.signal ?? new AbortController().signal
-  let state = NO_EVENTS
-  await runPlan(plan, {
-    emit: (body: EventBody) => {
-      const event = stamp(body)
-      state = next(state, event)
-      view?.show(event)
-      options.onEvent?.(event)
-      return event
-    },
-    state: () => state,
-    keepPrompt: () => undefined,
-    control: NO_CONTROL,
-    output: async (chunk) => {
-      await view?.output(chunk)
-      await options.onOutput?.(chunk)
-    },
-    readPrompt: readPromptText,
-    tasks: makeTaskPort(plan.cwd, plan.run, env),
-    env,
-    stop,
-    force: options.force ?? new AbortController().signal,
-    ownsDescendants: false,
-    version: VERSION,
-  })
-  await terminal?.close({ stop, force: stop })
-  return state
+/** The chain as a configuration would have it. */
+async function chainOf(options: ChainOptions): Promise<ChainConfig> {
+  const { steps: given, prompt: own, promptFile: ownFile, ...rest } = toChain(options.steps)
+  const steps = given.map(toStepConfig)
+  checkIterations(given)
+  const { chainPrompt, chainPromptFile, policy } = options
+  // A text of the chain itself must not win over a file that was given here.
+  const isGiven = chainPrompt !== undefined || chainPromptFile !== undefined
+  const [prompt, promptFile] = isGiven ? [chainPrompt, chainPromptFile] : [own, ownFile]
+  const chain = {
+    ...rest,
+    ...policy,
+    steps,
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(promptFile === undefined ? {} : { promptFile }),
+  }
+  // Loaded only here: most chains have no policy, and a validator takes time to load.
+  if (!isPlain(chain)) (await import('../chain/parse/chains-file.ts')).checkChain(chain)
+  return chain
 }
 
 /** What the types cannot say. */
-function checkSteps(steps: readonly ChainStep[]): void {
+function checkIterations(steps: readonly ChainStep[]): void {
   if (steps.length === 0) throw new UserError('A chain needs at least one step.')
   for (const { agent, iterations, loop } of steps) {
     const isCount = Number.isInteger(iterations) && iterations >= 1 && iterations <= MAX_ITERATIONS
@@ -178,14 +198,10 @@ function checkSteps(steps: readonly ChainStep[]): void {
   }
 }
 
-const PLAIN_FIELDS = ['agent', 'iterations', 'loop', 'args', 'prompt', 'promptFile']
+const PLAIN_FIELDS = ['steps', 'agent', 'iterations', 'args', 'prompt', 'promptFile']
 
-function hasPolicy({ policy, steps }: ChainOptions): boolean {
-  const isPlain = (step: ChainStep) => Object.keys(step).every((key) => PLAIN_FIELDS.includes(key))
-  return policy !== undefined || !steps.every(isPlain)
-}
-
-function resultOf({ reason = 'skipped', iterations, lastOutcome }: StepState): RunResult {
-  const exitCode = lastOutcome?.kind === 'exited' ? lastOutcome.code : null
-  return { complete: isComplete(reason), iterations, exitCode, reason }
+function isPlain(chain: ChainConfig): boolean {
+  return [chain, ...chain.steps].every((part) =>
+    Object.keys(part).every((key) => PLAIN_FIELDS.includes(key)),
+  )
 }

@@ -1,6 +1,7 @@
-import type { AgentConfig } from '../parse/chains-schema.ts'
-import { choosePrompt, type PromptCandidate, type PromptLevel } from '../prompt/choose.ts'
-import { readPromptText } from '../prompt/prompt-file.ts'
+import type { AgentConfig } from '../chain/parse/chains-schema.ts'
+import { choosePrompt, type PromptCandidate, type PromptLevel } from '../chain/prompts/choose.ts'
+import * as modes from '../chain/prompts/mode-awareness.ts'
+import { readPromptText } from '../chain/prompts/prompt-file.ts'
 
 /** The content of a prompt file, unchanged; throws a `UserError` that says what is wrong with it. */
 export async function readPromptFile(path: string, cwd: string): Promise<string> {
@@ -32,4 +33,14 @@ export async function resolvePrompt(sources: PromptSources): Promise<string | un
     ...level('agent default', agentDefault?.defaultPrompt, agentDefault?.defaultPromptFile),
   ]
   return choosePrompt(candidates, new Map(), readPromptText)?.text
+}
+
+/** The system prompt that a direct agent gets: its own, after the sentences on how it is run. */
+export async function composeSystemPrompt(text: string): Promise<string> {
+  return modes.composeSystemPrompt(text)
+}
+
+/** The own system prompt of an agent; empty where it has none. */
+export async function loadAgentSystemPrompt(config: AgentConfig, cwd: string): Promise<string> {
+  return modes.loadAgentSystemPrompt(config, cwd)
 }

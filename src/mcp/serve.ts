@@ -6,33 +6,36 @@ import {
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
-import { printable } from '../base/printable.ts'
+import { printable } from '../base/terminal/printable.ts'
 import type { Call, ServedTool } from './served-tool.ts'
 import type { Input } from './tool.ts'
-import { Wire } from './wire.ts'
+import { Transport } from './transport.ts'
 
 export interface ServeOptions {
   readonly name: string
   readonly version: string
   readonly instructions: string
   readonly tools: readonly ServedTool[]
-  /** Ends it, as the end of stdin does. */
+  /** Ends the server, as the end of stdin does. */
   readonly stop?: AbortSignal
-  /** Called with what is our own fault; the agent only gets its message. */
+  /** Called with unexpected errors; the agent only gets the message. */
   readonly onBug: (error: unknown) => void
 }
 
-/** Serves tools on stdin and stdout, until stdin ends. */
+/** Serves tools on stdin and stdout until stdin ends. */
 export async function serve(options: ServeOptions): Promise<void> {
-  const wire = new Wire()
+  const transport = new Transport()
   const { stop } = options
-  stop?.addEventListener('abort', () => void wire.close())
-  serveStdio(() => makeServer(options, wire), { transport: wire })
-  await wire.closed
-  await wire.flush()
+  stop?.addEventListener('abort', () => void transport.close())
+  serveStdio(() => makeServer(options, transport), { transport })
+  await transport.closed
+  await transport.flush()
 }
 
-function makeServer({ name, version, instructions, tools, onBug }: ServeOptions, wire: Wire) {
+function makeServer(
+  { name, version, instructions, tools, onBug }: ServeOptions,
+  transport: Transport,
+) {
   const server = new McpServer(
     { name, version },
     { instructions, capabilities: { tools: { listChanged: false } } },
@@ -43,7 +46,7 @@ function makeServer({ name, version, instructions, tools, onBug }: ServeOptions,
     const about = { description: tool.description, inputSchema, ...annotations }
     server.registerTool(tool.name, about, async (given, context) => {
       try {
-        return await tool.call(given, makeCall(server, context, wire))
+        return await transport.atWork(tool.call(given, makeCall(server, context, transport)))
       } catch (error) {
         onBug(error)
         throw error
@@ -53,7 +56,7 @@ function makeServer({ name, version, instructions, tools, onBug }: ServeOptions,
   return server
 }
 
-/** The dialect is the one that the protocol assumes; naming it for each tool costs tokens. */
+/** Omits `$schema`, which is the default of the protocol and costs tokens for each tool. */
 function withoutDialect(schema: z.ZodObject): StandardSchemaWithJSON<unknown, Input> {
   const { validate, vendor, version, jsonSchema } = schema['~standard']
   const input: typeof jsonSchema.input = (options) => {
@@ -63,19 +66,19 @@ function withoutDialect(schema: z.ZodObject): StandardSchemaWithJSON<unknown, In
   return { '~standard': { validate, vendor, version, jsonSchema: { ...jsonSchema, input } } }
 }
 
-function makeCall(server: McpServer, context: ServerContext, wire: Wire): Call {
+function makeCall(server: McpServer, context: ServerContext, transport: Transport): Call {
   const { id, signal, notify, _meta: meta } = context.mcpReq
-  const waiting = AbortSignal.any([signal, wire.ending])
+  const waiting = AbortSignal.any([signal, transport.ending])
   const progressToken = meta?.progressToken
   let progress = 0
   return {
     signal: waiting,
     clientName: () => clientName(server, context),
-    isTaken: () => wire.isTaken(id, signal),
+    isTaken: () => transport.isTaken(id, signal),
     progress() {
       if (progressToken === undefined) return
       progress += 1
-      // A client that is gone is noticed by the wire.
+      // The transport notices a client that is gone.
       notify({ method: 'notifications/progress', params: { progressToken, progress } }).catch(
         () => undefined,
       )
@@ -85,7 +88,7 @@ function makeCall(server: McpServer, context: ServerContext, wire: Wire): Call {
 
 const envelopeSchema = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) })
 
-/** Newer clients say who they are in every request, older ones once, at the beginning. */
+/** Newer clients send their name with every request, older ones once at the start. */
 function clientName({ server }: McpServer, { mcpReq }: ServerContext): string | undefined {
   const { data } = envelopeSchema.safeParse(mcpReq.envelope)
   const name = data?.[CLIENT_INFO_META_KEY].name ?? server.getClientVersion()?.name ?? ''

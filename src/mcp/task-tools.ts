@@ -1,19 +1,27 @@
-import { checkName, findOwner, type Owner } from '../tasks/claims/owner.ts'
-import type { Places } from '../tasks/store/places.ts'
-import { callTool } from './call.ts'
-import type { Call, ServedTool } from './served-tool.ts'
-import { TOOLS } from './tools.ts'
+import { checkName } from '../tasks/claims/owner.ts'
+import { TaskDatabase } from '../tasks/database.ts'
+import { answer, refuse, type Call, type ServedTool } from './served-tool.ts'
+import type { Tool } from './tool.ts'
+import { archive } from './tools/archive.ts'
+import { claim } from './tools/claim.ts'
+import { create } from './tools/create.ts'
+import { doctor } from './tools/doctor.ts'
+import { edit } from './tools/edit.ts'
+import { list } from './tools/list.ts'
+import { next } from './tools/next.ts'
+import { view } from './tools/view.ts'
 
-/** For whom and where the tools of the tasks act. */
 export interface TaskOptions {
-  /** Asked anew for each call: the folder may have become a repository in the meantime. */
-  readonly places: () => Places
-  /** On whose behalf; else the iteration of the environment, else the client by its name. */
+  /** Called for each request, because the folder may have become a repository. */
+  readonly project: () => string
+  /** The owner of claims; defaults to the iteration in `env`, then to the name of the client. */
   readonly as: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** The tools of the tasks, with something before their names where others are beside them. */
+const TOOLS: readonly Tool[] = [next, edit, view, list, create, claim, archive, doctor]
+
+/** `prefix` keeps the names apart if the server also has other tools. */
 export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
   checkName(options.as)
   return TOOLS.map((tool) => ({
@@ -22,14 +30,18 @@ export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
     input: tool.input,
     isReading: tool.isReading,
     async call(input, call) {
-      const owner = whoCalls(options, call)
-      const context = { places: options.places(), prefix, owner, now: new Date() }
-      return callTool(tool, input, context)
+      try {
+        const as = options.as ?? nameOfClient(options, call)
+        const database = new TaskDatabase({ project: options.project(), as, env: options.env })
+        return answer(tool.run(input, { database, prefix }))
+      } catch (error) {
+        return refuse(error, prefix)
+      }
     },
   }))
 }
 
-function whoCalls({ as, env }: TaskOptions, call: Call): Owner {
-  const isInRun = env['FORKHESTRA_RUN_ID'] !== undefined
-  return findOwner(env, as ?? (isInRun ? undefined : call.clientName()))
+/** Undefined inside of a run, where the iteration is the owner. */
+function nameOfClient({ env }: TaskOptions, call: Call): string | undefined {
+  return env['FORKHESTRA_RUN_ID'] === undefined ? call.clientName() : undefined
 }

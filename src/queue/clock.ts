@@ -1,4 +1,4 @@
-/** The store's own time in ms since 1970; only tests bring another. */
+/** The store's time in ms since 1970; only tests use another clock. */
 export interface Clock {
   now(): number
 }

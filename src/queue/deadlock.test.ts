@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { findCircles, letGo } from './deadlock.ts'
+import { findCycles, releaseStuck } from './deadlock.ts'
 import type { Need } from './deadlock.ts'
 
 const FREE: Need = { kind: 'nothing' }
@@ -7,7 +7,7 @@ const all = (...of: string[]): Need => ({ kind: 'all', of })
 const any = (...of: string[]): Need => ({ kind: 'any', of })
 
 function circlesOf(needs: Record<string, Need>): Record<string, readonly string[]> {
-  const circles = findCircles(new Map(Object.entries(needs)))
+  const circles = findCycles(new Map(Object.entries(needs)))
   return Object.fromEntries([...circles].map(([id, others]) => [id, others.toSorted()]))
 }
 
@@ -44,7 +44,7 @@ test('two circles are told apart', () => {
 
 test('who is let go of frees those who wait for it, and only who is stuck is', () => {
   const needs = new Map(Object.entries({ a: any('b', 'c'), b: any('a', 'c'), c: any('a', 'b') }))
-  expect(letGo(needs, ['c'])).toEqual(['c'])
-  expect([...findCircles(needs)]).toEqual([])
-  expect(letGo(needs, ['a'])).toEqual([])
+  expect(releaseStuck(needs, ['c'])).toEqual(['c'])
+  expect([...findCycles(needs)]).toEqual([])
+  expect(releaseStuck(needs, ['a'])).toEqual([])
 })

@@ -1,18 +1,16 @@
-import { connected } from './connected.ts'
-
-/** What an agent, or one of its waits, needs to go on. */
+/** What an agent, or one of its waits, needs to continue. */
 export type Need =
   { readonly kind: 'nothing' } | { readonly kind: 'all' | 'any'; readonly of: readonly string[] }
 
 /**
- * For everything that can never go on and waits for itself, by whatever way around: all that wait in
- * the same circle. Who merely waits for such a circle is not in it: it goes on once they are told.
+ * Maps each node of a deadlock to all nodes of its cycle. A node that merely waits for a cycle is not
+ * in it: it continues once the cycle is broken.
  */
-export function findCircles(needs: ReadonlyMap<string, Need>): Map<string, readonly string[]> {
+export function findCycles(needs: ReadonlyMap<string, Need>): Map<string, readonly string[]> {
   const stuck = findStuck(needs)
   const nextOf = (id: string) => ofNeed(needs.get(id)!).filter((next) => stuck.has(next))
   const circles = new Map<string, readonly string[]>()
-  for (const part of connected(stuck, nextOf)) {
+  for (const part of stronglyConnected(stuck, nextOf)) {
     const [only = ''] = part
     if (part.length === 1 && !nextOf(only).includes(only)) continue
     for (const id of part) circles.set(id, part)
@@ -20,19 +18,19 @@ export function findCircles(needs: ReadonlyMap<string, Need>): Map<string, reado
   return circles
 }
 
-/** Those of the candidates that can never go on, are let go of: then who waits for them need not be stuck. */
-export function letGo(needs: Map<string, Need>, candidates: readonly string[]): string[] {
+/** Releases the stuck candidates, so that nodes that wait for them may continue; returns them. */
+export function releaseStuck(needs: Map<string, Need>, candidates: readonly string[]): string[] {
   const stuck = findStuck(needs)
   const found = candidates.filter((id) => stuck.has(id))
   for (const id of found) needs.set(id, { kind: 'nothing' })
   return found
 }
 
-/** What is left when all that can go on has gone; each need is looked at once for each that it waits for. */
+/** The nodes that remain when all that can continue are removed. */
 function findStuck(needs: ReadonlyMap<string, Need>): Set<string> {
   const stuck = new Set(needs.keys())
   const waiters = new Map<string, string[]>()
-  /** Of how many each still waits before it can go on. */
+  /** How many nodes each one still waits for. */
   const open = new Map<string, number>()
   const free: string[] = []
   for (const [id, need] of needs) {
@@ -62,4 +60,54 @@ function push(lists: Map<string, string[]>, key: string, value: string): void {
   const list = lists.get(key)
   if (list === undefined) lists.set(key, [value])
   else list.push(value)
+}
+
+interface Visit {
+  readonly id: string
+  readonly order: number
+  /** The lowest order that can be reached from it and is still open. */
+  low: number
+  readonly next: Iterator<string>
+}
+
+/**
+ * Tarjan's strongly connected components, without recursion, because a long chain would overflow the
+ * stack.
+ */
+function stronglyConnected(
+  ids: Iterable<string>,
+  nextOf: (id: string) => readonly string[],
+): string[][] {
+  const parts: string[][] = []
+  const visits = new Map<string, Visit>()
+  const open: string[] = []
+  const isOpen = new Set<string>()
+  const begin = (id: string): Visit => {
+    const order = visits.size
+    const visit = { id, order, low: order, next: nextOf(id)[Symbol.iterator]() }
+    visits.set(id, visit)
+    open.push(id)
+    isOpen.add(id)
+    return visit
+  }
+  const close = ({ id }: Visit) => {
+    const part = open.splice(open.lastIndexOf(id))
+    for (const member of part) isOpen.delete(member)
+    parts.push(part)
+  }
+  for (const root of ids) {
+    if (visits.has(root)) continue
+    const path = [begin(root)]
+    for (let visit = path.at(-1); visit !== undefined; visit = path.at(-1)) {
+      const { value, done } = visit.next.next()
+      if (done === true) {
+        path.pop()
+        const above = path.at(-1)
+        if (above !== undefined) above.low = Math.min(above.low, visit.low)
+        if (visit.low === visit.order) close(visit)
+      } else if (!visits.has(value)) path.push(begin(value))
+      else if (isOpen.has(value)) visit.low = Math.min(visit.low, visits.get(value)!.order)
+    }
+  }
+  return parts
 }

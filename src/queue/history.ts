@@ -1,4 +1,4 @@
-/** The transitions that a store's history tells of; tasks first, then messages, then the rest. */
+/** The transitions in a store's history: of tasks, then of messages, then others. */
 export type What =
   | 'pushed'
   | 'started'
@@ -14,17 +14,17 @@ export type What =
   | 'deadlock'
   | 'main'
 
-/** One line of it. */
+/** One row of the history. */
 export interface Entry {
   readonly what: What
   /** The id of a task or of a message. */
   readonly subject: string
-  /** Of the task; for `pushed`, the one at the parent that has pushed it, 0 where it is for all. */
+  /** Of the task; for `pushed`, the attempt at the parent that pushed it, 0 if it is for all. */
   readonly attempt: number
   readonly detail: string
 }
 
-/** By this a task's one message is known. */
+/** The id of the message with a task's result. */
 export function resultId(task: string): string {
   return `${task}.result`
 }

@@ -1,4 +1,3 @@
-import { unreachable } from '../base/errors.ts'
 import type { Entry } from './history.ts'
 import { resultId } from './history.ts'
 import type { TaskState } from './task.ts'
@@ -16,7 +15,7 @@ interface MessageAccount {
   delivery: number
 }
 
-/** What a store's tables say, to be held against its history. */
+/** The store's tables, to be compared with its history. */
 export interface Tables {
   readonly tasks: readonly {
     readonly id: string
@@ -33,7 +32,7 @@ export interface Tables {
   }[]
 }
 
-/** Goes through the history of a run, line by line, and writes down what cannot have happened. */
+/** Replays the history of a run and reports what is inconsistent. */
 export class Ledger {
   readonly #tasks = new Map<string, TaskAccount>()
   readonly #messages = new Map<string, MessageAccount>()
@@ -48,7 +47,7 @@ export class Ledger {
       case 'ended':
         return this.#addTask(what, subject, attempt, detail)
       case 'sent':
-        if (this.#messages.has(subject)) this.#blame(`message ${subject} was sent twice`)
+        if (this.#messages.has(subject)) this.#report(`message ${subject} was sent twice`)
         this.#messages.set(subject, { state: 'waiting', reader: '', delivery: 0 })
         return
       case 'leased':
@@ -61,7 +60,8 @@ export class Ledger {
       case 'main':
         return
       default:
-        return unreachable(what)
+        what satisfies never
+        this.#report(`the history has an unknown line: ${String(what)} ${subject}`)
     }
   }
 
@@ -72,22 +72,22 @@ export class Ledger {
     detail: string,
   ): void {
     if (what === 'pushed') {
-      if (this.#tasks.has(id)) this.#blame(`task ${id} was pushed twice`)
+      if (this.#tasks.has(id)) this.#report(`task ${id} was pushed twice`)
       this.#tasks.set(id, { state: detail === 'ready' ? 'ready' : 'queued', attempt: 0 })
       return
     }
     const task = this.#tasks.get(id)
-    if (task === undefined) return this.#blame(`task ${id} was ${what} but never pushed`)
+    if (task === undefined) return this.#report(`task ${id} was ${what} but never pushed`)
     if (what === 'ended') {
-      if (task.state === 'ended') this.#blame(`task ${id} ended twice`)
-      if (task.state === 'running') this.#blame(`task ${id} ended, its attempt did not`)
+      if (task.state === 'ended') this.#report(`task ${id} ended twice`)
+      if (task.state === 'running') this.#report(`task ${id} ended, its attempt did not`)
       task.state = 'ended'
       return
     }
-    if (task.state !== BEFORE[what]) this.#blame(`task ${id} was ${what} while ${task.state}`)
+    if (task.state !== BEFORE[what]) this.#report(`task ${id} was ${what} while ${task.state}`)
     if (what === 'claimed') task.attempt += 1
     if (what !== 'started' && task.attempt !== attempt) {
-      this.#blame(`attempt ${attempt} of task ${id} was ${what}, ${task.attempt} was due`)
+      this.#report(`attempt ${attempt} of task ${id} was ${what}, ${task.attempt} was due`)
     }
     task.state = what === 'claimed' ? 'running' : 'ready'
   }
@@ -99,9 +99,9 @@ export class Ledger {
     detail: string,
   ): void {
     const message = this.#messages.get(id)
-    if (message === undefined) return this.#blame(`message ${id} was ${what} but never sent`)
+    if (message === undefined) return this.#report(`message ${id} was ${what} but never sent`)
     const wanted = what === 'leased' || what === 'forwarded' ? 'waiting' : 'leased'
-    if (message.state !== wanted) this.#blame(`message ${id} was ${what} while ${message.state}`)
+    if (message.state !== wanted) this.#report(`message ${id} was ${what} while ${message.state}`)
     if (what === 'leased') {
       Object.assign(message, { state: 'leased', reader: detail, delivery })
     } else if (what === 'returned') {
@@ -109,19 +109,19 @@ export class Ledger {
     } else if (what === 'acked') {
       message.state = 'acked'
       if (detail !== `${message.reader} ${message.delivery}`) {
-        this.#blame(`message ${id} was acked by ${detail}, ${message.reader} had it`)
+        this.#report(`message ${id} was acked by ${detail}, ${message.reader} had it`)
       }
     }
   }
 
-  /** Once the history is at its end: whether what is there is what it leads to. */
+  /** Compares the replayed history with the tables. */
   close({ tasks, messages }: Tables): readonly string[] {
     this.#compareTasks(tasks)
     this.#compareMessages(messages)
     for (const [id, { state }] of this.#tasks) {
       const hasResult = this.#messages.has(resultId(id))
-      if (state === 'ended' && !hasResult) this.#blame(`task ${id} ended without a message`)
-      if (state !== 'ended' && hasResult) this.#blame(`task ${id} has a result and did not end`)
+      if (state === 'ended' && !hasResult) this.#report(`task ${id} ended without a message`)
+      if (state !== 'ended' && hasResult) this.#report(`task ${id} has a result and did not end`)
     }
     return this.violations
   }
@@ -131,17 +131,17 @@ export class Ledger {
     for (const { id, state, attempt, worker, hasLease } of tasks) {
       missing.delete(id)
       const account = this.#tasks.get(id)
-      if (account === undefined) this.#blame(`task ${id} is there without a history`)
+      if (account === undefined) this.#report(`task ${id} is there without a history`)
       else if (account.state !== state || account.attempt !== attempt) {
         const told = `${account.state} at attempt ${account.attempt}`
-        this.#blame(`task ${id} is ${state} at attempt ${attempt}, its history says ${told}`)
+        this.#report(`task ${id} is ${state} at attempt ${attempt}, its history says ${told}`)
       }
       const isHeld = state === 'running'
       if ((worker !== null) !== isHeld || hasLease !== isHeld) {
-        this.#blame(`task ${id} is ${state} ${worker === null ? 'without' : 'with'} a worker`)
+        this.#report(`task ${id} is ${state} ${worker === null ? 'without' : 'with'} a worker`)
       }
     }
-    for (const id of missing) this.#blame(`task ${id} is gone`)
+    for (const id of missing) this.#report(`task ${id} is gone`)
   }
 
   #compareMessages(messages: Tables['messages']): void {
@@ -149,22 +149,22 @@ export class Ledger {
     for (const { id, reader, hasLease, delivery } of messages) {
       missing.delete(id)
       const account = this.#messages.get(id)
-      if (account === undefined) this.#blame(`message ${id} is there without a history`)
-      else if (account.state === 'acked') this.#blame(`message ${id} is there though acked`)
+      if (account === undefined) this.#report(`message ${id} is there without a history`)
+      else if (account.state === 'acked') this.#report(`message ${id} is there though acked`)
       else if (
         (account.state === 'leased') !== (reader !== null) ||
         account.delivery !== delivery
       ) {
-        this.#blame(`message ${id} is not in the hand that its history names`)
+        this.#report(`message ${id} is not in the hand that its history names`)
       }
-      if ((reader !== null) !== hasLease) this.#blame(`message ${id} has a lease without a reader`)
+      if ((reader !== null) !== hasLease) this.#report(`message ${id} has a lease without a reader`)
     }
     for (const id of missing) {
-      if (this.#messages.get(id)?.state !== 'acked') this.#blame(`message ${id} is gone unread`)
+      if (this.#messages.get(id)?.state !== 'acked') this.#report(`message ${id} is gone unread`)
     }
   }
 
-  #blame(violation: string): void {
+  #report(violation: string): void {
     this.violations.push(violation)
   }
 }

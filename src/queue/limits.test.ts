@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { DEFAULT_TIMES, isRetried, pauseAfter } from './limits.ts'
+import { DEFAULT_TIMES, mayRetry, pauseAfter } from './limits.ts'
 
 test.each([
   ['transient', true],
@@ -9,12 +9,12 @@ test.each([
   ['budget', false],
   ['cancelled', false],
   ['precondition', false],
-] as const)('after a failure of class %s it is tried again: %p', (failure, isAgain) => {
-  expect(isRetried(failure, 1, 3)).toBe(isAgain)
+] as const)('after a failure of class %s it is tried again: %p', (failure, willRetry) => {
+  expect(mayRetry(failure, 1, 3)).toBe(willRetry)
 })
 
 test('retry=2 allows three attempts', () => {
-  expect([1, 2, 3].map((attempt) => isRetried('lost', attempt, 2))).toEqual([true, true, false])
+  expect([1, 2, 3].map((attempt) => mayRetry('lost', attempt, 2))).toEqual([true, true, false])
 })
 
 test('the pause doubles, has a random half and an upper end', () => {

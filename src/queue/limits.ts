@@ -1,14 +1,13 @@
 import type { FailureClass } from './task.ts'
 
-/** What a run may not exceed. */
 export interface Limits {
   /** How far below `main` a task may be. */
   readonly depth: number
-  /** Tasks of a run at work at once. */
+  /** Running tasks of a run. */
   readonly running: number
-  /** Tasks of a run that wait, started or not. */
+  /** Tasks of a run that are queued or ready. */
   readonly queued: number
-  /** Of a message, a prompt or a result, in bytes. */
+  /** Size of a message, a prompt or a result. */
   readonly messageBytes: number
 }
 
@@ -19,13 +18,13 @@ export const DEFAULT_LIMITS: Limits = {
   messageBytes: 1024 * 1024,
 }
 
-/** How long something holds without a sign of life, and how long a failed task pauses. */
+/** How long leases last without a renewal, and how long a failed task pauses. */
 export interface Times {
-  /** A running task whose worker is not heard of. */
+  /** A running task whose worker sends no heartbeat. */
   readonly taskLeaseMs: number
   /** A message whose reader does not acknowledge it. */
   readonly readerLeaseMs: number
-  /** An agent that said that it waits: for long, as many may wait and each has to say it again. */
+  /** A waiting agent; long, because many may wait and each has to renew. */
   readonly waitLeaseMs: number
   readonly firstPauseMs: number
   readonly longestPauseMs: number
@@ -41,14 +40,12 @@ export const DEFAULT_TIMES: Times = {
 
 const RETRIED: readonly FailureClass[] = ['transient', 'lost']
 
-/** Whether the runtime itself tries again after this attempt. */
-export function isRetried(failure: FailureClass, attempt: number, retry: number): boolean {
+export function mayRetry(failure: FailureClass, attempt: number, retry: number): boolean {
   return RETRIED.includes(failure) && attempt <= retry
 }
 
 /**
- * Twice as long after each attempt; between half of it and all of it, so that tasks that failed
- * together do not come back together.
+ * Exponential back-off with jitter, so that tasks that failed together are not retried together.
  */
 export function pauseAfter(attempt: number, times: Times, random: number = Math.random()): number {
   const longest = Math.min(times.firstPauseMs * 2 ** (attempt - 1), times.longestPauseMs)

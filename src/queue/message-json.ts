@@ -1,11 +1,11 @@
 import type { Message } from './message.ts'
 import type { NotQueued } from './task.ts'
 
-/** A message as scripts and agents read it; `inWords` says what to do in the words of the reader. */
-export function messageJson(message: Message, inWords = (hint: string) => hint) {
+/** A message as scripts and agents read it; `inWords` adapts hints to the reader. */
+export function messageJson(message: Message, translateHint = (hint: string) => hint) {
   const { kind, from, at: ms } = message
   const inReadersWords = ({ hint, ...rest }: NotQueued) =>
-    hint === undefined ? rest : { ...rest, hint: inWords(hint) }
+    hint === undefined ? rest : { ...rest, hint: translateHint(hint) }
   const head = { kind, from, at: new Date(ms).toISOString() }
   if (message.kind === 'text')
     return { ...head, ...(message.to && { to: message.to }), body: message.body }

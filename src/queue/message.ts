@@ -1,7 +1,7 @@
 import type { Agent, End } from './task.ts'
 
 export interface NewMessage {
-  /** Made by who sends, so that sending twice is sending once. */
+  /** Made by the sender, so that a repeated send is idempotent. */
   readonly id: string
   readonly run: string
   readonly from: Agent
@@ -20,7 +20,7 @@ export type Message =
   | (Envelope & {
       readonly kind: 'text'
       readonly body: string
-      /** For whom it was, where that agent has ended before it read it. */
+      /** The original recipient, if that agent ended before it read the message. */
       readonly to?: string
     })
   | (Envelope & {
@@ -30,28 +30,28 @@ export type Message =
       readonly end: End
     })
 
-/** A message in the hands of one reader: gone once acknowledged, delivered again otherwise. */
+/** A message leased to one reader: gone once acknowledged, delivered again otherwise. */
 export interface Lease {
   readonly message: Message
   readonly reader: string
-  /** The how-manieth delivery this is. */
+  /** Counts deliveries of this message. */
   readonly delivery: number
 }
 
 export interface LeaseQuery {
-  /** Names of senders; all where absent. */
+  /** Names of senders; default: all. */
   readonly from?: readonly string[] | undefined
   /** The newest first. */
   readonly lifo?: boolean | undefined
   readonly max?: number | undefined
 }
 
-/** One message of anybody, or one of each of these. */
+/** One message from anyone, or one from each of these. */
 export interface TakeQuery {
   readonly from?: readonly string[] | undefined
   /** The newest first. */
   readonly lifo?: boolean | undefined
-  /** Takes what is there, also where somebody may still answer. */
+  /** Takes what is there even if a sender may still answer. */
   readonly isLast?: boolean | undefined
 }
 
@@ -59,13 +59,12 @@ export interface TakeQuery {
 export interface InboxLine {
   readonly id: string
   readonly from: string
-  /** For whom it was, where that agent has ended before it read it. */
+  /** The original recipient, if that agent ended before it read the message. */
   readonly to?: string
   readonly kind: Message['kind']
   readonly ageMs: number
-  /** Whether a reader has it in hand. */
+  /** Whether it is leased to a reader. */
   readonly isLeased: boolean
-  /** Who that is. */
   readonly reader?: string
 }
 
@@ -74,20 +73,20 @@ export type SenderStatus = 'received' | 'running' | 'idle' | 'dead'
 /** Whether waiting in `/receive` can end. */
 export interface ReceiveStatus {
   readonly senders: readonly { readonly name: string; readonly status: SenderStatus }[]
-  /** No message is there or under way, and nobody who was asked about could send one. */
+  /** There is no message, and none of the senders can send one. */
   readonly nothingToWaitFor: boolean
-  /** Another reader has a message of theirs in hand: where he dies, it is there again without a word. */
+  /** Another reader has a message of theirs, which comes back without notice if that reader dies. */
   readonly isHeld: boolean
-  /** The names of agents that wait for each other, this one among them. */
+  /** The names of agents that wait for each other, including this one. */
   readonly deadlock: readonly string[] | null
 }
 
-/** The same, and what was handed over at that moment. */
+/** The status, with the messages that were leased in the same transaction. */
 export interface Taken extends ReceiveStatus {
   readonly leases: readonly Lease[]
 }
 
-/** Whether all that is waited for is there, or will never be. */
+/** Whether each sender has answered or never will. */
 export function isOver({ from }: TakeQuery, { senders }: ReceiveStatus): boolean {
   return from === undefined || senders.every(({ status }) => status !== 'running')
 }

@@ -3,15 +3,15 @@ import type { QueueStore } from './store.ts'
 import type { Agent } from './task.ts'
 
 export interface ReceiveQuery {
-  /** Waits until each of these has answered; absent: for one message of anybody. */
+  /** Waits until each of these has answered; default: for one message from anyone. */
   readonly from?: readonly string[] | undefined
   /** The newest first. */
   readonly lifo?: boolean | undefined
-  /** Absent: for as long as somebody could still send. */
+  /** Default: as long as anyone can still send. */
   readonly timeoutMs?: number | undefined
 }
 
-/** How a wait came to its end. */
+/** How a wait ended. */
 export interface Received {
   readonly status: 'received' | 'timeout' | 'nothing_to_wait_for' | 'deadlock' | 'stopped'
   readonly senders: ReceiveStatus['senders']
@@ -19,7 +19,7 @@ export interface Received {
   readonly deadlock?: readonly string[]
 }
 
-/** Waits for messages without asking the store all the time, and never for nothing. */
+/** Waits for messages without polling, and never if none can come. */
 export class Receiver {
   readonly #store: QueueStore
   readonly #run: string
@@ -44,7 +44,7 @@ export class Receiver {
         const rest = end - performance.now()
         const late = rest <= 0 ? 'timeout' : stop.aborted ? 'stopped' : undefined
         const status = await this.#store.receiveStatus(this.#run, this.#agent, query.from)
-        // Nothing is written for one who will go on waiting.
+        // `take` writes, so it is called only if the wait may end.
         const isEnd = late !== undefined || mayEnd(query, status)
         const received = isEnd ? await this.#take(query, late) : undefined
         if (received !== undefined) return received
@@ -58,13 +58,13 @@ export class Receiver {
     }
   }
 
-  /** A wait is said again in time, and what nobody will tell of is looked for. */
+  /** Short enough to renew the wait, and to notice messages that come back from a dead reader. */
   #longestMs({ isHeld }: ReceiveStatus): number {
     const { readerLeaseMs, waitLeaseMs } = this.#store.times
     return isHeld ? Math.min(readerLeaseMs / 3, waitLeaseMs / 3) : waitLeaseMs / 3
   }
 
-  /** How the wait has ended, if it has: by what is there, or because it is `late`. */
+  /** How the wait has ended, if it has. */
   async #take(
     { from, lifo }: ReceiveQuery,
     late: 'timeout' | 'stopped' | undefined,

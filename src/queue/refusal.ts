@@ -1,15 +1,16 @@
 import { basename, dirname } from 'node:path'
 import { counted } from '../base/amounts.ts'
 import { unreachable, UserError } from '../base/errors.ts'
-import { printable } from '../base/printable.ts'
+import { printable } from '../base/terminal/printable.ts'
 
-/** Everything for which a store says no. */
+/** Everything that a store can refuse or fail with. */
 export type Refusal =
   | { readonly kind: 'unknown_run'; readonly run: string }
   | { readonly kind: 'unknown_agent'; readonly name: string }
   | { readonly kind: 'agent_ended'; readonly name: string }
   | { readonly kind: 'name_taken'; readonly name: string }
   | { readonly kind: 'main_stays' }
+  | { readonly kind: 'secret_name' }
   | { readonly kind: 'too_deep'; readonly depth: number; readonly limit: number }
   | { readonly kind: 'queue_full'; readonly waiting: number; readonly limit: number }
   | {
@@ -26,29 +27,31 @@ export type Refusal =
   | { readonly kind: 'gone'; readonly place: string }
   | { readonly kind: 'read_only'; readonly place: string }
   | { readonly kind: 'disk_full'; readonly place: string }
+  | { readonly kind: 'altered'; readonly place: string; readonly detail: string }
   | { readonly kind: 'broken'; readonly place: string; readonly detail: string }
+  | { readonly kind: 'failing'; readonly place: string; readonly detail: string }
   | { readonly kind: 'busy'; readonly place: string; readonly seconds: number }
 
 export class QueueError extends UserError {
-  /** 2 for a mistake of who asked, 1 where the same may work another time. */
+  /** 2 for a mistake of the caller, 1 if the store failed. */
   override readonly exitCode: number
   readonly refusal: Refusal
 
   constructor(refusal: Refusal) {
-    const [message, hint] = wordsFor(refusal)
+    const [message, hint] = describeRefusal(refusal)
     super(message, hint)
     this.refusal = refusal
     this.exitCode = 'place' in refusal ? 1 : 2
   }
 }
 
-function wordsFor(refusal: Refusal): readonly [message: string, hint?: string] {
+function describeRefusal(refusal: Refusal): readonly [message: string, hint?: string] {
   switch (refusal.kind) {
     case 'unknown_run':
       return [`There is no run ${refusal.run} with queues.`, 'See: forkhestra runs']
     case 'unknown_agent':
       return [
-        `This run has no agent or task named '${shown(refusal.name)}'.`,
+        `This run has no agent or task named '${shorten(refusal.name)}'.`,
         'See: forkhestra queue',
       ]
     case 'agent_ended':
@@ -60,8 +63,13 @@ function wordsFor(refusal: Refusal): readonly [message: string, hint?: string] {
       ]
     case 'main_stays':
       return [
-        `'main' is no task and cannot be cancelled.`,
+        `'main' is not a task and cannot be cancelled.`,
         'To stop the run itself: forkhestra stop',
+      ]
+    case 'secret_name':
+      return [
+        'The name of the task contains a secret.',
+        'Use another name: names are shown and recorded as they are.',
       ]
     case 'too_deep':
       return [
@@ -79,12 +87,12 @@ function wordsFor(refusal: Refusal): readonly [message: string, hint?: string] {
         'Write it to a file and send its path.',
       ]
     default:
-      return wordsForPlace(refusal)
+      return describeStoreRefusal(refusal)
   }
 }
 
-/** Whatever somebody has typed as a name. */
-function shown(name: string): string {
+/** For text that was typed or read from a file. */
+function shorten(name: string): string {
   const text = printable(name)
   return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME)}…` : text
 }
@@ -93,7 +101,7 @@ const LONGEST_NAME = 100
 
 type PlaceRefusal = Extract<Refusal, { readonly place: string }>
 
-function wordsForPlace(refusal: PlaceRefusal): readonly [message: string, hint: string] {
+function describeStoreRefusal(refusal: PlaceRefusal): readonly [message: string, hint: string] {
   const { place } = refusal
   switch (refusal.kind) {
     case 'newer_version':
@@ -104,10 +112,13 @@ function wordsForPlace(refusal: PlaceRefusal): readonly [message: string, hint: 
     case 'not_a_store':
       return [`${place} is not a queue store of forkhestra.`, newQueueHint(place)]
     case 'other_run':
-      return [`The queue store ${place} belongs to run ${refusal.run}.`, newQueueHint(place)]
+      return [
+        `The queue store ${place} belongs to run ${shorten(refusal.run)}.`,
+        newQueueHint(place),
+      ]
     case 'missing':
       return [
-        `The queue store ${place} is gone, and what was queued or unread in it.`,
+        `The queue store ${place} is missing, with everything that was queued or unread in it.`,
         newQueueHint(place),
       ]
     case 'incomplete':
@@ -123,26 +134,31 @@ function wordsForPlace(refusal: PlaceRefusal): readonly [message: string, hint: 
     case 'read_only':
       return [
         `The queue store ${place} cannot be written.`,
-        'Looking needs that right, too. Mend the rights of file and folder, or look in a copy of them.',
+        'Reading needs write permission too. Fix the permissions of the file and its folder, or read a copy.',
       ]
     case 'disk_full':
       return [
         `The disk that holds the queue store ${place} is full.`,
-        'Make room, then try again: nothing that was in it is lost.',
+        'Make room and retry. Nothing in the store is lost.',
+      ]
+    case 'altered':
+      return [
+        `The queue store ${place} was changed by another program: ${shorten(refusal.detail)}.`,
+        newQueueHint(place),
       ]
     case 'broken':
-      return [`The queue store ${place} fails: ${refusal.detail}.`, newQueueHint(place)]
+    case 'failing':
+      return [`The queue store ${place} fails: ${shorten(refusal.detail)}.`, newQueueHint(place)]
     case 'busy':
       return [
         `Other processes have kept the queue store ${place} busy for ${refusal.seconds} seconds.`,
-        'See whether one of them hangs, then try again.',
+        'Check whether one of them hangs, then retry.',
       ]
     default:
       return unreachable(refusal)
   }
 }
 
-/** The store is in the record of its run. */
 function newQueueHint(place: string): string {
   const run = basename(dirname(place))
   return `Restore it from a backup, or continue with an empty queue (what is there is kept aside): forkhestra resume ${run} --new-queue`

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'bun:test'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { makeProject } from '../../tests/support/project.ts'
-import type { Home } from './contract/home.ts'
-import { openOldStore } from './contract/old-sqlite.ts'
-import { testMessages } from './contract/messages.ts'
-import { testProcesses } from './contract/processes.ts'
-import { DONE, newMessage, RUN, Stage } from './contract/stage.ts'
-import { testTasks } from './contract/tasks.ts'
-import { testTogether } from './contract/together.ts'
+import type { Home } from '../../tests/contract/queue/home.ts'
+import { openOldStore } from '../../tests/contract/queue/old-sqlite.ts'
+import { testMessages } from '../../tests/contract/queue/messages.ts'
+import { testProcesses } from '../../tests/contract/queue/processes.ts'
+import { DONE, newMessage, RUN, Stage } from '../../tests/contract/queue/stage.ts'
+import { testTasks } from '../../tests/contract/queue/tasks.ts'
+import { testTogether } from '../../tests/contract/queue/together.ts'
 import { openSqliteStore } from './sqlite-store.ts'
-import { testStore } from './store-contract.ts'
+import { testStore } from '../../tests/contract/queue/store-contract.ts'
 
 const SQLITE: Home = {
   module: join(import.meta.dir, 'sqlite-store.ts'),
@@ -24,7 +24,7 @@ testStore('SQLite', SQLITE)
 describe('SQLite without a write-ahead log', () => {
   const old: Home = {
     ...SQLITE,
-    module: join(import.meta.dir, 'contract/old-sqlite.ts'),
+    module: join(import.meta.dir, '../../tests/contract/queue/old-sqlite.ts'),
     opener: 'openOldStore',
     open: openOldStore,
   }

@@ -21,149 +21,143 @@ import type {
 } from './task.ts'
 
 /**
- * The queues and inboxes of runs, wherever they are kept. Agents are called by their names in the
- * run; each method is all or nothing and durable once it has answered; a refusal is a `QueueError`.
- * Time and order are the store's: older is what it took in before, whatever any clock says.
+ * The queues and inboxes of runs. Each method is one transaction and durable once it resolves; a
+ * refusal is a `QueueError`. Order is the order of insertion, independent of any clock.
  */
 export interface QueueStore {
-  /** How long things hold here. */
   readonly times: Times
 
-  /** Makes `main` of a run, where it is not there yet. */
+  /** Creates `main` of a run if it does not exist. */
   openRun(run: string): Promise<void>
-  /** Whether somebody acts for `main`, so that others may wait for it; it begins as running. */
+  /** Whether `main` is active, so that others may wait for it; initially running. */
   setMain(run: string, state: 'running' | 'idle'): Promise<void>
 
-  /** Appends to queues; an id that is known already is passed over. */
+  /** Appends to queues; tasks with a known id are skipped. */
   push(tasks: readonly NewTask[]): Promise<void>
   /**
-   * Makes the oldest queued tasks of an agent ready, as many as there are free slots in the run. An
-   * id that is known already starts nothing, and gets the answer that it got then.
+   * Makes the oldest queued tasks of an agent ready, up to the free slots of the run. A call with a known
+   * id starts nothing and returns the earlier answer.
    */
   start(run: string, agent: Agent, count?: number, id?: string): Promise<Started>
-  /** Makes all of them ready, and what is pushed until none is left, so many of them at once. */
+  /** Makes all of them ready, and what is pushed until the queue is empty; `width` run at a time. */
   drain(run: string, agent: Agent, width: number, id?: string): Promise<Started>
-  /** Takes the oldest ready task for a worker, or nothing where none may run now. */
+  /** Claims the oldest ready task for a worker; null if none may run now. */
   claim(run: string, worker: string): Promise<Claim | null>
-  /** Keeps a claim for another while. A beat that throws says nothing about the claim. */
+  /** Renews a claim. An error says nothing about the claim. */
   beat(claim: Claim): Promise<Beat>
   /**
-   * Ends the attempt and, unless it is tried again, tells the parent and queues what follows, in one
-   * transaction. What is refused of that is left out, and the end says so.
+   * Ends the attempt and, unless it is retried, sends the result to the parent and queues the follow-up
+   * tasks, in one transaction. Refused follow-up tasks are listed in the end.
    */
-  settle(claim: Claim, end: End, later?: Later, follow?: readonly FollowUp[]): Promise<Settled>
+  settle(claim: Claim, end: End, later?: RetryDelay, follow?: readonly FollowUp[]): Promise<Settled>
   /**
-   * Cancels what this attempt has pushed, before it is settled to be tried again: until those at work
-   * have ended, the next attempt would find their names taken.
+   * Cancels what this attempt has pushed before it is retried: until those tasks have ended, their names
+   * are taken.
    */
   abandon(claim: Claim): Promise<void>
-  /** Lets ready tasks, by their ids, wait for so long before they may be taken; 0: no longer. */
+  /** Keeps ready tasks, by id, from being claimed for `ms`; 0 ends the delay. */
   postpone(run: string, ids: readonly string[], ms: number): Promise<void>
-  /** Every attempt of the run that is over, oldest first. */
-  over(run: string): Promise<readonly Over[]>
-  /** All workers and readers that have something in hand or wait. */
-  hands(run: string): Promise<readonly string[]>
+  /** Every finished attempt of the run, oldest first. */
+  finishedAttempts(run: string): Promise<readonly FinishedAttempt[]>
+  /** All workers and readers that hold a claim or lease, or wait. */
+  holders(run: string): Promise<readonly string[]>
   /**
-   * Fails what lost its worker, and takes back what readers have in hand: those known to be dead.
-   * `left` says of tasks, by their ids, what there is of them.
+   * Fails tasks whose worker is gone and takes back messages from dead readers. `left` has what remains
+   * of each task, by id.
    */
   expire(
     run: string,
     dead?: readonly string[],
-    left?: ReadonlyMap<string, Left>,
+    left?: ReadonlyMap<string, Remains>,
   ): Promise<readonly Expired[]>
-  /** Ends a task and all below it; those at work are told by their next beat. */
+  /** Ends a task and its descendants; running ones learn it from their next heartbeat. */
   cancel(run: string, name: string, why?: string, by?: Agent): Promise<Cancelled>
 
-  /** Puts a message into the inbox of a living agent; an id that is known is passed over. */
+  /** Sends to the inbox of a live agent; a known id is skipped. */
   send(message: NewMessage): Promise<void>
-  /** Hands messages to this reader and to no other, oldest first, until they are acknowledged. */
+  /** Leases messages to this reader, oldest first, until they are acknowledged. */
   lease(run: string, agent: Agent, query: LeaseQuery, reader: string): Promise<readonly Lease[]>
   /**
-   * The same for one message of anybody, or for one of each of several senders once none of them may
-   * still answer; with what each of them does, as of the same moment.
+   * Leases one message from anyone, or one from each of several senders once none of them may still
+   * answer; returns the status of the senders in the same transaction.
    */
   take(run: string, agent: Agent, query: TakeQuery, reader: string): Promise<Taken>
-  /** Keeps what a reader has in hand for another while. */
+  /** Renews the leases of a reader. */
   renew(run: string, agent: Agent, reader: string): Promise<void>
-  /** Says that they arrived; false for each that is no longer this reader's. */
+  /** Deletes delivered messages; false for each whose lease this reader has lost. */
   ack(leases: readonly Lease[]): Promise<readonly boolean[]>
-  /** Gives back all that a reader has in hand, and forgets that it waits. */
+  /** Returns all messages of a reader to the inbox, and ends its wait. */
   releaseReader(reader: string): Promise<void>
-  /** Takes back what readers have in hand that are known to be dead, and forgets that they wait. */
+  /** The same for readers that are known to be dead. */
   releaseDead(run: string, dead: readonly string[]): Promise<void>
-  /** Whether waiting can end: what each of these does, or all that are at work. */
+  /** Whether a wait can end, with the status of each sender (default: all running agents). */
   receiveStatus(run: string, agent: Agent, from?: readonly string[]): Promise<ReceiveStatus>
   /**
-   * Says that an agent waits, for one message of anybody (an empty list) or until each of these has
-   * answered; to be said again before `waitLeaseMs` are over.
+   * Records that an agent waits, for one message from anyone (an empty list) or for an answer from each
+   * of these; must be renewed within `waitLeaseMs`.
    */
   waitFor(run: string, agent: Agent, from: readonly string[], reader: string): Promise<void>
   stopWaiting(run: string, agent: Agent, reader: string): Promise<void>
 
-  /** Agents of a run but `main`, oldest first. */
+  /** Tasks of a run, oldest first. */
   list(run: string, query?: ListQuery): Promise<readonly TaskBrief[]>
-  /** One of them, by its id. */
   task(run: string, id: string): Promise<Task | undefined>
   inbox(run: string, agent: Agent): Promise<readonly InboxLine[]>
   counts(run: string): Promise<Counts>
-  /** What is left to do in a run, or of what one agent pushed; as cheap with many tasks as with few. */
+  /** What is left to do in a run, or of one agent's tasks; its cost does not depend on their number. */
   outlook(run: string, agent?: Agent): Promise<Outlook>
 
-  /** The present moment in the store's history, for `wait`; to be taken before one looks. */
+  /** The current position in the history, for `wait`; take it before reading. */
   mark(): Promise<Mark>
   /** Resolves once something happened in the run after that mark, or when the signal aborts. */
   wait(run: string, since: Mark, signal?: AbortSignal): Promise<Mark>
 
-  /** Proves from the history that nothing was lost or delivered twice; what is wrong, in words. */
+  /** Checks against the history that nothing was lost or delivered twice; returns the problems. */
   verify(run: string): Promise<readonly string[]>
   close(): Promise<void>
 }
 
-/** Which tasks of a run; all where nothing is said. */
 export interface ListQuery {
-  /** Only what this one pushed. */
+  /** Only tasks that this agent pushed. */
   readonly agent?: Agent | undefined
   readonly states?: readonly TaskState[] | undefined
-  /** Only what is ready and does not pause. */
+  /** Only ready tasks that are not delayed. */
   readonly isDue?: boolean | undefined
-  /** No more than so many. */
   readonly most?: number | undefined
 }
 
 export interface Started {
   readonly started: readonly string[]
-  /** How many of those that were asked for stay queued because of the cap. */
+  /** How many of the requested tasks stay queued because of the limit. */
   readonly held: number
 }
 
-/** `lost`: someone else has it, or it is over. `cancelled`: stop the agent, then settle. */
+/** `lost`: another worker has it, or it has ended. `cancelled`: stop the agent, then settle. */
 export type Beat =
   | { readonly isOurs: true }
   | { readonly isOurs: false; readonly reason: 'lost' }
   | { readonly isOurs: false; readonly reason: 'cancelled'; readonly why: string }
 
-/** A failure that does not count: it is tried again then, however often it may be. */
-export interface Later {
+/** A failure that does not count as a retry: the task is repeated after this delay. */
+export interface RetryDelay {
   readonly inMs: number
 }
 
 /** `fenced`: the attempt was no longer the worker's, and nothing was written. */
 export type Settled = 'ended' | 'retrying' | 'fenced'
 
-export interface Over {
+export interface FinishedAttempt {
   /** Its id. */
   readonly task: string
   readonly attempt: number
   readonly how: 'success' | FailureClass
-  /** Whether the task is tried again after it. */
-  readonly isAgain: boolean
+  readonly willRetry: boolean
 }
 
-/** What is known of an attempt whose worker is gone. */
-export interface Left {
+/** What remains of an attempt whose worker is gone. */
+export interface Remains {
   readonly output?: string | undefined
-  /** What is queued where the task is not tried again. */
+  /** Queued if the task is not retried. */
   readonly follow?: readonly FollowUp[] | undefined
 }
 
@@ -173,9 +167,9 @@ export interface Expired {
 }
 
 export interface Cancelled {
-  /** Names of those that had not begun and have ended. */
+  /** Names of tasks that were not running and have ended. */
   readonly ended: readonly string[]
-  /** Names of those that are at work and are told. */
+  /** Names of running tasks that will be stopped. */
   readonly told: readonly string[]
 }
 
@@ -184,7 +178,7 @@ export interface Counts {
   readonly ready: number
   readonly running: number
   readonly ended: number
-  /** Messages that nobody has acknowledged. */
+  /** Unacknowledged messages. */
   readonly messages: number
   readonly queueLeft: number
   readonly slotsLeft: number
@@ -193,9 +187,9 @@ export interface Counts {
 export interface Outlook {
   readonly isReady: boolean
   readonly isRunning: boolean
-  /** Of those at work, how many were told to stop. */
-  readonly told: number
-  /** Until the next task that pauses after a failure may run; null where none does. */
+  /** How many running tasks are cancelled. */
+  readonly cancelling: number
+  /** Until the next delayed task may run; null if there is none. */
   readonly nextReadyInMs: number | null
 }
 
@@ -205,3 +199,20 @@ export interface Mark {
 }
 
 declare const MARK: unique symbol
+
+/** Counts of a run's tasks by state, and of unread messages for `main`. */
+export interface QueueSummary {
+  readonly queued: number
+  readonly ready: number
+  readonly running: number
+  readonly failed: number
+  /** Failed tasks that were pushed again and are done now. */
+  readonly redone: number
+  readonly done: number
+  readonly unread: number
+}
+
+/** The store exists but cannot be read. */
+export interface Unreadable {
+  readonly why: string
+}

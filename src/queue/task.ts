@@ -1,7 +1,7 @@
 export type FailureClass =
   'transient' | 'fatal' | 'timeout' | 'budget' | 'cancelled' | 'precondition' | 'lost'
 
-/** What was to follow an end, and was refused. */
+/** A follow-up task that was refused. */
 export interface NotQueued {
   readonly name: string
   readonly error: string
@@ -9,7 +9,7 @@ export interface NotQueued {
   readonly hint?: string | undefined
 }
 
-/** How a task ended; this is what its parent is told. */
+/** How a task ended; sent to its parent. */
 export type End = Following &
   (
     | { readonly success: true; readonly output: string; readonly cost?: number | undefined }
@@ -23,11 +23,11 @@ export type End = Following &
   )
 
 interface Following {
-  /** Written by the store, which alone can tell. */
+  /** Set by the store. */
   readonly notQueued?: readonly NotQueued[] | undefined
 }
 
-/** What `/push` may say about a task; the store keeps it and reads `onParentEnd` alone. */
+/** The store keeps these and uses only `onParentEnd`. */
 export interface TaskOptions {
   readonly agent?: string | undefined
   readonly model?: string | undefined
@@ -37,7 +37,7 @@ export interface TaskOptions {
 }
 
 export interface NewTask {
-  /** Made by who pushes, so that a push whose answer was lost can be repeated. */
+  /** Made by the pusher, so that a push whose answer was lost can be repeated. */
   readonly id: string
   readonly run: string
   /** The agent in whose queue it is put. */
@@ -45,22 +45,22 @@ export interface NewTask {
   readonly name: string
   readonly prompt: string
   readonly options?: TaskOptions | undefined
-  /** How many times it is tried again after a `transient` or `lost` failure. */
+  /** Number of retries after a `transient` or `lost` failure. */
   readonly retry?: number | undefined
-  /** Belongs to all attempts at its parent, as what its prompt has pushed; else to the one that acts. */
-  readonly isOfAll?: boolean | undefined
+  /** Belongs to all attempts at its parent, like pushes of its prompt, and not only to the current one. */
+  readonly isForAllAttempts?: boolean | undefined
 }
 
-/** What is queued at the end of a task, for the nearest above it that will read; once by its id. */
-export type FollowUp = Omit<NewTask, 'run' | 'parent' | 'isOfAll'>
+/** Queued at the end of a task, for its nearest ancestor that is still active. */
+export type FollowUp = Omit<NewTask, 'run' | 'parent' | 'isForAllAttempts'>
 
 /**
- * `queued` until its parent starts it, `ready` until a worker takes it, `running`, and `ended` for
- * good. `idle` is only `main`, while nobody acts for it.
+ * `queued` until its parent starts it, `ready` until a worker claims it, then `running` and `ended`.
+ * `idle` is only for `main`, while its agent is not running.
  */
 export type TaskState = 'queued' | 'ready' | 'running' | 'ended' | 'idle'
 
-/** What is known of a task but its words. */
+/** A task without its prompt and result. */
 export interface TaskHead {
   readonly id: string
   readonly run: string
@@ -74,10 +74,10 @@ export interface TaskHead {
   readonly attempt: number
   readonly state: TaskState
   readonly pushedAt: number
-  /** How long it has been in this state, by the store's clock. */
+  /** Time in this state, by the store's clock. */
   readonly ageMs: number
   readonly worker: string | null
-  /** Why it shall stop, where someone said so. */
+  /** Why it was cancelled. */
   readonly cancelled: string | null
 }
 
@@ -86,14 +86,14 @@ export interface Task extends TaskHead {
   readonly end: End | null
 }
 
-/** A task as one of many: its prompt and its result may be long. */
+/** A task in a list, without texts that may be long. */
 export interface TaskBrief extends TaskHead {
-  /** Of its prompt, 200 characters at most. */
+  /** The first 200 characters of its prompt. */
   readonly beginning: string
   readonly end: EndBrief | null
 }
 
-/** Of an error, 200 characters at most. */
+/** Errors are cut to 200 characters. */
 export type EndBrief = Following &
   (
     | { readonly success: true }
@@ -101,8 +101,8 @@ export type EndBrief = Following &
   )
 
 /**
- * An agent by its name, by its task, which no other of that name has, or, where it acts itself, by
- * the attempt at it: what is left of one that is over is refused.
+ * An agent by its name, by its task (names can be reused), or by its attempt: then calls from a finished
+ * attempt are refused.
  */
 export type Agent = string | Known | Acting
 
@@ -124,7 +124,7 @@ export function nameOf(agent: Agent): string {
   return typeof agent === 'string' ? agent : agent.name
 }
 
-/** The right to work on one attempt of a task; nothing else may write about it. */
+/** The exclusive right to work on one attempt of a task. */
 export interface Claim {
   readonly task: Task
   readonly attempt: number

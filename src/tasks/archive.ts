@@ -7,7 +7,7 @@ import type { Places } from './store/places.ts'
 import { isTaskFile, readTaskFile, type Broken, type Scan } from './store/scan.ts'
 import type { Task } from './task.ts'
 
-/** The tasks that were put aside. The names of their files are believed, where they have an id. */
+/** The archived tasks. A file whose name has an id is not opened to check it. */
 export class Archive {
   readonly #folder: string
   readonly #named = new Map<string, string>()
@@ -32,7 +32,7 @@ export class Archive {
     return this.fileOf(id) !== undefined
   }
 
-  /** Files without an id in their names are looked into only where no name has it. */
+  /** Files without an id in their name are opened only if no name matches. */
   fileOf(id: string): string | undefined {
     const file = this.#named.get(id)
     if (file !== undefined || this.#unnamed.length === 0) return file
@@ -46,13 +46,13 @@ export class Archive {
     return 'problem' in task ? 'unreadable' : task.status
   }
 
-  /** A task that can be used. */
+  /** Undefined if the file is missing or unreadable. */
   find(id: string): Task | undefined {
     const task = this.#readOnce(id)
     return task === undefined || 'problem' in task ? undefined : task
   }
 
-  /** Many may wait for the same one, and it has to be read. */
+  /** Many tasks may depend on the same archived one. */
   #readOnce(id: string): Task | Broken | undefined {
     if (!this.#read.has(id)) {
       const file = this.fileOf(id)
@@ -73,12 +73,12 @@ export function idOfName(file: string): string | undefined {
   return id === undefined ? undefined : renderId(id)
 }
 
-/** With the folder, because an open task and an archived one may have the same name. */
+/** Includes the folder, because an open and an archived file may have the same name. */
 export function inArchive({ archive }: Places, file: string): string {
   return `${basename(archive)}/${file}`
 }
 
-/** All files of the archive, each read: there is no index of them. */
+/** Reads every file of the archive, which has no index. */
 export function scanArchive(places: Places): Scan {
   const tasks: Task[] = []
   const broken: Broken[] = []

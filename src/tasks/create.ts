@@ -5,32 +5,33 @@ import { readConfig, type TasksConfig } from './store/config.ts'
 import { listUndone } from './done.ts'
 import { makeFileName } from './file-name.ts'
 import { HIGHEST_NUMBER, renderId, type TaskId } from './id.ts'
-import { tellFaults, type Fault, type PlaceOf } from './mistakes.ts'
+import { makeBatchError, type TaskMistake, type DescribePosition } from './batch-error.ts'
 import { renderNewTask, type NewTask } from './text/new-task.ts'
 import type { Places } from './store/places.ts'
 import { refuseCycles, resolveReferences } from './references.ts'
 import { Refused } from './refused.ts'
 import { isSealed, makeSeal } from './store/seal.ts'
-import { highestOf, makeTaken, type Taken } from './taken.ts'
+import { highestOf, makeUsedIds, type UsedIds } from './used-ids.ts'
 
-/** Makes tasks, all or none, and gives their ids in the same order. */
+/** Creates all tasks or none; returns their ids in the same order. */
 export function createTasks(
   places: Places,
   tasks: readonly NewTask[],
   now: Date,
-  placeOf: PlaceOf = (index) => (tasks.length === 1 ? '' : `tasks[${index}]`),
+  placeOf: DescribePosition = (index) => (tasks.length === 1 ? '' : `tasks[${index}]`),
 ): string[] {
   for (const task of tasks) checkTask(task)
   const config = readConfig(places)
   return change(places, (draft) => {
-    const taken = makeTaken(places)
+    const taken = makeUsedIds(places)
     const ids = takeNumbers(draft, places, taken, config.prefix, tasks.length)
     const { resolved, faults } = resolveReferences(places, tasks, ids, taken, config.prefix)
-    // A reference that leads nowhere is reported as that alone.
+    // A task with a bad reference gets one error, not two.
     const unfinished = findUnfinished(places, resolved, ids).filter(
       ({ index }) => !faults.some((fault) => fault.index === index),
     )
-    if (faults.length + unfinished.length > 0) throw tellFaults([...faults, ...unfinished], placeOf)
+    if (faults.length + unfinished.length > 0)
+      throw makeBatchError([...faults, ...unfinished], placeOf)
     refuseCycles(ids.map(renderId), resolved)
     const complete = resolved.map((task) => withDefaults(task, config))
     for (const [index, task] of complete.entries()) {
@@ -43,7 +44,6 @@ export function createTasks(
   })
 }
 
-/** Refuses what no new task can have. */
 export function checkTask({ title, status, labels = [], criteria = [] }: NewTask): void {
   checkTitle(title)
   checkLabels(labels)
@@ -51,17 +51,17 @@ export function checkTask({ title, status, labels = [], criteria = [] }: NewTask
   if (status === 'Done' && criteria.length > 0) {
     throw new Refused(
       `A task with open acceptance criteria cannot be created as Done: ${title}`,
-      'Create it, then check them: forge-tasks edit ID --check-ac 1 --status done',
+      'Create it, then check them off: forge-tasks edit ID --check-ac 1 --status done',
     )
   }
 }
 
-/** What waits for others cannot be created as Done. */
+/** A task with open dependencies cannot be created as Done. */
 function findUnfinished(
   places: Places,
   tasks: readonly NewTask[],
   ids: readonly TaskId[],
-): Fault[] {
+): TaskMistake[] {
   const changed = new Map(
     tasks.map(({ status = 'To Do' }, index) => [renderId(ids[index]!), status]),
   )
@@ -69,8 +69,8 @@ function findUnfinished(
     const undone = status === 'Done' ? listUndone(places, dependencies, changed) : []
     if (undone.length === 0) return []
     const error = new Refused(
-      `A task that waits for ${undone.join(', ')} cannot be created as Done: ${title}`,
-      'Finish what it waits for first, or create it without --status.',
+      `A task that depends on ${undone.join(', ')} cannot be created as Done: ${title}`,
+      'Finish its dependencies first, or create it without --status.',
     )
     return [{ index, error }]
   })
@@ -79,7 +79,7 @@ function findUnfinished(
 function takeNumbers(
   draft: Draft,
   places: Places,
-  taken: () => Taken,
+  taken: () => UsedIds,
   prefix: string,
   count: number,
 ): TaskId[] {
@@ -88,8 +88,8 @@ function takeNumbers(
   const highest = Math.max(state.numbers[prefix] ?? 0, seen)
   if (highest + count > HIGHEST_NUMBER) {
     throw new Refused(
-      `There is no number left behind ${renderId({ prefix, number: highest })}.`,
-      'Take another prefix, in forge/tasks/config.json.',
+      `No ids are left after ${renderId({ prefix, number: highest })}.`,
+      'Set another prefix in forge/tasks/config.json.',
     )
   }
   draft.state = { ...state, numbers: { ...state.numbers, [prefix]: highest + count } }
@@ -98,11 +98,11 @@ function takeNumbers(
   return ids
 }
 
-/** What is wrong with the keys of tasks and with what they refer to, before they are made. */
-export function findFaults(places: Places, tasks: readonly NewTask[]): readonly Fault[] {
+/** Checks keys and references without creating anything. */
+export function findMistakes(places: Places, tasks: readonly NewTask[]): readonly TaskMistake[] {
   const { prefix } = readConfig(places)
   const ids = tasks.map((_, index) => ({ prefix, number: index }))
-  return resolveReferences(places, tasks, ids, makeTaken(places), prefix).faults
+  return resolveReferences(places, tasks, ids, makeUsedIds(places), prefix).faults
 }
 
 function withDefaults(task: NewTask, { defaults }: TasksConfig): NewTask {

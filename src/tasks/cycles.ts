@@ -1,32 +1,32 @@
-/** For which tasks a task waits. */
+/** The ids that a task leads to, for example its dependencies. */
 export type Edges = (id: string) => readonly string[]
 
-/** The shortest way from one task to another, both included. */
-export function findWay(from: string, to: string, edges: Edges): string[] | undefined {
+/** The shortest path from one task to another, including both. */
+export function findPath(from: string, to: string, edges: Edges): string[] | undefined {
   const cameFrom = new Map<string, string | undefined>([[from, undefined]])
   for (const at of cameFrom.keys()) {
-    if (at === to) return wayBack(at, cameFrom)
+    if (at === to) return tracePath(at, cameFrom)
     for (const next of edges(at)) if (!cameFrom.has(next)) cameFrom.set(next, at)
   }
   return undefined
 }
 
-function wayBack(end: string, cameFrom: ReadonlyMap<string, string | undefined>): string[] {
+function tracePath(end: string, cameFrom: ReadonlyMap<string, string | undefined>): string[] {
   const way: string[] = []
   for (let at: string | undefined = end; at !== undefined; at = cameFrom.get(at)) way.unshift(at)
   return way
 }
 
 /**
- * Circles, each as a way from a task back to itself. The last step of each closes it: without these
- * steps there is no circle left. Begun with the oldest task, it is the younger one's step.
+ * Cycles, each as a path from a task back to itself. Removing the last edge of each leaves no cycle. If the
+ * ids are sorted by age, that edge belongs to the younger task.
  */
 export function findCycles(ids: Iterable<string>, edges: Edges): string[][] {
   const finished = new Set<string>()
   return [...ids].flatMap((id) => (finished.has(id) ? [] : cyclesFrom(id, edges, finished)))
 }
 
-/** With a list instead of recursion: a chain of tasks may be longer than the stack is deep. */
+/** Not recursive: a chain of tasks may be longer than the stack is deep. */
 function cyclesFrom(root: string, edges: Edges, finished: Set<string>): string[][] {
   const cycles: string[][] = []
   const path = new Map([[root, edges(root).values()]])

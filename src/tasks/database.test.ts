@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeProject } from '../../tests/support/project.ts'
 import { TaskDatabase } from './database.ts'
 
-test('every method renews the claims of its owner, also one that only looks', () => {
+test('every method renews the claims of its owner, even if it only reads', () => {
   const cwd = makeProject({ 'forge/tasks/.keep': '' })
   const tasks = new TaskDatabase({ cwd, as: 'a', env: {} })
   const id = tasks.create({ title: 'One' })
@@ -29,12 +29,14 @@ test('every method renews the claims of its owner, also one that only looks', ()
   }
 })
 
-test('a name that is empty is refused', () => {
+test('an empty name is refused', () => {
   const cwd = makeProject()
-  expect(() => new TaskDatabase({ cwd, as: '', env: {} })).toThrow('The name behind --as is empty.')
+  expect(() => new TaskDatabase({ cwd, as: '', env: {} })).toThrow(
+    'The name given with --as is empty.',
+  )
 })
 
-test('what another one holds is not deleted', () => {
+test('a task that another owner holds is not deleted', () => {
   const cwd = makeProject({ 'forge/tasks/.keep': '' })
   const [mine, other] = ['a', 'b'].map((as) => new TaskDatabase({ cwd, as, env: {} })) as [
     TaskDatabase,

@@ -1,147 +1,231 @@
+import { basename } from 'node:path'
 import type { Changes } from './text/changes.ts'
-import { claimTask, nextTask, releaseTask } from './claims/claims.ts'
-import { createTasks } from './create.ts'
+import type { DescribePosition, TaskMistake } from './batch-error.ts'
+import {
+  claimTask,
+  nextTask,
+  releaseTask,
+  type Next,
+  type Released,
+  type ReleaseOptions,
+} from './claims/claims.ts'
+import { createTasks, findMistakes } from './create.ts'
 import { examine } from './doctor/examine.ts'
 import type { Finding } from './doctor/finding.ts'
-import { editTasks } from './edit.ts'
-import { readHistory } from './history.ts'
+import { editTasks, type EditOptions } from './edit.ts'
+import { findTask } from './find.ts'
+import { initTasks } from './init.ts'
 import {
+  describeEmptyList,
   explainReady,
   listReady,
   listTasks,
-  type Asking,
+  readOverview,
+  searchTasks,
+  type Caller,
   type Filter,
   type Listing,
+  type Overview,
 } from './list.ts'
 import type { NewTask } from './text/new-task.ts'
 import { keepLeases } from './claims/leases.ts'
 import { findOwner, type Owner } from './claims/owner.ts'
-import { findPlaces, type Places } from './store/places.ts'
+import { readConfig } from './store/config.ts'
+import { findPlaces, placesIn, type Places } from './store/places.ts'
+import { scanTasks, type Broken } from './store/scan.ts'
 import type { Readiness } from './ready.ts'
-import { searchTasks } from './search.ts'
 import { deleteTask } from './delete.ts'
-import { archiveTasks, unarchiveTasks } from './shelve.ts'
+import { archiveTasks, unarchiveTasks } from './archive-tasks.ts'
 import { countTasks, type Stats } from './stats.ts'
 import { copyTask, type Task } from './task.ts'
-import { makeBrief, type Brief } from './view.ts'
+import { undoChange, undoCreate, type Undo } from './undo.ts'
+import { makeBrief, readHistory, type Brief } from './view.ts'
 
 export interface OpenOptions {
-  /** A folder of the project; the current one if absent. */
+  /** A folder of the project; defaults to the current one. */
   readonly cwd?: string
-  /** On whose behalf; inside of a run it is the iteration that the environment tells of. */
-  readonly as?: string
+  /** Exactly this project folder, in place of the project that contains `cwd`. */
+  readonly project?: string
+  /** The name of the owner; inside of a run the iteration in `env` owns the claims. */
+  readonly as?: string | undefined
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** The tasks of a project, with the operations of the command line. Ids are given as people type them. */
+interface NextOptions {
+  readonly claim?: boolean
+  readonly leaseMs?: number | undefined
+}
+
+type ChangeOptions = Pick<EditOptions, 'force' | 'onClaimEnded' | 'onChange'>
+
+interface ViewOptions {
+  readonly history?: boolean
+  /** Called with the files that cannot be read, unless the task is one of them. */
+  readonly onBroken?: (broken: readonly Broken[]) => void
+  /** Does not renew the leases of the owner. */
+  readonly isPolling?: boolean
+}
+
+/** The tasks of a project. Ids may be written as `TASK-001`, `task-1` or `1`. */
 export class TaskDatabase {
   readonly #places: Places
   readonly #owner: Owner
 
-  constructor({ cwd = process.cwd(), as, env = process.env }: OpenOptions = {}) {
-    this.#places = findPlaces(cwd, env)
+  constructor({ cwd, project, as, env = process.env }: OpenOptions = {}) {
+    this.#places = project === undefined ? findPlaces(cwd ?? process.cwd(), env) : placesIn(project)
     this.#owner = findOwner(env, as)
   }
 
-  /** Where the files are. */
   get folder(): string {
     return this.#places.tasks
+  }
+
+  /** The name in the configuration, or that of the project folder. */
+  get name(): string {
+    return readConfig(this.#places).name ?? basename(this.#places.root)
+  }
+
+  /** Writes the configuration unless one exists. */
+  init(given: Parameters<typeof initTasks>[1]): ReturnType<typeof initTasks> {
+    this.#caller()
+    return initTasks(this.#places, given)
   }
 
   create(task: NewTask): string {
     return this.createAll([task])[0]!
   }
 
-  /** All or none; `@key` refers to another one of them. */
-  createAll(tasks: readonly NewTask[]): string[] {
-    return createTasks(this.#places, tasks, this.#asking().now)
+  /** All or none; `@key` refers to another task of the list. */
+  createAll(tasks: readonly NewTask[], describePosition?: DescribePosition): string[] {
+    return createTasks(this.#places, tasks, this.#caller().now, describePosition)
+  }
+
+  /** Checks keys and references without creating anything. */
+  findMistakes(tasks: readonly NewTask[]): readonly TaskMistake[] {
+    return findMistakes(this.#places, tasks)
   }
 
   list(filter: Filter = {}): Listing {
-    this.#asking()
+    this.#caller()
     return copyListing(listTasks(this.#places, filter))
   }
 
-  /** What can be begun now, in the order of `next`. */
+  /** In the order of `next`. */
   ready(filter: Filter = {}): Listing {
-    return copyListing(listReady(this.#places, filter, this.#asking()))
+    return copyListing(listReady(this.#places, filter, this.#caller()))
   }
 
   explain(filter: Filter = {}): readonly Readiness[] {
-    const { tasks } = explainReady(this.#places, filter, this.#asking())
-    return tasks.map(({ task, ...why }) => ({ task: copyTask(task), ...why }))
+    return this.explainListing(filter).tasks
   }
 
-  /** The first ready task, or undefined and, from `explain`, why there is none. */
+  /** As `explain`, with the files that cannot be read. */
+  explainListing(filter: Filter = {}): ReturnType<typeof explainReady> {
+    const { tasks, broken } = explainReady(this.#places, filter, this.#caller())
+    const copies = tasks.map(({ task, ...why }) => ({ task: copyTask(task), ...why }))
+    return { tasks: copies, broken }
+  }
+
+  /** Says whether an empty list means no tasks at all or only none that match. */
+  describeEmptyList(filter: Filter): string {
+    return describeEmptyList(this.#places, filter)
+  }
+
+  /** The first ready task; if there is none, `explain` says why. */
   next(): Brief | undefined {
-    return this.#brief(nextTask(this.#places, this.#asking(), false).task)
+    return this.#brief(this.findNext().task)
   }
 
-  /** The same, taken: nobody else gets it. */
+  /** Claims the first ready task atomically. */
   claimNext(options: { readonly leaseMs?: number } = {}): Brief | undefined {
-    return this.#brief(nextTask(this.#places, { ...this.#asking(), ...options }, true).task)
+    return this.#brief(this.findNext({ ...options, claim: true }).task)
   }
 
-  claim(id: string, options: { readonly leaseMs?: number } = {}): Task {
-    return claimTask(this.#places, id, { ...this.#asking(), ...options })
+  /** The first ready task, or why there is none. */
+  findNext({ claim = false, leaseMs }: NextOptions = {}): Next {
+    return nextTask(this.#places, { ...this.#caller(), leaseMs }, claim)
+  }
+
+  claim(id: string, options: { readonly leaseMs?: number | undefined } = {}): Task {
+    return claimTask(this.#places, id, { ...this.#caller(), ...options })
   }
 
   release(id: string): Task {
-    return releaseTask(this.#places, id, this.#asking()).task
+    return this.endClaim(id).task
   }
 
-  view(id: string, options: { readonly history?: boolean } = {}): Brief {
-    this.#asking()
-    const brief = makeBrief(this.#places, id)
+  /** As `release`, with a message that says what was done. */
+  endClaim(id: string, options: Pick<ReleaseOptions, 'onClaimEnded'> = {}): Released {
+    return releaseTask(this.#places, id, { ...options, ...this.#caller() })
+  }
+
+  view(id: string, options: ViewOptions = {}): Brief {
+    if (options.isPolling !== true) this.#caller()
+    const scan = scanTasks(this.#places)
+    const brief = makeBrief(this.#places, id, scan)
+    options.onBroken?.(scan.broken)
     if (options.history !== true) return brief
     return { ...brief, commits: readHistory(this.#places, brief.path) }
   }
 
-  edit(id: string, changes: Changes, options: { readonly force?: boolean } = {}): Task {
+  edit(id: string, changes: Changes, options: ChangeOptions = {}): Task {
     return this.editAll([id], changes, options)[0]!
   }
 
   /** All or none. */
-  editAll(
-    ids: readonly string[],
-    changes: Changes,
-    options: { readonly force?: boolean } = {},
-  ): Task[] {
-    return editTasks(this.#places, ids, changes, { ...options, ...this.#asking() })
+  editAll(ids: readonly string[], changes: Changes, options: ChangeOptions = {}): Task[] {
+    return editTasks(this.#places, ids, changes, { ...options, ...this.#caller() })
   }
 
   archive(ids: readonly string[] | 'done', options: { readonly force?: boolean } = {}): string[] {
-    return archiveTasks(this.#places, ids, { ...options, ...this.#asking() })
+    return archiveTasks(this.#places, ids, { ...options, ...this.#caller() })
   }
 
-  /** Brings tasks back from the archive, all or none. */
+  /** All or none. */
   unarchive(ids: readonly string[]): string[] {
-    this.#asking()
+    this.#caller()
     return unarchiveTasks(this.#places, ids)
   }
 
   delete(id: string, options: { readonly force?: boolean } = {}): string {
-    return deleteTask(this.#places, id, { ...options, ...this.#asking() })
+    return deleteTask(this.#places, id, { ...options, ...this.#caller() })
   }
 
   search(words: readonly string[]): Listing {
-    this.#asking()
+    this.#caller()
     return copyListing(searchTasks(this.#places, words))
   }
 
+  undo(change: Undo): void {
+    this.#caller()
+    undoChange(this.#places, change)
+  }
+
+  /** Creates a task and returns a function that deletes it again, unless it has changed since. */
+  createUndoable(task: NewTask): { readonly id: string; readonly undo: () => void } {
+    const id = this.create(task)
+    const { path, text } = findTask(this.#places, id)
+    return { id, undo: () => undoCreate(this.#places, { id, path, text }, this.#caller()) }
+  }
+
+  /** Everything that a board shows. Does not renew leases, because a board polls. */
+  overview(): Overview {
+    return readOverview(this.#places, this.#owner)
+  }
+
   stats(): Stats {
-    return countTasks(this.#places, this.#asking())
+    return countTasks(this.#places, this.#caller())
   }
 
   doctor(options: { readonly fix?: boolean } = {}): Finding[] {
-    return examine(this.#places, options.fix === true, this.#asking().now)
+    return examine(this.#places, options.fix === true, this.#caller().now)
   }
 
-  /** Whoever asks is at work: each method begins with it. */
-  #asking(): Asking {
-    const asking = { owner: this.#owner, now: new Date() }
-    keepLeases(this.#places, asking.owner, asking.now)
-    return asking
+  /** Every method starts with this: any command of an owner renews its leases. */
+  #caller(): Caller {
+    const caller = { owner: this.#owner, now: new Date() }
+    keepLeases(this.#places, caller.owner, caller.now)
+    return caller
   }
 
   #brief(task: Task | undefined): Brief | undefined {
@@ -149,7 +233,7 @@ export class TaskDatabase {
   }
 }
 
-/** With all their fields: a program may print them, or compare them. */
+/** Indexed tasks read their fields lazily; programs get plain objects. */
 function copyListing({ tasks, broken }: Listing): Listing {
   return { tasks: tasks.map(copyTask), broken }
 }

@@ -1,7 +1,7 @@
 import { findTask, hasTask } from './find.ts'
 import { readId } from './id.ts'
 import { Refused } from './refused.ts'
-import { endOwnClaim, heldByAnother, refuseHeld, type ShelveOptions } from './shelve.ts'
+import { endOwnClaim, heldByAnother, refuseHeld, type ArchiveOptions } from './archive-tasks.ts'
 import { change } from './store/change.ts'
 import { listCheckouts } from './store/checkouts.ts'
 import type { Places } from './store/places.ts'
@@ -9,20 +9,20 @@ import { scanTasks } from './store/scan.ts'
 import type { State } from './store/state.ts'
 import type { Task } from './task.ts'
 
-/** Deletes a task that nothing depends on. Its number is not given again. */
-export function deleteTask(places: Places, word: string, asking: ShelveOptions): string {
+/** Deletes a task that nothing depends on. Its id is never reused. */
+export function deleteTask(places: Places, word: string, caller: ArchiveOptions): string {
   return change(places, (draft) => {
     const { task, path } = findTask(places, word)
-    refuseHeld(task.id, heldByAnother(draft.state.claims[task.id], asking), places)
-    if (asking.force !== true) refuseNeeded(places, task)
-    const ended = withDeleted(withNumber(endOwnClaim(draft.state, task, asking), task), task)
+    refuseHeld(task.id, heldByAnother(draft.state.claims[task.id], caller), places)
+    if (caller.force !== true) refuseNeeded(places, task)
+    const ended = withDeleted(withNumber(endOwnClaim(draft.state, task, caller), task), task)
     draft.state = isElsewhere(ended, task, places) ? ended : withoutTask(ended, task)
     draft.remove(path)
     return task.id
   })
 }
 
-/** So many are remembered: a run asks for those of one night. */
+/** Enough for a run to learn what was deleted while it was running. */
 const MOST_DELETED = 1000
 
 function withDeleted(state: State, { id }: Task): State {
@@ -35,7 +35,7 @@ function withNumber(state: State, { id }: Task): State {
   return { ...state, numbers }
 }
 
-/** Another checkout has it until the deletion is merged there, and needs what is known of it. */
+/** Another checkout keeps the task, and needs its claim and attempts, until the deletion is merged there. */
 function isElsewhere(state: State, { id }: Task, here: Places): boolean {
   return listCheckouts(state, here).some((there) => there !== here && hasTask(there, id))
 }
@@ -52,15 +52,15 @@ function refuseNeeded(places: Places, { id }: Task): void {
   const waiting = tasks.filter((each) => each.dependencies.includes(id))
   if (waiting.length > 0) {
     throw new Refused(
-      `${id} is waited for by ${idsOf(waiting)}.`,
+      `${idsOf(waiting)} ${waiting.length === 1 ? 'depends' : 'depend'} on ${id}.`,
       'Remove the dependency first, or use --force.',
     )
   }
   const parts = tasks.filter((each) => each.parent === id)
   if (parts.length > 0) {
     throw new Refused(
-      `${id} has the parts ${idsOf(parts)}.`,
-      'Remove the reference first, or use --force.',
+      `${id} is the parent of ${idsOf(parts)}.`,
+      'Change their parent first, or use --force.',
     )
   }
 }

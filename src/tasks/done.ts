@@ -5,12 +5,12 @@ import type { Places } from './store/places.ts'
 import type { Task } from './task.ts'
 import { applyChanges } from './text/changes.ts'
 import { readCriteria } from './text/criteria.ts'
-import type { Status } from './words.ts'
+import type { Status } from './status.ts'
 
-/** The statuses that other tasks will have after the same change. */
+/** The statuses that tasks will have after the change that is being made. */
 type Changed = ReadonlyMap<string, Status>
 
-/** Those for which a task waits, each with its status: `TASK-001 (To Do)`. */
+/** The dependencies that are not Done, as `TASK-001 (To Do)`. */
 export function listUndone(
   places: Places,
   dependencies: readonly string[],
@@ -22,7 +22,7 @@ export function listUndone(
   })
 }
 
-/** By its file: the index may be wrong. */
+/** Reads the file, because the index may be stale. */
 function statusOf(places: Places, id: string): string {
   try {
     return findTask(places, id).task.status
@@ -34,7 +34,7 @@ function statusOf(places: Places, id: string): string {
   }
 }
 
-/** Done means done: refuses a task with open criteria or dependencies, unless forced, which is noted. */
+/** Refuses a task with open criteria or dependencies; if forced, adds a note instead. */
 export function finish(
   { id, dependencies }: Task,
   text: string,
@@ -56,9 +56,12 @@ export function finish(
 function refusal(id: string, criteria: readonly string[], undone: readonly string[]): Refused {
   const list = (lines: readonly string[]) => lines.map((line) => `\n  ${line}`).join('')
   const open = `has open acceptance criteria:${list(criteria)}`
-  const waits = `waits for tasks that are not done:${list(undone)}`
+  const waits = `depends on tasks that are not done:${list(undone)}`
   if (undone.length === 0) {
-    return new Refused(`${id} ${open}`, 'Check them with --check-ac N, or override with --force.')
+    return new Refused(
+      `${id} ${open}`,
+      'Check them off with --check-ac N, or override with --force.',
+    )
   }
   if (criteria.length === 0) {
     return new Refused(
@@ -68,6 +71,6 @@ function refusal(id: string, criteria: readonly string[], undone: readonly strin
   }
   return new Refused(
     `${id} ${open}\nIt ${waits}`,
-    'Check them with --check-ac N, finish or remove (--remove-dep ID) what it waits for, or override with --force.',
+    'Check off criteria with --check-ac N, finish or remove (--remove-dep ID) dependencies, or override with --force.',
   )
 }

@@ -4,28 +4,28 @@ import { change } from './store/change.ts'
 import { checkCriteria, checkDue, checkLabels, checkTitle } from './text/check-text.ts'
 import { CannotChange } from './text/frontmatter.ts'
 import { finish } from './done.ts'
-import { findTask, missing, resolveId, type TaskText } from './find.ts'
+import { findTask, notFoundError, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
 import { isHeldByAnother, type Owner } from './claims/owner.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
 import { Refused } from './refused.ts'
-import { isArchived } from './shelve.ts'
+import { isArchived } from './archive-tasks.ts'
 import { scanTasks } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
 import { renew } from './claims/leases.ts'
-import { beginInRun, settleClaim } from './claims/settle.ts'
+import { claimForIteration, settleClaim } from './claims/settle.ts'
 import { parseTask, type Task } from './task.ts'
 import { versionOf, type Undo } from './undo.ts'
 
 export interface EditOptions {
-  /** Done counts although criteria or dependencies are open; it is noted. */
+  /** Allows Done with open criteria or dependencies, and adds a note. */
   readonly force?: boolean
   readonly owner: Owner
   readonly now: Date
-  /** Told of each claim of another one that ends with the new status. */
-  readonly onTaken?: (id: string, claim: Claim) => void
-  /** Told how to take the change of each task back. */
+  /** Called for each claim of another owner that the new status ends. */
+  readonly onClaimEnded?: (id: string, claim: Claim) => void
+  /** Called for each task with what is needed to undo the change. */
   readonly onChange?: (undo: Undo) => void
 }
 
@@ -35,7 +35,7 @@ interface Edited {
   readonly task: Task
 }
 
-/** Changes tasks, all of them or none; gives them as they are now. */
+/** Changes all tasks or none; returns them as they are afterwards. */
 export function editTasks(
   places: Places,
   words: readonly string[],
@@ -53,9 +53,9 @@ export function editTasks(
     for (const { before, text, task } of edited) {
       if (text !== before.text) draft.write(before.path, text)
       if (resolved.status === 'In Progress') {
-        draft.state = beginInRun(draft.state, task.id, owner, { places, now })
+        draft.state = claimForIteration(draft.state, task.id, owner, { places, now })
       }
-      // A claim ends with the status of its task.
+      // A claim ends when the status of its task changes.
       if (task.status === before.task.status) continue
       const on = { owner: owner.name, places, now }
       const held = draft.state.claims[task.id]
@@ -64,7 +64,7 @@ export function editTasks(
         held !== undefined &&
         isHeldByAnother(held, owner, now)
       ) {
-        options.onTaken?.(task.id, held)
+        options.onClaimEnded?.(task.id, held)
       }
       draft.state = settleClaim(draft.state, task.id, task.status, on)
     }
@@ -82,11 +82,11 @@ export function editTasks(
 
 function editOne(places: Places, before: TaskText, changes: Changes, options: EditOptions): Edited {
   if (isArchived(before, places)) refuseOpening(before.task, changes)
-  const text = naming(before.task, () => applyChanges(before.text, changes, options.now))
+  const text = withTaskId(before.task, () => applyChanges(before.text, changes, options.now))
   return { before, text, task: parseTask(text, before.task.file) }
 }
 
-/** Judged after all changes of the same call. */
+/** Runs after all changes of the call, which may finish dependencies too. */
 function finishAll(places: Places, edited: readonly Edited[], options: EditOptions): Edited[] {
   const { force = false, now } = options
   const changed = new Map(edited.map(({ task }) => [task.id, task.status]))
@@ -97,14 +97,14 @@ function finishAll(places: Places, edited: readonly Edited[], options: EditOptio
   }))
 }
 
-/** In the archive nobody would see that it can be begun. */
+/** No command would offer a reopened task that is in the archive. */
 function refuseOpening({ id, status: before }: Task, { status }: Changes): void {
   if (status === undefined || status === 'Done' || status === before) return
-  throw new Refused(`${id} is archived.`, `Bring it back first: forge-tasks unarchive ${id}`)
+  throw new Refused(`${id} is archived.`, `Unarchive it first: forge-tasks unarchive ${id}`)
 }
 
-/** Of several tasks only one may be the reason to change none. */
-function naming<Result>({ id }: Task, work: () => Result): Result {
+/** Adds the id to an error, because a call may edit several tasks. */
+function withTaskId<Result>({ id }: Task, work: () => Result): Result {
   try {
     return work()
   } catch (error) {
@@ -115,7 +115,7 @@ function naming<Result>({ id }: Task, work: () => Result): Result {
 
 function checkTexts(changes: Changes): Changes {
   if (isNothing(changes)) {
-    throw new UserError('Nothing is to be changed.', 'Say what, e.g. the status or a note.')
+    throw new UserError('No changes given.', 'Pass at least one, for example a status or a note.')
   }
   if (changes.due !== undefined) checkDue(changes.due)
   checkCriteria(changes.addCriteria ?? [])
@@ -133,7 +133,7 @@ function resolveIds(places: Places, changes: Changes): Changes {
   }
 }
 
-/** Dependencies exist, and nobody waits for himself, over however many others. */
+/** Refuses missing references and cycles. */
 function checkReferences(places: Places, edited: readonly Edited[], changes: Changes): void {
   const added = changes.addDependencies ?? []
   if (added.length === 0 && !changes.parent) return
@@ -142,14 +142,14 @@ function checkReferences(places: Places, edited: readonly Edited[], changes: Cha
   const tasks = scan.tasks.map((task) => now.get(task.id) ?? task)
   const graph = new Graph(places, { tasks, broken: scan.broken }, new Map())
   for (const id of [...added, ...(changes.parent ? [changes.parent] : [])]) {
-    if (!graph.has(id)) throw missing(places, resolveId(places, id))
+    if (!graph.has(id)) throw notFoundError(places, resolveId(places, id))
   }
   for (const { task } of edited) {
     if (changes.parent) refuseParent(graph, task.id, changes.parent)
     const cycle = graph.cycleThrough(task.id, added)
     if (cycle === undefined) continue
     throw new Refused(
-      `${task.id} would wait for itself: ${cycle.join(' -> ')}`,
+      `${task.id} would depend on itself: ${cycle.join(' -> ')}`,
       'Remove one of these dependencies first.',
     )
   }
@@ -160,7 +160,7 @@ function refuseParent(graph: Graph, id: string, parent: string): void {
   const cycle = graph.parentCycleThrough(id, parent)
   if (cycle === undefined) return
   throw new Refused(
-    `${id} would be a part of itself: ${cycle.join(' -> ')}`,
+    `${id} would be its own ancestor: ${cycle.join(' -> ')}`,
     'Remove one of these parents first.',
   )
 }

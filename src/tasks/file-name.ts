@@ -11,7 +11,7 @@ export function makeFileName(id: TaskId, title: string): string {
   return short === '' ? `${renderId(id)}.md` : `${renderId(id)} - ${short}.md`
 }
 
-/** The id at the beginning of a file's name, if there is one. */
+/** The id that a file name begins with. */
 export function idOfFileName(name: string): TaskId | undefined {
   const match = /^([A-Za-z][A-Za-z0-9_]*-\d+)(?: - .*)?\.md$/i.exec(name)
   return match === null ? undefined : readId(match[1]!)
@@ -19,12 +19,12 @@ export function idOfFileName(name: string): TaskId | undefined {
 
 const [ZERO, MOST_DIGITS] = ['0'.charCodeAt(0), 9]
 
-/** The number of that id, where it has this prefix. For names as they are made it needs no pattern. */
+/** The number of the id in a file name, if the id has this prefix. */
 export function numberOfFileName(name: string, prefix: string): number | undefined {
   const start = prefix.length + 1
   let at = start
   let number = 0
-  // In one loop without calls: a create asks for all names.
+  // Without a regular expression: creating a task checks every name of the folder.
   for (; at < name.length; at++) {
     const digit = name.charCodeAt(at) - ZERO
     if (digit < 0 || digit > 9) break
@@ -36,7 +36,7 @@ export function numberOfFileName(name: string, prefix: string): number | undefin
   return id?.prefix === prefix ? id.number : undefined
 }
 
-/** Whole characters only, also those that are made of several. */
+/** Never cuts a grapheme in two. */
 function cutBytes(text: string, limit: number): string {
   const encoder = new TextEncoder()
   const isLong = (each: string) => encoder.encode(each).length > limit

@@ -1,3 +1,4 @@
+import { printable } from '../base/terminal/printable.ts'
 import { join } from 'node:path'
 import { UserError } from '../base/errors.ts'
 import { Archive } from './archive.ts'
@@ -20,15 +21,15 @@ export class NotFound extends UserError {
   override readonly exitCode = 1
 }
 
-/** A file that is there and cannot be used. */
+/** The file exists but cannot be read as a task. */
 export class Unusable extends NotFound {}
 
-/** The id that a person means by `TASK-1`, `task-001` or `1`; only the last one needs the configuration. */
+/** Reads `TASK-1`, `task-001` or `1`; only the last form needs the configuration. */
 export function resolveId(places: Places, word: string): TaskId {
   return readId(word) ?? parseId(word, readConfig(places).prefix)
 }
 
-/** The task that a person means; archived ones are found too. */
+/** Finds a task by an id as people type it, archived tasks included. */
 export function findTask(places: Places, word: string): TaskText {
   const id = resolveId(places, word)
   const open = findNamed(places.tasks, id)
@@ -41,11 +42,11 @@ export function findTask(places: Places, word: string): TaskText {
   if (oldest !== undefined) return oldest
   if (archived.unusable !== undefined) throw archived.unusable
   const renamed = new Archive(places).fileOf(renderId(id))
-  if (renamed !== undefined) return readOrRefuse(places.archive, renamed)
-  throw missing(places, id)
+  if (renamed !== undefined) return readTaskOrThrow(places.archive, renamed)
+  throw notFoundError(places, id)
 }
 
-/** Whether there is such a task; one whose file cannot be read may be. */
+/** True also if a file of that id exists but cannot be read. */
 export function hasTask(places: Places, id: string): boolean {
   try {
     findTask(places, id)
@@ -61,7 +62,7 @@ interface Named {
   readonly unusable: Unusable | undefined
 }
 
-/** By the name of the file, so that the other files need not be read. */
+/** Uses the file names, so that other files need not be read. */
 function findNamed(folder: string, id: TaskId): Named {
   const wanted = renderId(id)
   const name = new RegExp(`^${id.prefix}-0*${id.number}(?: - .*)?\\.md$`, 'i')
@@ -69,7 +70,7 @@ function findNamed(folder: string, id: TaskId): Named {
   let unusable: Unusable | undefined
   for (const file of listFiles(folder).filter((each) => name.test(each))) {
     try {
-      const found = readOrRefuse(folder, file)
+      const found = readTaskOrThrow(folder, file)
       if (found.task.id === wanted) sound.push(found)
     } catch (error) {
       if (!(error instanceof Unusable)) throw error
@@ -79,8 +80,8 @@ function findNamed(folder: string, id: TaskId): Named {
   return { sound, unusable }
 }
 
-/** Throws where the file cannot be used, with the line of what is wrong. */
-export function readOrRefuse(folder: string, file: string): TaskText {
+/** Throws `Unusable` with the line of the problem. */
+export function readTaskOrThrow(folder: string, file: string): TaskText {
   const path = join(folder, file)
   try {
     const text = readTaskText(path)
@@ -88,21 +89,21 @@ export function readOrRefuse(folder: string, file: string): TaskText {
   } catch (error) {
     if (!(error instanceof BrokenFile)) throw error
     throw new Unusable(
-      `${file}:${error.line}: ${error.message}`,
-      'Mend the file, or see: forge-tasks doctor',
+      `${printable(file)}:${error.line}: ${error.message}`,
+      'Fix the file, or run: forge-tasks doctor',
     )
   }
 }
 
-/** A file that was renamed by hand still has its id inside; of several it is the one that is listed. */
+/** A renamed file still has its id inside; if several files share an id, the listed one counts. */
 function findListed(places: Places, id: TaskId): TaskText | undefined {
   const task = scanTasks(places).tasks.find((each) => each.id === renderId(id))
   if (task === undefined) return undefined
-  return readOrRefuse(places.tasks, task.file)
+  return readTaskOrThrow(places.tasks, task.file)
 }
 
-/** Says which ones are near it. */
-export function missing(
+/** Suggests tasks with similar ids. */
+export function notFoundError(
   places: Places,
   id: TaskId,
   tasks: readonly Task[] = scanTasks(places).tasks,
@@ -113,7 +114,7 @@ export function missing(
     .slice(0, 3)
     .map(({ task }) => `  ${task.id}  ${task.title}`)
   return new NotFound(
-    `There is no task ${renderId(id)}.`,
-    near.length === 0 ? 'There are no tasks yet.' : `Near it:\n${near.join('\n')}`,
+    `No task ${renderId(id)}.`,
+    near.length === 0 ? 'There are no tasks yet.' : `Similar ids:\n${near.join('\n')}`,
   )
 }

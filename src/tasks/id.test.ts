@@ -37,7 +37,7 @@ describe('parseId', () => {
   })
 })
 
-test('one id has one normal form, and what is no id stays as it is', () => {
+test('an id has one canonical form, and other text stays as it is', () => {
   expect(['TASK-1', 'task-01', ' TASK-001 '].map(normalId)).toEqual(Array(3).fill('TASK-001'))
   expect(normalId(' something ')).toBe('something')
   expect(readId('nothing')).toBeUndefined()

@@ -1,6 +1,6 @@
 import { UserError } from '../base/errors.ts'
 
-/** `TASK-001`: a prefix and a number; how many zeros are in front does not matter. */
+/** `TASK-001`; leading zeros do not matter. */
 export interface TaskId {
   readonly prefix: string
   readonly number: number
@@ -9,7 +9,7 @@ export interface TaskId {
 const WRITTEN = /^([A-Za-z][A-Za-z0-9_]*)-0*(\d{1,9})$/
 const PADDING = 3
 
-/** More digits are not read as an id. */
+/** Ids have at most nine digits. */
 export const HIGHEST_NUMBER = 999_999_999
 
 export function readId(text: string): TaskId | undefined {
@@ -17,13 +17,13 @@ export function readId(text: string): TaskId | undefined {
   return match === null ? undefined : { prefix: match[1]!.toUpperCase(), number: Number(match[2]) }
 }
 
-/** What a person types: `TASK-1`, `task-001` or just `1`. */
+/** Parses what people type: `TASK-1`, `task-001` or `1`. */
 export function parseId(word: string, prefix: string): TaskId {
   const id = /^\d{1,9}$/.test(word) ? { prefix, number: Number(word) } : readId(word)
   if (id !== undefined) return id
   throw new UserError(
-    `'${word}' is no task id.`,
-    `Write e.g. ${renderId({ prefix, number: 1 })} or 1.`,
+    `'${word}' is not a task id.`,
+    `Use an id such as ${renderId({ prefix, number: 1 })} or 1.`,
   )
 }
 
@@ -31,7 +31,7 @@ export function renderId({ prefix, number }: TaskId): string {
   return `${prefix}-${String(number).padStart(PADDING, '0')}`
 }
 
-/** The same for all ways of writing one id. */
+/** The canonical form of an id; other text is only trimmed. */
 export function normalId(text: string): string {
   const id = readId(text)
   return id === undefined ? text.trim() : renderId(id)

@@ -9,7 +9,7 @@ interface Given {
   readonly name?: string | undefined
 }
 
-/** Writes the configuration, unless there is one. */
+/** Writes the configuration unless one exists. */
 export function initTasks(
   places: Places,
   given: Given,
@@ -30,7 +30,7 @@ export function initTasks(
   })
 }
 
-/** What was asked for and is not so must not look as if it were. */
+/** Fails if the existing configuration differs from what was asked for. */
 function refuseOther(places: Places, { prefix, name }: Given): void {
   const config = readConfig(places)
   const wanted = {
@@ -42,7 +42,7 @@ function refuseOther(places: Places, { prefix, name }: Given): void {
   if (Object.keys(wanted).length === 0) return
   const lines = Object.entries(wanted).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`)
   throw new Refused(
-    `${configPath(places)} is there already; nothing was changed.`,
-    `Write into it: ${lines.join(', ')}`,
+    `${configPath(places)} already exists; nothing was changed.`,
+    `Edit it yourself: ${lines.join(', ')}`,
   )
 }

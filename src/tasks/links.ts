@@ -1,17 +1,17 @@
 import type { Task } from './task.ts'
 
-/** Which task waits for which, by their places in the list: numbers are found faster than ids. */
+/** Dependencies between the tasks of a list, by position in the list. */
 export interface Links {
-  /** Where the links of each task begin, and where those of the last one end. */
+  /** Where the targets of each task begin; one more entry ends the last. */
   readonly starts: Uint32Array
-  /** For whom they wait, in the order of their dependencies. */
+  /** The positions of the dependencies, in their order. */
   readonly targets: Int32Array
 }
 
-/** The place of what is not in the list. */
+/** The position of a dependency that is not in the list. */
 export const NOWHERE = -1
 
-/** For tasks of which no two have the same id. */
+/** The ids must be unique. */
 export function makeLinks(tasks: readonly Task[]): Links {
   const places = new Map<string, number>()
   for (let place = 0; place < tasks.length; place++) places.set(tasks[place]!.id, place)
@@ -24,7 +24,7 @@ export function makeLinks(tasks: readonly Task[]): Links {
   return { starts, targets: Int32Array.from(targets) }
 }
 
-/** How many open tasks wait for each. */
+/** How many open tasks depend on each task. */
 export function countWaiting(tasks: readonly Task[], { starts, targets }: Links): Uint32Array {
   const waiting = new Uint32Array(tasks.length)
   for (let place = 0; place < tasks.length; place++) {
@@ -37,7 +37,7 @@ export function countWaiting(tasks: readonly Task[], { starts, targets }: Links)
   return waiting
 }
 
-/** The places of those that wait for the one at a place. */
+/** The positions of the tasks that depend on the task at `target`. */
 export function findWaiting({ starts, targets }: Links, target: number): number[] {
   const found: number[] = []
   let place = 0

@@ -1,32 +1,33 @@
+import { join } from 'node:path'
+import { readTextFile } from '../base/files.ts'
 import { inArchive, scanArchive } from './archive.ts'
 import { resolveId } from './find.ts'
 import { renderId } from './id.ts'
-import { tryToFreeDead } from './claims/dead-claims.ts'
-import { standing, whyDead, type Owner } from './claims/owner.ts'
+import { tryToFreeDeadClaims } from './claims/dead-claims.ts'
+import { blockingClaims, NO_OWNER, whyDead, type Owner } from './claims/owner.ts'
 import type { Places } from './store/places.ts'
 import { Graph, type Readiness } from './ready.ts'
-import { scanTasks, type Broken, type Scan } from './store/scan.ts'
-import { readState, type State } from './store/state.ts'
+import { scanTasks, TASK_LIMIT_BYTES, type Broken, type Scan } from './store/scan.ts'
+import { readLocalState, type Claim, type State } from './store/state.ts'
 import { inListOrder, type Task } from './task.ts'
 import { overdueFirst } from './urgency.ts'
-import type { Priority, Status } from './words.ts'
+import type { Priority, Status } from './status.ts'
 
-/** What is asked for; what is absent does not matter. */
 export interface Filter {
   readonly statuses?: readonly Status[]
   readonly priority?: Priority | 'none' | undefined
   readonly assignee?: string | undefined
-  /** All of them. */
+  /** A task must have all of them. */
   readonly labels?: readonly string[]
-  /** The id of a task that is waited for, as a person types it. */
+  /** An id as people type it; selects the tasks that depend on it. */
   readonly blockedBy?: string | undefined
   readonly limit?: number | undefined
-  /** Those of the archive, in place of the open ones. */
+  /** Lists the archive instead of the open tasks. */
   readonly archived?: boolean
 }
 
-/** On whose behalf, and when, it is asked what is ready. */
-export interface Asking {
+/** Who calls an operation, and when. */
+export interface Caller {
   readonly owner: Owner
   readonly now: Date
 }
@@ -36,15 +37,15 @@ export interface Listing {
   readonly broken: readonly Broken[]
 }
 
-/** By priority, within it what is overdue first, then by age. */
+/** Sorted by priority, then overdue first, then by age. */
 export function listTasks(places: Places, filter: Filter = {}): Listing {
   const { tasks, broken } = filter.archived === true ? listArchive(places) : scanTasks(places)
   const chosen = overdueFirst(tasks.filter(makeTest(places, filter)), new Date())
   return { tasks: chosen.slice(0, filter.limit), broken }
 }
 
-/** What an empty list means: there are no tasks, or only none of those that were asked for. */
-export function emptyListWords(places: Places, { archived = false }: Filter): string {
+/** Says whether there are no tasks at all or only none that match. */
+export function describeEmptyList(places: Places, { archived = false }: Filter): string {
   return listTasks(places, { archived }).tasks.length === 0 ? 'No tasks.' : 'No task matches.'
 }
 
@@ -54,57 +55,91 @@ function listArchive(places: Places): Scan {
   return { tasks: named.toSorted(inListOrder), broken }
 }
 
-/** What can be begun now, in the order of `next`. */
-export function listReady(places: Places, filter: Filter, asking: Asking): Listing {
-  const { scan, graph } = judgeTasks(places, asking)
+/** Tasks whose file contains all words, ignoring case. */
+export function searchTasks(places: Places, words: readonly string[]): Listing {
+  const wanted = words.map((word) => word.toLowerCase())
+  const { tasks, broken } = listTasks(places)
+  const found = tasks.filter(({ file }) => {
+    const read = readTextFile(join(places.tasks, file), TASK_LIMIT_BYTES)
+    const text = read.kind === 'text' ? read.text.toLowerCase() : ''
+    return wanted.every((word) => text.includes(word))
+  })
+  return { tasks: found, broken }
+}
+
+/** The ready tasks, in the order of `next`. */
+export function listReady(places: Places, filter: Filter, caller: Caller): Listing {
+  const { scan, graph } = judgeTasks(places, caller)
   const isChosen = makeTest(places, filter)
   const tasks = graph.ready().filter(isChosen)
   return { tasks: tasks.slice(0, filter.limit), broken: scan.broken }
 }
 
-/** All that is not done, with what each waits for. */
+/** All open tasks, with the reasons why each is ready or not. */
 export function explainReady(
   places: Places,
   filter: Filter,
-  asking: Asking,
+  caller: Caller,
 ): { readonly tasks: readonly Readiness[]; readonly broken: readonly Broken[] } {
-  const { scan, graph } = judgeTasks(places, asking)
+  const { scan, graph } = judgeTasks(places, caller)
   const isChosen = makeTest(places, filter)
   const open = graph.sorted((task) => task.status !== 'Done' && isChosen(task))
   const tasks = open.slice(0, filter.limit)
   return { tasks: tasks.map((task) => graph.judge(task)), broken: scan.broken }
 }
 
-/** The ids of tasks that somebody is at now. */
-export function listHeld(places: Places, { owner, now }: Asking): ReadonlySet<string> {
-  const claims = standing(readState(places), owner, places, now)
+/** The ids of tasks that other owners hold now. */
+export function listHeld(places: Places, { owner, now }: Caller): ReadonlySet<string> {
+  const claims = blockingClaims(readLocalState(places), owner, places, now)
   return new Set([...claims].flatMap(([id, { settled }]) => (settled === undefined ? [id] : [])))
 }
 
-export interface Judged {
+export interface Overview {
+  /** Sorted as in `list`. */
+  readonly tasks: readonly { readonly task: Task; readonly isReady: boolean }[]
+  readonly broken: readonly Broken[]
+  /** All valid claims, and tasks settled in another checkout. */
+  readonly claims: ReadonlyMap<string, Claim>
+  readonly owner: Owner
+}
+
+export function readOverview(places: Places, owner: Owner): Overview {
+  const now = new Date()
+  tryToFreeDeadClaims(places, readLocalState(places), now)
+  const scan = scanTasks(places)
+  const claims = blockingClaims(readLocalState(places), NO_OWNER, places, now)
+  const graph = new Graph(places, scan, claims)
+  const tasks = overdueFirst(scan.tasks, now).map((task) => ({
+    task,
+    isReady: task.status === 'To Do' && graph.judge(task).isReady,
+  }))
+  return { tasks, broken: scan.broken, claims, owner }
+}
+
+export interface ScannedGraph {
   readonly scan: Scan
   readonly graph: Graph
 }
 
-/** What there is, and what of it is ready; what its owner will not finish any more is put back first. */
-export function judgeTasks(places: Places, asking: Asking): Judged {
+/** Reads all tasks with their graph, after freeing the tasks of dead owners. */
+export function judgeTasks(places: Places, caller: Caller): ScannedGraph {
   const scan = scanTasks(places)
-  // Behind the files: whoever takes a task says so before the file does.
-  const state = readState(places)
-  if (!tryToFreeDead(places, state, asking.now)) {
-    return { scan, graph: makeGraph(places, scan, state, asking) }
+  // Read after the files: a claim is written before the file of its task.
+  const state = readLocalState(places)
+  if (!tryToFreeDeadClaims(places, state, caller.now)) {
+    return { scan, graph: makeGraph(places, scan, state, caller) }
   }
   const freed = scanTasks(places)
-  return { scan: freed, graph: makeGraph(places, freed, readState(places), asking) }
+  return { scan: freed, graph: makeGraph(places, freed, readLocalState(places), caller) }
 }
 
-export function makeGraph(places: Places, scan: Scan, state: State, asking: Asking): Graph {
-  const { owner, now } = asking
+export function makeGraph(places: Places, scan: Scan, state: State, caller: Caller): Graph {
+  const { owner, now } = caller
   const isHeld = (id: string) => {
     const claim = state.claims[id]
     return claim !== undefined && whyDead(claim, now) === undefined
   }
-  return new Graph(places, scan, standing(state, owner, places, now), isHeld, now)
+  return new Graph(places, scan, blockingClaims(state, owner, places, now), isHeld, now)
 }
 
 function makeTest(places: Places, filter: Filter): (task: Task) => boolean {

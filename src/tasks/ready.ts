@@ -1,5 +1,5 @@
 import { Archive, idOfName, inArchive } from './archive.ts'
-import { findCycles, findWay } from './cycles.ts'
+import { findCycles, findPath } from './cycles.ts'
 import { countWaiting, findWaiting, makeLinks, NOWHERE, type Links } from './links.ts'
 import { renderId } from './id.ts'
 import { idInside } from './store/id-inside.ts'
@@ -9,20 +9,19 @@ import type { Claim } from './store/state.ts'
 import type { Task } from './task.ts'
 import { rankTasks } from './urgency.ts'
 
-/** Why a task can be begun now, or what it waits for. */
 export interface Readiness {
   readonly task: Task
   readonly isReady: boolean
   readonly reasons: readonly string[]
 }
 
-/** To look for so few is faster than to learn where all of them are. */
+/** Up to this many lookups, a linear search is faster than building a map. */
 const FEW = 8
 
-/** More than any task has others waiting for it. */
+/** More than the number of tasks that can depend on one task. */
 const MANY = 2 ** 32
 
-/** Judges tasks by their dependencies, their status and the claims of others. */
+/** Decides which tasks are ready, by status, dependencies and claims. */
 export class Graph {
   readonly #places: Places
   readonly #scan: Scan
@@ -38,9 +37,9 @@ export class Graph {
   constructor(
     places: Places,
     scan: Scan,
-    /** Those that stand in the way of whoever asks. */
+    /** The claims that block the caller. */
     claims: ReadonlyMap<string, Claim>,
-    /** Whether anybody holds a task, also whoever asks. */
+    /** Whether anyone holds a task, the caller included. */
     isHeld: (id: string) => boolean = () => true,
     now: Date = new Date(),
   ) {
@@ -55,7 +54,7 @@ export class Graph {
     return this.statusOf(id) !== undefined
   }
 
-  /** `To Do`, `Done`, …, or undefined where there is no such task. Archived tasks count. */
+  /** `To Do`, `Done`, …; undefined if the task does not exist. Includes the archive. */
   statusOf(id: string): string | undefined {
     return this.find(id)?.status ?? this.#getArchive().statusOf(id) ?? this.#brokenStatus(id)
   }
@@ -68,11 +67,11 @@ export class Graph {
       reasons.push(`waits for ${id} ${this.#whyNotDone(id, task.id)}`)
     }
     const claim = this.#claims.get(task.id)
-    if (claim !== undefined) reasons.push(claimWords(claim, this.#places))
+    if (claim !== undefined) reasons.push(describeClaim(claim, this.#places))
     return { task, isReady: reasons.length === 0, reasons }
   }
 
-  /** In the archive nobody begins it: it needs a person. */
+  /** An archived task is never started, so a person has to act. */
   #whyNotDone(id: string, waiting: string): string {
     const status = this.statusOf(id) ?? 'missing'
     if (!this.#isArchived(id)) return `(${status})`
@@ -84,11 +83,11 @@ export class Graph {
 
   #statusWords({ id, status }: Task): string {
     return status === 'In Progress' && !this.#isHeld(id)
-      ? `In Progress, but nobody here holds it: forge-tasks release ${id}`
+      ? `In Progress, but not claimed here: forge-tasks release ${id}`
       : `status is ${status}`
   }
 
-  /** What a person can do where nothing is ready, in one line. */
+  /** One line that says what to do if nothing is ready. */
   advise(tasks: readonly Task[]): string | undefined {
     const blocked = tasks.find(({ status }) => status === 'Blocked')?.id
     const isMissing = (id: string) => [undefined, 'unreadable'].includes(this.statusOf(id))
@@ -99,24 +98,24 @@ export class Graph {
         this.edges,
       ).length > 0
     const hints = [
-      ...(isWrong ? ['Mend what tasks wait for: forge-tasks doctor'] : []),
+      ...(isWrong ? ['Check the dependencies: forge-tasks doctor'] : []),
       ...(blocked === undefined
         ? []
         : [
             `Read its notes: forge-tasks view ${blocked}`,
-            `open it: forge-tasks edit ${blocked} --status todo`,
+            `reopen it: forge-tasks edit ${blocked} --status todo`,
           ]),
     ]
     return hints.length === 0 ? undefined : hints.join('; ')
   }
 
-  /** What can be begun now: by urgency, then by how much it unblocks, then by age. */
+  /** Sorted by urgency, then by how many tasks each unblocks, then by age. */
   ready(): Task[] {
     const links = this.#getLinks()
     return this.sorted((task, place) => this.#isReady(task, place, links))
   }
 
-  /** The same as `judge`, without a reason for each of thousands. */
+  /** As `judge`, but without building the reasons for thousands of tasks. */
   #isReady(task: Task, place: number, { starts, targets }: Links): boolean {
     if (task.status !== 'To Do') return false
     if (this.#claims.size > 0 && this.#claims.has(task.id)) return false
@@ -132,7 +131,7 @@ export class Graph {
     return true
   }
 
-  /** Tasks in the order of `next`: as they come by priority and age, little is left to sort. */
+  /** Tasks in the order of `next`. They come sorted by priority and age, so grouping by rank is enough. */
   sorted(isWanted: (task: Task, place: number) => boolean): Task[] {
     const { tasks } = this.#scan
     const links = this.#getLinks()
@@ -151,7 +150,7 @@ export class Graph {
     return order.map((rank) => ranks.get(rank)!).flat()
   }
 
-  /** Those that wait for a task, which may be an archived one. */
+  /** The tasks that depend on a task, which may be archived. */
   waitingFor(id: string): Task[] {
     const { tasks } = this.#scan
     const place = tasks.findIndex((task) => task.id === id)
@@ -164,7 +163,7 @@ export class Graph {
     return this.#links
   }
 
-  /** An open task; archived ones are not asked for here. */
+  /** Does not look into the archive. */
   find(id: string): Task | undefined {
     if (this.#byId === undefined) {
       this.#lookups += 1
@@ -176,10 +175,10 @@ export class Graph {
     return this.#byId.get(id)
   }
 
-  /** A way from a task back to itself, where its new dependencies would close one. */
+  /** The cycle that new dependencies of a task would close. */
   cycleThrough(id: string, dependencies: readonly string[]): string[] | undefined {
     for (const next of dependencies) {
-      const way = findWay(next, id, this.edges)
+      const way = findPath(next, id, this.edges)
       if (way !== undefined) return [id, ...way]
     }
     return undefined
@@ -189,7 +188,7 @@ export class Graph {
 
   readonly parents = (id: string): readonly string[] => parentsOf(this.findUndone(id))
 
-  /** An open task, or one that was archived before it was done: such a one closes circles, too. */
+  /** Includes tasks that were archived before they were Done, because they can close a cycle. */
   findUndone(id: string): Task | undefined {
     const open = this.find(id)
     if (open !== undefined) return open
@@ -197,14 +196,14 @@ export class Graph {
     return archived?.status === 'Done' ? undefined : archived
   }
 
-  /** The name of its file, below the folder of the tasks. */
+  /** Relative to the folder of the tasks. */
   fileOf(task: Task): string {
     return this.find(task.id) === undefined ? inArchive(this.#places, task.file) : task.file
   }
 
-  /** A way from a task back to itself over what it is a part of. */
+  /** The cycle that a new parent of a task would close. */
   parentCycleThrough(id: string, parent: string): string[] | undefined {
-    const way = findWay(parent, id, this.parents)
+    const way = findPath(parent, id, this.parents)
     return way === undefined ? undefined : [id, ...way]
   }
 
@@ -234,7 +233,7 @@ export function parentsOf(task: { readonly parent?: string | undefined } | undef
   return task?.parent === undefined ? [] : [task.parent]
 }
 
-export function claimWords(claim: Claim, places: Places): string {
+export function describeClaim(claim: Claim, places: Places): string {
   const checkout = renderCheckout(claim.root, places)
   if (claim.settled !== undefined) return `${claim.settled} in ${checkout}, not merged here`
   const where = claim.root === places.root ? '' : ` in ${checkout}`

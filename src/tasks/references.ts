@@ -1,28 +1,28 @@
 import { UserError } from '../base/errors.ts'
 import { findCycles } from './cycles.ts'
-import { missing } from './find.ts'
+import { notFoundError } from './find.ts'
 import { parseId, renderId, type TaskId } from './id.ts'
-import type { Fault } from './mistakes.ts'
+import type { TaskMistake } from './batch-error.ts'
 import { parentsOf } from './ready.ts'
 import { Refused } from './refused.ts'
 import type { Places } from './store/places.ts'
 import { scanTasks } from './store/scan.ts'
-import { isTaken, type Taken } from './taken.ts'
+import { isUsed, type UsedIds } from './used-ids.ts'
 import type { Task } from './task.ts'
 import type { NewTask } from './text/new-task.ts'
 
 interface Resolved {
-  /** The tasks, with ids in the place of what they refer to. */
+  /** The tasks with all references replaced by ids. */
   readonly resolved: readonly NewTask[]
-  readonly faults: readonly Fault[]
+  readonly faults: readonly TaskMistake[]
 }
 
-/** `@key` is another task of the same batch; everything else is the id of a task that is there. */
+/** `@key` refers to another task of the batch, anything else to an existing task. */
 export function resolveReferences(
   places: Places,
   tasks: readonly NewTask[],
   ids: readonly TaskId[],
-  taken: () => Taken,
+  taken: () => UsedIds,
   prefix: string,
 ): Resolved {
   const { keys, faults } = readKeys(tasks, ids)
@@ -30,8 +30,8 @@ export function resolveReferences(
   const resolve = (word: string): string => {
     if (word.startsWith('@')) return findKey(keys, word.slice(1))
     const id = parseId(word, prefix)
-    if (isTaken(taken(), id)) return renderId(id)
-    throw missing(places, id, (open ??= scanTasks(places).tasks))
+    if (isUsed(taken(), id)) return renderId(id)
+    throw notFoundError(places, id, (open ??= scanTasks(places).tasks))
   }
   const resolved = tasks.map((task, index): NewTask => {
     const attempt = (word: string) => {
@@ -54,12 +54,12 @@ export function resolveReferences(
 
 interface Keys {
   readonly keys: ReadonlyMap<string, string>
-  readonly faults: Fault[]
+  readonly faults: TaskMistake[]
 }
 
 function readKeys(tasks: readonly NewTask[], ids: readonly TaskId[]): Keys {
   const first = new Map<string, number>()
-  const faults: Fault[] = []
+  const faults: TaskMistake[] = []
   for (const [index, { key }] of tasks.entries()) {
     if (key === undefined) continue
     const other = first.get(key)
@@ -71,7 +71,7 @@ function readKeys(tasks: readonly NewTask[], ids: readonly TaskId[]): Keys {
 }
 
 function isTwice(key: string, { title }: NewTask): Refused {
-  return new Refused(`The key '${key}' is there twice.`, `"${title.trim()}" has it, too.`)
+  return new Refused(`Duplicate key '${key}'.`, `"${title.trim()}" has the same key.`)
 }
 
 function findKey(keys: ReadonlyMap<string, string>, key: string): string {
@@ -80,25 +80,25 @@ function findKey(keys: ReadonlyMap<string, string>, key: string): string {
   throw new Refused(`No task of this batch has the key '${key}'.`)
 }
 
-/** Only a batch can close a circle: nothing that was there before depends on what is new. */
+/** Only tasks of the same batch can form a cycle: no existing task depends on a new one. */
 export function refuseCycles(ids: readonly string[], tasks: readonly NewTask[]): void {
-  // Nobody has the ids yet, and only by its key can another one mean a task.
+  // The ids are not assigned yet, so the message names the keys.
   const nameOf = new Map(ids.map((id, index) => [id, `@${tasks[index]?.key}`]))
-  const tell = (cycle: readonly string[]) => cycle.map((id) => nameOf.get(id)).join(' -> ')
+  const render = (cycle: readonly string[]) => cycle.map((id) => nameOf.get(id)).join(' -> ')
   const edges = new Map(ids.map((id, index) => [id, tasks[index]?.dependencies ?? []]))
   const [cycle] = findCycles(ids, (id) => edges.get(id) ?? [])
   if (cycle !== undefined) {
     throw new Refused(
-      `These tasks would wait for each other: ${tell(cycle)}`,
-      'Leave one of these dependencies out. Nothing was created.',
+      `These tasks would depend on each other: ${render(cycle)}`,
+      'Remove one of these dependencies. Nothing was created.',
     )
   }
   const parents = new Map(ids.map((id, index) => [id, parentsOf(tasks[index])]))
   const [parts] = findCycles(ids, (id) => parents.get(id) ?? [])
   if (parts !== undefined) {
     throw new Refused(
-      `These tasks would be parts of each other: ${tell(parts)}`,
-      'Leave one of these parents out. Nothing was created.',
+      `These tasks would be parents of each other: ${render(parts)}`,
+      'Remove one of these parents. Nothing was created.',
     )
   }
 }

@@ -1,6 +1,6 @@
 import { UserError } from '../base/errors.ts'
 
-/** Understood, but not allowed or not there: exit code 1. */
+/** A valid request that cannot be carried out. */
 export class Refused extends UserError {
   override readonly exitCode: number = 1
 }

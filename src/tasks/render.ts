@@ -1,4 +1,5 @@
-import { printable, printableLines } from '../base/printable.ts'
+import { printable, printableLines } from '../base/terminal/printable.ts'
+import { localTime } from '../base/local-time.ts'
 import type { Next } from './claims/claims.ts'
 import type { Finding } from './doctor/finding.ts'
 import type { Readiness } from './ready.ts'
@@ -10,7 +11,7 @@ import { isOverdue } from './urgency.ts'
 import { criterionLines } from './text/criteria.ts'
 import type { Brief } from './view.ts'
 
-/** A task as scripts get it: what is absent is null, or an empty list. */
+/** For `--json`: missing values are null or an empty list. */
 export function toJson(task: Task): object {
   const { priority, assignee, parent, due, ...rest } = copyTask(task)
   return {
@@ -27,7 +28,7 @@ export function plainLine({ id, status, priority, title }: Task): string {
   return `${id} | ${status} | ${priority ?? '-'} | ${printable(title)}`
 }
 
-/** `key: value` lines, then the sections: the same for people and agents. */
+/** `key: value` lines, then the sections. */
 export function renderBrief(brief: Brief): string {
   const { dependencies, intro } = brief
   const learned = dependencies.filter(({ notes }) => notes !== '')
@@ -95,7 +96,7 @@ function section(name: string, text: string): string[] {
   return text === '' ? [] : ['', `## ${name}`, '', text]
 }
 
-/** Criteria by line; what else is written there stands apart, where it does in the file. */
+/** Criteria line by line, with any other text of the section as separate paragraphs. */
 function renderChecklist({ checklist }: Brief): string {
   let [text, wasProse] = ['', false]
   for (const piece of checklist) {
@@ -107,7 +108,6 @@ function renderChecklist({ checklist }: Brief): string {
   return text
 }
 
-/** A brief as scripts get it. */
 export function briefToJson(brief: Brief): object {
   const { task, claim, checklist, ...rest } = brief
   const hasProse = checklist.some((piece) => typeof piece === 'string')
@@ -120,12 +120,11 @@ export function briefToJson(brief: Brief): object {
   }
 }
 
-/** A task, and why it can be begun now or what it waits for. */
 export function explainedLine({ task, isReady, reasons }: Readiness): string {
   return `${plainLine(task)} | ${isReady ? 'ready' : printable(reasons.join('; '))}`
 }
 
-/** Why there is no next task, by line. */
+/** Says line by line why there is no next task. */
 export function renderWaiting({ waiting, broken, advice }: Omit<Next, 'task'>): string[] {
   if (waiting.length > 0) {
     const lines = waiting.map(
@@ -157,4 +156,9 @@ export function findingLine({ file, line, problem, mended }: Finding): string {
 
 export function brokenLine({ file, line, problem }: Broken): string {
   return printable(`${file}:${line}: ${problem}`)
+}
+
+/** Warns about ending the claim of another owner. */
+export function describeEndedClaim(id: string, { owner, at }: Claim): string {
+  return `${id} was held by ${printable(owner)} since ${localTime(at)}, who may still be working on it.`
 }

@@ -1,19 +1,19 @@
-import { judgeTasks, type Asking } from './list.ts'
+import { judgeTasks, type Caller } from './list.ts'
 import type { Places } from './store/places.ts'
 import type { Broken } from './store/scan.ts'
-import { PRIORITIES, STATUSES, type Priority, type Status } from './words.ts'
+import { PRIORITIES, STATUSES, type Priority, type Status } from './status.ts'
 
 export interface Stats {
   readonly total: number
   readonly ready: number
   readonly byStatus: Readonly<Record<Status, number>>
-  /** Of those that are not done. */
+  /** Counts tasks that are not Done. */
   readonly openByPriority: Readonly<Record<Priority | 'none', number>>
   readonly broken: readonly Broken[]
 }
 
-export function countTasks(places: Places, asking: Asking): Stats {
-  const { scan, graph } = judgeTasks(places, asking)
+export function countTasks(places: Places, caller: Caller): Stats {
+  const { scan, graph } = judgeTasks(places, caller)
   const open = scan.tasks.filter(({ status }) => status !== 'Done')
   const count = <Key extends string>(keys: readonly Key[], keyOf: readonly string[]) =>
     Object.fromEntries(

@@ -55,12 +55,12 @@ describe('a value is read as it was written', () => {
   })
 })
 
-describe('what is broken is named with its line', () => {
+describe('problems are reported with their line', () => {
   test.each([
     [
       'a key twice',
       file('id: TASK-001', 'status: Done', 'x: 1', '"status": To Do'),
-      "5: 'status' is there twice",
+      "5: duplicate key 'status'",
     ],
     [
       'a list that never ends',
@@ -77,18 +77,18 @@ describe('what is broken is named with its line', () => {
       file('id: TASK-001', ...Array.from({ length: 500 }, (_, at) => `k${at}: 1`), 'a: ]'),
       '503: the frontmatter is not valid YAML',
     ],
-    ['two documents', file('id: TASK-001', '...', 'x: 1'), '2: the frontmatter is no list'],
+    ['two documents', file('id: TASK-001', '...', 'x: 1'), '2: the frontmatter must consist'],
     [
       'a conflict at the top',
       '<<<<<<< a\n---\n=======\n---\n>>>>>>> b\nid: TASK-001\n---\n',
-      '1: a merge conflict',
+      '1: unresolved merge conflict',
     ],
     [
       'a conflict below a code block',
       `${file('id: TASK-001')}~~~\n<<<<<<< a\n~~~\n<<<<<<< a\r\n=======\r\n`,
-      '7: a merge conflict',
+      '7: unresolved merge conflict',
     ],
-    ['only a BOM', '\uFEFF', '1: there is no frontmatter'],
+    ['only a BOM', '\uFEFF', '1: no frontmatter'],
   ])('%s', (_, text, expected) => {
     expect(broken(text)).toStartWith(expected)
   })

@@ -17,9 +17,9 @@ import {
   STATUSES,
   type Priority,
   type Status,
-} from './words.ts'
+} from './status.ts'
 
-/** What every command knows of a task: the frontmatter of its file. */
+/** The frontmatter of a task file. */
 export interface Task {
   readonly id: string
   readonly title: string
@@ -31,11 +31,11 @@ export interface Task {
   readonly parent: string | undefined
   readonly due: string | undefined
   readonly createdAt: string
-  /** Name of its file, below the folder of the tasks. */
+  /** File name, relative to the folder of the tasks. */
   readonly file: string
 }
 
-/** All fields of a task that may read them only when they are asked for. */
+/** A plain object: indexed tasks read their fields lazily. */
 export function copyTask(task: Task): Task {
   return {
     id: task.id,
@@ -52,7 +52,7 @@ export function copyTask(task: Task): Task {
   }
 }
 
-/** Reads the frontmatter of a task file; throws `BrokenFile` with the line of what is wrong. */
+/** Throws `BrokenFile` with the line of the problem. */
 export function parseTask(text: string, file: string): Task {
   const parts = splitFile(text)
   const fields = readFields(parts)
@@ -75,8 +75,8 @@ function readTaskId(fields: Fields, parts: Parts, file: string): string {
   const written = readWord(fields, parts, 'id')
   const id = written === undefined ? idOfFileName(file) : readId(written)
   if (id !== undefined) return renderId(id)
-  const found = written === undefined ? 'there is no id' : `'${written}' is no id`
-  throw new BrokenFile(`${found}; write one such as "id: TASK-001"`, lineOf(parts, 'id'))
+  const found = written === undefined ? 'the id is missing' : `'${written}' is not a valid id`
+  throw new BrokenFile(`${found}; write, for example, "id: TASK-001"`, lineOf(parts, 'id'))
 }
 
 function readTitle(fields: Fields, parts: Parts, file: string): string {
@@ -90,7 +90,10 @@ function readStatus(fields: Fields, parts: Parts): Status {
   const status = findStatus(written)
   if (status !== undefined) return status
   const known = STATUSES.join(', ')
-  throw new BrokenFile(`the status '${written}' is none of ${known}`, lineOf(parts, 'status'))
+  throw new BrokenFile(
+    `unknown status '${written}', expected one of: ${known}`,
+    lineOf(parts, 'status'),
+  )
 }
 
 function readPriority(fields: Fields, parts: Parts): Priority | undefined {
@@ -98,10 +101,13 @@ function readPriority(fields: Fields, parts: Parts): Priority | undefined {
   const priority = written === undefined ? undefined : findPriority(written)
   if (written === undefined || priority !== undefined) return priority
   const known = PRIORITIES.join(', ')
-  throw new BrokenFile(`the priority '${written}' is none of ${known}`, lineOf(parts, 'priority'))
+  throw new BrokenFile(
+    `unknown priority '${written}', expected one of: ${known}`,
+    lineOf(parts, 'priority'),
+  )
 }
 
-/** A single value as text: what YAML takes for a number or a date is read as it was written. */
+/** A single value as it is written, even if YAML reads it as a number or a date. */
 function readWord(fields: Fields, parts: Parts, key: string): string | undefined {
   const value = fields[key]
   if (value === undefined || value === null || value === '') return undefined
@@ -122,12 +128,12 @@ function optional<From, To>(value: From | undefined, change: (value: From) => To
 
 const RANKS = { high: 0, medium: 1, none: 2, low: 3 } as const
 
-/** High first. What nobody has ranked comes before what somebody has put off. */
+/** Tasks without a priority rank between medium and low. */
 export function priorityOf({ priority }: Task): number {
   return RANKS[priority ?? 'none']
 }
 
-/** The older one first; of the same age the one with the lower number. */
+/** Oldest first, then by number. */
 export function byAge(a: Task, b: Task): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
   if (a.id !== b.id) return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
@@ -135,7 +141,6 @@ export function byAge(a: Task, b: Task): number {
   return a.file < b.file ? -1 : 1
 }
 
-/** By priority, then by age. */
 export function inListOrder(a: Task, b: Task): number {
   return priorityOf(a) - priorityOf(b) || byAge(a, b)
 }

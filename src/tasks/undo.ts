@@ -1,12 +1,12 @@
 import { deleteTask } from './delete.ts'
-import type { Asking } from './list.ts'
+import type { Caller } from './list.ts'
 import { Refused } from './refused.ts'
 import { change } from './store/change.ts'
 import type { Places } from './store/places.ts'
 import { readTaskText } from './store/scan.ts'
 import type { Attempt, Claim, State } from './store/state.ts'
 
-/** What one task was before a change and after it, with who held it. */
+/** A task and its claim before and after a change. */
 export interface Undo {
   readonly id: string
   readonly path: string
@@ -24,7 +24,7 @@ export function versionOf({ claims, attempts }: State, id: string, text: string)
   return { text, claim: claims[id], attempts: attempts[id] }
 }
 
-/** Takes a change back; refused where anything has changed since, so that nobody's work is lost. */
+/** Undoes a change; refused if the task has changed since, so that no work is lost. */
 export function undoChange(places: Places, { id, path, before, after }: Undo): void {
   change(places, (draft) => {
     const { state } = draft
@@ -41,21 +41,20 @@ export function undoChange(places: Places, { id, path, before, after }: Undo): v
   })
 }
 
-/** Takes back that a task was created. */
 export function undoCreate(
   places: Places,
   { id, path, text }: { readonly id: string; readonly path: string; readonly text: string },
-  asking: Asking,
+  caller: Caller,
 ): void {
   if (readOrNone(path) !== text) throw changedSince(id)
-  deleteTask(places, id, asking)
+  deleteTask(places, id, caller)
 }
 
 function changedSince(id: string): Refused {
-  return new Refused(`${id} has changed since, so nothing was undone.`)
+  return new Refused(`${id} has changed since; nothing was undone.`)
 }
 
-/** A claim that was only renewed is still the same. */
+/** Ignores renewals of the lease. */
 function isSameClaim(a: Claim | undefined, b: Claim | undefined): boolean {
   return a?.owner === b?.owner && a?.at === b?.at && a?.settled === b?.settled
 }

@@ -3,7 +3,7 @@ import { priorityOf, type Task } from './task.ts'
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 
-/** Whether the day of a task is over, or its moment; what is done is never late. */
+/** Done tasks are never overdue. A date without a time is due until the end of the local day. */
 export function isOverdue({ due, status }: Task, now: Date): boolean {
   if (due === undefined || status === 'Done') return false
   if (DAY.test(due)) return due < localDay(now)
@@ -16,7 +16,7 @@ function localDay(now: Date): string {
   return `${now.getFullYear()}-${month}-${day}`
 }
 
-/** Tasks that come by priority, with those that are overdue first within it. */
+/** Moves overdue tasks to the front of their priority; the tasks must be sorted by priority. */
 export function overdueFirst(tasks: readonly Task[], now: Date): readonly Task[] {
   if (!tasks.some(({ due }) => due !== undefined)) return tasks
   const late = new Set(tasks.filter((task) => isOverdue(task, now)))
@@ -27,8 +27,8 @@ export function overdueFirst(tasks: readonly Task[], now: Date): readonly Task[]
 const LOWEST = 255
 
 /**
- * How urgent each task is, 0 most: by the highest priority among itself and the open tasks that wait for
- * it, over however many others; within one priority what is overdue, or is waited for by what is, first.
+ * The urgency of each task, 0 is most urgent: the highest priority among itself and the open tasks that
+ * depend on it, directly or not; within one priority, overdue tasks and their dependencies come first.
  */
 export function rankTasks(tasks: readonly Task[], links: Links, now: Date): Uint8Array {
   const priorities = spread(tasks, links, priorityOf)
@@ -39,7 +39,7 @@ export function rankTasks(tasks: readonly Task[], links: Links, now: Date): Uint
   return priorities.map((priority, place) => priority * 2 + late[place]!)
 }
 
-/** The lowest value among each task and those that wait for it; what is done passes nothing on. */
+/** The lowest value among each task and the open tasks that depend on it, directly or not. */
 function spread(
   tasks: readonly Task[],
   { starts, targets }: Links,
@@ -54,7 +54,7 @@ function spread(
     if (peers === undefined) byValue.set(value, [place])
     else peers.push(place)
   }
-  // From the lowest on, so that each task is reached once, circles or not.
+  // In ascending order, so that each task is reached once, even in a cycle.
   for (const value of [...byValue.keys()].toSorted((a, b) => a - b)) {
     const reached = byValue.get(value)!
     for (let next = 0; next < reached.length; next++) {

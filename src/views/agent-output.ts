@@ -1,57 +1,115 @@
 // oxlint-disable no-control-regex
-import { TerminalFilter } from '../base/terminal-filter.ts'
+import { TerminalFilter } from '../base/terminal/terminal-filter.ts'
 
 const STYLE = String.raw`\u001b\[[\d;:]*m|\u001b\]8;[^\u001b]*\u001b\\`
 const STYLES = new RegExp(STYLE, 'g')
-const NAME = '[forkhestra]'
-const LETTERS = NAME.split('').map((letter) => letter.replace(/[[\]]/, String.raw`\$&`))
-/** A line that begins like one of ours, with any colours in between. */
-const FORGED = new RegExp(`^((?:[ \\t]|${STYLE})*)(${LETTERS.join(`(?:${STYLE})*`)})`, 'gm')
+/** Characters that are invisible or look empty. */
+const INVISIBLE = String.raw`\p{Default_Ignorable_Code_Point}\p{Cf}\u2800`
+const BLANK = new RegExp(`^[\\s${INVISIBLE}]*$`, 'u')
+const OURS = '[forkhestra]'
+const LETTERS = Array.from(OURS, (letter) => letter.replace(/[[\]]/, String.raw`\$&`))
+const GAP = `(?:${STYLE}|[${INVISIBLE}])*`
+const NAME = new RegExp(LETTERS.join(GAP), 'gu')
+/** A part of the name at the end of a text. */
+const BEGUN = new RegExp(
+  `${LETTERS.reduceRight((rest, each) => `${each}${GAP}(?:${rest})?`)}$`,
+  'u',
+)
 const LABEL = 'agent: '
-/** A line of ours has no more styles before its name than fit here. */
-const LONGEST_START = 4096
+/** A longer beginning of the name is labelled instead of held back. */
+const LONGEST_BEGUN = 4096
+const TAB_COLUMNS = 8
 
-/** What an agent prints, for a terminal: reduced, and never mistaken for a line of ours. */
-export class AgentOutput {
-  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  readonly #filter = new TerminalFilter()
-  /** The beginning of a line that may become one like ours. */
-  #begun = ''
-  /** Whether nothing of the current line can be seen yet. */
+/** The line of the cursor; streams to the same terminal share it. */
+export class TerminalLine {
+  /** An upper limit, because terminals disagree on the width of some characters. */
+  #columns = 0
   #isBlank = true
 
-  push(bytes: Uint8Array): Uint8Array {
-    const text = this.#begun + this.#filter.push(this.#decoder.decode(bytes, { stream: true }))
-    const isBegin = this.#isBlank
-    const end = this.#endOfDecided(text)
-    this.#begun = text.slice(end)
-    return Buffer.from(label(text.slice(0, end), isBegin))
+  /** What to print before our name, so that an agent's line does not look like one of ours. */
+  labelBefore(width: number): string {
+    const left = width - this.#columns
+    if (!this.#isBlank && left > 0) return ''
+    return this.#isBlank && left > LABEL.length ? LABEL : `\n${LABEL}`
   }
 
-  /** What was held back, and what ends open colours and links: somebody else writes next. */
-  finish(): { readonly text: string; readonly reset: string } {
-    const cut = this.#filter.push(this.#decoder.decode())
-    const { text, reset } = this.#filter.finish()
-    const rest = label(this.#begun + cut + text, this.#isBlank)
-    this.#begun = ''
-    this.#isBlank = true
-    return { text: rest, reset }
-  }
-
-  /** Without the last line where that may still become one like ours. */
-  #endOfDecided(text: string): number {
+  add(text: string): string {
     const start = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1
-    const line = text.slice(start, start + LONGEST_START)
-    const seen = line.replaceAll(STYLES, '').trimStart()
-    this.#isBlank = (this.#isBlank || start > 0) && seen !== NAME && NAME.startsWith(seen)
-    return this.#isBlank && seen !== '' ? start : text.length
+    if (start > 0) this.clear()
+    const seen = text.slice(start).replaceAll(STYLES, '')
+    this.#isBlank &&= BLANK.test(seen)
+    const wide = seen.match(/[^\u0000-\u007f]/g)?.length ?? 0
+    const tabs = seen.match(/\t/g)?.length ?? 0
+    this.#columns += seen.length + wide + tabs * (TAB_COLUMNS - 1)
+    return text
+  }
+
+  /** Another writer has ended or erased the line. */
+  clear(): void {
+    this.#columns = 0
+    this.#isBlank = true
   }
 }
 
-/** Says of lines that begin like ours whose they are. */
-function label(text: string, isBegin: boolean): string {
-  if (!text.includes(NAME) && !text.includes('\u001b')) return text
-  return text.replaceAll(FORGED, (line, before: string, name: string, at: number) =>
-    at > 0 || isBegin ? `${before}${LABEL}${name}` : line,
-  )
+/** Filters an agent's output for a terminal, and labels lines that look like ours. */
+export class AgentOutput {
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  readonly #filter = new TerminalFilter()
+  readonly #line: TerminalLine
+  readonly #width: () => number
+  /** Held back: a possible beginning of our name. */
+  #begun = ''
+
+  constructor(line: TerminalLine, width: () => number) {
+    this.#line = line
+    this.#width = width
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    const text = this.#begun + this.#filter.push(this.#decoder.decode(bytes, { stream: true }))
+    this.#begun = ''
+    return Buffer.from(this.#label(text, false))
+  }
+
+  /** The text that was held back, and the sequences that end open colours and links. */
+  finish(): { readonly text: string; readonly reset: string } {
+    const cut = this.#filter.push(this.#decoder.decode())
+    const { text, reset } = this.#filter.finish()
+    const rest = this.#label(this.#begun + cut + text, true)
+    this.#begun = ''
+    return { text: rest, reset }
+  }
+
+  /** For our own lines that quote others: only the name at the start of a line is ours. */
+  quote(text: string): string {
+    return text.replaceAll(/[^\n]+/g, (all) => {
+      const own = all.startsWith(OURS) ? OURS : ''
+      const line = new TerminalLine()
+      line.add(own)
+      return own + new AgentOutput(line, this.#width).#label(all.slice(own.length), true)
+    })
+  }
+
+  #label(text: string, isEnd: boolean): string {
+    let shown = ''
+    let from = 0
+    for (const { index, 0: name } of text.matchAll(NAME)) {
+      shown += this.#line.add(text.slice(from, index)) + this.#labelled(name)
+      from = index + name.length
+    }
+    const rest = text.slice(from)
+    const at = isEnd ? -1 : rest.search(BEGUN)
+    if (at === -1) return shown + this.#line.add(rest)
+    shown += this.#line.add(rest.slice(0, at))
+    const begun = rest.slice(at)
+    if (begun.length > LONGEST_BEGUN) return shown + this.#labelled(begun)
+    if (this.#line.labelBefore(this.#width()) === '') return shown + this.#line.add(begun)
+    this.#begun = begun
+    return shown
+  }
+
+  #labelled(name: string): string {
+    const label = this.#line.labelBefore(this.#width())
+    return this.#line.add(label + name)
+  }
 }

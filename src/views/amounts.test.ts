@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { NOTHING_SPENT } from '../events/spent.ts'
-import { counted, moneyWords, tokenWords } from '../base/amounts.ts'
-import { durationWords } from '../base/durations.ts'
-import { spentWords } from './amounts.ts'
+import { NOTHING_SPENT } from '../records/events/spent.ts'
+import { counted, formatMoney, formatTokens } from '../base/amounts.ts'
+import { formatDuration } from '../base/durations.ts'
+import { formatSpent } from './amounts.ts'
 
 test.each([
   [0, '$0.00'],
@@ -12,7 +12,7 @@ test.each([
   [1.234, '$1.23'],
   [1234.5, '$1234.50'],
 ])('%p dollars are %p', (usd, words) => {
-  expect(moneyWords(usd)).toBe(words)
+  expect(formatMoney(usd)).toBe(words)
 })
 
 test.each([
@@ -24,7 +24,7 @@ test.each([
   [999_950, '1.0M'],
   [12_345_678, '12.3M'],
 ])('%p tokens are %p', (count, words) => {
-  expect(tokenWords(count)).toBe(words)
+  expect(formatTokens(count)).toBe(words)
 })
 
 test.each([
@@ -40,18 +40,18 @@ test.each([
   [26 * 3_600_000, '26 h'],
   [76 * 3_600_000, '3 d 04 h'],
 ])('%p ms are %p', (ms, words) => {
-  expect(durationWords(ms)).toBe(words)
+  expect(formatDuration(ms)).toBe(words)
 })
 
-test('one is not written like many', () => {
+test('singular and plural differ', () => {
   expect([0, 1, 2].map((count) => counted(count, 'run'))).toEqual(['0 runs', '1 run', '2 runs'])
 })
 
-test('what was spent is told as far as the agents tell', () => {
+test('spent shows only what the agents reported', () => {
   const spent = { ...NOTHING_SPENT, ms: 7_500_000, iterations: 12 }
-  expect(spentWords(spent)).toBe('2 h 05 min, 12 iterations')
+  expect(formatSpent(spent)).toBe('2 h 05 min, 12 iterations')
   const tokens = { input: 300, output: 20, cacheRead: 12_000, cacheWrite: 25 }
   const told = { ...spent, tokens, costUsd: 1.234 }
-  expect(spentWords(told)).toBe('2 h 05 min, 12 iterations, 12.3k tokens, $1.23')
-  expect(spentWords({ ...told, billing: 'subscription' })).toEndWith('$1.23 (API-equivalent)')
+  expect(formatSpent(told)).toBe('2 h 05 min, 12 iterations, 12.3k tokens, $1.23')
+  expect(formatSpent({ ...told, billing: 'subscription' })).toEndWith('$1.23 (API-equivalent)')
 })

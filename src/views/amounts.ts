@@ -1,21 +1,21 @@
-import { durationWords } from '../base/durations.ts'
-import { counted, moneyWords, tokenWords } from '../base/amounts.ts'
-import type { Spent } from '../events/schema.ts'
-import { countTokens } from '../events/spent.ts'
+import { formatDuration } from '../base/durations.ts'
+import { counted, formatMoney, formatTokens } from '../base/amounts.ts'
+import type { Spent } from '../records/events/schema.ts'
+import { countTokens } from '../records/events/spent.ts'
 
-/** `$1.23`, with a note where a subscription pays and nobody takes that sum. */
-export function costWords({ costUsd, billing }: Pick<Spent, 'costUsd' | 'billing'>): string {
-  const money = moneyWords(costUsd)
+/** `$1.23`, with a note if a subscription covers it. */
+export function formatCost({ costUsd, billing }: Pick<Spent, 'costUsd' | 'billing'>): string {
+  const money = formatMoney(costUsd)
   return billing === 'subscription' ? `${money} (API-equivalent)` : money
 }
 
-/** `2 h 05 min, 12 iterations, 345.6k tokens, $1.23`; what no agent told of is left out. */
-export function spentWords(spent: Spent): string {
+/** `2 h 05 min, 12 iterations, 345.6k tokens, $1.23`, without what no agent reported. */
+export function formatSpent(spent: Spent): string {
   const tokens = countTokens(spent)
   return [
-    durationWords(spent.ms),
+    formatDuration(spent.ms),
     counted(spent.iterations, 'iteration'),
-    ...(tokens > 0 ? [`${tokenWords(tokens)} tokens`] : []),
-    ...(spent.costUsd > 0 ? [costWords(spent)] : []),
+    ...(tokens > 0 ? [`${formatTokens(tokens)} tokens`] : []),
+    ...(spent.costUsd > 0 ? [formatCost(spent)] : []),
   ].join(', ')
 }

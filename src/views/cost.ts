@@ -1,15 +1,15 @@
-import { printable } from '../base/printable.ts'
-import { counted, moneyWords, tokenWords } from '../base/amounts.ts'
-import { durationWords } from '../base/durations.ts'
+import { printable } from '../base/terminal/printable.ts'
+import { counted, formatMoney, formatTokens } from '../base/amounts.ts'
+import { formatDuration } from '../base/durations.ts'
 import { renderTable } from './table.ts'
 
-/** What belongs together took in all. */
+/** Usage of one group, such as a run or a model. */
 export interface CostRow {
   readonly key: string
   readonly iterations: number
-  /** Those that sub-agents have done. */
+  /** Tasks of sub-agents. */
   readonly tasks: number
-  /** How many of both did not tell what they cost. */
+  /** How many iterations and tasks did not report their cost. */
   readonly untold: number
   readonly tokens: {
     readonly input: number
@@ -18,9 +18,9 @@ export interface CostRow {
     readonly cacheWrite: number
   }
   readonly costUsd: number
-  /** The part that a subscription pays. */
+  /** The part that a subscription covers. */
   readonly subscriptionUsd: number
-  /** Of all agents together, also of those that worked side by side. */
+  /** Sum for all agents, including those that ran in parallel. */
   readonly ms: number
 }
 
@@ -41,9 +41,9 @@ function cells(row: CostRow, hasTasks: boolean): string[] {
     printable(row.key),
     String(Number(row.iterations.toFixed(2))),
     ...(hasTasks ? [String(row.tasks)] : []),
-    ...[input, output, cacheRead, cacheWrite].map(tokenWords),
-    durationWords(row.ms),
-    row.costUsd === 0 ? '-' : moneyWords(row.costUsd),
+    ...[input, output, cacheRead, cacheWrite].map(formatTokens),
+    formatDuration(row.ms),
+    row.costUsd === 0 ? '-' : formatMoney(row.costUsd),
     payer(row),
   ]
 }
@@ -52,15 +52,15 @@ function payer({ costUsd, subscriptionUsd }: CostRow): string {
   if (subscriptionUsd === 0) return ''
   return subscriptionUsd >= costUsd
     ? 'API-equivalent'
-    : `${moneyWords(subscriptionUsd)} of it API-equivalent`
+    : `${formatMoney(subscriptionUsd)} of it API-equivalent`
 }
 
 function notes({ untold, tasks, subscriptionUsd }: CostRow): string[] {
   const what = tasks === 0 ? 'iteration' : untold === 1 ? 'iteration or task' : 'iterations or task'
   const texts = [
-    ...(untold > 0 ? [`Of ${counted(untold, what)} the agent did not tell the cost.`] : []),
+    ...(untold > 0 ? [`${counted(untold, what)} did not report a cost.`] : []),
     ...(subscriptionUsd > 0
-      ? ['API-equivalent: what the API would have taken for what a subscription pays.']
+      ? ['API-equivalent: what the API would have charged; a subscription covers it.']
       : []),
   ]
   return texts.length === 0 ? [] : ['', ...texts]

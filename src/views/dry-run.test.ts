@@ -13,7 +13,7 @@ const withPrompt = (text: string, verbose = false) => {
   return line?.trim().slice('prompt: '.length)
 }
 
-test('a chain is shown in the exact words', () => {
+test('a chain is printed with the exact lines', () => {
   const steps = [
     {
       ...BINARY,
@@ -66,7 +66,7 @@ test('-v shows the source of the prompt, the kind of the agent and the exact com
 [forkhestra] Dry run complete. No agents were executed.`)
 })
 
-test('what is said beside the agents stands behind them, and apart what holds for all', () => {
+test('details follow each agent, and those of the chain come first', () => {
   const steps = [
     { ...BINARY, step: 1, agent: 'a', args: ['x'], lines: [{ label: 'verify', words: 'a\nb' }] },
     { ...BINARY, step: 2, agent: 'medic', isRecovery: true },
@@ -104,7 +104,7 @@ test('a prompt is cut at a hundred characters, not bytes, unless -v', () => {
   expect(withPrompt('x'.repeat(5000), true)).toBe(`"${'x'.repeat(5000)}"`)
 })
 
-test('no prompt and no command can break out of its line or command the terminal', () => {
+test('prompts and commands cannot leave their line or control the terminal', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, verbose) => {
       const lines = [{ label: 'verify', words: text }]

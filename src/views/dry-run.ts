@@ -1,7 +1,7 @@
-import type { EventOf } from '../events/event.ts'
-import { iterations, sourceWords } from './words.ts'
+import type { EventOf } from '../records/events/event.ts'
+import { iterations, describeSource } from './describe.ts'
 
-/** One thing that is said beside the agents: `budget: $5.00`. */
+/** A labelled detail: `budget: $5.00`. */
 interface Line {
   readonly label: string
   readonly words: string
@@ -11,7 +11,7 @@ type StepPreview = EventOf<'dry_run'>['steps'][number] & { readonly lines: reado
 
 const PROMPT_WIDTH = 100
 
-/** `chain` is what holds for all steps together. */
+/** `chain` has the details of the whole chain. */
 export function renderDryRun(
   steps: readonly StepPreview[],
   chain: readonly Line[],
@@ -30,18 +30,18 @@ export function renderDryRun(
 function renderStep(step: StepPreview, verbose: boolean): string[] {
   const { prompt } = step
   const lines = [
-    `${step.step}. ${step.agent} - ${modeWords(step)}`,
+    `${step.step}. ${step.agent} - ${describeMode(step)}`,
     ...(step.args.length > 0 ? [`     args: ${JSON.stringify(step.args)}`] : []),
-    ...(prompt === undefined ? [] : [`     prompt: ${promptWords(prompt, verbose)}`]),
+    ...(prompt === undefined ? [] : [`     prompt: ${describePrompt(prompt, verbose)}`]),
   ]
   if (verbose) {
-    lines.push(`     prompt from: ${sourceWords(prompt?.source)}`)
+    lines.push(`     prompt from: ${describeSource(prompt?.source)}`)
     lines.push(`     kind: ${step.kind}`, `     command: ${JSON.stringify(step.argv)}`)
   }
   return [...lines.map((line) => `  ${line}`), ...renderLines(step.lines)]
 }
 
-function modeWords({ maxIterations, isRecovery }: StepPreview): string {
+function describeMode({ maxIterations, isRecovery }: StepPreview): string {
   if (maxIterations !== undefined) return `loop up to ${iterations(maxIterations)}`
   return isRecovery === true ? 'run once, only on failure' : 'run once'
 }
@@ -50,14 +50,14 @@ function renderLines(lines: readonly Line[]): string[] {
   return lines.map(({ label, words }) => `       ${label}: ${escape(words)}`)
 }
 
-function promptWords(
+function describePrompt(
   { text, source }: NonNullable<StepPreview['prompt']>,
   verbose: boolean,
 ): string {
   return source.level === 'built-in' ? '(built-in)' : renderPrompt(text, verbose)
 }
 
-/** On one line, in quotes, shortened; what a terminal would obey is escaped. */
+/** On one line, quoted and shortened, with control characters escaped. */
 function renderPrompt(text: string, verbose: boolean): string {
   const characters = Array.from(text)
   const isLong = !verbose && characters.length > PROMPT_WIDTH

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { makeStamp } from '../events/event.ts'
-import { eventSchema, type RunEvent } from '../events/schema.ts'
+import { makeStamp } from '../records/events/event.ts'
+import { eventSchema, type RunEvent } from '../records/events/schema.ts'
 import { JsonView } from './json.ts'
 
 const stamp = makeStamp('r1', 'w-1')
@@ -28,7 +28,7 @@ const textOf = (events: readonly RunEvent[], stream: 'out' | 'err') =>
     .map((event) => (event.type === 'output' && event.stream === stream ? event.text : ''))
     .join('')
 
-test('an event is printed as it is, one a line', () => {
+test('events are printed unchanged, one per line', () => {
   const event = stamp({ type: 'warning', text: 'one\ntwo\u2028' })
   expect(watch((view) => view.show(event))).toEqual([event])
 })
@@ -39,7 +39,7 @@ test('output is an event with its place and its text, without a number', () => {
   expect(event).not.toContainKey('seq')
 })
 
-test('a character cut in two is whole again, and an empty piece is no event', () => {
+test('a split character is joined, and an empty piece is not an event', () => {
   const bytes = Buffer.from('日')
   const events = watch((view) => {
     say(view, bytes.subarray(0, 1))
@@ -71,7 +71,7 @@ test('half a character of one iteration does not spoil the next', () => {
   expect(textOf(events, 'out')).toBe('\uFFFDnext')
 })
 
-test('however text is cut, it is told in full', () => {
+test('text is complete however it is cut', () => {
   const text = fc.string({ unit: 'grapheme' })
   fc.assert(
     fc.property(text, fc.integer({ min: 1, max: 5 }), (each, size) => {
@@ -84,7 +84,7 @@ test('however text is cut, it is told in full', () => {
   )
 })
 
-test('bytes that are no UTF-8 are told as replacement characters', () => {
+test('invalid UTF-8 becomes replacement characters', () => {
   const events = watch((view) => say(view, Uint8Array.of(0x61, 0xff, 0x62)))
   expect(textOf(events, 'out')).toBe('a\uFFFDb')
 })

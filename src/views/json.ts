@@ -1,17 +1,17 @@
-import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
-import type { RunEvent } from '../events/schema.ts'
-import type { Screen, View } from './screen.ts'
+import type { EventOf, OutputChunk, Stamp } from '../records/events/event.ts'
+import type { RunEvent } from '../records/events/schema.ts'
+import type { Output, View } from './screen.ts'
 
-/** Tells a run as one JSON object a line, and nothing else. */
+/** Shows a run as one JSON object per line. */
 export class JsonView implements View {
-  readonly #screen: Screen
+  readonly #screen: Output
   readonly #stamp: Stamp
-  /** One per stream of each agent: a character may be cut in two by the end of a chunk. */
+  /** One per stream of each agent: a character may be split between chunks. */
   readonly #decoders = new Map<string, Decoders>()
-  /** Whether there is room for more events. */
+  /** Resolves when the output can take more events. */
   #pending: void | Promise<void> = undefined
 
-  constructor(screen: Screen, stamp: Stamp) {
+  constructor(screen: Output, stamp: Stamp) {
     this.#screen = screen
     this.#stamp = stamp
   }
@@ -21,24 +21,24 @@ export class JsonView implements View {
     this.#pending = this.#write(event)
   }
 
-  output({ bytes, isTold, ...place }: OutputChunk): void | Promise<void> {
-    if (isTold === true) return this.#pending
+  output({ bytes, isInEvents, ...place }: OutputChunk): void | Promise<void> {
+    if (isInEvents === true) return this.#pending
     const decoders = this.#decodersOf(place.scope)
-    return this.#tell(place, decoders[place.stream].decode(bytes, { stream: true }))
+    return this.#emit(place, decoders[place.stream].decode(bytes, { stream: true }))
   }
 
-  /** What was half a character at the end of the output will not become a whole one. */
+  /** Emits an incomplete character at the end of the output. */
   #endOutput(event: EventOf<'iteration_ended'> | EventOf<'task_ended'>): void {
     const { scope, step, iteration, attempt } = event
     const of = event.type === 'task_ended' ? { task: event.task } : {}
     const decoders = this.#decodersOf(scope)
     for (const stream of ['out', 'err'] as const) {
-      void this.#tell({ scope, step, iteration, attempt, ...of, stream }, decoders[stream].decode())
+      void this.#emit({ scope, step, iteration, attempt, ...of, stream }, decoders[stream].decode())
     }
     this.#decoders.delete(scope.join('/'))
   }
 
-  #tell(place: Omit<OutputChunk, 'bytes'>, text: string): void | Promise<void> {
+  #emit(place: Omit<OutputChunk, 'bytes'>, text: string): void | Promise<void> {
     if (text === '') return
     return this.#write(this.#stamp({ type: 'output', ...place, scope: [...place.scope], text }))
   }

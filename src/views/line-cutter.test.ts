@@ -26,12 +26,12 @@ test('a line that is too long is cut and says how much is missing', () => {
   )
 })
 
-test('a line that comes in many pieces is cut all the same', () => {
+test('a line in many pieces is cut', () => {
   const pieces = Array.from({ length: 50 }, () => 'x'.repeat(100))
   expect(cut(...pieces, '\nnext\n')).toBe(`${'x'.repeat(LIMIT)}${note(3000)}\nnext\n`)
 })
 
-test('a line that begins in the middle of a piece is measured from its beginning', () => {
+test('a line that begins inside of a piece is measured from its start', () => {
   const [half, rest] = ['x'.repeat(1500), 'x'.repeat(1000)]
   expect(cut(`short\n${half}`, `${rest}\n`)).toBe(`short\n${'x'.repeat(LIMIT)}${note(500)}\n`)
 })
@@ -61,7 +61,7 @@ function naive(text: string): string {
     .join('\n')
 }
 
-test('however the bytes come, the lines are cut in the same place', () => {
+test('lines are cut at the same place, whatever the chunks are', () => {
   const piece = fc.oneof(
     fc.stringMatching(/^[ -~]{0,20}$/),
     fc.constantFrom('\n', '\r\n', '\n\n', 'x'.repeat(1999), 'y'.repeat(700), 'z'.repeat(5000)),
@@ -76,7 +76,7 @@ test('however the bytes come, the lines are cut in the same place', () => {
   )
 })
 
-test('a carriage return begins the line anew, so that a progress display goes on', () => {
+test('a carriage return starts the line over, so that progress displays work', () => {
   const frame = `${'='.repeat(1500)}\r`
   expect(cut(frame, frame, frame, 'DONE\n')).toBe(`${frame.repeat(3)}DONE\n`)
   const long = 'x'.repeat(LIMIT)
@@ -91,7 +91,7 @@ test('a character that begins in one piece is finished in the next', () => {
   )
 })
 
-test('bytes that are no text at all pass, as long as lines are short', () => {
+test('binary data passes as long as lines are short', () => {
   const lines = fc.uint8Array({ maxLength: 1000 })
   fc.assert(
     fc.property(fc.array(lines), (chunks) => {

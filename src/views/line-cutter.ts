@@ -1,13 +1,13 @@
-/** Far longer than any screen is wide. */
+/** Far more than the width of a terminal. */
 const LIMIT_BYTES = 2000
 const NEWLINE = 10
 const RETURN = 13
 
-/** Shortens lines for a terminal: one of ten megabytes would push everything else away. */
+/** Shortens very long lines for a terminal, where they would scroll everything else away. */
 export class LineCutter {
   #column = 0
   #dropped = 0
-  /** Held back behind a cut line: it may belong to the end of the line. */
+  /** A carriage return held back after a cut line: it may be part of the line end. */
   #return = false
 
   cut(bytes: Uint8Array): Uint8Array {
@@ -23,7 +23,7 @@ export class LineCutter {
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
   }
 
-  /** What is to be said at the end of a line, or where another writer ends it. */
+  /** What to print at the end of a line, or before another writer ends it. */
   finishLine(): string {
     const note = this.#dropped > 0 ? `\u001b[0m … ${this.#dropped} bytes more (-v shows all)` : ''
     const back = this.#return ? '\r' : ''
@@ -33,7 +33,7 @@ export class LineCutter {
     return `${note}${back}`
   }
 
-  /** A carriage return begins the line anew, as progress displays do. */
+  /** A carriage return starts the line over, as progress displays do. */
   #goBack(parts: Uint8Array[]): void {
     if (this.#dropped > 0) {
       this.#return = true
@@ -48,13 +48,13 @@ export class LineCutter {
       this.#dropped = 0
       parts.push(Buffer.from(this.finishLine()))
     }
-    let room = Math.min(piece.length, Math.max(0, LIMIT_BYTES - this.#column))
-    // Not in the middle of a character: its further bytes look like 10xxxxxx.
+    let kept = Math.min(piece.length, Math.max(0, LIMIT_BYTES - this.#column))
+    // Do not cut inside of a character: its further bytes are 10xxxxxx.
     const isInside = (at: number) => at < piece.length && (piece[at]! & 0xc0) === 0x80
-    if (room === 0 && this.#dropped === 0) while (isInside(room)) room += 1
-    else while (room > 0 && isInside(room)) room -= 1
-    if (room > 0) parts.push(piece.subarray(0, room))
-    this.#dropped += piece.length - room
+    if (kept === 0 && this.#dropped === 0) while (isInside(kept)) kept += 1
+    else while (kept > 0 && isInside(kept)) kept -= 1
+    if (kept > 0) parts.push(piece.subarray(0, kept))
+    this.#dropped += piece.length - kept
     this.#column += piece.length
   }
 }

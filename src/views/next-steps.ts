@@ -1,16 +1,16 @@
-import type { Reason } from '../events/schema.ts'
-import { currentStep, type RecordedRun } from './runs.ts'
+import type { Reason } from '../records/events/schema.ts'
+import { currentStep, orphansOption, type RecordedRun } from './runs.ts'
 import { notesOn } from './notes.ts'
-import { cwdOption, lacksWords, moreBudget } from './words.ts'
+import { cwdOption, describeMissingSecrets, moreBudget } from './describe.ts'
 
-/** What helps beside going on, by why the step ended. */
+/** Helpful commands besides a resume, by the reason that ended the step. */
 const ADVICE: Partial<Record<Reason, readonly [string, string]>> = {
   auth: ['forkhestra doctor', 'what is missing'],
   error: ['forkhestra doctor', 'what is missing'],
   blocked: ['forge-tasks list --ready --explain', 'what each task waits for'],
 }
 
-/** Commands that may come next for a run, and what each is for. */
+/** Commands that may be useful next, and what each is for. */
 export function nextSteps(run: RecordedRun, here?: string): (readonly [string, string])[] {
   const { status, state } = run
   const id = `${run.id}${cwdOption(state.cwd, here)}`
@@ -21,9 +21,9 @@ export function nextSteps(run: RecordedRun, here?: string): (readonly [string, s
     step === undefined || step.iterations === 0 || step.running !== undefined
       ? ''
       : ` --iteration ${step.iterations}`
-  // What an agent needs, it has said itself.
-  const isToldByAgent = step?.lastOutcome?.kind === 'blocked'
-  const advice = step?.reason === undefined || isToldByAgent ? undefined : ADVICE[step.reason]
+  // A blocked agent has said itself what it needs.
+  const isBlockedByAgent = step?.lastOutcome?.kind === 'blocked'
+  const advice = step?.reason === undefined || isBlockedByAgent ? undefined : ADVICE[step.reason]
   const look: (readonly [string, string])[] = [
     ...(iteration === ''
       ? []
@@ -40,7 +40,7 @@ export function nextSteps(run: RecordedRun, here?: string): (readonly [string, s
     case 'running':
       return [[`forkhestra logs ${id} --follow`, 'what it prints'], stop]
     case 'waiting':
-      return [[`forkhestra retry-now ${id}`, 'do not wait any longer'], stop]
+      return [[`forkhestra retry-now ${id}`, 'stop waiting and retry'], stop]
     case 'failed':
     case 'stopped':
     case 'dead':
@@ -57,22 +57,24 @@ function notedNexts({ state }: RecordedRun): (readonly [string, string])[] {
   return notesOn(state).map(({ next }) => next)
 }
 
-/** How to resume a run; nothing where its record does not hold enough. */
+/** How to resume a run; empty if its record does not contain enough. */
 export function resumeSteps(
-  { state }: RecordedRun,
+  run: RecordedRun,
   id: string,
   place = '',
-  step = currentStep(state),
+  step = currentStep(run.state),
 ): (readonly [string, string])[] {
-  const { lacks } = state
+  const { lacks } = run.state
   if (lacks !== undefined && lacks.prompt !== true) return []
   const prompt = lacks === undefined ? '' : ' --prompt TEXT'
-  const again = lacks === undefined ? '' : `, with the same text: ${lacksWords(lacks)}`
+  const again = lacks === undefined ? '' : `, with the same text: ${describeMissingSecrets(lacks)}`
   const budget = step === undefined ? '' : moreBudget(step)
-  return [[`forkhestra resume ${id}${prompt}${budget}`, `go on${place}${again}`]]
+  return [
+    [`forkhestra resume ${id}${prompt}${budget}${orphansOption(run)}`, `resume${place}${again}`],
+  ]
 }
 
-/** Of a run without steps; what is queued or unread comes with its tasks. */
+/** For a run without steps; `nextForTasks` adds the commands for its tasks. */
 function nextForQueue(
   { id: run, status, state }: RecordedRun,
   here?: string,
@@ -82,6 +84,6 @@ function nextForQueue(
   if (!isDriven) return [[`forkhestra logs ${id}`, 'what was printed']]
   return [
     [`forkhestra logs ${id} --follow`, 'what it prints'],
-    [`forkhestra stop ${id}`, 'finish what is at work, then stop'],
+    [`forkhestra stop ${id}`, 'finish the running tasks, then stop'],
   ]
 }

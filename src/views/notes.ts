@@ -1,13 +1,13 @@
 import { counted } from '../base/amounts.ts'
-import { printable } from '../base/printable.ts'
-import type { RunState } from '../events/state.ts'
-import { isComplete, type StepState } from '../events/step-state.ts'
-import { isNotStarted, stepWords } from './words.ts'
+import { printable } from '../base/terminal/printable.ts'
+import type { RunState } from '../records/events/state.ts'
+import { isComplete, type StepState } from '../records/events/step-state.ts'
+import { isNotStarted, describeStep } from './describe.ts'
 
-/** What a person should know of a run although nothing failed. */
+/** What the user should know about a run although nothing failed. */
 export interface Note {
   readonly words: string
-  /** Whether the line of its step says it. */
+  /** Whether the line of its step already says it. */
   readonly isOfStep?: boolean
   /** A command that helps, and what it is for. */
   readonly next: readonly [command: string, why: string]
@@ -16,7 +16,7 @@ export interface Note {
 export function notesOn({ steps, ended }: RunState): Note[] {
   const notes = steps.flatMap((step) => {
     const next = nextAfter(step)
-    const words = `${step.number}. ${step.agent}: ${stepWords(step)}`
+    const words = `${step.number}. ${step.agent}: ${describeStep(step)}`
     return next === undefined ? [] : [{ words: printable(words), next, isOfStep: true }]
   })
   const files = ended?.uncommitted
@@ -25,7 +25,7 @@ export function notesOn({ steps, ended }: RunState): Note[] {
   return [...notes, { words, next: ['git status', 'review them before you commit'] }]
 }
 
-/** What helps after a step that is complete, where somebody should look at it. */
+/** The next command after a complete step that needs attention. */
 function nextAfter(step: StepState): Note['next'] | undefined {
   const { isUnmarked, reason, detail } = step
   const isEmpty = isNotStarted(step) && detail === 'there are no tasks'

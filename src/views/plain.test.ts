@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
-import { makeStamp, type EventBody } from '../events/event.ts'
-import type { Outcome, Reason } from '../events/schema.ts'
+import { makeStamp, type EventBody } from '../records/events/event.ts'
+import type { Outcome, Reason } from '../records/events/schema.ts'
 import { PlainView } from './plain.ts'
-import type { Screen } from './screen.ts'
+import type { Output } from './screen.ts'
 
 const stamp = makeStamp('r1', 'w-1')
 const encode = (text: string) => Buffer.from(text)
 
 /** Both streams in order; a line of stderr begins with `!`. */
-class Paper implements Screen {
+class Paper implements Output {
   text = ''
   bytes(stream: 'out' | 'err', bytes: Uint8Array): void {
     this.text += `${stream === 'err' ? '!' : ''}${Buffer.from(bytes).toString()}`
@@ -155,12 +155,12 @@ test('a chain that stops at its second step', () => {
 
   1. a: complete (exit 0)
   2. b: incomplete (2/2 iterations, max iterations reached)
-  3. c: skipped
+  3. c: not started
 [forkhestra] Chain incomplete (1/3 steps)
 [forkhestra] Failed at step 2: b (max iterations reached, 2/2)
-![forkhestra] In 2 of 2 iterations the agent failed; the last ended with: killed by SIGSEGV
+![forkhestra] The agent failed in 2 of 2 iterations; last failure: killed by SIGSEGV
 ![forkhestra] Record of the run: /record
-![forkhestra] To go on: forkhestra resume record
+![forkhestra] To resume: forkhestra resume record
 `)
 })
 
@@ -184,11 +184,11 @@ ${line}
 [forkhestra] Pipeline incomplete (0/1 steps)
 [forkhestra] Failed at step 1: a (${reason === 'error' ? 'error: ' : ''}${detail})
 ![forkhestra] Record of the run: /record
-![forkhestra] To go on: forkhestra resume record
+![forkhestra] To resume: forkhestra resume record
 `)
 })
 
-test('-v tells more', () => {
+test('-v shows more', () => {
   const STEP = { level: 'step', file: 'p.md' } as const
   const run: Happening[] = [
     started('a:1'),
@@ -210,7 +210,7 @@ test('-v tells more', () => {
 `)
 })
 
-test('warnings and what was left running are told', () => {
+test('warnings and leftover processes are shown', () => {
   const left = [
     { pid: 7, command: 'server' },
     { pid: 8, command: 'stuck', survived: true },
@@ -222,7 +222,7 @@ test('warnings and what was left running are told', () => {
 `)
 })
 
-test('a loop that is not done yet is not told as one that fails', () => {
+test('a loop that is not done yet is not shown as failing', () => {
   const run = [
     started('a:1'),
     begin(1, 'a', 1),
@@ -245,11 +245,11 @@ test('a run that was stopped between two steps', () => {
   const run = [started('a', 'b'), ...done, end(2, 'skipped', 0), interrupted]
   expect(tell(run)).toEndWith(`
   1. a: complete (exit 0)
-  2. b: skipped
+  2. b: not started
 [forkhestra] Pipeline incomplete (1/2 steps)
 [forkhestra] Stopped before step 2: b (interrupted by SIGINT)
 ![forkhestra] Record of the run: /record
-![forkhestra] To go on: forkhestra resume record
+![forkhestra] To resume: forkhestra resume record
 `)
 })
 
@@ -262,11 +262,11 @@ test('a run that was stopped after its last step', () => {
 `)
 })
 
-test('a record that was lost is told, and not pointed to at the end', () => {
+test('a lost record is reported, and not mentioned at the end', () => {
   const failed = [begin(1, 'a'), ...iterate(1, 1, FAILED), end(1, 'agent_failed', 1, 'exit 3')]
   const lost: EventBody = { type: 'record_lost', why: '/record was deleted' }
   expect(tell([started('a'), lost, ...failed, over(1)]))
-    .toBe(`![forkhestra] Warning: the run goes on without a record: /record was deleted
+    .toBe(`![forkhestra] Warning: the run continues without a record: /record was deleted
 [forkhestra] Running: a
 [forkhestra] Done: a (exit 3)
 
@@ -276,14 +276,14 @@ test('a record that was lost is told, and not pointed to at the end', () => {
 `)
 })
 
-test('what the agent prints passes byte for byte, on its own stream', () => {
+test('output of the agent passes unchanged on its own stream', () => {
   const paper = new Paper()
   const view = new PlainView(paper, false)
   void view.output({ ...at(1, 1), stream: 'err', bytes: encode('no newline') })
   expect(paper.text).toBe('!no newline')
 })
 
-test('events that are not for people say nothing', () => {
+test('events that are not for people are not shown', () => {
   const silent: EventBody[] = [
     { type: 'dry_run', steps: [] },
     { type: 'run_refused', exitCode: 2, message: 'x' },

@@ -1,55 +1,55 @@
 import { basename } from 'node:path'
-import { stayWords } from '../base/amounts.ts'
-import { printableLines } from '../base/printable.ts'
-import type { EventOf, OutputChunk } from '../events/event.ts'
-import type { RunEvent } from '../events/schema.ts'
-import { outcomeWords } from '../events/outcome-words.ts'
-import { countTokens } from '../events/spent.ts'
-import { NO_EVENTS, next, stepAt, type RunState } from '../events/state.ts'
-import { isSettled, type StepState } from '../events/step-state.ts'
-import { spentWords } from './amounts.ts'
+import { counted, describeQueued } from '../base/amounts.ts'
+import { printableLines } from '../base/terminal/printable.ts'
+import type { EventOf, OutputChunk } from '../records/events/event.ts'
+import type { RunEvent } from '../records/events/schema.ts'
+import { describeOutcome } from '../records/events/describe-outcome.ts'
+import { countTokens } from '../records/events/spent.ts'
+import { NO_EVENTS, next, stepAt, type RunState } from '../records/events/state.ts'
+import { isSettled, type StepState } from '../records/events/step-state.ts'
+import { formatSpent } from './amounts.ts'
 import { notesOn } from './notes.ts'
-import type { Screen, View } from './screen.ts'
+import type { Output, View } from './screen.ts'
 import {
-  leftWords,
+  describeLeftInQueue,
   notQueuedLines,
   ofTask,
   TaskLines,
-  taskEndedWords,
-  taskStartedWords,
-} from './task-words.ts'
+  describeTaskEnd,
+  describeTaskStart,
+} from './describe-task.ts'
 import {
   adviceFor,
   cwdOption,
-  deletedTasksWords,
-  failingWords,
+  describeDeletedTasks,
+  describeFailing,
   iterations,
-  lacksWords,
-  limitWords,
+  describeMissingSecrets,
+  describeLimit,
   moreBudget,
-  reasonWords,
+  describeReason,
   REFUSALS,
-  sourceWords,
-  startWords,
-  stepWords,
-  waitWords,
-} from './words.ts'
+  describeSource,
+  describeStart,
+  describeStep,
+  describeWait,
+} from './describe.ts'
 
-/** So many lines of what a failed check printed are shown. */
+/** How many lines of a failed check's output are shown. */
 const TAIL_LINES = 10
 
-/** Tells a run as lines for people, between what the agents print. */
+/** Shows a run as lines for people, between the output of the agents. */
 export class PlainView implements View {
-  readonly #screen: Screen
+  readonly #screen: Output
   readonly #verbose: boolean
   #state: RunState
   readonly #here: string | undefined
   readonly #tasks: TaskLines
-  /** What an agent has said and nobody has been shown yet. */
-  #told = ''
+  /** Text of an agent that is not shown yet. */
+  #pendingText = ''
 
-  /** `state` is what was before, where a run goes on; `here` the folder of whoever reads this. */
-  constructor(screen: Screen, verbose: boolean, state = NO_EVENTS, here?: string) {
+  /** `state` is the state before a resume; `here` is the folder of the reader. */
+  constructor(screen: Output, verbose: boolean, state = NO_EVENTS, here?: string) {
     this.#screen = screen
     this.#verbose = verbose
     this.#state = state
@@ -59,20 +59,20 @@ export class PlainView implements View {
 
   show(event: RunEvent, state = next(this.#state, event)): void {
     this.#state = state
-    if (event.type !== 'message' && event.type !== 'tool') void this.#tell()
+    if (event.type !== 'message' && event.type !== 'tool') void this.#writePending()
     switch (event.type) {
       case 'run_started':
         return this.#detail(`Run ${event.run} in ${event.cwd}, record: ${event.record ?? 'none'}`)
       case 'run_resumed':
-        return this.#say(`Resuming run ${event.run}${this.#placeWords(event)}`)
+        return this.#say(`Resuming run ${event.run}${this.#describeResumePoint(event)}`)
       case 'step_started': {
         if (event.step > 1 || event.round !== undefined) this.#screen.line('')
-        return this.#say(startWords(event, this.#nameOf(event)))
+        return this.#say(describeStart(event, this.#nameOf(event)))
       }
       case 'command':
-        return this.#tellCommand(event)
+        return this.#showCommand(event)
       case 'waiting':
-        this.#warn(ofTask(event.task, waitWords(event, Date.parse(event.at))))
+        this.#warn(ofTask(event.task, describeWait(event, Date.parse(event.at))))
         return this.#warn(`To try at once: ${this.#command(`retry-now ${event.run}`)}`)
       case 'waited':
         if (event.cause === 'stopped') return
@@ -81,20 +81,20 @@ export class PlainView implements View {
         )
       case 'jump':
         return this.#warn(
-          `S${this.#stepWords(event.step).slice(1)} failed: continuing at ${this.#stepWords(event.to)} (${event.count}/${event.times})`,
+          `S${this.#describeStep(event.step).slice(1)} failed: continuing at ${this.#describeStep(event.to)} (${event.count}/${event.times})`,
         )
       case 'iteration_started':
         if (this.#step(event).maxIterations !== undefined) this.#say(this.#iteration(event))
         if (event.argv !== undefined) this.#detail(`  command: ${JSON.stringify(event.argv)}`)
-        return this.#detail(`  prompt from: ${sourceWords(event.prompt)}`)
+        return this.#detail(`  prompt from: ${describeSource(event.prompt)}`)
       case 'message':
-        return this.#tellAgent(event, event.text)
+        return this.#addAgentText(event, event.text)
       case 'tool':
-        return this.#tellAgent(event, `[${event.name}] ${event.brief}`.trimEnd())
+        return this.#addAgentText(event, `[${event.name}] ${event.brief}`.trimEnd())
       case 'tool_ended':
-        return this.#tellToolEnd(event)
+        return this.#showToolEnd(event)
       case 'limit':
-        if (event.status !== 'allowed') this.#warn(ofTask(event.task, limitWords(event)))
+        if (event.status !== 'allowed') this.#warn(ofTask(event.task, describeLimit(event)))
         return
       case 'marker_refused':
         return this.#say(`Marker ignored: ${REFUSALS[event.why]}`)
@@ -111,20 +111,22 @@ export class PlainView implements View {
         if (event.passed === true) this.#say(`Skipped: ${this.#nameOf(event)} (${event.detail})`)
         return
       case 'phase_ended':
-        return this.#tellPhase(event)
+        return this.#showPhase(event)
       case 'task_started':
-        this.#say(taskStartedWords(event))
+        this.#say(describeTaskStart(event))
         if (event.argv !== undefined) this.#detail(`  command: ${JSON.stringify(event.argv)}`)
         return
       case 'task_ended':
         this.#tasks.end(event.task)
-        return event.success ? this.#say(taskEndedWords(event)) : this.#warn(taskEndedWords(event))
+        return event.success
+          ? this.#say(describeTaskEnd(event))
+          : this.#warn(describeTaskEnd(event))
       case 'crew_started':
-        return this.#detail(`Working off the queue of run ${event.run}`)
+        return this.#detail(`Processing the queue of run ${event.run}`)
       case 'warning':
         return this.#warn(`Warning: ${event.text}`)
       case 'record_lost':
-        return this.#warn(`Warning: ${lostWords(event)}`)
+        return this.#warn(`Warning: ${describeLost(event)}`)
       case 'run_ended':
         return this.#summarize()
       case 'crew_ended':
@@ -140,47 +142,47 @@ export class PlainView implements View {
 
   tick(now: number): void {
     const { waiting } = this.#state
-    if (waiting !== undefined) this.#screen.status?.(`[forkhestra] ${waitWords(waiting, now)}`)
+    if (waiting !== undefined) this.#screen.status?.(`[forkhestra] ${describeWait(waiting, now)}`)
   }
 
   output(chunk: OutputChunk): void | Promise<void> {
-    const { stream, bytes, isTold, task } = chunk
-    const told = this.#tell()
+    const { stream, bytes, isInEvents, task } = chunk
+    const written = this.#writePending()
     if (task !== undefined) {
-      if (isTold !== true && this.#verbose) this.#tasks.print(task, bytes)
-      return told
+      if (isInEvents !== true && this.#verbose) this.#tasks.print(task, bytes)
+      return written
     }
-    return isTold === true ? told : this.#screen.bytes(stream, bytes)
+    return isInEvents === true ? written : this.#screen.bytes(stream, bytes)
   }
 
-  /** What one piece of output has told comes in one piece. */
-  #tell(): void | Promise<void> {
-    const text = this.#told
-    this.#told = ''
+  /** Writes everything that one piece of output reported at once. */
+  #writePending(): void | Promise<void> {
+    const text = this.#pendingText
+    this.#pendingText = ''
     if (text !== '') return this.#screen.bytes('out', Buffer.from(text))
   }
 
-  /** What an agent says and does; of its sub-agents only with --verbose. */
-  #tellAgent(
+  /** What an agent says and does; that of its sub-agents only with --verbose. */
+  #addAgentText(
     { parent, task }: { readonly parent?: string | undefined; readonly task?: string | undefined },
     text: string,
   ): void {
     if ((parent !== undefined || task !== undefined) && !this.#verbose) return
-    if (task === undefined) this.#told += `${text}\n`
+    if (task === undefined) this.#pendingText += `${text}\n`
     else this.#tasks.say(task, text)
   }
 
-  /** That a tool did its work is no news; what it changed is, for who wants to see all. */
-  #tellToolEnd(event: EventOf<'tool_ended'>): void {
+  /** Shows failed tools, and with --verbose their changes. */
+  #showToolEnd(event: EventOf<'tool_ended'>): void {
     const { name, error, diff } = event
-    if (error !== undefined) this.#tellAgent(event, `[${name}] failed: ${error}`)
-    if (diff !== undefined && this.#verbose) this.#tellAgent(event, diff.trimEnd())
+    if (error !== undefined) this.#addAgentText(event, `[${name}] failed: ${error}`)
+    if (diff !== undefined && this.#verbose) this.#addAgentText(event, diff.trimEnd())
   }
 
   #endIteration(event: EventOf<'iteration_ended'>): void {
     const { maxIterations } = this.#step(event)
     const name = this.#nameOf(event)
-    const how = outcomeWords(event.outcome)
+    const how = describeOutcome(event.outcome)
     const isLoop = maxIterations !== undefined
     if (event.outcome.kind === 'spawn_failed') this.#warn(`Error: ${name}: ${event.outcome.error}`)
     else if (!isLoop && how !== '') this.#say(`Done: ${name} (${how})`)
@@ -188,12 +190,14 @@ export class PlainView implements View {
       this.#warn(`${this.#iteration(event)}: ${how}`)
     const denied = event.usage?.denied ?? 0
     if (denied > 0)
-      this.#warn(`${denied} calls of tools were denied: nobody is there to allow them`)
+      this.#warn(
+        `${counted(denied, 'tool call')} denied: an unattended run cannot ask for permission`,
+      )
     this.#detail(`  took ${(event.ms / 1000).toFixed(1)} s, printed ${event.outputBytes} bytes`)
   }
 
-  /** A hook that fails is a warning; what a check printed says what is to be mended. */
-  #tellCommand({ role, command, result, detail, tail = '' }: EventOf<'command'>): void {
+  /** A failed hook is a warning; the output of a failed check shows what to fix. */
+  #showCommand({ role, command, result, detail, tail = '' }: EventOf<'command'>): void {
     if (result === 'ok') return this.#detail(`  ${role}: ${command} (${detail})`)
     if (role === 'when' || role === 'until') {
       if (result === 'failed') return this.#detail(`  ${role}: ${command} (${detail})`)
@@ -204,10 +208,10 @@ export class PlainView implements View {
     if (tail !== '') for (const line of lines) this.#screen.warn(`  | ${line}`)
   }
 
-  #tellPhase({ phase, pushed, started, held }: EventOf<'phase_ended'>): void {
+  #showPhase({ phase, pushed, started, held }: EventOf<'phase_ended'>): void {
     if (pushed.length > 0) this.#detail(`  ${phase}: queued ${pushed.join(', ')}`)
     if (started.length > 0) this.#detail(`  ${phase}: started ${started.join(', ')}`)
-    if (held > 0) this.#warn(`${stayWords(held)}: no more may run at once`)
+    if (held > 0) this.#warn(`${describeQueued(held)}: the limit of running tasks is reached`)
   }
 
   #summarize(): void {
@@ -217,27 +221,31 @@ export class PlainView implements View {
       if (survived) this.#warn(`Could not end a process left running: ${command} (pid ${pid})`)
       else this.#say(`Ended a process left running: ${command} (pid ${pid})`)
     }
-    // What a person has queued without a run: its tasks are told, and nothing was carried out.
+    // A queue without a chain: its tasks are already reported.
     if (this.#state.steps.length === 0) return
     this.#screen.line('')
     const notes = notesOn(this.#state)
     if (steps.length > 1 || notes.some(({ isOfStep }) => isOfStep) || !ended?.ok) {
       for (const step of steps)
-        this.#screen.line(`  ${step.number}. ${nameOf(step)}: ${stepWords(step)}`)
+        this.#screen.line(`  ${step.number}. ${nameOf(step)}: ${describeStep(step)}`)
     }
     this.#say(this.#result())
-    for (const words of steps.map(deletedTasksWords)) if (words !== undefined) this.#warn(words)
-    if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${spentWords(spent)}`)
+    for (const words of steps.map(describeDeletedTasks)) if (words !== undefined) this.#warn(words)
+    if (spent.costUsd > 0 || countTokens(spent) > 0) this.#say(`Spent: ${formatSpent(spent)}`)
     for (const { words, isOfStep } of notes) if (isOfStep !== true) this.#warn(`Note: ${words}`)
     const nexts = new Set(notes.map(({ next: [what, why] }) => `To ${why}: ${what}`))
     for (const line of nexts) this.#warn(line)
     const command = (words: string) => this.#command(words)
     for (const line of notQueuedLines(steps, record, command)) this.#warn(line)
-    for (const line of leftWords(ended?.queue, command)) this.#say(line)
+    for (const line of describeLeftInQueue(ended?.queue, command)) this.#say(line)
     const failed = steps.find((step) => !isSettled(step) && !step.isRecovery)
-    if (failed !== undefined) this.#tellFailure(failed, record)
+    if (failed !== undefined) this.#showFailure(failed, record)
     else if (ended?.stopped !== undefined)
       this.#say(`After the last step the run was ${ended.stopped}`)
+    else if (ended?.ok === false)
+      this.#say(
+        `All steps are complete, but the run failed (exit code ${ended.exitCode}); see above`,
+      )
   }
 
   #result(): string {
@@ -250,29 +258,31 @@ export class PlainView implements View {
     return `${kind} ${state} (${settled}/${steps.length} steps${skipped})`
   }
 
-  /** Why, what helps, and how to go on. */
-  #tellFailure(failed: StepState, record: string | undefined): void {
+  /** Why it failed, what helps, and how to resume. */
+  #showFailure(failed: StepState, record: string | undefined): void {
     const place = `step ${failed.number}: ${nameOf(failed)}`
-    if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${reasonWords(failed)})`)
-    else this.#say(`Stopped before ${place} (${this.#state.ended?.stopped ?? 'not begun'})`)
+    if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${describeReason(failed)})`)
+    else this.#say(`Stopped before ${place} (${this.#state.ended?.stopped ?? 'not started'})`)
     const { stopped } = this.#state.ended ?? {}
     const isNews = failed.reason !== 'skipped' && failed.reason !== 'interrupted'
     if (stopped !== undefined && isNews) this.#say(`Then the run was ${stopped}`)
-    if (failed.maxIterations !== undefined && failed.failures > 0) this.#warn(failingWords(failed))
+    if (failed.maxIterations !== undefined && failed.failures > 0)
+      this.#warn(describeFailing(failed))
     const advice = adviceFor(failed)
     if (advice !== undefined) this.#warn(advice)
     if (record === undefined) return
     this.#warn(`Record of the run: ${record}`)
-    this.#warn(this.#resumeWords(basename(record), failed))
+    this.#warn(this.#describeResume(basename(record), failed))
   }
 
-  #resumeWords(run: string, failed: StepState): string {
+  #describeResume(run: string, failed: StepState): string {
     const { lacks } = this.#state
     if (lacks !== undefined && lacks.prompt !== true)
-      return `It cannot be resumed: ${lacksWords(lacks)}. Start it again, with that in a variable of the environment`
+      return `Cannot be resumed: ${describeMissingSecrets(lacks)}. Start the chain again, with the secret in an environment variable`
     const prompt = lacks === undefined ? '' : ' --prompt TEXT'
-    const again = lacks === undefined ? '' : `, with the same text: ${lacksWords(lacks)}`
-    return `To go on: ${this.#command(`resume ${run}${prompt}`)}${moreBudget(failed)}${again}`
+    const again =
+      lacks === undefined ? '' : `, with the same text: ${describeMissingSecrets(lacks)}`
+    return `To resume: ${this.#command(`resume ${run}${prompt}`)}${moreBudget(failed)}${again}`
   }
 
   #iteration({ step, iteration }: { readonly step: number; readonly iteration: number }): string {
@@ -283,27 +293,27 @@ export class PlainView implements View {
     return stepAt(this.#state, step)
   }
 
-  /** A step by its name, or by its agent where it has none. */
+  /** The name of a step, or its agent if it has none. */
   #nameOf(event: { readonly step: number }): string {
     const { name, agent } = this.#step(event)
     return name ?? agent
   }
 
-  /** `step 2 (lint)`, or `step 2` where it has no name. */
-  #stepWords(step: number): string {
+  /** `step 2 (lint)`, or `step 2` if it has no name. */
+  #describeStep(step: number): string {
     const { name } = this.#step({ step })
     return name === undefined ? `step ${step}` : `step ${step} (${name})`
   }
 
-  #placeWords({ step, iteration }: EventOf<'run_resumed'>): string {
-    if (step === undefined) return ', nothing is left to do'
-    const place = this.#stepWords(step)
+  #describeResumePoint({ step, iteration }: EventOf<'run_resumed'>): string {
+    if (step === undefined) return ': nothing left to do'
+    const place = this.#describeStep(step)
     return iteration === undefined
       ? ` at the end of ${place}`
       : ` at ${place}, iteration ${iteration}`
   }
 
-  /** As it can be typed in the folder of the reader. */
+  /** A command that works in the folder of the reader. */
   #command(words: string): string {
     const { cwd } = this.#state
     return `forkhestra ${words}${cwdOption(cwd, this.#here)}`
@@ -326,8 +336,8 @@ function nameOf({ name, agent }: StepState): string {
   return name === undefined ? agent : `${name} (${agent})`
 }
 
-function lostWords({ why, partly }: EventOf<'record_lost'>): string {
+function describeLost({ why, partly }: EventOf<'record_lost'>): string {
   return partly === true
-    ? `the record lacks the end of the run (${why}): resume would do again what is missing`
-    : `the run goes on without a record: ${why}`
+    ? `the record lacks the end of the run (${why}): a resume would repeat what is missing`
+    : `the run continues without a record: ${why}`
 }

@@ -43,7 +43,7 @@ const PROMPT: PromptPreview = {
   teardown: [{ kind: 'push', name: 'tests', prompt: 'Write tests', line: 12 }],
 }
 
-test('the phases are shown in order, in the exact words', () => {
+test('the phases are printed in order, with the exact lines', () => {
   expect(renderPromptCheck('prompts/feature.md', PROMPT).join('\n'))
     .toBe(`prompts/feature.md: what would happen, nothing was run.
 
@@ -80,7 +80,7 @@ test('a prompt without commands and one without content say so', () => {
   expect(empty).toContain('Content, what the agent gets: nothing, it runs without a prompt')
 })
 
-test('of a long content and a long line the beginning is shown', () => {
+test('long content and long lines are cut', () => {
   const content = `${'x'.repeat(1000)}\n${'line\n'.repeat(999)}`
   const lines = renderPromptCheck('p', { setup: [], content, teardown: [] }).slice(4, -2)
   expect(lines).toEqual([
@@ -91,7 +91,7 @@ test('of a long content and a long line the beginning is shown', () => {
   ])
 })
 
-test('nothing that a terminal obeys is shown', () => {
+test('control sequences are not shown', () => {
   const evil = '\u001b[2J\u009b\r\u0007'
   const lines = renderPromptCheck(evil, {
     setup: [
@@ -105,7 +105,7 @@ test('nothing that a terminal obeys is shown', () => {
   expect(lines.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
 })
 
-test('the same as JSON has what a script needs and not the text of files', () => {
+test('the JSON has everything but the text of files', () => {
   const file = { ok: true as const, text: 'secret', bytes: 6, tokens: 2 }
   const setup = [{ kind: 'read' as const, path: 'a', line: 8, file }, ...PROMPT.setup.slice(1)]
   const json = JSON.parse(JSON.stringify(promptCheckJson('p.md', { ...PROMPT, setup })))
@@ -123,7 +123,7 @@ test('the same as JSON has what a script needs and not the text of files', () =>
   expect(empty.content).toEqual({ text: '', bytes: 0, tokens: 0, lines: 0 })
 })
 
-test('among other things a prompt is shown in short, or command by command', () => {
+test('in a list, a prompt is shown in short or command by command', () => {
   expect(phaseLines(PROMPT, false)).toEqual([
     {
       label: 'before',

@@ -1,21 +1,21 @@
-import { counted, tokenWords } from '../base/amounts.ts'
-import { durationWords } from '../base/durations.ts'
+import { counted, formatTokens } from '../base/amounts.ts'
+import { formatDuration } from '../base/durations.ts'
 import { unreachable } from '../base/errors.ts'
 import { estimateTokens } from '../base/estimate-tokens.ts'
 import { formatBytes } from '../base/files.ts'
-import { printable } from '../base/printable.ts'
+import { printable } from '../base/terminal/printable.ts'
 
 type FilePreview =
   | { readonly ok: true; readonly bytes: number; readonly tokens: number }
   | { readonly ok: false; readonly error: string }
-  /** It is there by this path, and not read again. */
+  /** Already read by this path. */
   | { readonly as: string }
 
 interface ReadPreview {
   readonly kind: 'read'
   readonly path: string
   readonly line: number
-  /** What reading it would give now. */
+  /** The result of reading it now. */
   readonly file: FilePreview
 }
 
@@ -42,19 +42,19 @@ interface RunPreview {
 
 type CommandPreview = ReadPreview | PushPreview | RunPreview
 
-/** The phases of a prompt, with its files looked at and nothing else done. */
+/** The phases of a prompt, with its files checked and nothing else done. */
 export interface PromptPreview {
   readonly setup: readonly CommandPreview[]
   readonly content: string
   readonly teardown: readonly PushPreview[]
-  /** What may be a mistake, a sentence each. */
+  /** Possible mistakes, one sentence each. */
   readonly warnings?: readonly string[]
 }
 
 const SHOWN_LINES = 5
 const WIDEST = 100
 
-/** What a prompt would do, for people. `where` is what they call it. */
+/** What a prompt would do, for people. `where` names the prompt. */
 export function renderPromptCheck(where: string, prompt: PromptPreview): string[] {
   return [
     `${printable(where)}: what would happen, nothing was run.`,
@@ -72,41 +72,41 @@ function warningLines(warnings: readonly string[]): string[] {
   return warnings.length === 0 ? [] : ['', ...warnings.map((text) => `Warning: ${printable(text)}`)]
 }
 
-/** One thing that is done beside the agent. */
+/** A labelled action of a phase. */
 interface Line {
   readonly label: string
   readonly words: string
 }
 
-/** The commands of a prompt in short, or each by itself, for a list in which a prompt is one of many. */
+/** The commands of a prompt for a list of several prompts, one line each if `isComplete`. */
 export function phaseLines({ setup, teardown }: PromptPreview, isComplete: boolean): Line[] {
   const lines = (label: string, commands: readonly CommandPreview[]) => {
-    if (isComplete) return commands.map((each) => ({ label, words: commandWords(each) }))
-    return commands.length === 0 ? [] : [{ label, words: shortWords(commands) }]
+    if (isComplete) return commands.map((each) => ({ label, words: describeCommand(each) }))
+    return commands.length === 0 ? [] : [{ label, words: shortened(commands) }]
   }
   return [...lines('before', setup), ...lines('afterwards', teardown)]
 }
 
 const SHOWN_COMMANDS = 4
 
-function shortWords(commands: readonly CommandPreview[]): string {
+function shortened(commands: readonly CommandPreview[]): string {
   const shown = commands.slice(0, SHOWN_COMMANDS).map((command) => {
-    if (command.kind === 'run') return runWords(command)
+    if (command.kind === 'run') return describeRun(command)
     if (command.kind === 'push')
       return `queue ${command.name ?? shorten(JSON.stringify(command.prompt))}`
     const { path, file } = command
-    return `read ${shorten(path)} (${shortFileWords(file)})`
+    return `read ${shorten(path)} (${describeFileBriefly(file)})`
   })
   const more = commands.length - shown.length
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')
 }
 
-function shortFileWords(file: FilePreview): string {
+function describeFileBriefly(file: FilePreview): string {
   if ('as' in file) return 'read already'
   return file.ok ? formatBytes(file.bytes) : 'error result'
 }
 
-/** The same for scripts, as plain JSON; the content is in it as a whole, the text of files is not. */
+/** `renderPromptCheck` as JSON, with the whole content but without the text of files. */
 export function promptCheckJson(where: string, prompt: PromptPreview) {
   const { setup, content, teardown, warnings = [] } = prompt
   return {
@@ -118,7 +118,7 @@ export function promptCheckJson(where: string, prompt: PromptPreview) {
   }
 }
 
-/** What is done beside the agent, for scripts; undefined where that is nothing. */
+/** The phases as JSON; undefined if there are none. */
 export function phasesJson({ setup, teardown }: PromptPreview) {
   if (setup.length === 0 && teardown.length === 0) return undefined
   return { setup: setup.map(commandJson), teardown: teardown.map((task) => ({ ...task })) }
@@ -142,43 +142,43 @@ function phase(title: string, lines: readonly string[]): string[] {
 }
 
 function commandLine(command: CommandPreview): string {
-  return `  line ${command.line}  ${commandWords(command)}`
+  return `  line ${command.line}  ${describeCommand(command)}`
 }
 
-function commandWords(command: CommandPreview): string {
+function describeCommand(command: CommandPreview): string {
   switch (command.kind) {
     case 'read':
-      return `read ${shorten(command.path)}: ${fileWords(command.file)}`
+      return `read ${shorten(command.path)}: ${describeFile(command.file)}`
     case 'push':
-      return `queue ${taskWords(command)}`
+      return `queue ${describeTask(command)}`
     case 'run':
-      return runWords(command)
+      return describeRun(command)
     default:
       return unreachable(command)
   }
 }
 
-function fileWords(file: FilePreview): string {
+function describeFile(file: FilePreview): string {
   if ('as' in file) return `read already, as ${shorten(file.as)}`
-  return file.ok ? sizeWords(file.bytes, file.tokens) : `error result: ${printable(file.error)}`
+  return file.ok ? formatSize(file.bytes, file.tokens) : `error result: ${printable(file.error)}`
 }
 
-function sizeWords(bytes: number, tokens: number): string {
-  return `${formatBytes(bytes)}, about ${tokenWords(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`
+function formatSize(bytes: number, tokens: number): string {
+  return `${formatBytes(bytes)}, about ${formatTokens(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`
 }
 
-function taskWords(task: PushPreview): string {
-  const options = optionWords(task)
-  const behind = options.length === 0 ? '' : ` (${options.join(', ')})`
-  return `${task.name ?? 'a task without a name'}: ${shorten(JSON.stringify(task.prompt))}${behind}`
+function describeTask(task: PushPreview): string {
+  const options = describeOptions(task)
+  const suffix = options.length === 0 ? '' : ` (${options.join(', ')})`
+  return `${task.name ?? 'a task without a name'}: ${shorten(JSON.stringify(task.prompt))}${suffix}`
 }
 
-function optionWords(task: PushPreview): string[] {
+function describeOptions(task: PushPreview): string[] {
   const { agent, model, timeoutMs, retry, isolation, on, onParentEnd } = task
   const words = [
     agent === undefined ? '' : `agent ${agent}`,
     model === undefined ? '' : `model ${model}`,
-    timeoutMs === undefined ? '' : `timeout ${durationWords(timeoutMs)}`,
+    timeoutMs === undefined ? '' : `timeout ${formatDuration(timeoutMs)}`,
     retry === undefined ? '' : `retry ${retry}`,
     isolation === undefined ? '' : `isolation ${isolation}`,
     on === undefined ? '' : `on ${on}`,
@@ -187,7 +187,7 @@ function optionWords(task: PushPreview): string[] {
   return words.filter((each) => each !== '').map(shorten)
 }
 
-function runWords({ count, parallel }: RunPreview): string {
+function describeRun({ count, parallel }: RunPreview): string {
   if (parallel !== undefined) return `start all queued tasks, ${parallel} at a time`
   if (count !== undefined) return `start the oldest ${counted(count, 'queued task')}`
   return 'start all queued tasks'
@@ -200,7 +200,7 @@ function renderContent(content: string): string[] {
   const shown = content.split('\n', Math.min(lines, SHOWN_LINES))
   const more = lines - shown.length
   return [
-    `${title}: ${counted(lines, 'line')}, ${sizeWords(bytes, tokens)}`,
+    `${title}: ${counted(lines, 'line')}, ${formatSize(bytes, tokens)}`,
     ...shown.map((line) => `  | ${shorten(line)}`.trimEnd()),
     ...(more > 0 ? [`  … ${counted(more, 'line')} more`] : []),
   ]

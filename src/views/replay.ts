@@ -1,23 +1,23 @@
-import type { EventOf, OutputChunk } from '../events/event.ts'
-import type { RunEvent } from '../events/schema.ts'
-import type { Screen, View } from './screen.ts'
+import type { EventOf, OutputChunk } from '../records/events/event.ts'
+import type { RunEvent } from '../records/events/schema.ts'
+import type { Output, View } from './screen.ts'
 
-/** Which part of a run is shown; absent: all. */
+/** The part of a run to show; everything by default. */
 export interface Part {
   readonly step?: number | undefined
   readonly iteration?: number | undefined
-  /** One sub-agent, of all its attempts or of one. */
+  /** One sub-agent, with all its attempts or one of them. */
   readonly task?: string | undefined
   readonly attempt?: number | undefined
 }
 
 interface Source {
-  /** Finds the bytes that an event of the journal tells of, or what is left of them. */
+  /** The bytes that an output event refers to, or what is left of them. */
   readonly read: (event: EventOf<'output'>) => Uint8Array | undefined
-  /** Is told how many bytes in a row the record does not hold. */
+  /** Called with the number of consecutive bytes that the record does not contain. */
   readonly onMissing: (bytes: number) => void
-  /** Whether people were shown what other events tell instead of these bytes. */
-  readonly isTold: (event: EventOf<'output'>) => boolean
+  /** Whether other events report the same content, and were shown instead of these bytes. */
+  readonly isInEvents: (event: EventOf<'output'>) => boolean
 }
 
 const NOTHING = new Uint8Array(0)
@@ -38,54 +38,53 @@ export class Replay {
   async show(event: RunEvent): Promise<void> {
     if (!isOfPart(event, this.#part)) return
     if (event.type === 'output') return this.#output(event)
-    this.#tellMissing()
+    this.#reportMissing()
     this.#view.show(event)
-    // What an agent says may come in thousands, and only output asks to wait for room.
+    // There may be thousands of these, and only `output` waits until the view can take more.
     if (event.type === 'message' || event.type === 'tool') await this.#flush(event)
   }
 
   end(): void {
-    this.#tellMissing()
+    this.#reportMissing()
   }
 
   async #output(event: EventOf<'output'>): Promise<void> {
     const { scope, step, iteration, attempt, task, stream } = event
-    const isTold = this.#source.isTold(event)
-    const bytes = isTold ? NOTHING : this.#find(event)
+    const isInEvents = this.#source.isInEvents(event)
+    const bytes = isInEvents ? NOTHING : this.#find(event)
     if (bytes === undefined) return
     const of = task === undefined ? {} : { task }
-    await this.#view.output({ scope, step, iteration, attempt, ...of, stream, bytes, isTold })
+    await this.#view.output({ scope, step, iteration, attempt, ...of, stream, bytes, isInEvents })
   }
 
-  /** Of a long output the middle may be missing, so that one event has its beginning or its end. */
+  /** The middle of a long output may be missing, so that one event has only its beginning or its end. */
   #find(event: EventOf<'output'>): Uint8Array | undefined {
     const bytes = this.#source.read(event)
     const missing = (event.bytes ?? 0) - (bytes?.length ?? 0)
-    const isBehindGap = this.#missing > 0
+    const isAfterGap = this.#missing > 0
     this.#missing += missing
-    if (bytes !== undefined && isBehindGap) this.#tellMissing()
+    if (bytes !== undefined && isAfterGap) this.#reportMissing()
     return bytes
   }
 
   async #flush(event: EventOf<'message'> | EventOf<'tool'>): Promise<void> {
     const { scope, step, iteration, attempt } = event
     const place = { scope, step, iteration, attempt }
-    await this.#view.output({ ...place, stream: 'out', bytes: NOTHING, isTold: true })
+    await this.#view.output({ ...place, stream: 'out', bytes: NOTHING, isInEvents: true })
   }
 
-  #tellMissing(): void {
+  #reportMissing(): void {
     const missing = this.#missing
     this.#missing = 0
     if (missing > 0) this.#source.onMissing(missing)
   }
 }
 
-/** Whether it is less than the whole run. */
 export function isPart({ step, iteration, task }: Part): boolean {
   return step !== undefined || iteration !== undefined || task !== undefined
 }
 
-/** The beginning of a run belongs to every part: it says what the steps are. */
+/** The start of a run belongs to every part, because it lists the steps. */
 function isOfPart(event: RunEvent, part: Part): boolean {
   const { step, iteration, task, attempt } = part
   if (!isPart(part)) return true
@@ -100,12 +99,12 @@ function isOfPart(event: RunEvent, part: Part): boolean {
   return isStep && isIteration && event.type !== 'run_resumed'
 }
 
-/** Shows nothing but the bytes that the agents of the steps, or one task, printed. */
+/** Shows only the raw output of the steps' agents, or of one task. */
 export class RawView implements View {
-  readonly #screen: Screen
+  readonly #screen: Output
   readonly #task: string | undefined
 
-  constructor(screen: Screen, task?: string) {
+  constructor(screen: Output, task?: string) {
     this.#screen = screen
     this.#task = task
   }
@@ -113,7 +112,7 @@ export class RawView implements View {
   show(): void {}
 
   output({ bytes, task }: OutputChunk): void | Promise<void> {
-    // Several speak at once: in one stream nobody could tell them apart.
+    // Tasks run at once, and their output could not be told apart.
     if (task !== this.#task) return
     return this.#screen.bytes('out', bytes)
   }

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import type { EventBody } from '../events/event.ts'
-import { NO_EVENTS, next, type RunState } from '../events/state.ts'
+import type { EventBody } from '../records/events/event.ts'
+import { NO_EVENTS, next, type RunState } from '../records/events/state.ts'
 import { nextSteps } from './next-steps.ts'
-import { agoWords, chainWords, durationOf, placeWords, renderRuns } from './runs.ts'
+import { formatAge, describeChain, durationOf, describePlace, renderRuns } from './runs.ts'
 
 const NOW = Date.parse('2026-01-20T12:00:00.000Z')
 const at = '2026-01-20T10:00:00.000Z'
@@ -59,7 +59,7 @@ test.each([
   [
     'it waits',
     run('waiting', fold(STARTED, SECOND, FIFTH, WAITING)),
-    'step 2/2, iteration 5/20, goes on in 1 h 05 min',
+    'step 2/2, iteration 5/20, continues in 1 h 05 min',
   ],
   [
     'a step failed',
@@ -84,33 +84,33 @@ test.each([
     run('complete', fold(STARTED, ended(1, 'single_run'), SECOND, ended(2, 'marker'))),
     '2/2 steps',
   ],
-])('the place of a run where %s', (_, recorded, words) => {
-  expect(placeWords(recorded, NOW)).toBe(words)
+])('the place of a run if %s', (_, recorded, words) => {
+  expect(describePlace(recorded, NOW)).toBe(words)
 })
 
-test('a wait that should be over goes on now', () => {
+test('a wait that should be over continues now', () => {
   const state = fold(STARTED, SECOND, FIFTH, WAITING)
-  expect(placeWords(run('waiting', state), NOW + 86_400_000)).toEndWith(', goes on now')
+  expect(describePlace(run('waiting', state), NOW + 86_400_000)).toEndWith(', continues now')
 })
 
-test('a chain is known by its name, or by what it is made of', () => {
-  expect(chainWords({ state: fold(STARTED) })).toBe('planner -> builder:20')
-  expect(chainWords({ state: fold({ ...STARTED, chain: 'build' }) })).toBe('build')
+test('a chain is shown by its name or its steps', () => {
+  expect(describeChain({ state: fold(STARTED) })).toBe('planner -> builder:20')
+  expect(describeChain({ state: fold({ ...STARTED, chain: 'build' }) })).toBe('build')
   const counts = { queued: 3, ready: 0, running: 0, failed: 1, done: 7 }
   const state = fold({ ...STARTED, steps: [] })
-  expect(chainWords({ state, counts })).toBe('queue: 3 queued, 1 failed, 7 done')
+  expect(describeChain({ state, counts })).toBe('queue: 3 queued, 1 failed, 7 done')
 })
 
-test('only for a run that is driven time goes on', () => {
+test('time passes only for an active run', () => {
   const state = fold(STARTED, SECOND)
   expect(durationOf(run('running', state), NOW)).toBe(7_200_000)
   expect(durationOf(run('dead', state), NOW)).toBe(0)
 })
 
-test('what began long ago is told by its day', () => {
-  expect(agoWords(at, NOW)).toBe('2 h ago')
-  expect(agoWords('2026-01-10T10:00:00.000Z', NOW)).toBe('2026-01-10')
-  expect(agoWords(undefined, NOW)).toBe('just now')
+test('an old run is shown with its date', () => {
+  expect(formatAge(at, NOW)).toBe('2 h ago')
+  expect(formatAge('2026-01-10T10:00:00.000Z', NOW)).toBe('2026-01-10')
+  expect(formatAge(undefined, NOW)).toBe('just now')
 })
 
 test('a long chain does not push the other columns away', () => {
@@ -129,7 +129,7 @@ test.each([
   expect(nextSteps(run(status, fold(STARTED, SECOND, FIFTH)))[0]?.[0]).toBe(command)
 })
 
-test('where a login is missing the doctor comes before going on', () => {
+test('if a login is missing, doctor is suggested before resume', () => {
   const commands = nextSteps(run('failed', fold(STARTED, SECOND, FIFTH, ended(2, 'auth'))))
   expect(commands.map(([command]) => command)).toEqual([
     'forkhestra doctor',

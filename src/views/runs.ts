@@ -1,72 +1,81 @@
-import { printable } from '../base/printable.ts'
-import { type RunState } from '../events/state.ts'
-import { isSettled, type StepState } from '../events/step-state.ts'
-import { durationWords } from '../base/durations.ts'
-import { costWords } from './amounts.ts'
+import { printable } from '../base/terminal/printable.ts'
+import { type RunState } from '../records/events/state.ts'
+import { isSettled, type StepState } from '../records/events/step-state.ts'
+import { formatDuration } from '../base/durations.ts'
+import { formatCost } from './amounts.ts'
 import { renderTable } from './table.ts'
 
-/** A run of the past or the present, as far as its record tells. */
+/** A past or present run, as read from its record. */
 export interface RecordedRun {
   readonly id: string
-  /** Of one without steps, `open`: tasks have not ended; `unknown`: they cannot be read. */
+  /** For a run without steps, `open`: some tasks have not ended; `unknown`: its tasks cannot be read. */
   readonly status:
     'running' | 'waiting' | 'complete' | 'failed' | 'stopped' | 'dead' | 'open' | 'unknown'
   readonly state: RunState
-  /** Absent where it never had any tasks. */
+  /** Absent if it never had tasks. */
   readonly counts?: TaskCounts | undefined
-  /** Why they cannot be read. */
+  /** Why its tasks cannot be read. */
   readonly unreadable?: string | undefined
+  /** Whether it is dead, and processes of it are alive. */
+  readonly hasOrphans?: boolean
 }
 
-/** How many tasks are how far. */
+/** For a command that continues a run, where processes of it are in the way. */
+export function orphansOption({ hasOrphans }: Pick<RecordedRun, 'hasOrphans'>): string {
+  return hasOrphans === true ? ' --kill-orphans' : ''
+}
+
 export interface TaskCounts {
   readonly queued: number
   readonly ready: number
   readonly running: number
   readonly failed: number
+  /** How many of the failed ones were done later by another task. */
+  readonly redone?: number | undefined
   readonly done: number
 }
 
 const WIDEST = 50
 
-/** A line per run: id, status, what, where, how long, what it cost, when. */
+/** One line per run: id, status, chain, place, duration, cost, age. */
 export function renderRuns(runs: readonly RecordedRun[], now: number): string[] {
   return renderTable(
     runs.map((run) => [
       run.id,
       run.status,
-      shorten(chainWords(run)),
-      placeWords(run, now),
-      durationWords(durationOf(run, now)),
-      run.state.spent.costUsd > 0 ? costWords(run.state.spent) : '-',
-      agoWords(run.state.startedAt, now),
+      shorten(describeChain(run)),
+      describePlace(run, now),
+      formatDuration(durationOf(run, now)),
+      run.state.spent.costUsd > 0 ? formatCost(run.state.spent) : '-',
+      formatAge(run.state.startedAt, now),
     ]),
     new Set([4, 5]),
   )
 }
 
-/** The name of the chain, or its steps: `planner:3 -> builder:20`; without any its tasks. */
-export function chainWords({
+/** The name of the chain, or its steps (`planner:3 -> builder:20`), or its tasks if it has no steps. */
+export function describeChain({
   state,
   counts,
   unreadable,
 }: Pick<RecordedRun, 'state' | 'counts' | 'unreadable'>): string {
   if (state.chain !== undefined) return printable(state.chain)
   if (state.steps.length === 0 && unreadable !== undefined) return 'queue: cannot be read'
-  if (state.steps.length === 0 && counts !== undefined) return `queue: ${countWords(counts)}`
-  return stepsWords(state)
+  if (state.steps.length === 0 && counts !== undefined) return `queue: ${describeCounts(counts)}`
+  return describeSteps(state)
 }
 
 /** `3 queued, 6 failed, 7 done`. */
-export function countWords(counts: TaskCounts): string {
+export function describeCounts(counts: TaskCounts): string {
   const states = ['queued', 'ready', 'running', 'failed', 'done'] as const
+  const redone = counts.redone ? ` (${counts.redone} redone)` : ''
   const words = states.flatMap((state) =>
-    counts[state] === 0 ? [] : [`${counts[state]} ${state}`],
+    counts[state] === 0 ? [] : [`${counts[state]} ${state}${state === 'failed' ? redone : ''}`],
   )
   return words.length === 0 ? 'empty' : words.join(', ')
 }
 
-export function stepsWords(state: RunState): string {
+export function describeSteps(state: RunState): string {
   const words = ownSteps(state).map(({ agent, maxIterations }) =>
     maxIterations === undefined ? agent : `${agent}:${maxIterations}`,
   )
@@ -74,7 +83,7 @@ export function stepsWords(state: RunState): string {
 }
 
 /** `step 2/3, iteration 5/20, stalled`. */
-export function placeWords({ status, state }: RecordedRun, now: number): string {
+export function describePlace({ status, state }: RecordedRun, now: number): string {
   const steps = ownSteps(state)
   if (steps.length === 0) return ''
   const step = currentStep(state)
@@ -89,36 +98,36 @@ export function placeWords({ status, state }: RecordedRun, now: number): string 
       ? [`iteration ${iterations}/${maxIterations}`]
       : []),
     ...(reason === undefined || reason === 'skipped' ? [] : [reason]),
-    ...(status === 'waiting' && wait !== undefined ? [leftWords(wait.until, now)] : []),
+    ...(status === 'waiting' && wait !== undefined ? [describeLeft(wait.until, now)] : []),
   ].join(', ')
 }
 
-/** `goes on in 1 h 05 min`. */
-export function leftWords(until: string, now: number): string {
+/** `continues in 1 h 05 min`. */
+export function describeLeft(until: string, now: number): string {
   const left = Date.parse(until) - now
-  return left > 0 ? `goes on in ${durationWords(left)}` : 'goes on now'
+  return left > 0 ? `continues in ${formatDuration(left)}` : 'continues now'
 }
 
-/** The step at which the run is, or at which it failed. */
+/** The step that runs, comes next, or failed. */
 export function currentStep({ steps, at }: RunState): StepState | undefined {
-  const mending = steps.find((step) => step.isRecovery === true && step.isOpen)
+  const recovery = steps.find((step) => step.isRecovery === true && step.isOpen)
   const next = steps[at - 1]
-  if (mending !== undefined || (next !== undefined && next.isRecovery !== true))
-    return mending ?? next
+  if (recovery !== undefined || (next !== undefined && next.isRecovery !== true))
+    return recovery ?? next
   return steps.find((step) => step.reason !== undefined && !isPassedBy(step))
 }
 
-/** Whether the run has gone past it without having to come back. */
+/** Whether the run will not return to a step. */
 function isPassedBy(step: StepState): boolean {
   return isSettled(step) || step.reason === 'skipped'
 }
 
-/** The steps that people wrote, without those that run only where one fails. */
+/** The steps of the chain, without those that run only on failure. */
 function ownSteps({ steps }: RunState): StepState[] {
   return steps.filter((step) => step.isRecovery !== true)
 }
 
-/** The time in which it was carried out; one that runs has taken some since its last event. */
+/** The running time; for an active run including the time since its last event. */
 export function durationOf({ status, state }: RecordedRun, now: number): number {
   const isDriven = status === 'running' || status === 'waiting'
   const since = isDriven && state.clock !== undefined ? Math.max(0, now - state.clock) : 0
@@ -127,14 +136,14 @@ export function durationOf({ status, state }: RecordedRun, now: number): number 
 
 const DAYS_MS = 2 * 86_400_000
 
-/** `8 h 12 min ago`, and the day where that is long ago. */
-export function agoWords(startedAt: string | undefined, now: number): string {
+/** `8 h 12 min ago`, or the date after two days. */
+export function formatAge(startedAt: string | undefined, now: number): string {
   if (startedAt === undefined) return 'just now'
   const ms = now - Date.parse(startedAt)
-  return ms > DAYS_MS ? startedAt.slice(0, 10) : `${durationWords(Math.max(0, ms))} ago`
+  return ms > DAYS_MS ? startedAt.slice(0, 10) : `${formatDuration(Math.max(0, ms))} ago`
 }
 
-/** What fits into a column. */
+/** Shortens a text to fit into a column. */
 export function shorten(text: string): string {
   return text.length > WIDEST ? `${text.slice(0, WIDEST - 1).toWellFormed()}…` : text
 }

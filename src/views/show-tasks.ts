@@ -1,44 +1,42 @@
-import { durationWords } from '../base/durations.ts'
-import { printable } from '../base/printable.ts'
-import type { LeftInQueue, Spent } from '../events/schema.ts'
-import { costWords } from './amounts.ts'
-import { shorten, type RecordedRun } from './runs.ts'
+import { formatDuration } from '../base/durations.ts'
+import { printable } from '../base/terminal/printable.ts'
+import type { LeftInQueue, Spent } from '../records/events/schema.ts'
+import { formatCost } from './amounts.ts'
+import { orphansOption, shorten, type RecordedRun } from './runs.ts'
 import { renderTable } from './table.ts'
-import { cwdOption } from './words.ts'
+import { cwdOption } from './describe.ts'
 
-/** A task of a run in a line. */
 export interface TaskBrief {
   readonly name: string
   readonly id: string
-  /** Name of the agent that has queued it. */
+  /** Name of the agent that queued it. */
   readonly parent: string
   readonly state: string
   readonly attempts: number
   readonly agent?: string | undefined
   readonly class?: string | undefined
   readonly error?: string | undefined
-  /** Of all attempts; null where nobody knows. */
+  /** Cost of all attempts; null if unknown. */
   readonly costUsd?: number | null | undefined
   readonly billing?: Spent['billing']
   readonly ms?: number | undefined
-  /** Git worktrees in which there is work of it, of earlier attempts, too. */
+  /** Git worktrees with its work, including that of earlier attempts. */
   readonly worktrees?: readonly string[] | undefined
-  /** Names of what was to follow it, and was refused. */
+  /** Names of follow-up tasks that were refused. */
   readonly notQueued?: readonly string[] | undefined
 }
 
 export interface ShownTasks {
   readonly tasks: readonly TaskBrief[]
   readonly queue?: LeftInQueue
-  /** Why they cannot be shown. */
+  /** Why the tasks cannot be shown. */
   readonly problem?: string
 }
 
-/** As they are listed: what a person may have to do something about comes first. */
+/** In the order of the list: states that may need action come first. */
 const STATES = ['running', 'ready', 'queued', 'failed', 'done']
 const LISTED = 20
 
-/** The tasks of a run, for a person who comes back to it. */
 export function renderTasks({ id }: RecordedRun, { tasks, problem }: ShownTasks): string[] {
   if (problem !== undefined) return ['', `Tasks: ${printable(problem)}`]
   const counts = STATES.flatMap((state) => {
@@ -67,13 +65,13 @@ function cells({ name, state, attempts, parent, agent, ...task }: TaskBrief): st
     `  ${name}`,
     shorten(`${state}${why}${refused}`),
     attempts > 1 ? `${attempts} attempts` : '',
-    task.ms === undefined ? '' : durationWords(task.ms),
-    task.costUsd ? costWords({ costUsd: task.costUsd, billing: task.billing }) : '',
+    task.ms === undefined ? '' : formatDuration(task.ms),
+    task.costUsd ? formatCost({ costUsd: task.costUsd, billing: task.billing }) : '',
     `${who}for ${parent}`,
   ]
 }
 
-/** What may come next for the tasks of a run. */
+/** Commands that may be useful next for the tasks of a run. */
 export function nextForTasks(
   run: RecordedRun,
   { tasks, queue }: ShownTasks,
@@ -92,12 +90,19 @@ export function nextForTasks(
         ]),
     ...(queue === undefined || queue.queued === 0
       ? []
-      : [[`forkhestra run-queue --run ${run.id}${where}`, 'start what is queued'] as const]),
+      : [
+          [
+            `forkhestra run-queue --run ${run.id}${where}${orphansOption(run)}`,
+            tasks.some(({ state }) => state === 'queued')
+              ? 'start the queued tasks'
+              : 'continue the tasks that were begun',
+          ] as const,
+        ]),
     ...(queue === undefined || queue.unread === 0
       ? []
       : [[`forkhestra check --run ${run.id}${where}`, 'read the inbox'] as const]),
     ...(tasks.some(({ worktrees = [] }) => worktrees.length > 0)
-      ? [['git worktree list', 'work of tasks that nobody has merged'] as const]
+      ? [['git worktree list', 'unmerged work of tasks'] as const]
       : []),
   ]
 }

@@ -1,34 +1,33 @@
-import { printable } from '../base/printable.ts'
-import type { EventOf } from '../events/event.ts'
-import { outcomeWords } from '../events/outcome-words.ts'
-import type { Outcome, Usage } from '../events/schema.ts'
-import { isComplete, type StepState } from '../events/step-state.ts'
+import { printable } from '../base/terminal/printable.ts'
+import type { EventOf } from '../records/events/event.ts'
+import { describeOutcome } from '../records/events/describe-outcome.ts'
+import type { Outcome, Usage } from '../records/events/schema.ts'
+import { isComplete, type StepState } from '../records/events/step-state.ts'
 import { counted } from '../base/amounts.ts'
-import { durationWords } from '../base/durations.ts'
+import { formatDuration } from '../base/durations.ts'
 import { localTime } from '../base/local-time.ts'
-import { costWords, spentWords } from './amounts.ts'
+import { formatCost, formatSpent } from './amounts.ts'
 import { nextSteps } from './next-steps.ts'
 import { notesOn } from './notes.ts'
 import {
-  agoWords,
-  chainWords,
+  formatAge,
+  describeChain,
   durationOf,
-  leftWords,
+  describeLeft,
   shorten,
-  stepsWords,
+  describeSteps,
   type RecordedRun,
 } from './runs.ts'
 import { nextForTasks, renderTasks, type ShownTasks } from './show-tasks.ts'
 import { renderTable } from './table.ts'
-import { countWords, isNotStarted, lacksWords, stepWords } from './words.ts'
+import { describeCount, isNotStarted, describeMissingSecrets, describeStep } from './describe.ts'
 
-/** One iteration in a line. */
 export interface IterationBrief {
   readonly iteration: number
   readonly attempt: number
-  /** Absent where it has not ended. */
+  /** Absent if it has not ended. */
   readonly outcome?: Outcome | undefined
-  /** Whether it does not count, and comes again. */
+  /** Whether it does not count and is repeated. */
   readonly again?: boolean | undefined
   readonly ms?: number | undefined
   readonly usage?: Usage | undefined
@@ -36,11 +35,11 @@ export interface IterationBrief {
   readonly files?: number | undefined
 }
 
-/** What the state of a step does not tell. */
+/** Details that the state of a step does not contain. */
 export interface StepDetails {
   /** Its gates and limits, in words. */
   readonly policy: readonly string[]
-  /** The newest. */
+  /** The newest iterations. */
   readonly iterations: readonly IterationBrief[]
   /** How many older ones there are. */
   readonly older: number
@@ -48,19 +47,21 @@ export interface StepDetails {
 
 export interface ShownRun extends RecordedRun {
   readonly folder: string
-  /** What of its events is missing, in words. */
+  /** Descriptions of missing events. */
   readonly damage: readonly string[]
   /** Why it does not count as made here, in words. */
   readonly foreign?: string | undefined
   /** Gates and limits of the chain as a whole, in words. */
   readonly policy: readonly string[]
-  /** Absent where it had none. */
+  /** Absent if it had none. */
   readonly tasks?: ShownTasks | undefined
+  /** The tasks of forge-tasks that are open now, in words. */
+  readonly openTasks?: string | undefined
 }
 
 type Details = (step: StepState) => StepDetails
 
-/** A run for a person who comes back to it: how it went, where it is, what to do next. */
+/** A run in detail: how it went, where it is, what to do next. */
 export function renderRun(
   run: ShownRun,
   steps: readonly StepState[],
@@ -74,16 +75,21 @@ export function renderRun(
   const nexts =
     run.foreign === undefined ? [...nextSteps(run, here), ...forTasks] : foreignNexts(run)
   return [
-    `Run ${run.id}: ${run.status}${endWords(run)}`,
-    `  ${state.steps.length === 0 ? chainWords(run) : chain + stepsWords(state)}`,
-    `  in ${printable(state.cwd ?? '?')}, begun ${agoWords(state.startedAt, now)}`,
-    `  ${spentWords(spent)}`,
+    `Run ${run.id}: ${run.status}${describeEnd(run)}`,
+    `  ${state.steps.length === 0 ? describeChain(run) : chain + describeSteps(state)}`,
+    `  in ${printable(state.cwd ?? '?')}, started ${formatAge(state.startedAt, now)}`,
+    `  ${formatSpent(spent)}`,
     ...run.policy.map((words) => `  ${printable(words)}`),
-    `  record: ${printable(recordWords(run))}`,
+    `  record: ${printable(describeRecord(run))}`,
     ...(run.foreign === undefined ? [] : [`  not made here: ${run.foreign}`]),
     ...(run.damage.length > 0 ? [`  the record is damaged: ${run.damage.join(', ')}`] : []),
     ...notesOn(state).flatMap(({ words, isOfStep }) => (isOfStep === true ? [] : [`  ${words}`])),
-    ...(isLost(run) ? [`  cannot be resumed: ${printable(lacksWords(state.lacks!))}`] : []),
+    ...(run.openTasks === undefined
+      ? []
+      : [`  tasks of the project now: ${printable(run.openTasks)}`]),
+    ...(isLost(run)
+      ? [`  cannot be resumed: ${printable(describeMissingSecrets(state.lacks!))}`]
+      : []),
     ...steps.flatMap((step) => ['', ...renderStep(run, step, of(step), now)]),
     ...(run.tasks === undefined ? [] : renderTasks(run, run.tasks)),
     '',
@@ -94,23 +100,23 @@ export function renderRun(
 
 function foreignNexts({ id }: ShownRun): (readonly [string, string])[] {
   return [
-    [`forkhestra resume ${id}`, 'see what it would do, and what is needed first'],
+    [`forkhestra resume ${id}`, 'see what it would do and what it needs first'],
     [`forkhestra logs ${id}`, 'what was printed'],
   ]
 }
 
-/** Where it is now; as it was recorded, where a secret is in the path. */
-function recordWords({ folder, state: { record } }: ShownRun): string {
+/** The current folder, or the recorded path if that contains a masked secret. */
+function describeRecord({ folder, state: { record } }: ShownRun): string {
   return record?.includes('[masked') === true ? record : folder
 }
 
-/** Whether nobody can go on with it. */
+/** Whether it ended and cannot be resumed. */
 function isLost({ status, state: { lacks } }: ShownRun): boolean {
   const isOver = status === 'failed' || status === 'stopped' || status === 'dead'
   return isOver && lacks !== undefined && lacks.prompt !== true
 }
 
-function endWords({ state: { ended, steps } }: ShownRun): string {
+function describeEnd({ state: { ended, steps } }: ShownRun): string {
   if (ended === undefined || steps.length === 0) return ''
   const stopped = ended.stopped === undefined ? '' : `, ${printable(ended.stopped)}`
   return ` (exit code ${ended.exitCode}${stopped})`
@@ -124,10 +130,10 @@ function renderStep(run: ShownRun, step: StepState, details: StepDetails, now: n
   return [
     `${kind} ${step.number}: ${printable(`${step.agent}${name}`)}: ${stepStatus(run, step)}`,
     ...details.policy.map((words) => `  ${printable(words)}`),
-    ...(step.rounds > 1 ? [`  begun ${step.rounds} times`] : []),
+    ...(step.rounds > 1 ? [`  started ${step.rounds} times`] : []),
     ...notQueuedLine(step),
     ...deletedLine(step),
-    ...(step.rounds > 0 ? [`  ${spentWords(step.spent)}${failed}`] : []),
+    ...(step.rounds > 0 ? [`  ${formatSpent(step.spent)}${failed}`] : []),
     ...(wait?.step === step.number ? [waitLine(run, wait, now)] : []),
     ...(details.older > 0 ? [`  … ${counted(details.older, 'older iteration')}`] : []),
     ...renderTable(details.iterations.map(iterationCells), new Set([1, 3, 4])),
@@ -147,25 +153,25 @@ function waitLine({ status }: ShownRun, wait: EventOf<'waiting'>, now: number): 
   const { why, until, error } = wait
   const words =
     status === 'waiting'
-      ? `waits (${why}) until ${localTime(until)}, ${leftWords(until, now)}`
+      ? `waits (${why}) until ${localTime(until)}, ${describeLeft(until, now)}`
       : `was waiting (${why}) until ${localTime(until)}`
   return printable(`  ${words}: ${error}`)
 }
 
-/** `complete (marker)`, `failed (stalled: …)`, `iteration 5/20`, `not begun`. */
+/** `complete (marker)`, `failed (stalled: …)`, `iteration 5/20`, `not started`. */
 function stepStatus({ status }: ShownRun, step: StepState): string {
   const { reason, detail, iterations, maxIterations, isOpen } = step
   const of = maxIterations === undefined ? '' : `/${maxIterations}`
   if (reason === undefined) {
-    if (!isOpen) return 'not begun'
-    const place = iterations === 0 ? 'begun' : `at iteration ${iterations}${of}`
-    return status === 'running' || status === 'waiting' ? place : `broken off ${place}`
+    if (!isOpen) return 'not started'
+    const place = iterations === 0 ? 'started' : `at iteration ${iterations}${of}`
+    return status === 'running' || status === 'waiting' ? place : `interrupted ${place}`
   }
   const isSaid = detail?.startsWith(reason) === true
   const why = isSaid ? printable(detail) : [reason, detail ?? []].flat().map(printable).join(': ')
-  if (step.isUnmarked === true || isNotStarted(step)) return printable(stepWords(step))
-  if (reason === 'skipped') return `skipped${detail === undefined ? '' : ` (${printable(detail)})`}`
-  const count = maxIterations === undefined ? '' : `${countWords(step)}, `
+  if (step.isUnmarked === true || isNotStarted(step) || reason === 'skipped')
+    return printable(describeStep(step))
+  const count = maxIterations === undefined ? '' : `${describeCount(step)}, `
   return `${isComplete(reason) ? 'complete' : 'not complete'} (${count}${why})`
 }
 
@@ -179,19 +185,19 @@ function iterationCells(brief: IterationBrief): string[] {
   return [
     ' ',
     attempt > 1 ? `${iteration}.${attempt}` : String(iteration),
-    outcome === undefined ? 'not ended' : shorten(endingWords(outcome)),
-    ms === undefined ? '' : durationWords(ms),
+    outcome === undefined ? 'not ended' : shorten(describeEnding(outcome)),
+    ms === undefined ? '' : formatDuration(ms),
     usage?.costUsd === undefined
       ? ''
-      : costWords({ costUsd: usage.costUsd, billing: usage.billing }),
+      : formatCost({ costUsd: usage.costUsd, billing: usage.billing }),
     changes.join(', '),
   ]
 }
 
-/** How an iteration ended, in words for every kind of end. */
-export function endingWords(outcome: Outcome): string {
+/** How an iteration ended, for every kind of outcome. */
+export function describeEnding(outcome: Outcome): string {
   if (outcome.kind === 'blocked') return `blocked: ${printable(outcome.reason)}`
   if (outcome.kind === 'spawn_failed') return `could not be started: ${printable(outcome.error)}`
-  const words = outcomeWords(outcome)
+  const words = describeOutcome(outcome)
   return printable(words === '' ? outcome.kind.replaceAll('_', ' ') : words)
 }

@@ -1,4 +1,4 @@
-/** Lines with aligned columns; those named in `right` are aligned to the right. */
+/** Lines with aligned columns; those in `right` are right-aligned. */
 export function renderTable(
   rows: readonly (readonly string[])[],
   right: ReadonlySet<number> = new Set(),

@@ -1,29 +1,28 @@
 import { fstatSync, type Stats } from 'node:fs'
 import { writeAll } from '../base/files.ts'
 
-/** What may go wrong with a stream. */
-export interface Trouble {
-  /** Nobody will ever read it. */
+export interface WriteProblem {
+  /** The reader has closed the stream. */
   readonly onClosed: (error: unknown) => void
-  /** Something is missing in the file behind it; told once. */
+  /** Output to a file was lost; called once. */
   readonly onLost: (error: unknown) => void
 }
 
 /**
- * Writes to a standard stream in order and without blocking the process: a paused pager must not
- * keep a signal from being obeyed. A promise asks the caller to wait for room.
+ * Writes to a standard stream in order and without blocking the process, so that signals are handled
+ * even if a pager is paused. A promise asks the caller to wait before writing more.
  */
 export class Writer {
   readonly #fd: number
-  readonly #trouble: Trouble
+  readonly #problem: WriteProblem
   readonly #sink: Bun.FileSink | undefined
   #isBroken = false
   #hasLost = false
   #pending: Promise<void> | undefined
 
-  constructor(fd: 1 | 2, trouble: Trouble) {
+  constructor(fd: 1 | 2, problem: WriteProblem) {
     this.#fd = fd
-    this.#trouble = trouble
+    this.#problem = problem
     this.#sink = openSink(fd, fstatSync(fd))
   }
 
@@ -45,38 +44,38 @@ export class Writer {
     }
   }
 
-  /** Settles when everything has been taken, or given up. */
+  /** Resolves when everything is written or given up. */
   async drain(): Promise<void> {
     await this.#pending
   }
 
-  /** To a file. A full disk is no reason to end the work: there may be room again later. */
+  /** Writes to a file. A full disk does not end the run. */
   #writeNow(bytes: Uint8Array): void {
     try {
       writeAll(this.#fd, bytes)
     } catch (error) {
       if (this.#hasLost) return
       this.#hasLost = true
-      this.#trouble.onLost(error)
+      this.#problem.onLost(error)
     }
   }
 
   #break(error: unknown): void {
     if (this.#isBroken) return
     this.#isBroken = true
-    this.#trouble.onClosed(error)
+    this.#problem.onClosed(error)
   }
 }
 
-// Writing without blocking is a property of the open file, which other processes share. So a pipe or
-// a terminal is opened a second time; where that is not possible the shared one has to do.
+// Non-blocking mode belongs to the open file, which other processes share. So a pipe or a terminal is
+// opened again if possible.
 function openSink(fd: 1 | 2, stat: Stats): Bun.FileSink | undefined {
   if (stat.isFile()) return undefined
   if (process.platform === 'linux' && (stat.isFIFO() || stat.isCharacterDevice())) {
     try {
       return Bun.file(`/proc/self/fd/${fd}`).writer()
     } catch {
-      // It belongs to another user, as after `su`.
+      // The file belongs to another user, as after `su`.
     }
   }
   return fd === 1 ? Bun.stdout.writer() : Bun.stderr.writer()

@@ -4,7 +4,7 @@ import { bash, DONE, FOREVER, writes } from './support/writer.ts'
 
 const BLOCKED = { text: 'I have tried.\nORCHESTRA_BLOCKED: the disk is full' }
 
-test('an agent that says it is blocked ends the step at once, with its reason', async () => {
+test('a blocked agent ends the step at once with its reason', async () => {
   await using stage = await openStage({ script: [BLOCKED, DONE], ...writes() })
   const { code, stdout } = await stage.run('--chain', 'w')
   expect(stdout).toContain('1. writer: incomplete (1/3 iterations, the disk is full)\n')
@@ -12,7 +12,7 @@ test('an agent that says it is blocked ends the step at once, with its reason', 
   expect([code, stage.asks.length]).toEqual([1, 1])
 })
 
-test('what it still does then has the grace that follows a marker', async () => {
+test('a blocked agent gets the same grace period as after a marker', async () => {
   const script = [{ ...BLOCKED, tool: bash(FOREVER) }]
   const step = { iterations: 3, grace: { marker: '1s' } }
   await using stage = await openStage({ script, ...writes({}, step) })
@@ -21,7 +21,7 @@ test('what it still does then has the grace that follows a marker', async () => 
   expect(eventsOf(told, 'run_ended')[0]?.leftovers).toEqual([])
 })
 
-test('being blocked beats the marker, whichever comes first', async () => {
+test('blocked takes precedence over the marker in either order', async () => {
   const both = [{ text: `${DONE.text}\n${BLOCKED.text}` }]
   await using stage = await openStage({ script: both, ...writes() })
   const told = await stage.tell('--chain', 'w')
@@ -29,7 +29,7 @@ test('being blocked beats the marker, whichever comes first', async () => {
   expect([told.code, reasons(told)]).toEqual([1, ['blocked']])
 })
 
-test('in a code fence, a tool or another voice it is only a quotation', async () => {
+test('blocked in a code fence, a tool or a sub-agent does not count', async () => {
   const ask = {
     name: 'Agent',
     input: { description: 'Help', prompt: 'Do a part.', subagent_type: 'general-purpose' },

@@ -15,7 +15,7 @@ test('claude itself ends an iteration that costs too much', async () => {
   expect([told.code, reasons(told), stage.asks.length]).toEqual([1, ['budget'], 1])
 })
 
-test('what is left of the money goes to the next iteration, and none starts without', async () => {
+test('the remaining budget goes to the next iteration, and none starts without it', async () => {
   const usage = { input: 150_000, output: 0 }
   const script = [{ text: 'A page.', usage }, { text: 'A page.', usage }, DONE]
   await using stage = await openStage({ script, ...writes() })
@@ -28,7 +28,7 @@ test('what is left of the money goes to the next iteration, and none starts with
   expect([code, stage.asks.length]).toEqual([1, 2])
 })
 
-test('with more money resume goes on', async () => {
+test('resume continues with a higher budget', async () => {
   const script = [{ text: 'A page.', usage: DEAR }, DONE]
   await using stage = await openStage({ script, ...writes({}, { maxCostUsd: 5, iterations: 3 }) })
   const first = await stage.tell('--chain', 'w', '--max-cost', '0.5')
@@ -38,13 +38,13 @@ test('with more money resume goes on', async () => {
   expect([told.code, attempts(told), reasons(told)]).toEqual([0, ['2.1'], ['marker']])
 })
 
-test('the marker counts, whatever it has cost', async () => {
+test('the marker counts even if the budget is exceeded', async () => {
   await using stage = await openStage({ script: [{ ...DONE, usage: DEAR }], ...writes() })
   const told = await stage.tell('--chain', 'w', '--max-cost', '0.5')
   expect([told.code, reasons(told)]).toEqual([0, ['marker']])
 })
 
-test('an agent that uses too many tokens is ended in the middle', async () => {
+test('an agent that exceeds its token budget is stopped', async () => {
   const usage = { input: 1000, output: 200, cacheRead: 1000 }
   const script = [{ tool: bash('true'), usage }, { tool: bash(FOREVER), usage }, DONE]
   await using stage = await openStage({ script, ...writes() })
@@ -54,7 +54,7 @@ test('an agent that uses too many tokens is ended in the middle', async () => {
   expect(processesOf(told.events[0]!.run)).toEqual([])
 })
 
-test('no iteration starts without tokens', async () => {
+test('no iteration starts without remaining tokens', async () => {
   const script = [{ text: 'A page.' }, { text: 'A page.' }, DONE]
   await using stage = await openStage({ script, ...writes() })
   const told = await stage.tell('--chain', 'w', '--max-tokens', '240')
@@ -69,7 +69,7 @@ test('no iteration starts without tokens', async () => {
   expect([told.code, stage.asks.length]).toEqual([1, 2])
 })
 
-test('time that is over ends an agent in the middle', async () => {
+test('an agent is stopped when the time of the run is over', async () => {
   const script = [{ text: 'never', delayMs: 3_600_000 }, DONE]
   await using stage = await openStage({ script, ...writes() })
   const told = await stage.tell('--chain', 'w', '--max-duration', '3s')
@@ -78,14 +78,14 @@ test('time that is over ends an agent in the middle', async () => {
   expect(processesOf(told.events[0]!.run)).toEqual([])
 })
 
-test('a wait beyond the time that is left is not begun', async () => {
+test('a wait longer than the remaining time is not started', async () => {
   const script = [limited(inSeconds(3600)), DONE]
   await using stage = await openStage({ script, env: SUBSCRIPTION, ...writes() })
   const told = await stage.tell('--chain', 'w', '--max-duration', '1m')
   expect(eventsOf(told, 'waiting')).toEqual([])
   expect(eventsOf(told, 'step_ended')[0]).toMatchObject({
     reason: 'budget',
-    detail: expect.stringContaining('would go beyond the time that is left'),
+    detail: expect.stringContaining('would exceed the remaining time budget'),
   })
   expect(told.code).toBe(1)
 })

@@ -14,7 +14,7 @@ import { bash, DONE } from './support/writer.ts'
 
 const MORE = { text: 'One page is done.' }
 
-test('build-all plans and builds a project that has nothing but specs', async () => {
+test('build-all plans and builds a project that has only specs', async () => {
   await using stage = await openRepository({
     planner: [[{ tool: PLAN_THREE }, DONE]],
     builder: [
@@ -53,7 +53,7 @@ test('build-all plans and builds a project that has nothing but specs', async ()
   ).toEqual(['TASK-001', 'TASK-002', 'TASK-003'])
 })
 
-test('a builder that says the marker too early is refused, and goes on', async () => {
+test('an early marker of a builder is refused, and the loop continues', async () => {
   await using stage = await openRepository({
     planner: [[{ tool: PLAN_THREE }, DONE]],
     builder: [
@@ -96,7 +96,7 @@ test('a blocked task makes the run incomplete, with the counts in the summary', 
   expect((await commits(stage)).at(-1)).toBe('TASK-002: blocked, the picture is missing')
 })
 
-test('in --json what is left blocked is the reason blocked', async () => {
+test('--json reports the reason blocked for tasks left blocked', async () => {
   await using stage = await openRepository({ builder: [[...blocks(1), DONE]] })
   await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
   const told = await stage.tell('--chain', 'build')
@@ -107,7 +107,7 @@ test('in --json what is left blocked is the reason blocked', async () => {
   expect(told.code).toBe(1)
 })
 
-test('a builder that dies in the middle of a task leaves it to the next iteration', async () => {
+test('a task of a builder that dies goes to the next iteration', async () => {
   const die = [...builds(1).slice(0, 1), { tool: bash('kill -KILL $PPID') }]
   await using stage = await openRepository({ builder: [die, [...builds(1), DONE]] })
   await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
@@ -116,7 +116,7 @@ test('a builder that dies in the middle of a task leaves it to the next iteratio
   expect(await tasks(stage)).toEqual(['TASK-001 | Done | - | Page 1'])
 })
 
-test('a builder that takes a task and leaves it unfinished is not done', async () => {
+test('a builder that leaves its task unfinished is not done', async () => {
   const forget = [...builds(1).slice(0, 1), DONE]
   await using stage = await openRepository({ builder: [forget, [...builds(1), DONE]] })
   await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
@@ -126,7 +126,7 @@ test('a builder that takes a task and leaves it unfinished is not done', async (
   expect(code).toBe(0)
 })
 
-test('a planner that never gives the marker does not stop build-all where tasks exist', async () => {
+test("build-all continues without the planner's marker if tasks exist", async () => {
   const unsure = [{ text: 'There may be more.' }]
   await using stage = await openRepository({
     planner: [[{ tool: PLAN_THREE }, ...unsure], unsure, unsure],
@@ -140,7 +140,7 @@ test('a planner that never gives the marker does not stop build-all where tasks 
   expect([told.code, reasons(told)]).toEqual([0, ['until', 'marker']])
 })
 
-test('a planner that never gives the marker and makes no task stops build-all', async () => {
+test('build-all stops if the planner gives no marker and creates no task', async () => {
   const unsure = [{ text: 'I do not understand the specs.' }]
   await using stage = await openRepository({ planner: [unsure, unsure, unsure] })
   const told = await stage.tell('--chain', 'build-all')
@@ -182,7 +182,7 @@ test('a prompt of the project replaces the built-in one', async () => {
   expect(code).toBe(0)
 })
 
-test('a configured field is laid over a built-in agent, the rest of it stays', async () => {
+test('a configured field overrides that of a built-in agent, and the rest stays', async () => {
   const setting = { agents: { planner: { model: 'opus' } }, env: { ENABLE_TOOL_SEARCH: 'false' } }
   await using stage = await openRepository({ planner: [[DONE]] }, setting)
   const { code } = await stage.run('planner:2')
@@ -214,7 +214,7 @@ test('ralph plans and builds from ralph/', async () => {
   expect(code).toBe(0)
 })
 
-test('a built-in agent wins over a program of its name, which is said', async () => {
+test('a built-in agent wins over a program of the same name, with a notice', async () => {
   const files = { planner: sh('echo "I am the program"') }
   await using stage = await openRepository({ planner: [[DONE]] }, { files })
   const { code, stdout, stderr } = await stage.run('planner:1')
@@ -223,7 +223,7 @@ test('a built-in agent wins over a program of its name, which is said', async ()
   expect(code).toBe(0)
 })
 
-test('what init writes is enough to begin', async () => {
+test('the files of init are enough to start', async () => {
   await using stage = await openStage({ script: [{ tool: PLAN_THREE }, DONE] })
   await must(
     stage,

@@ -24,7 +24,7 @@ async function openWork(script: Turns, chains?: Readonly<Record<string, unknown>
   return stage
 }
 
-test('forge-task-worker works head-less on the task that it is given', async () => {
+test('forge-task-worker works unattended on the given task', async () => {
   await using stage = await openWork(WORK)
   const { code, stdout, stderr } = await stage.shell('forge-task-worker --task TASK-001 --print')
   expect(stdout).toMatch(
@@ -37,7 +37,7 @@ test('forge-task-worker works head-less on the task that it is given', async () 
   expect(await commits(stage)).toEqual(['TASK-001: Add page 1'])
 })
 
-test('task-worker is an agent of a chain, until its marker', async () => {
+test('task-worker runs in a chain until its marker', async () => {
   const steps = [{ agent: 'task-worker', iterations: 3, args: ['--task', '${TASK_ID}'] }]
   await using stage = await openWork([{ text: 'Not yet.' }, ...WORK], {
     work: { steps },
@@ -49,7 +49,7 @@ test('task-worker is an agent of a chain, until its marker', async () => {
   expect(readFileSync(join(stage.cwd, 'page-1.txt'), 'utf8')).toBe('Page 1\n')
 })
 
-test('forge-task-manager takes requirements as its prompt and makes tasks of them', async () => {
+test('forge-task-manager turns the requirements in its prompt into tasks', async () => {
   const script = [{ tool: bash(CREATE) }, DONE]
   await using stage = await openStage({ script })
   const { code } = await stage.shell('mkdir forge; forge-task-manager --print "A book of one page"')
@@ -58,15 +58,15 @@ test('forge-task-manager takes requirements as its prompt and makes tasks of the
   expect(code).toBe(0)
 })
 
-test('a bundled agent that fails says why and ends with an exit code', async () => {
+test('a bundled agent that fails reports why and returns an exit code', async () => {
   const script = [{ error: { status: 401, message: 'bad key' } }]
   await using stage = await openStage({ script })
   const { code, stderr } = await stage.shell('forge-task-manager --print "Pages"')
-  expect(stderr).toBe('not allowed: Failed to authenticate. API Error: 401 bad key\n')
+  expect(stderr).toBe('authentication failed: Failed to authenticate. API Error: 401 bad key\n')
   expect(code).toBe(1)
 })
 
-test('a builder alone leaves the tasks of its project done', async () => {
+test('a builder alone finishes the tasks of its project', async () => {
   await using stage = await openRepository({ builder: [[...builds(1), DONE]] })
   await must(stage, CREATE)
   const { code, stdout } = await stage.run('builder:2')
@@ -74,7 +74,7 @@ test('a builder alone leaves the tasks of its project done', async () => {
   expect(code).toBe(0)
 })
 
-test('on a terminal it is a conversation: claude has the terminal, and asks before it acts', async () => {
+test('on a terminal claude runs interactively and asks for permission', async () => {
   const claude = sh('[ -t 0 ] && [ -t 1 ] && echo "I have a terminal"', 'printf "<%s>\\n" "$@"')
   await using stage = await openStage({ script: [DONE], files: { claude } })
   await stage.shell('forge-tasks create "Page 1"')

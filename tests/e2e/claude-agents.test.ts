@@ -23,7 +23,7 @@ const FILES = {
   '.claude/agents/helper.md': HELPER,
 }
 
-test('claude plays a file of its own folder in a loop, with its words, tools and model', async () => {
+test('a Claude Code agent file runs in a loop with its prompt, tools and model', async () => {
   await using stage = await openStage({ script: [DONE], files: FILES, env })
   const { code, stdout } = await stage.run('reviewer:3', '-p', 'Review.')
   expect(stdout).toContain('Complete after 1 iteration')
@@ -34,7 +34,7 @@ test('claude plays a file of its own folder in a loop, with its words, tools and
   expect(ask?.model).toContain('haiku')
 }, 120_000)
 
-test('as a sub-agent it has its own tools, and the model of its parent where it says so', async () => {
+test('as a sub-agent it has its own tools and can inherit the model of its parent', async () => {
   const lead = { systemPromptText: 'You lead.', model: 'opus' }
   await using stage = await openStage({
     script: {

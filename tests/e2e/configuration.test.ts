@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { copyFileSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { MODE_AWARENESS_PREFIX } from '../../src/prompt/mode-awareness.ts'
+import { MODE_AWARENESS_PREFIX } from '../../src/chain/prompts/mode-awareness.ts'
 import { commands, eventsOf, openStage, outcomes } from './support/stage.ts'
 import { bash, DONE, writes } from './support/writer.ts'
 
@@ -87,19 +87,19 @@ test('allowedTools is a whitelist: the model is offered these tools and no other
   expect(stage.asks[0]?.tools.toSorted()).toEqual(['Bash', 'Read'])
   expect(existsSync(join(stage.cwd, 'page.txt'))).toBe(false)
   expect(stderr).toBe(
-    `[forkhestra] Warning: agent 'writer': "Bash(git:*)" cannot be enforced where nobody is asked; the whole tool is allowed.\n`,
+    `[forkhestra] Warning: agent 'writer': "Bash(git:*)" cannot be enforced without permission prompts; the whole tool is allowed.\n`,
   )
   expect(code).toBe(0)
 })
 
-test('an empty allowedTools leaves no tool', async () => {
+test('an empty allowedTools allows no tool', async () => {
   await using stage = await openStage({ script: [DONE], ...writes({ allowedTools: [] }, once) })
   const told = await stage.tell('--chain', 'w')
   expect(stage.asks[0]?.tools).toEqual([])
   expect(outcomes(told)).toEqual([{ kind: 'marker' }])
 })
 
-test('a tool of an MCP server may stand in allowedTools', async () => {
+test('allowedTools may name a tool of an MCP server', async () => {
   const files = {
     'bell.mjs': MCP_SERVER,
     'mcp.json': '{ "mcpServers": { "bell": { "command": "./bell.mjs" } } }',
@@ -113,7 +113,7 @@ test('a tool of an MCP server may stand in allowedTools', async () => {
 })
 
 test.each(['of the agent', 'of the user'])(
-  'allowedTools shuts out an MCP server %s that it does not name',
+  'allowedTools excludes an MCP server %s that it does not name',
   async (whose) => {
     const files = {
       'bell.mjs': MCP_SERVER,
@@ -130,7 +130,7 @@ test.each(['of the agent', 'of the user'])(
   },
 )
 
-test('a permission mode replaces the skipping, and what it forbids does not happen', async () => {
+test('a permission mode replaces skipped permissions and is enforced', async () => {
   const script = [{ tool: bash('touch forbidden') }, DONE]
   const agent = { permissionMode: 'default', allowedTools: ['Bash(git:*)', 'Read'] }
   await using stage = await openStage({ script, ...writes(agent, once) })
@@ -142,7 +142,7 @@ test('a permission mode replaces the skipping, and what it forbids does not happ
   expect([told.code, told.stderr, eventsOf(told, 'warning')]).toEqual([0, '', []])
 })
 
-test('args of the step and behind -- go to claude before the prompt', async () => {
+test('args of the step and after -- are passed to claude before the prompt', async () => {
   const step = { ...once, args: ['--session-id', '${ID}'] }
   await using stage = await openStage({ script: [DONE], ...writes({}, step) })
   const id = '11111111-2222-4333-8444-555555555555'
@@ -153,7 +153,7 @@ test('args of the step and behind -- go to claude before the prompt', async () =
   expect(stage.asks[0]?.tools).not.toContain('Bash')
 })
 
-test('a full model id is passed on as it is, known or not', async () => {
+test('a full model id is passed on unchanged, known or not', async () => {
   const model = 'house-model-9'
   await using stage = await openStage({ script: [DONE], ...writes({ model }, once) })
   const told = await stage.tell('--chain', 'w')
@@ -161,14 +161,14 @@ test('a full model id is passed on as it is, known or not', async () => {
   expect(told.code).toBe(0)
 })
 
-test('without settings of its own an agent is sonnet with 100 turns', async () => {
+test('by default an agent uses sonnet with 100 turns', async () => {
   await using stage = await openStage({ script: [DONE], ...writes({}, once) })
   const told = await stage.tell('--chain', 'w')
   expect(valueOf(commands(told)[0], '--max-turns')).toBe('100')
   expect(stage.asks[0]?.model).toContain('sonnet')
 })
 
-test('texts over 100 KiB go by stdin and by file, and nothing of them is left', async () => {
+test('texts over 100 KiB are passed by stdin and file, and no file remains', async () => {
   const long = `${'A long line.\n'.repeat(12_000)}The end.`
   const files = { 'long.md': long }
   const agent = { systemPromptText: '', systemPrompt: 'long.md' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Outcome } from '../../src/events/schema.ts'
+import type { Outcome } from '../../src/records/events/schema.ts'
 import { sh } from '../support/project.ts'
 import { attempts, eventsOf, openStage, outcomes, reasons } from './support/stage.ts'
 import { bash, DONE, writes } from './support/writer.ts'
@@ -25,12 +25,12 @@ test.each([
 [forkhestra] Chain incomplete (0/1 steps)
 [forkhestra] Failed at step 1: writer (auth: ${says})
 `)
-    expect(stderr).toStartWith(`[forkhestra] Iteration 1/3: not allowed: ${says}\n`)
+    expect(stderr).toStartWith(`[forkhestra] Iteration 1/3: authentication failed: ${says}\n`)
     expect([code, stage.asks.length]).toEqual([1, 1])
   },
 )
 
-test('in --json a refused key is the reason auth', async () => {
+test('--json reports the reason auth for a refused key', async () => {
   await using stage = await openStage({ script: [fails(401, 'bad key')], ...writes() })
   const told = await stage.tell('--chain', 'w')
   const error = 'Failed to authenticate. API Error: 401 bad key'
@@ -38,7 +38,7 @@ test('in --json a refused key is the reason auth', async () => {
   expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'auth', detail: error })
 })
 
-test('a model that nobody knows ends the chain at once', async () => {
+test('an unknown model ends the chain at once', async () => {
   const script = [fails(404, 'model: no-such'), fails(404, 'model: no-such'), DONE]
   await using stage = await openStage({ script, ...writes({ model: 'claude-no-such-1' }) })
   const told = await stage.tell('--chain', 'w')
@@ -51,7 +51,7 @@ test('a model that nobody knows ends the chain at once', async () => {
   expect([told.code, reasons(told)]).toEqual([1, ['auth']])
 })
 
-test('what is only temporary is tried again, and no iteration is counted for it', async () => {
+test('a temporary failure is retried and counts no iteration', async () => {
   const script = [
     fails(429, 'slow down'),
     fails(429, 'come back later', { 'retry-after': '3600' }),
@@ -79,18 +79,22 @@ test('what is only temporary is tried again, and no iteration is counted for it'
   expect([told.code, stage.asks.length]).toEqual([0, 5])
 })
 
-test('an agent that runs once fails with an overloaded model, and says why', async () => {
+test('an agent that runs once fails on an overloaded model and reports why', async () => {
   const step = { retry: { attempts: 2, backoff: '10ms' } }
   const script = [fails(529, 'Overloaded'), fails(529, 'Overloaded'), DONE]
   await using stage = await openStage({ script, ...writes({}, step) })
   const { code, stdout } = await stage.run('--chain', 'w')
-  expect(stdout).toMatch(/\[forkhestra\] Done: writer \(not available: API Error: 529 Overloaded\./)
-  expect(stdout).toMatch(/\[forkhestra\] Failed at step 1: writer \(not available: API Error: 529/)
+  expect(stdout).toMatch(
+    /\[forkhestra\] Done: writer \(temporarily unavailable: API Error: 529 Overloaded\./,
+  )
+  expect(stdout).toMatch(
+    /\[forkhestra\] Failed at step 1: writer \(temporarily unavailable: API Error: 529/,
+  )
   expect(stdout).toEndWith(' (2 tries))\n')
   expect([code, stage.asks.length]).toEqual([1, 2])
 })
 
-test('claude itself repeats a request that is refused for a second', async () => {
+test('claude itself retries a request after a short refusal', async () => {
   const script = [fails(429, 'slow down', { 'retry-after': '1' }), DONE]
   const env = { CLAUDE_CODE_MAX_RETRIES: '1' }
   await using stage = await openStage({ script, env, ...writes() })
@@ -99,7 +103,7 @@ test('claude itself repeats a request that is refused for a second', async () =>
   expect(stage.asks).toHaveLength(2)
 })
 
-test('a stream that breaks off is taken up again, and half a marker does not count', async () => {
+test('a broken stream is retried, and half a marker does not count', async () => {
   const script = [{ text: 'Half a page.\nORCHESTRA_COM', drop: true as const }, { text: 'A page.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
   const told = await stage.tell('--chain', 'w')
@@ -107,7 +111,7 @@ test('a stream that breaks off is taken up again, and half a marker does not cou
   expect(stage.asks).toHaveLength(2)
 })
 
-test('a connection that always breaks off is not tried for ever', async () => {
+test('a connection that always breaks is not retried forever', async () => {
   const drops = Array.from({ length: 12 }, () => ({ drop: true as const }))
   const step = { iterations: 1, retry: { attempts: 1 } }
   await using stage = await openStage({ script: drops, ...writes({}, step) })
@@ -116,7 +120,7 @@ test('a connection that always breaks off is not tried for ever', async () => {
   expect(reasons(told)).toEqual(['agent_failed'])
 })
 
-test('an iteration without turns left is no failure of the agent', async () => {
+test('reaching maxTurns is not a failure of the agent', async () => {
   const tool = bash('true')
   const script = [{ tool }, { tool }, DONE]
   await using stage = await openStage({ script, ...writes({ maxTurns: 2 }) })
@@ -128,7 +132,7 @@ test('an iteration without turns left is no failure of the agent', async () => {
   expect(code).toBe(0)
 })
 
-test.each([0, 3])('is_error counts, even with exit code %d', async (exit) => {
+test.each([0, 3])('is_error is a failure, even with exit code %d', async (exit) => {
   const result = { type: 'result', subtype: 'success', is_error: true, result: 'It broke.' }
   const claude = sh(`echo '${JSON.stringify(result)}'`, `exit ${exit}`)
   await using stage = await openStage({ script: [DONE], files: { claude }, ...writes({}, {}) })
@@ -137,7 +141,7 @@ test.each([0, 3])('is_error counts, even with exit code %d', async (exit) => {
   expect([told.code, reasons(told)]).toEqual([1, ['agent_failed']])
 })
 
-test('without a login the chain ends with what to do', async () => {
+test('without a login the chain ends with a hint', async () => {
   const env = { ANTHROPIC_API_KEY: '' }
   await using stage = await openStage({ script: [DONE], env, ...writes() })
   const told = await stage.tell('--chain', 'w')
@@ -147,7 +151,7 @@ test('without a login the chain ends with what to do', async () => {
   expect([reasons(told), stage.asks]).toEqual([['auth'], []])
 })
 
-test('what claude itself refuses is passed on, and the loop does not hide it', async () => {
+test('an error of claude itself is shown in a loop, too', async () => {
   const agent = { args: ['--no-such-option'] }
   await using stage = await openStage({ script: [DONE], ...writes(agent, { iterations: 1 }) })
   const { code, stderr } = await stage.run('--chain', 'w')
@@ -156,7 +160,7 @@ test('what claude itself refuses is passed on, and the loop does not hide it', a
   expect([code, stage.asks]).toEqual([1, []])
 })
 
-test('a file that claude could not read is refused before anything starts', async () => {
+test('an unreadable file for claude is refused before anything starts', async () => {
   const files = { 'mcp.json': '{ "mcpServers": ' }
   const agent = { mcpConfig: 'mcp.json' }
   await using stage = await openStage({ script: [DONE], files, ...writes(agent) })
@@ -165,7 +169,7 @@ test('a file that claude could not read is refused before anything starts', asyn
   expect([code, stage.asks]).toEqual([2, []])
 })
 
-test('a claude that is killed is an outcome, and the next iteration starts a new one', async () => {
+test('a killed claude is an outcome, and the next iteration starts a new one', async () => {
   const script = [{ tool: bash('kill -KILL $PPID') }, DONE]
   await using stage = await openStage({ script, ...writes() })
   const told = await stage.tell('--chain', 'w')

@@ -35,7 +35,7 @@ function readOf(stage: Stage, path: string) {
   }
 }
 
-test('the worker has read both files in its first request, and is the agent of the file', async () => {
+test('the worker has read both files in its first request and uses the agent file', async () => {
   const script = [
     { tool: bash('echo true > src/auth/token.sh') },
     { text: 'Done: src/auth/token.sh.' },
@@ -59,7 +59,7 @@ test('the worker has read both files in its first request, and is the agent of t
   expect(existsSync(join(stage.cwd, 'src/auth/token.sh'))).toBe(true)
 }, 120_000)
 
-test('the orchestrator receives both results, decides, and its next task is left for a person', async () => {
+test('the orchestrator gets both results, decides and leaves the next task queued', async () => {
   const receive = bash('forkhestra receive --from research-a,research-b | tee DECISION.md')
   await using stage = await open({
     conversations: [
@@ -91,7 +91,7 @@ test('the orchestrator receives both results, decides, and its next task is left
   expect((await stage.run('queue', 'verify')).code).toBe(0)
 }, 120_000)
 
-test('phase 2 of the pipeline has read the spec in its first request, when it is started', async () => {
+test('phase 2 of the pipeline has read the spec in its first request', async () => {
   await using stage = await open({
     conversations: [
       {

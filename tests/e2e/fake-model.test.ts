@@ -11,7 +11,7 @@ function scriptOf(name: string): string {
   return script
 }
 
-test('the first example of the page is a whole night of the built-in agents', async () => {
+test('the first documented example runs the built-in agents to completion', async () => {
   await using stage = await openRepository({})
   writeFileSync(join(stage.cwd, 'night.jsonc'), scriptOf('night.jsonc'))
   const told = await must(
@@ -23,7 +23,7 @@ test('the first example of the page is a whole night of the built-in agents', as
   expect(await must(stage, 'git log --format=%s -1')).toBe('Built')
 })
 
-test('the limit of the page is waited for in two lines', async () => {
+test('the documented limit is waited for with two lines of output', async () => {
   await using stage = await openRepository({})
   writeFileSync(join(stage.cwd, 'limit.jsonc'), scriptOf('limit.jsonc').replace('5h', '1s'))
   const told = await must(stage, 'forkhestra fake-model limit.jsonc -- forkhestra planner:1')

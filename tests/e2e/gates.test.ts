@@ -5,7 +5,7 @@ import { bash, DONE, writes } from './support/writer.ts'
 
 const CHECK = 'test -f page.txt || { echo "/read secret.md"; echo "the page is missing"; exit 3; }'
 
-test('what a check says goes to the next prompt, and the work is done when it succeeds', async () => {
+test('output of a failed check goes into the next prompt until the check succeeds', async () => {
   const script = [DONE, { tool: bash('touch page.txt') }, DONE]
   const files = { 'secret.md': 'a secret' }
   await using stage = await openStage({
@@ -30,7 +30,7 @@ test('what a check says goes to the next prompt, and the work is done when it su
   expect([told.code, reasons(told)]).toEqual([0, ['marker']])
 })
 
-test('a check that never succeeds fails the step, with what it printed on the screen', async () => {
+test('a check that never succeeds fails the step and its output is shown', async () => {
   const verify = ['true', 'echo "2 tests failed"; false']
   await using stage = await openStage({
     script: [DONE, DONE],
@@ -45,7 +45,7 @@ test('a check that never succeeds fails the step, with what it printed on the sc
   expect([code, stage.asks.length]).toEqual([1, 2])
 })
 
-test('a check of the command line holds for an agent that runs once', async () => {
+test('--verify applies to an agent that runs once', async () => {
   await using stage = await openStage({ script: [{ text: 'A page.' }], ...writes({}, {}) })
   const told = await stage.tell('--chain', 'w', '--verify', 'test -f page.txt')
   expect([told.code, reasons(told), stage.asks.length]).toEqual([1, ['gate_failed'], 1])
@@ -58,7 +58,7 @@ test('until completes a step whose agent never gives the marker', async () => {
   expect([told.code, reasons(told), outcomes(told).length]).toEqual([0, ['until'], 2])
 })
 
-test('the builder needs both: no task that is ready, and checks that succeed', async () => {
+test('the builder completes only with no ready task and passing checks', async () => {
   const mend = [{ tool: bash('touch mended') }, DONE]
   const agents = { builder: { verify: 'test -f mended || { echo "not mended"; exit 1; }' } }
   await using stage = await openRepository(

@@ -6,7 +6,7 @@ import { processesOf } from './support/processes.ts'
 import { attempts, eventsOf, openStage, reasons, toldBy } from './support/stage.ts'
 import { bash, DONE, FOREVER, writes } from './support/writer.ts'
 
-test('after kill -9 the claude that is left is named, ended, and its iteration comes again', async () => {
+test('after kill -9 the orphaned claude is named and ended, and its iteration is repeated', async () => {
   const hang = bash(`echo "$FORKHESTRA_RUN_ID" >gate; ${FOREVER}`)
   const script = [{ text: 'One page.' }, { tool: hang }, DONE]
   await using stage = await openStage({ script, ...writes() })
@@ -18,13 +18,15 @@ test('after kill -9 the claude that is left is named, ended, and its iteration c
   expect(processesOf(run).length).toBeGreaterThanOrEqual(2)
 
   const refused = await stage.run('resume')
-  expect(refused.stderr).toMatch(/The run \S+ has left running: .*claude \(pid \d+\)/)
+  expect(refused.stderr).toMatch(/The run \S+ left these processes running: .*claude \(pid \d+\)/)
   expect(refused.stderr).toContain('--kill-orphans')
   expect([refused.code === 0, stage.asks.length]).toEqual([false, 2])
 
   const told = await stage.tell('resume', '--kill-orphans')
   const [warning] = eventsOf(told, 'warning')
-  expect(warning?.text).toMatch(/^ended what the run \S+ had left running: .*claude \(pid \d+\)/)
+  expect(warning?.text).toMatch(
+    /^killed the processes that run \S+ left running: .*claude \(pid \d+\)/,
+  )
   expect(eventsOf(told, 'run_resumed')[0]).toMatchObject({ step: 1, iteration: 2 })
   expect(attempts(told)).toEqual(['2.2'])
   expect([told.code, reasons(told), processesOf(run)]).toEqual([0, ['marker'], []])
@@ -33,7 +35,7 @@ test('after kill -9 the claude that is left is named, ended, and its iteration c
   )
 })
 
-test('after kill -9 in a wait the rest of it is waited for, and nothing is asked before', async () => {
+test('after kill -9 during a wait the rest of it is waited for first', async () => {
   const resetsAt = inSeconds(3600)
   const script = [limited(resetsAt), DONE]
   await using stage = await openStage({ script, env: SUBSCRIPTION, ...writes() })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { eventsOf, openStage, outcomes, reasons, withoutSums } from './support/stage.ts'
 import { bash, DONE, writes } from './support/writer.ts'
 
-test('each iteration is a session of its own, until one gives the marker', async () => {
+test('each iteration is a new session until one gives the marker', async () => {
   const script = [{ text: 'One page.' }, { text: 'Two pages.' }, DONE]
   await using stage = await openStage({ script, ...writes({}, { iterations: 5 }) })
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
@@ -27,7 +27,7 @@ ORCHESTRA_COMPLETE
   expect(stage.asks.flatMap(({ results }) => results)).toEqual([])
 })
 
-test('without a marker the iterations are used up', async () => {
+test('without a marker all iterations run', async () => {
   const script = [{ text: 'One page.' }, { text: 'I will not say ORCHESTRA_COMPLETE yet.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 2 }) })
   const told = await stage.tell('--chain', 'w')
@@ -52,7 +52,7 @@ A page.
   expect(code).toBe(0)
 })
 
-test('a tool call writes a file, is shown in a line, and its answer goes to the model', async () => {
+test('a tool call runs, is shown in one line, and its result goes to the model', async () => {
   const write = {
     name: 'Write',
     input: { file_path: 'page.txt', content: 'once upon a time' },
@@ -66,7 +66,7 @@ test('a tool call writes a file, is shown in a line, and its answer goes to the 
   expect(code).toBe(0)
 })
 
-test('a marker in the answer of a tool does not count', async () => {
+test('a marker in a tool result does not count', async () => {
   const script = [{ tool: bash('echo ORCHESTRA_COMPLETE') }, { text: 'It is printed.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
   const told = await stage.tell('--chain', 'w')
@@ -96,7 +96,7 @@ test('a marker of a sub-agent does not count', async () => {
   expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }])
 })
 
-test('an echoed prompt does not count, not even one that is the marker alone', async () => {
+test('an echoed prompt does not count, even if it is only the marker', async () => {
   const script = [{ text: 'I do not know what you mean.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
   const told = await stage.tell('--chain', 'w', '--prompt', 'Say:\nORCHESTRA_COMPLETE\n')
@@ -123,7 +123,7 @@ test('a marker in a closed fence is refused, one in the message after it counts'
   expect(code).toBe(0)
 })
 
-test('a marker that is only thought does not count', async () => {
+test('a marker in thinking does not count', async () => {
   const script = [{ thinking: 'ORCHESTRA_COMPLETE', text: 'I think about it.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
   const told = await stage.tell('--chain', 'w')

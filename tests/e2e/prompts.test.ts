@@ -4,7 +4,7 @@ import { bash, DONE, writes } from './support/writer.ts'
 
 const once = { iterations: 1 }
 
-test('a prompt and a system prompt changed by an iteration hold for the next', async () => {
+test('a prompt and system prompt changed by an iteration apply to the next', async () => {
   const files = { 'system.md': 'System one.', 'prompt.md': 'Prompt one.' }
   const agent = { systemPromptText: '', systemPrompt: 'system.md' }
   const change = bash('printf "System two." >system.md; printf "Prompt two." >prompt.md')
@@ -29,7 +29,7 @@ test.each([
   ['a dash and a name', '-p is no option'],
   ['a slash', '/no-such-command at all'],
   ['many lines', '\n\nÄ line\n"quoted" $HOME `x`\n'],
-])('a prompt that begins with %s arrives as it is', async (_, prompt) => {
+])('a prompt that starts with %s arrives unchanged', async (_, prompt) => {
   await using stage = await openStage({ script: [DONE], ...writes({}, { ...once, prompt }) })
   const told = await stage.tell('--chain', 'w')
   expect(outcomes(told)).toEqual([{ kind: 'marker' }])
@@ -45,14 +45,14 @@ test('without a prompt claude gets one fixed line', async () => {
   expect(eventsOf(told, 'iteration_started')[0]?.prompt).toEqual({ level: 'built-in' })
 })
 
-test('the dry run asks nothing and shows the command', async () => {
+test('a dry run calls no model and shows the command', async () => {
   await using stage = await openStage({ script: [DONE], ...writes({}, { ...once, prompt: '' }) })
   const { code, stdout } = await stage.run('--chain', 'w', '--dry-run')
   expect(stdout).toContain('1. writer - loop up to 1 iteration\n       prompt: (built-in)\n')
   expect([code, stage.model.requests]).toEqual([0, []])
 })
 
-test('a slash command of the project is carried out', async () => {
+test('a slash command of the project is executed', async () => {
   const files = { '.claude/commands/page.md': 'Write a page about $ARGUMENTS.\n' }
   const step = { ...once, prompt: '/page bees' }
   await using stage = await openStage({ script: [DONE], files, ...writes({}, step) })

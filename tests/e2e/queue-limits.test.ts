@@ -15,7 +15,7 @@ const prompt = [
   'Collect what they found.',
 ].join('\n')
 
-test('a sub-agent that meets the limit of the plan comes again when it is reset, and so do the others', async () => {
+test('all sub-agents are retried after a usage limit is reset', async () => {
   const resetsAt = inSeconds(12)
   const conversations = [
     {

@@ -48,7 +48,7 @@ test.each([
   ['may use few tools', { mcpConfig, allowedTools: ['Read', 'Bash'] }, ['forkhestra']],
   ['has to ask', { permissionMode: 'acceptEdits' }, ['forkhestra']],
 ])(
-  'one conversation of claude that %s queues, starts and collects two sub-agents',
+  'one claude session that %s queues, starts and collects two sub-agents',
   async (_, agent, servers) => {
     await using stage = await openStage({
       script: { conversations: [LEAD, ALPHA, BETA] },
@@ -83,7 +83,7 @@ test.each([
   120_000,
 )
 
-test('a prompt that uses the verbs brings the tools along, and a sub-agent has sub-agents', async () => {
+test('queue commands in a prompt provide the tools, and sub-agents can have sub-agents', async () => {
   const middle = {
     when: { system: 'You are middle, a sub-agent' },
     turns: [

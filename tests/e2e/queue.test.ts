@@ -10,7 +10,7 @@ const PROMPT = [
   'Collect what they found.',
 ].join('\n')
 
-test('claude collects what two sub-agents of its own kind have found', async () => {
+test('claude collects the results of two claude sub-agents', async () => {
   const conversations = [
     { when: { system: 'You are alpha, a sub-agent' }, turns: [{ text: 'Alpha is in a.txt.' }] },
     {

@@ -21,7 +21,7 @@ function askedAt(stage: Stage): number[] {
   )
 }
 
-test('a limit is waited for until it is reset, and the same iteration comes again', async () => {
+test('a limit is waited for until its reset, then the iteration is repeated', async () => {
   const resetsAt = inSeconds(3)
   const script = [limited(resetsAt), DONE]
   await using stage = await openStage({ script, env, ...writes({}, { iterations: 1 }) })
@@ -45,7 +45,7 @@ test('a limit is waited for until it is reset, and the same iteration comes agai
   expect([told.code, stage.asks.length]).toEqual([0, 2])
 })
 
-test('a log has one line of a wait, and how to end it', async () => {
+test('a log has one line about a wait and how to end it', async () => {
   const script = [limited(inSeconds(3)), DONE]
   await using stage = await openStage({ script, env, ...writes() })
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
@@ -63,14 +63,14 @@ test('retry-now ends a long wait at once', async () => {
   const running = stage.start(['--chain', 'w', '--json'])
   await running.printed('"type":"waiting"')
   const { code, stdout } = await stage.shell('forkhestra retry-now')
-  expect([code, stdout]).toEqual([0, expect.stringContaining('does not wait any longer')])
+  expect([code, stdout]).toEqual([0, expect.stringContaining('wait cancelled, retrying')])
   const told = toldBy(await running.finished)
   expect(eventsOf(told, 'waited')[0]).toMatchObject({ cause: 'retry_now' })
   expect(eventsOf(told, 'waited')[0]?.ms).toBeLessThan(60_000)
   expect([told.code, attempts(told)]).toEqual([0, ['1.1 again', '1.2']])
 })
 
-test('a limit that lasts too long ends the run, and resume goes on with the iteration', async () => {
+test('a limit that lasts too long ends the run, and resume repeats the iteration', async () => {
   const resetsAt = inSeconds(3600)
   const script = [{ text: 'One page.' }, limited(resetsAt), DONE]
   await using stage = await openStage({
@@ -81,9 +81,9 @@ test('a limit that lasts too long ends the run, and resume goes on with the iter
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
   const reset = localTime(resetsAt * 1000)
   expect(stdout).toContain(
-    `(quota: the limit resets at ${reset}, longer than the maxWait of 1 min)`,
+    `(quota: the limit resets at ${reset}: waiting would exceed the maxWait of 1 min)`,
   )
-  const [, run = ''] = /To go on: forkhestra resume (\S+)\n/.exec(stderr) ?? []
+  const [, run = ''] = /To resume: forkhestra resume (\S+)\n/.exec(stderr) ?? []
   expect(code).toBe(1)
   const told = await stage.tell('resume', run)
   expect(eventsOf(told, 'run_resumed')[0]).toMatchObject({ step: 1, iteration: 2 })
@@ -91,7 +91,7 @@ test('a limit that lasts too long ends the run, and resume goes on with the iter
   expect([told.code, reasons(told), stage.asks.length]).toEqual([0, ['marker'], 3])
 })
 
-test('the limit of a week ends the run with the reason quota', async () => {
+test('a weekly limit ends the run with the reason quota', async () => {
   const script = [limited(inSeconds(3 * 24 * 3600), 'seven_day')]
   await using stage = await openStage({ script, env, ...writes() })
   const told = await stage.tell('--chain', 'w')
@@ -102,7 +102,7 @@ test('the limit of a week ends the run with the reason quota', async () => {
   expect([told.code, reasons(told), stage.asks.length]).toEqual([1, ['quota'], 1])
 })
 
-test('a limit that is near is a warning, and nothing more', async () => {
+test('an approaching limit is only a warning', async () => {
   const headers = {
     ...quotaHeaders('allowed_warning', inSeconds(3600)),
     'anthropic-ratelimit-unified-5h-utilization': '0.93',
@@ -116,7 +116,7 @@ test('a limit that is near is a warning, and nothing more', async () => {
   expect(code).toBe(0)
 })
 
-test('that more than the plan may not be used is nothing to wait for', async () => {
+test('a rejected overage status is not waited for', async () => {
   const headers = {
     ...quotaHeaders('allowed', inSeconds(3600)),
     'anthropic-ratelimit-unified-overage-status': 'rejected',
@@ -133,7 +133,7 @@ test('that more than the plan may not be used is nothing to wait for', async () 
   expect([told.code, told.stderr, eventsOf(told, 'waiting')]).toEqual([0, '', []])
 })
 
-test('a limit in the middle of the work: what was said of a check comes again, too', async () => {
+test('after a limit the output of a failed check is in the prompt again', async () => {
   const verify = 'test -f page.txt || { echo "the page is missing"; exit 1; }'
   const script = [DONE, { tool: bash('touch page.txt') }, limited(inSeconds(4)), DONE]
   await using stage = await openStage({ script, env, ...writes({}, { iterations: 2, verify }) })

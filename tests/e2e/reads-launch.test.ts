@@ -3,7 +3,7 @@ import { act, conversation, leftBehind, prepare, read, results } from './support
 import { openStage } from './support/stage.ts'
 import { DONE } from './support/writer.ts'
 
-test('texts too long for the command line come with files, too', async () => {
+test('files can be combined with texts too long for the command line', async () => {
   await using stage = await openStage({ files: { 'a.md': 'a' }, script: [DONE] })
   const prompt = `${'p'.repeat(150 * 1024)} end of prompt`
   const systemPrompt = `${'s'.repeat(150 * 1024)} end of system prompt`
@@ -15,7 +15,7 @@ test('texts too long for the command line come with files, too', async () => {
   expect([code, leftBehind(stage)]).toEqual([0, []])
 })
 
-test('an agent that may not read itself has the files all the same', async () => {
+test('an agent without the Read tool still gets the files', async () => {
   await using stage = await openStage({ files: { 'a.md': 'a' }, script: [DONE] })
   const agent = { allowedTools: ['Bash'] }
   await act(stage, prepare(stage, { reads: read(stage, 'a.md') }, agent))
@@ -23,7 +23,7 @@ test('an agent that may not read itself has the files all the same', async () =>
   expect(results(stage, 0)).toMatchObject([{ content: '1\ta' }])
 })
 
-test('an agent with a session of its own gets the files as a part of the prompt', async () => {
+test('an agent with its own session gets the files in the prompt', async () => {
   await using stage = await openStage({ files: { 'a.md': 'alpha' }, script: [DONE] })
   const args = ['--session-id', crypto.randomUUID()]
   const { code } = await act(stage, prepare(stage, { args, reads: read(stage, 'a.md') }))
@@ -34,22 +34,22 @@ test('an agent with a session of its own gets the files as a part of the prompt'
   expect([code, results(stage, 0)]).toEqual([0, []])
 })
 
-test('where the session is not taken, the files can be a part of the prompt instead', async () => {
+test('if the session is refused, the files can be put into the prompt', async () => {
   await using stage = await openStage({ files: { 'a.md': 'alpha' }, script: [DONE, DONE] })
   const launch = prepare(stage, { reads: read(stage, 'a.md') })
   const files = launch.files!.map((file) => ({ ...file, text: '' }))
   const { code, stderr } = await act(stage, { ...launch, files })
   expect(stderr).toContain('No conversation found')
   expect([code, stage.asks.length]).toEqual([1, 0])
-  const instead = launch.instead?.()
+  const instead = launch.fallback?.()
   expect(await act(stage, instead!)).toMatchObject({ code: 0 })
   expect(stage.asks[0]?.prompt).toContain('>\nalpha\n</file id=')
 
   const taken = await act(stage, prepare(stage, { reads: read(stage, 'a.md') }))
-  expect(taken.launch.instead?.()).toBeUndefined()
+  expect(taken.launch.fallback?.()).toBeUndefined()
 })
 
-test('a slash command of the project works behind files that were read', async () => {
+test('a slash command works after files that were read', async () => {
   const files = { 'a.md': 'a', '.claude/commands/page.md': 'Write about $ARGUMENTS.\n' }
   await using stage = await openStage({ files, script: [DONE] })
   await act(stage, prepare(stage, { prompt: '/page bees', reads: read(stage, 'a.md') }))

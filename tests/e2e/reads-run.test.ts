@@ -17,7 +17,7 @@ const filesIn = (folder: string) =>
 
 const MISSING = '[forkhestra] Warning: /read: File does not exist: gone.md\n'
 
-test('a run hands the files of its prompt over as calls, anew in each iteration', async () => {
+test('a run passes files as tool calls, read again in each iteration', async () => {
   const edit = { file_path: 'a.md', old_string: 'alpha', new_string: 'beta' }
   const script = [{ tool: { name: 'Edit', input: edit } }, { text: 'Edited.' }, DONE]
   await using stage = await openStage({ script, files: { 'a.md': 'alpha\n' }, ...writes({}, STEP) })
@@ -45,7 +45,7 @@ test('a run hands the files of its prompt over as calls, anew in each iteration'
   expect(ids(2)).toEqual(ids(0).slice(0, 2))
 })
 
-test('no session with files that were read is in the list of the user or in the project', async () => {
+test("sessions with files do not appear in the user's list or in the project", async () => {
   await using stage = await openStage({
     script: [{ text: 'Not yet.' }, DONE],
     files: { 'a.md': 'alpha\n', 'config/.keep': '' },
@@ -62,7 +62,7 @@ test('no session with files that were read is in the list of the user or in the 
   expect(stderr).toContain('No conversation found')
 })
 
-test('two runs at once do not meet in their sessions', async () => {
+test('two parallel runs do not share sessions', async () => {
   const script = { conversations: [{ sessions: [[DONE], [DONE]] }] }
   await using stage = await openStage({ script, files: { 'a.md': 'alpha\n' }, ...writes({}, STEP) })
   const start = () => stage.run('--chain', 'w', '--anyway')
@@ -73,7 +73,7 @@ test('two runs at once do not meet in their sessions', async () => {
   expect(leftBehind(stage)).toEqual([])
 })
 
-test('temporary files are found from any folder, and the home of the user is not needed', async () => {
+test('temporary files work from any folder and without a home', async () => {
   const files = { 'sub/a.md': 'alpha\n', 'temp/.keep': '' }
   const env = { TMPDIR: 'temp', HOME: '/proc/none' }
   await using stage = await openStage({ script: [DONE], files, ...writes({}, STEP), env })
@@ -92,14 +92,14 @@ test('temporary files are found from any folder, and the home of the user is not
   )
 })
 
-test('where no session can be written, the files stand in the prompt, and it is said', async () => {
+test('if no session can be written, the files go into the prompt with a notice', async () => {
   const files = { 'a.md': 'alpha\n' }
   // The agent has another place.
   const env = { TMPDIR: '/proc/none', CLAUDE_CODE_TMPDIR: makeProject() }
   await using stage = await openStage({ script: [DONE], files, ...writes({}, STEP), env })
   const { code, stderr } = await stage.run('--chain', 'w')
   expect(stderr).toMatch(
-    /Warning: its prompt could not be written to a file: .*; the files of \/read stand in the prompt instead\n/,
+    /Warning: cannot write the prompt to a file: .*; the files of \/read are in the prompt instead\n/,
   )
   expect([code, results(stage, 0)]).toEqual([0, []])
   expect(stage.asks[0]?.prompt).toMatch(/<file path="a.md" id="\w+">\nalpha\n[^]*\n\nThe task\.\n$/)

@@ -5,7 +5,7 @@ import { act, conversation, factsOf, leftBehind, prepare, read, results } from '
 import { openStage } from './support/stage.ts'
 import { bash, DONE } from './support/writer.ts'
 
-test('files that were read are calls and results in the first request, which is the only one', async () => {
+test('files are calls and results in the first and only request', async () => {
   const files = { 'a.md': 'alpha\nbeta\n', 'docs/b.md': 'gamma' }
   await using stage = await openStage({ script: [DONE], files })
   const reads = read(stage, 'a.md', 'gone.md', 'docs/b.md')
@@ -49,7 +49,7 @@ const write = (file: string, content: string) => ({
   tool: { name: 'Write', input: { file_path: file, content } },
 })
 
-test('what was read can be edited and written, whatever the time of the file is', async () => {
+test('a read file can be edited and written whatever its modification time', async () => {
   const files = { 'a.md': 'alpha\nbeta\n', 'crlf.md': 'one\r\ntwo\r\n', 'later.md': 'old\n' }
   const script = [
     edit('a.md', 'alpha', 'ALPHA'),
@@ -67,7 +67,7 @@ test('what was read can be edited and written, whatever the time of the file is'
   expect(code).toBe(0)
 })
 
-test('what was changed after it was read is not overwritten', async () => {
+test('a file changed after it was read is not overwritten', async () => {
   const files = { 'a.md': 'as it was read\n' }
   await using stage = await openStage({ files, script: [write('a.md', 'new\n'), DONE] })
   const launch = prepare(stage, { reads: read(stage, 'a.md') })
@@ -84,7 +84,7 @@ test('what was changed after it was read is not overwritten', async () => {
 
 const long = Array.from({ length: 6000 }, (_, at) => `Line ${at} of a long file, in words.`)
 
-test('a file arrives as it is, whatever it holds', async () => {
+test('a file arrives unchanged whatever it contains', async () => {
   const files = {
     crlf: 'one\r\ntwo\r\n',
     unicode: '\uFEFFÄ 日本 👩‍👩‍👧\u2028same line\n',
@@ -110,7 +110,7 @@ test('a file arrives as it is, whatever it holds', async () => {
   expect(factsOf(facts, 'marker')).toEqual([])
 })
 
-test('lines are numbered as the real tool numbers them', async () => {
+test('lines are numbered like those of the Read tool', async () => {
   const files = { 'a.md': '\uFEFF# Ä\r\n\r\n\tx\u2028y\nlast\n\n', 'b.md': '' }
   const asks = (path: string) => ({ tool: { name: 'Read', input: { file_path: path } } })
   await using stage = await openStage({ files, script: [asks('a.md'), asks('b.md'), DONE, DONE] })
@@ -121,7 +121,7 @@ test('lines are numbered as the real tool numbers them', async () => {
   expect(answers(2)[0]).toStartWith('1\t# Ä\n2\t\n3\t\tx')
 })
 
-test('turns, cost and tokens are those of a run without files', async () => {
+test('files change neither turns nor cost nor tokens', async () => {
   const turns = [{ tool: bash('true') }, { ...DONE, usage: { input: 1000, output: 100 } }]
   const script = { conversations: [{ sessions: [turns, turns] }] }
   await using stage = await openStage({ files: { 'a.md': 'a' }, script })
@@ -134,7 +134,7 @@ test('turns, cost and tokens are those of a run without files', async () => {
   expect(await usage(read(stage, 'a.md', 'gone.md'))).toEqual(fresh)
 })
 
-test('files that were read are no turns of the agent', async () => {
+test('reading files in advance uses no turns', async () => {
   const script = [{ tool: bash('true') }, DONE]
   await using stage = await openStage({ files: { 'a.md': 'a' }, script })
   const reads = read(stage, 'a.md', 'a.md')
@@ -143,7 +143,7 @@ test('files that were read are no turns of the agent', async () => {
   expect([code, stage.asks.length]).toEqual([1, 1])
 })
 
-test('every iteration reads afresh, in a session of its own that nothing is left of', async () => {
+test('every iteration reads again, in a session that is removed afterwards', async () => {
   await using stage = await openStage({ files: { 'a.md': 'one' }, script: [DONE, DONE] })
   const iteration = async (systemPrompt: string) => {
     await act(stage, prepare(stage, { systemPrompt, reads: read(stage, 'a.md') }))

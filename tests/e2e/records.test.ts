@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { readReceipt } from '../../src/journal/read-receipt.ts'
+import { readReceipt } from '../../src/records/journal/read-receipt.ts'
 import { runsOf } from '../support/record.ts'
 import { SUBSCRIPTION } from './support/limits.ts'
 import { must } from './support/project-of-tasks.ts'
@@ -14,7 +14,7 @@ function receiptOf(stage: Stage, iteration: number) {
   return readReceipt(join(stage.cwd, 'forge/orch/runs', run), 1, iteration)
 }
 
-test('a receipt holds what an iteration was told, did and took', async () => {
+test('a receipt has prompt, actions and usage of an iteration', async () => {
   const work = bash('echo one >a.txt; git add a.txt; git commit -q -m "A page"; echo two >b.txt')
   const script = [
     { tool: work, usage: USAGE },
@@ -53,7 +53,7 @@ test('a receipt holds what an iteration was told, did and took', async () => {
   }
 })
 
-test('what a subscription pays is named so in the summary, the record and the table', async () => {
+test('subscription usage is labelled in summary, record and table', async () => {
   const usage = { input: 200_000, output: 20_000 }
   await using stage = await openStage({
     script: [{ ...DONE, usage }],
@@ -65,7 +65,7 @@ test('what a subscription pays is named so in the summary, the record and the ta
   expect(receiptOf(stage, 1)).toMatchObject({ billing: 'subscription', model: expect.any(String) })
   const table = await must(stage, 'forkhestra cost --by agent')
   expect(table).toMatch(/writer +1 +200\.0k +20\.0k .* \$0\.60 +API-equivalent\n/)
-  expect(table).toContain('what the API would have taken')
+  expect(table).toContain('what the API would have charged')
 })
 
 test('neither the token of a subscription nor a secret of a prompt is in the record', async () => {

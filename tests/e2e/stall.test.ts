@@ -14,7 +14,7 @@ async function openWriting(iterations: number, turns: Turns): Promise<Stage> {
   return stage
 }
 
-test('an agent that changes nothing is stopped after three iterations, with the evidence', async () => {
+test('an agent that changes nothing is stopped after three iterations with the reason', async () => {
   await using stage = await openWriting(5, [{ tool: bash('git status') }, IDLE])
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
   const head = await must(stage, 'git rev-parse --short=7 HEAD')
@@ -28,13 +28,13 @@ test('an agent that changes nothing is stopped after three iterations, with the 
 test.each([
   ['commits', 'date +%N >page.txt; git commit -q -a -m "Another page"'],
   ['edits a file that is changed already', 'echo "More." >>page.txt'],
-])('an agent that %s in each iteration gets on', async (_, command) => {
+])('an agent that %s in each iteration makes progress', async (_, command) => {
   await using stage = await openWriting(3, [{ tool: bash(command) }, IDLE])
   const told = await stage.tell('--chain', 'w', '--stall', '1')
   expect([reasons(told), stage.asks.length]).toEqual([['max_iterations'], 6])
 })
 
-test('taking a task and giving it back is no progress', async () => {
+test('claiming and releasing a task is not progress', async () => {
   const forget: Turns = [{ tool: bash('forge-tasks next --claim --plain') }, IDLE]
   await using stage = await openRepository({ builder: [forget, forget, forget] })
   await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')

@@ -18,7 +18,7 @@ test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const)('%s in the middle of a tool leaves nothing running', async (signal, exitCode) => {
+] as const)('%s during a tool call leaves nothing running', async (signal, exitCode) => {
   await using stage = await openStage({ script: [{ tool: HANGING }, DONE], ...writes() })
   await stage.shell('mkfifo gate')
   const running = stage.start(['--chain', 'w', '--json'])
@@ -32,7 +32,7 @@ test.each([
   expect([code, reasons(told), stage.asks.length]).toEqual([exitCode, ['interrupted'], 1])
 })
 
-test('a signal goes through a bundled agent to its claude and what that runs', async () => {
+test('a signal to a bundled agent reaches its claude and its commands', async () => {
   await using stage = await openStage({ script: [{ tool: HANGING }, DONE] })
   await stage.shell('mkfifo gate')
   const running = stage.start(['task-worker:2', '-p', 'Work.'])
@@ -42,7 +42,7 @@ test('a signal goes through a bundled agent to its claude and what that runs', a
   expect(processesOf(inner)).toEqual([])
 })
 
-test('a signal goes through fake-model to the chain that it serves', async () => {
+test('a signal to fake-model reaches its chain', async () => {
   const files = { 'night.jsonc': JSON.stringify([{ tool: HANGING }]) }
   await using stage = await openStage({ script: [DONE], files, ...writes() })
   await stage.shell('mkfifo gate')
@@ -55,7 +55,7 @@ test('a signal goes through fake-model to the chain that it serves', async () =>
   expect(processesOf(run)).toEqual([])
 })
 
-test('a command that is deaf to signals is ended as well', async () => {
+test('a command that ignores signals is killed', async () => {
   const deaf = bash(
     `trap '' INT TERM; echo "$FORKHESTRA_RUN_ID" >gate; while :; do ${FOREVER}; done`,
   )
@@ -68,7 +68,7 @@ test('a command that is deaf to signals is ended as well', async () => {
   expect(processesOf(run)).toEqual([])
 })
 
-test('a signal while the model thinks ends the run, and no long prompt stays on disk', async () => {
+test('a signal during a request ends the run, and no long prompt stays on disk', async () => {
   const script = [{ text: 'never', delayMs: 3_600_000 }]
   const files = { 'long.md': 'A long line.\n'.repeat(12_000) }
   const agent = { systemPromptText: '', systemPrompt: 'long.md' }
@@ -84,7 +84,7 @@ test('a signal while the model thinks ends the run, and no long prompt stays on 
   expect(left).toEqual([])
 })
 
-test('an answer that nobody reads any more ends the run', async () => {
+test('a closed output pipe ends the run', async () => {
   const wait = bash('echo "$FORKHESTRA_RUN_ID" >gate; read line <closed')
   const script = [{ tool: wait }, { text: 'Does anybody hear me?', tool: bash(FOREVER) }, DONE]
   await using stage = await openStage({ script, ...writes() })
@@ -95,7 +95,7 @@ echo "\${PIPESTATUS[0]}"`)
   expect(processesOf(readFileSync(join(stage.cwd, 'run'), 'utf8').trim())).toEqual([])
 })
 
-test('what claude leaves running is ended and named at the end of the run', async () => {
+test('processes left by claude are ended and named at the end of the run', async () => {
   const leave = bash(`setsid ${FOREVER} >/dev/null 2>&1 </dev/null & echo started`)
   await using stage = await openStage({ script: [{ tool: leave }, DONE], ...writes() })
   const { code, stdout } = await stage.run('--chain', 'w')
@@ -103,7 +103,7 @@ test('what claude leaves running is ended and named at the end of the run', asyn
   expect(code).toBe(0)
 })
 
-test('four chains at once share a home and do not disturb each other', async () => {
+test('four parallel chains with one home do not interfere', async () => {
   const turns = [{ tool: bash('pwd >here') }, DONE]
   const script = { conversations: [{ sessions: [turns, turns, turns, turns] }] }
   await using stage = await openStage({ script, ...writes() })
@@ -145,7 +145,7 @@ test.each([
   await using stage = await openStage({ script: [DONE], ...writes(agent) })
   const { code, stdout, stderr } = await asRoot(stage, ['--chain', 'w'])
   expect(stderr).toContain(
-    "Agent 'writer' works without asking for permission, and claude refuses that to root.",
+    "Agent 'writer' works without asking for permission, which claude refuses for root.",
   )
   expect(stderr).toContain('IS_SANDBOX=1')
   expect([code, stdout, stage.model.requests]).toEqual([2, '', []])

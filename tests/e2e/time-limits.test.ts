@@ -6,7 +6,7 @@ import { bash, DONE, FOREVER, writes } from './support/writer.ts'
 /** Two commands that never end, one of them in a session of its own. */
 const HANGING = bash(`setsid ${FOREVER} & ${FOREVER}`)
 
-test('a model that does not answer makes an iteration idle, and the next one starts', async () => {
+test('an unresponsive model ends the iteration as idle, and the next one starts', async () => {
   const script = [{ text: 'never', delayMs: 3_600_000 }, DONE]
   await using stage = await openStage({
     script,
@@ -18,7 +18,7 @@ test('a model that does not answer makes an iteration idle, and the next one sta
   expect(eventsOf(told, 'run_ended')[0]?.leftovers).toEqual([])
 })
 
-test('an iteration that takes too long is ended with all that it runs, and its cost counts', async () => {
+test('an iteration that times out ends with its processes, and its cost counts', async () => {
   const script = [{ tool: bash('true'), usage: DEAR }, { tool: HANGING, usage: DEAR }, DONE]
   await using stage = await openStage({ script, ...writes({}, { iterations: 2 }) })
   const told = await stage.tell('--chain', 'w', '--timeout', '6s', '--max-cost', '1.3')
@@ -29,7 +29,7 @@ test('an iteration that takes too long is ended with all that it runs, and its c
   expect([told.code, eventsOf(told, 'run_ended')[0]?.leftovers]).toEqual([0, []])
 })
 
-test('an agent that runs once and is too late fails with the reason timeout', async () => {
+test('an agent that runs once and times out fails with the reason timeout', async () => {
   const script = [{ text: 'never', delayMs: 3_600_000 }]
   await using stage = await openStage({ script, ...writes({}, { timeout: '2s' }) })
   const { code, stdout, stderr } = await stage.run('--chain', 'w')

@@ -29,7 +29,7 @@ test.each([
   expect(stage.asks).toHaveLength(1)
 })
 
-test('stop ends a wait, and resume goes on with the same iteration', async () => {
+test('stop ends a wait, and resume repeats the iteration', async () => {
   await using waiting = await startWaiting()
   const { stage, running } = waiting
   const stop = await stage.shell('forkhestra stop')
@@ -58,7 +58,7 @@ function shownTimes({ output }: Pty): Set<string | undefined> {
   return new Set(Array.from(shown, ([, left]) => left))
 }
 
-test('on a narrow terminal the time that is left is counted down in one line', async () => {
+test('on a narrow terminal the countdown fits into one line', async () => {
   const opened = await openTerminal(1800, 60)
   await using stage = opened.stage
   await using terminal = opened.terminal
@@ -78,7 +78,7 @@ test('Ctrl-C on a terminal ends a wait and leaves nothing of the countdown', asy
   await terminal.until(() => shownTimes(terminal).size > 1)
   terminal.type('\u0003')
   expect(await terminal.exited).toBe(130)
-  await terminal.shows('To go on: forkhestra resume ')
+  await terminal.shows('To resume: forkhestra resume ')
   expect(terminal.text.match(/Waiting for the limit/g)).toHaveLength(1)
   expect(terminal.text).toContain('Failed at step 1: writer (interrupted by SIGINT)')
   expect(terminal.leftBehind()).toEqual([])

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import type { RunEvent } from '../../src/events/schema.ts'
+import type { RunEvent } from '../../src/records/events/schema.ts'
 import { environment, FORKHESTRA, forkhestra } from './forkhestra.ts'
 import { makeProject, sh, type Files } from './project.ts'
 
@@ -7,13 +7,13 @@ import { makeProject, sh, type Files } from './project.ts'
 
 const ENV = { IS_SANDBOX: '1', USER: 'me' }
 
-/** As the planner of a document does it: tasks for the gaps, then the word. */
+/** A planner that creates tasks and prints the marker. */
 export const PLAN = [
   'for title in One Two Three; do forge-tasks create "$title" --ac "It works" >/dev/null; done',
   'echo FORKHESTRA_COMPLETE',
 ]
 
-/** As the builder of a document does it: one ready task, marked by hand, then the word. */
+/** A builder that completes one ready task and prints the marker when none is left. */
 export const BUILD = [
   `id=$(forge-tasks list --ready --plain | head -n 1 | cut -d ' ' -f 1)`,
   'if [ -n "$id" ]; then',
@@ -24,7 +24,7 @@ export const BUILD = [
   'echo FORKHESTRA_COMPLETE',
 ]
 
-/** A stand-in for claude that plays every agent by its name. */
+/** A stand-in for claude that acts as the agent of the given name. */
 export function claude(play: Readonly<Record<string, readonly string[]>>): Files {
   const cases = Object.entries(play).map(([name, lines]) => `${name})\n${lines.join('\n')}\n;;`)
   return { claude: sh('case "$FORKHESTRA_AGENT" in', ...cases, 'esac') }
@@ -38,7 +38,7 @@ export function withTasks(titles: readonly string[], files: Files): string {
   return cwd
 }
 
-/** Runs the real forge-tasks; gives what it printed. */
+/** Runs the real forge-tasks and returns its output. */
 export function tasks(
   cwd: string,
   args: readonly string[],
@@ -63,7 +63,7 @@ export async function run(cwd: string, ...args: string[]) {
   return forkhestra(args, { cwd, env: ENV })
 }
 
-/** The same as events. */
+/** The statuses as events. */
 export async function tell(cwd: string, ...args: string[]) {
   const { code, stdout } = await run(cwd, ...(args.includes('--json') ? args : [...args, '--json']))
   const events = stdout

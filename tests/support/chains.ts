@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../src/events/schema.ts'
+import type { RunEvent } from '../../src/records/events/schema.ts'
 import { forkhestra, Running, type Finished } from './forkhestra.ts'
 import { makeProject, type Files } from './project.ts'
 import { journalOf, ofType, runsOf } from './record.ts'
@@ -14,7 +14,7 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** How a run went, and what its record says. */
+/** The result of a run, and the content of its record. */
 export interface Ran extends Finished {
   readonly run: string
   readonly events: readonly RunEvent[]
@@ -28,7 +28,7 @@ export function startChain(cwd: string, { args = [], env = {} }: Options = {}): 
   return new Running(['--chain', 'c', ...args], { cwd, env })
 }
 
-/** With the record of the newest run. */
+/** Reads the record of the newest run. */
 export function toldBy(finished: Finished, cwd: string): Ran {
   const run = runsOf(cwd).at(-1) ?? ''
   return { ...finished, run, events: journalOf(cwd, run) }
@@ -39,7 +39,7 @@ export function reasonsIn(events: readonly RunEvent[]): string[] {
   return ofType(events, 'step_ended').map(({ reason }) => reason)
 }
 
-/** `step.iteration outcome` of each iteration, with `again` where it did not count. */
+/** `step.iteration outcome` of each iteration, with `again` if it did not count. */
 export function turnsIn(events: readonly RunEvent[]): string[] {
   return ofType(events, 'iteration_ended').map(({ step, round, iteration, outcome, again }) =>
     [

@@ -11,13 +11,13 @@ interface Options {
   readonly rows?: number
 }
 
-/** A person at a terminal, who talks to the agent `nat` of a stage. */
+/** A chat with the agent `nat` of a stage, on a terminal. */
 export function openChat({ cwd, model }: Stage, options: Options = {}): Pty {
   const { args = ['nat'], env = {}, ...size } = options
   return new Pty([FORKHESTRA, 'chat', ...args], { cwd, env: { ...model.env, ...env }, ...size })
 }
 
-/** A script that pipes something to the agent. */
+/** A chat with piped input. */
 export async function pipe(
   { cwd, model }: Stage,
   stdin: string,

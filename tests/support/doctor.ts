@@ -18,7 +18,7 @@ export interface Machine {
   readonly env: Record<string, string>
 }
 
-/** A repository that nothing is wrong with, on a machine that has these programs beside git. */
+/** A healthy repository, on a machine that has git and these programs. */
 export function makeMachine(programs: Files = CLAUDE, files: Files = {}): Machine {
   const bin = makeProject(programs)
   const cwd = makeProject({ 'forge/orch/specs/PLAN.md': 'All of it\n', ...files })
@@ -38,12 +38,12 @@ export function makeMachine(programs: Files = CLAUDE, files: Files = {}): Machin
   return machine
 }
 
-/** Git on that machine; returns what it says. */
+/** Runs git on that machine and returns its output. */
 export function git({ cwd, env }: Machine, ...args: string[]): string {
   return Bun.spawnSync([GIT, ...args], { cwd, env: environment({ cwd, env }) }).stdout.toString()
 }
 
-/** What the doctor finds, by name. `wrapper` runs the program that follows it. */
+/** The findings of doctor, by name. `wrapper` is a command that runs the program. */
 export async function doctor(
   machine: Machine,
   wrapper: readonly string[] = [],

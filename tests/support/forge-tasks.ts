@@ -5,13 +5,13 @@ import { makeProject } from './project.ts'
 
 export const FORGE_TASKS = join(import.meta.dir, '../../bin/forge-tasks')
 
-/** Files without permissions are closed to root as well. */
+/** A wrapper that makes file permissions apply to root as well. */
 export const WITHOUT_PRIVILEGES =
   process.getuid?.() === 0
     ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search', FORGE_TASKS]
     : [FORGE_TASKS]
 
-/** The working folder is on a read-only disk, for this process alone. */
+/** A wrapper that makes the working folder read-only for this process. */
 export const ON_READ_ONLY_DISK = [
   'unshare',
   '-rm',
@@ -25,7 +25,7 @@ interface Options {
   readonly stdin?: string
   readonly env?: Readonly<Record<string, string>>
   readonly program?: readonly string[]
-  /** After which a command that hangs is killed. */
+  /** A command that hangs is killed after this time. */
   readonly timeoutMs?: number
 }
 
@@ -59,7 +59,7 @@ export class TaskProject {
     return { code, stdout: this.steady(stdout), stderr: this.steady(stderr) }
   }
 
-  /** The same, where anything but success would make the rest of a test worthless. */
+  /** Like `run`, but throws if the command fails. */
   async must(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run(args)
     if (code !== 0) throw new Error(`${args.join(' ')}: exit code ${code}\n${stderr}`)
@@ -88,7 +88,7 @@ export class TaskProject {
     writeFileSync(join(this.folder, name), content)
   }
 
-  /** Without what differs from run to run. */
+  /** Replaces what differs from run to run. */
   private steady(text: string): string {
     return text
       .replaceAll(/\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d\.\d{3}Z| \d\d:\d\d)/g, '<time>')

@@ -18,7 +18,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** Everything but PATH and a home of its own is shut out, so that no machine decides a test. */
+/** Only PATH and a private home, so that tests do not depend on the machine. */
 export function environment({ cwd, env = {} }: Options): Record<string, string> {
   return {
     PATH: `${cwd}:${process.env['PATH']}`,
@@ -74,7 +74,7 @@ export class Running {
     this.#process.kill(signal)
   }
 
-  /** Waits until stdout holds the text; never for a time. */
+  /** Waits until stdout contains the text. */
   async printed(text: string): Promise<void> {
     while (!this.#stdout.includes(text)) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -118,7 +118,7 @@ export async function shell(
   return { code, stdout, stderr }
 }
 
-/** Processes of this test file that are still alive: the dead and ourselves do not count. */
+/** Processes of this test file that are still alive, except this one. */
 export function survivors(): string[] {
   return readdirSync('/proc').flatMap((pid) => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return []
@@ -128,7 +128,7 @@ export function survivors(): string[] {
   })
 }
 
-/** A zombie is not alive, though a signal to it succeeds. */
+/** A zombie does not count, although a signal to it succeeds. */
 export function isAlive(pid: number): boolean {
   const stat = readProc(String(pid), 'stat')
   return stat !== '' && !/^\) [ZX]/.test(stat.slice(stat.lastIndexOf(')')))

@@ -5,9 +5,9 @@ import { environment, FORKHESTRA, isAlive } from './forkhestra.ts'
 interface Options {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Where the server is started, if not in the project. */
+  /** The folder in which the server is started; the project by default. */
   readonly from?: string
-  /** Of the protocol; the older ones begin with `initialize`. */
+  /** Protocol version; older ones begin with `initialize`. */
   readonly era?: 'legacy' | { readonly pin: string }
 }
 
@@ -19,7 +19,7 @@ export interface Message {
   readonly attempt?: number
 }
 
-/** What any of the verbs answers, as far as tests look at it. */
+/** The answer of any tool, as far as tests need it. */
 export interface Answer {
   readonly status?: string
   readonly name?: string
@@ -29,7 +29,7 @@ export interface Answer {
   readonly more?: number
 }
 
-/** A client that knows nothing of us, and the real server behind it. */
+/** A generic MCP client that is connected to the real server. */
 export class McpClient implements AsyncDisposable {
   readonly #transport: StdioClientTransport
   readonly client: Client
@@ -54,7 +54,7 @@ export class McpClient implements AsyncDisposable {
     return this.#transport.pid!
   }
 
-  /** The text of an answer; what is refused begins with that word. */
+  /** The text of an answer; that of a refused call begins with `REFUSED`. */
   async call(name: string, input: object = {}, signal?: AbortSignal): Promise<string> {
     const request = { name, arguments: { ...input } }
     const options = signal === undefined ? {} : { signal }

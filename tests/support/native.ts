@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startFakeModel, type FakeModel } from '../../src/fake-model/server.ts'
 import type { ScriptSource } from '../../src/fake-model/script-schema.ts'
-import type { RunEvent } from '../../src/events/schema.ts'
+import type { RunEvent } from '../../src/records/events/schema.ts'
 import { forkhestra, Running, type Finished } from './forkhestra.ts'
 import { makeProject, type Files } from './project.ts'
 import { journalOf, ofType, runsOf } from './record.ts'
@@ -53,7 +53,7 @@ export async function openNative(
   }
 }
 
-/** The part of a request to the Messages API that a test may look at. */
+/** The part of a Messages API request that tests need. */
 export interface Asked {
   readonly system: readonly { readonly text: string; readonly cache_control?: unknown }[]
   readonly tools?: readonly { readonly name: string; readonly cache_control?: unknown }[]
@@ -64,14 +64,14 @@ export interface Asked {
   }[]
 }
 
-/** What the model was asked, in order. */
+/** The requests to the model, in order. */
 export function asked({ model }: Pick<NativeStage, 'model'>): Asked[] {
   return model.requests
     .filter(({ path }) => path === '/v1/messages')
     .map(({ body }) => body as Asked)
 }
 
-/** The lines of the only conversation that is kept. */
+/** The lines of the only saved conversation. */
 export function conversationOf(cwd: string): Readonly<Record<string, unknown>>[] {
   const files = readdirSync(cwd, { recursive: true, encoding: 'utf8' })
   const paths = files.filter((path) => path.endsWith('.conversation.ndjson'))

@@ -1,11 +1,11 @@
 import { UserError } from '../../src/base/errors.ts'
-import type { AgentConfig, ChainConfig } from '../../src/parse/chains-schema.ts'
-import type { Facts } from '../../src/plan/facts.ts'
-import { makePlan, type Request } from '../../src/plan/make-plan.ts'
-import type { Overrides } from '../../src/plan/make-policy.ts'
-import { stepsOf } from '../../src/plan/plan.ts'
+import type { AgentConfig, ChainConfig } from '../../src/chain/parse/chains-schema.ts'
+import type { Facts } from '../../src/chain/plan/facts.ts'
+import { makePlan, type Request } from '../../src/chain/plan/make-plan.ts'
+import type { Overrides } from '../../src/chain/plan/make-policy.ts'
+import { stepsOf } from '../../src/chain/plan/plan.ts'
 
-/** A machine on which every program is there but 'gone'. */
+/** A machine that has every program except 'gone'. */
 const FACTS: Facts = {
   programAt: (path) => ({ kind: 'program', path }),
   programOnPath: (name) =>
@@ -31,7 +31,7 @@ export interface Asked {
   readonly configuration?: Request['configuration']
 }
 
-/** Plans a chain 'c' of one looping program 'a', changed by what is asked. */
+/** Plans a chain 'c' of one looping program 'a', with these changes. */
 export function make({
   chain,
   agents = {},

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** Content by path; what begins with `#!` becomes executable. */
+/** Content by path; files that begin with `#!` become executable. */
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
 const made: string[] = []
@@ -12,7 +12,7 @@ export function removeProjects(): void {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
 }
 
-/** A throw-away folder with these files, gone after the test. */
+/** A temporary folder with these files, removed after the test. */
 export function makeProject(files: Files = {}): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'forkhestra-test-')))
   made.push(folder)

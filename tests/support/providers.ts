@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a scripted provider answers to one request. */
+/** The answer of a scripted provider to one request. */
 export interface ProviderTurn {
   readonly text?: string
   readonly tool?: { readonly name: string; readonly input: object }
   readonly error?: { readonly status: number; readonly body: object; readonly headers?: object }
-  /** Sent as it is, with status 200, whatever it means. */
+  /** Sent unchanged, with status 200. */
   readonly verbatim?: { readonly type: string; readonly body: string }
 }
 
-/** Events as they stand in a stream, which may end anywhere. */
+/** Events as a stream, which may end anywhere. */
 export function stream(events: readonly object[]): Required<Pick<ProviderTurn, 'verbatim'>> {
   const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
   return { verbatim: { type: 'text/event-stream', body } }
@@ -22,7 +22,7 @@ interface ProviderRequest {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** A server on the loopback address that speaks the language of one provider. */
+/** A local server with the API of one provider. */
 export interface ScriptedProvider extends AsyncDisposable {
   readonly url: string
   readonly requests: readonly ProviderRequest[]

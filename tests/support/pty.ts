@@ -9,15 +9,15 @@ interface Options {
   readonly rows?: number
 }
 
-/** After so long a screen that does not come will not come. */
+/** How long to wait for the expected screen. */
 const PATIENCE_MS = 20_000
 
-/** The modes of a terminal that no program has touched: a started program changes its own at once. */
+/** The modes of a fresh terminal. */
 const FRESH_MODES = readFreshModes()
 
-/** A program on a terminal of its own, and what a person would see there. */
+/** A program on its own terminal, with the screen as a person would see it. */
 export class Pty implements AsyncDisposable {
-  /** All that was written to the terminal. */
+  /** Everything that was written to the terminal. */
   output = ''
   readonly #screen: Terminal
   readonly #process
@@ -40,7 +40,7 @@ export class Pty implements AsyncDisposable {
     return this.#process.pid
   }
 
-  /** The lines of the screen, without the blanks at their ends. */
+  /** The lines of the screen, without trailing spaces. */
   get lines(): string[] {
     const { active } = this.#screen.buffer
     return Array.from({ length: this.#screen.rows }, (_, row) => {
@@ -70,12 +70,12 @@ export class Pty implements AsyncDisposable {
     this.#process.terminal!.resize(columns, rows)
   }
 
-  /** As when the window is closed. */
+  /** Closes the terminal, like closing its window. */
   hangUp(): void {
     this.#process.terminal!.close()
   }
 
-  /** Waits until the screen holds this; never for a time. */
+  /** Waits until the screen shows this. */
   async shows(wanted: string | RegExp): Promise<void> {
     await this.until(() =>
       typeof wanted === 'string' ? this.text.includes(wanted) : wanted.test(this.text),
@@ -96,7 +96,7 @@ export class Pty implements AsyncDisposable {
     }
   }
 
-  /** What of the terminal is not as it was before the program began. */
+  /** The modes of the terminal that the program has not restored. */
   leftBehind(): string[] {
     const isOn = (mode: string) =>
       this.output.lastIndexOf(`\u001b[?${mode}h`) > this.output.lastIndexOf(`\u001b[?${mode}l`)

@@ -16,7 +16,7 @@ export function storeOf(cwd: string): string {
   return join(cwd, 'forge/orch/runs', runsOf(cwd).at(-1)!, 'queue.sqlite')
 }
 
-/** Reads the store of the newest run with no code of ours. */
+/** Reads the store of the newest run without the code under test. */
 export function readStore<Row>(cwd: string, sql: string): Row[] {
   const db = new Database(storeOf(cwd), { readonly: true })
   try {
@@ -45,13 +45,13 @@ function historyOf(cwd: string): Line[] {
   )
 }
 
-/** Every attempt that the events of the newest run tell the end of, as "id attempt". */
+/** Every attempt that ended according to the events of the newest run, as "id attempt". */
 function endsInEvents(cwd: string): string[] {
   const events = journalOf(cwd, runsOf(cwd).at(-1)!)
   return ofType(events, 'task_ended').map(({ id, attempt }) => `${id} ${attempt}`)
 }
 
-/** What the records hold against "each attempt ended once, and both records say so". */
+/** Violations of "each attempt ended once, and both records say so". */
 export function wrongEnds(cwd: string): string[] {
   const lines = historyOf(cwd)
   const keys = (what: string) =>
@@ -72,7 +72,7 @@ export function wrongEnds(cwd: string): string[] {
   ]
 }
 
-/** What speaks against "every result was delivered, each message to one reader". */
+/** Violations of "every result was delivered, each message to one reader". */
 export function wrongDeliveries(cwd: string): string[] {
   const lines = historyOf(cwd)
   const of = (what: string) =>
@@ -88,7 +88,7 @@ export function wrongDeliveries(cwd: string): string[] {
   ]
 }
 
-/** A message is in one hand at a time, and only the hand that has it says that it was read. */
+/** A message has one holder at a time, and only its holder acknowledges it. */
 function inTwoHands(lines: readonly Line[]): string[] {
   let hand: string | undefined
   return lines.flatMap(({ what, subject, attempt, detail }) => {

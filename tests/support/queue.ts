@@ -1,10 +1,10 @@
 import { Running, forkhestra, type Finished } from './forkhestra.ts'
 import { makeProject, sh, type Files } from './project.ts'
 
-/** Whatever it is told, it does: its prompt is a script. */
+/** An agent that runs its prompt as a script. */
 const OBEDIENT = sh('eval "$1"')
 
-/** A project in which every prompt is a script, for the step's agent and for sub-agents alike. */
+/** A project in which every prompt is a script, for agents of steps and sub-agents. */
 export function makeQueueProject(prompt: string, files: Files = {}): string {
   return makeProject({ 'forge/.keep': '', agent: OBEDIENT, 'prompt.md': prompt, ...files })
 }
@@ -20,7 +20,7 @@ export function startPrompt(cwd: string): Running {
   return new Running(RUN, { cwd })
 }
 
-/** What a verb says with --json. */
+/** The output of a command with --json. */
 export async function ask<Answer>(cwd: string, ...words: string[]): Promise<Answer> {
   const { stdout, stderr } = await forkhestra([...words, '--json'], { cwd })
   if (stdout === '') throw new Error(stderr)
@@ -42,7 +42,7 @@ export async function tasksOf(cwd: string): Promise<readonly TaskJson[]> {
   return (await ask<{ tasks: TaskJson[] }>(cwd, 'queue', '--all')).tasks
 }
 
-/** What is wrong with the queues of the newest run. */
+/** The problems in the queues of the newest run. */
 export async function problemsOf(cwd: string): Promise<readonly string[]> {
   return (await ask<{ problems: string[] }>(cwd, 'queue', 'verify')).problems
 }

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { EventOf } from '../../src/events/event.ts'
-import type { RunEvent } from '../../src/events/schema.ts'
+import type { EventOf } from '../../src/records/events/event.ts'
+import type { RunEvent } from '../../src/records/events/schema.ts'
 
-/** Ids of the runs that a project has records of, oldest first. */
+/** Ids of the recorded runs of a project, oldest first. */
 export function runsOf(cwd: string): string[] {
   const root = join(cwd, 'forge/orch/runs')
   if (!existsSync(root)) return []
@@ -12,7 +12,7 @@ export function runsOf(cwd: string): string[] {
     .toSorted()
 }
 
-/** What the journal of a run says; a last line that is torn is left out. */
+/** The events of a run, without an incomplete last line. */
 export function journalOf(cwd: string, run: string): RunEvent[] {
   const path = join(cwd, 'forge/orch/runs', run, 'events.ndjson')
   if (!existsSync(path)) return []

@@ -1,33 +1,34 @@
 import { join } from 'node:path'
 import { mkdirSync } from 'node:fs'
-import { makeStamp, type EventBody, type OutputChunk } from '../../src/events/event.ts'
-import { next, NO_EVENTS } from '../../src/events/state.ts'
-import { Journal } from '../../src/journal/journal.ts'
-import { Origins } from '../../src/journal/origins.ts'
-import { makeRecordFolder, type RecordPlaces } from '../../src/journal/record-folder.ts'
-import { RunLock } from '../../src/journal/run-lock.ts'
+import { makeStamp, type EventBody, type OutputChunk } from '../../src/records/events/event.ts'
+import { next, NO_EVENTS } from '../../src/records/events/state.ts'
+import { Journal } from '../../src/records/journal/journal.ts'
+import { Origins } from '../../src/records/journal/origins.ts'
+import { makeRecordFolder, type RecordPlaces } from '../../src/records/journal/record-folder.ts'
+import { RunLock } from '../../src/records/journal/run-lock.ts'
 import { environment } from './forkhestra.ts'
 import { makeProject } from './project.ts'
 
-/** Where the records of a project with a forge/ folder are. */
+/** The records folder of a project with a forge/ folder. */
 export const RECORDS = 'forge/orch/runs'
 
 const origins = new Map<string, Origins>()
 
-/** Records in a folder, as those see them who have made them. */
+/** Records in a folder, for the user who made them. */
 export function placesAt(root: string): RecordPlaces {
   const known = origins.get(root) ?? new Origins({ XDG_STATE_HOME: makeProject() })
   origins.set(root, known)
   return { roots: [root], origins: known }
 }
 
-/** Writes the record of a run that never was, as the program itself writes it. */
+/** Writes a record without a run, with the code of the program. */
 export class MadeRecord {
   readonly folder: string
   readonly id: string
   readonly #journal: Journal
   readonly #stamp
   readonly #lock: RunLock
+  readonly #origins: Origins
   #state = NO_EVENTS
 
   constructor(project: string, id: string) {
@@ -35,7 +36,8 @@ export class MadeRecord {
     mkdirSync(root, { recursive: true })
     this.id = id
     this.folder = makeRecordFolder(root, id)
-    new Origins(environment({ cwd: project })).sign(this.folder)
+    this.#origins = new Origins(environment({ cwd: project }))
+    this.#origins.sign(this.folder, undefined)
     this.#stamp = makeStamp(id, 'w-test')
     this.#journal = new Journal(this.folder, this.#stamp, { isDurable: false })
     const lock = RunLock.take(this.folder)
@@ -48,6 +50,7 @@ export class MadeRecord {
     for (const body of bodies) {
       const event = { ...this.#stamp(body), ...(body.at === undefined ? {} : { at: body.at }) }
       this.#state = next(this.#state, event)
+      if (body.type === 'run_started') this.#origins.sign(this.folder, body.plan)
       this.#journal.append(event)
       this.#journal.checkpoint(this.#state)
     }
@@ -61,13 +64,13 @@ export class MadeRecord {
     return this
   }
 
-  /** Lets others see what has been told so far. */
+  /** Writes the events so far to disk. */
   flush(): this {
     this.#journal.flush()
     return this
   }
 
-  /** Ends as a process does that lets go of its record. */
+  /** Closes the record like a process that ends cleanly. */
   close(): this {
     this.#journal.close()
     this.#lock.release()

@@ -4,7 +4,7 @@ import type { Files } from './project.ts'
 
 const made: string[] = []
 
-/** Called after each test: worktrees lie beside their project. */
+/** Called after each test: worktrees are next to their project. */
 export function removeWorktrees(): void {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
 }
@@ -32,7 +32,7 @@ export function makeRepository(prompt = '', files: Files = {}): string {
   return cwd
 }
 
-/** Names of the worktrees that are beside a project. */
+/** Names of the worktrees next to a project. */
 export function worktreesOf(cwd: string): string[] {
   try {
     return readdirSync(`${cwd}.worktrees`).toSorted()

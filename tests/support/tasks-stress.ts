@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { processIdentity } from '../../src/base/process-identity.ts'
+import { processIdentity } from '../../src/base/linux/process-identity.ts'
 import { environment, FORKHESTRA, type Finished } from './forkhestra.ts'
 import { makeProject } from './project.ts'
 
@@ -10,11 +10,11 @@ interface Options {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
   readonly program?: readonly string[]
-  /** Ends it with `kill -9` after so many milliseconds, wherever it is by then. */
+  /** Kills it with SIGKILL after this many milliseconds. */
   readonly killAfterMs?: number
 }
 
-/** Runs the real program to its end, or to the end that it is given. */
+/** Runs the real program until it ends or is killed. */
 export async function forgeTasks(
   cwd: string,
   args: readonly string[],
@@ -38,7 +38,7 @@ export async function forgeTasks(
   return { code, stdout, stderr }
 }
 
-/** Like `forgeTasks`, for what has to succeed; gives stdout. */
+/** Like `forgeTasks`, but must succeed; returns stdout. */
 export async function mustTasks(
   cwd: string,
   args: readonly string[],
@@ -49,7 +49,7 @@ export async function mustTasks(
   return stdout.trim()
 }
 
-/** So many workers side by side, each with one process at a time, until all have ended. */
+/** Runs this many workers in parallel until all have ended. */
 export async function inLanes<Result>(
   count: number,
   work: (lane: number) => Promise<Result>,
@@ -130,7 +130,7 @@ export interface TaskFile {
   readonly text: string
 }
 
-/** Reads the task files of a checkout without the program; throws for one that is not whole. */
+/** Reads the task files of a checkout without the program; throws for an incomplete one. */
 export function readTaskFiles(root: string): TaskFile[] {
   const folder = join(root, 'forge/tasks')
   return readdirSync(folder)
@@ -147,7 +147,7 @@ export function readTaskFiles(root: string): TaskFile[] {
     })
 }
 
-/** What `forge-tasks next --claim --plain` or `view` shows of one field. */
+/** One field in the output of `forge-tasks next --claim --plain` or `view`. */
 export function fieldOf(brief: string, key: string): string | undefined {
   return new RegExp(`^${key}: (.*)$`, 'm').exec(brief)?.[1]
 }
@@ -156,7 +156,7 @@ export function numbered(word: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${word} ${index + 1}`)
 }
 
-/** Waits for what only the clock brings about, such as the end of a lease. */
+/** Waits for something that only time causes, such as the end of a lease. */
 export async function until<Result>(ask: () => Promise<Result | undefined>): Promise<Result> {
   for (;;) {
     const answer = await ask()
@@ -165,7 +165,7 @@ export async function until<Result>(ask: () => Promise<Result | undefined>): Pro
   }
 }
 
-/** A process that stands for a run, and what the agents of the run have in their environment. */
+/** A process that acts as a run, and the environment of its agents. */
 export function startRun(id: string) {
   const child = Bun.spawn(['sleep', '600'], { env: environment({ cwd: '/' }), stdin: 'ignore' })
   const identity = processIdentity(child.pid)!

@@ -1,16 +1,16 @@
-// One character of a known text, in whatever way programs escape it: raw, `%2F`, `\u002f`, `\x2f`,
-// `\057`, `\/`, `&#47;`, `&quot;`, and these in a text that was escaped once more.
+// Reads one character of a known text in any escaped form: raw, `%2F`, `\u002f`, `\x2f`, `\057`, `\/`,
+// `&#47;`, `&quot;`, and these forms escaped again.
 
-/** Bytes that are read from a stream, of which more may follow. */
+/** Bytes of a stream that may continue. */
 export class Reader {
   bytes: Uint8Array = new Uint8Array(0)
-  /** Whether somebody wanted to see more than there is, so that more bytes could change the answer. */
+  /** Whether bytes after the end were requested, so that more input could change the result. */
   ranOut = false
 
-  /** How many further ways may be tried; values of nothing but backslashes have too many. */
+  /** How many alternatives may still be tried; a value of many backslashes would have too many. */
   tries = 0
 
-  /** The byte at a place; -1 after the end. */
+  /** The byte at a position; -1 after the end. */
   at(place: number): number {
     if (place < this.bytes.length) return this.bytes[place]!
     this.ranOut = true
@@ -49,18 +49,18 @@ const ENTITIES: Readonly<Record<number, string>> = {
   62: 'gt;',
 }
 
-/** Whether a character, as it is, also begins an escape, so that both have to be tried. */
+/** Whether a raw character can also begin an escape, so that both readings must be tried. */
 export function beginsEscape(code: number): boolean {
   return code === PERCENT || code === AMPERSAND || code === BACKSLASH
 }
 
-/** The end of a character that is not escaped, or -1. */
+/** The end of an unescaped character, or -1. */
 export function readRaw(reader: Reader, at: number, code: number): number {
   if (code < 0x80) return reader.at(at) === code ? at + 1 : NONE
   return readLiteral(reader, at, utf8(code))
 }
 
-/** The end of a character that is escaped, or -1. The end of a line may be `\r\n`. */
+/** The end of an escaped character, or -1. A newline may be written as `\r\n`. */
 export function readEscaped(reader: Reader, at: number, code: number, quotable: boolean): number {
   const end = readEscape(reader, at, code, quotable)
   if (end !== NONE || code !== NEWLINE) return end
@@ -80,14 +80,14 @@ function readEscape(reader: Reader, at: number, code: number, quotable: boolean)
   return NONE
 }
 
-/** A further end of an escape, where its own sign may have been escaped again: `%2525`; otherwise -1. */
+/** The end of an escape whose `%` or backslash was escaped again, such as `%2525`, or -1. */
 export function readAgain(reader: Reader, end: number, code: number): number {
   if (code === PERCENT) return readHex(reader, end, 2) === PERCENT ? end + 2 : NONE
   const isAgain = code === BACKSLASH && reader.at(end) === code && reader.at(end + 1) === code
   return isAgain ? end + 2 : NONE
 }
 
-/** The end of a line's end and of the indentation after it, or -1. */
+/** The end of a line break and of the indentation after it, or -1. */
 export function readWrap(reader: Reader, at: number): number {
   const raw = readRaw(reader, at, NEWLINE)
   let end = raw === NONE ? readEscaped(reader, at, NEWLINE, true) : raw
@@ -130,7 +130,7 @@ function skipBackslashes(reader: Reader, from: number): number {
   return at
 }
 
-/** What comes after `\u`: four digits, twice so many for two surrogates, or digits in braces. */
+/** Reads what follows `\u`: four digits, a surrogate pair, or digits in braces. */
 function readUnicode(reader: Reader, at: number, code: number): number {
   if (reader.at(at) === 123) {
     const { value, end } = readNumber(reader, at + 1, 16)
@@ -145,7 +145,7 @@ function readUnicode(reader: Reader, at: number, code: number): number {
   return isLow ? second + 5 : NONE
 }
 
-/** A character whose bytes are escaped one by one. */
+/** Reads a character whose bytes are escaped one by one. */
 function readEach(
   reader: Reader,
   from: number,
@@ -161,7 +161,7 @@ function readEach(
   return at
 }
 
-/** `%2F`, also with its percent sign escaped once or twice: `%252F`. */
+/** `%2F`, also with its percent sign escaped once or twice, such as `%252F`. */
 function readPercent(reader: Reader, at: number, byte: number): number {
   if (reader.at(at) !== PERCENT) return NONE
   for (let digits = at + 1; digits < at + 6; digits += 2) {
@@ -186,7 +186,7 @@ function readByte(reader: Reader, at: number, byte: number): number {
   return value === byte ? after + 3 : NONE
 }
 
-/** What comes after an ampersand: `#47;`, `#x2f;` or a name. */
+/** Reads what follows an ampersand: `#47;`, `#x2f;` or a name. */
 function readEntity(reader: Reader, at: number, code: number): number {
   if (reader.at(at) !== 35) {
     const name = ENTITIES[code]
@@ -236,7 +236,7 @@ export function latin1(character: string): string {
 
 const escapes = new Map<number, readonly string[]>()
 
-/** How the escapes of a character begin, by three characters or more; see `readEscaped`. */
+/** The first characters, at least three, of each escape of a character; see `readEscaped`. */
 export function escapesOf(code: number): readonly string[] {
   let found = escapes.get(code)
   if (found === undefined) escapes.set(code, (found = makeEscapes(code)))
@@ -263,7 +263,7 @@ function makeEscapes(code: number): string[] {
   ]
 }
 
-/** The same for escapes of two characters, and of one. */
+/** Escapes of one or two characters. */
 export function shortEscapesOf(code: number, quotable: boolean): string[] {
   const letter = Object.keys(LETTERS).find((each) => LETTERS[each] === code)
   return [
@@ -274,7 +274,7 @@ export function shortEscapesOf(code: number, quotable: boolean): string[] {
   ]
 }
 
-/** Hexadecimal digits, with each letter small and large. */
+/** Hexadecimal digits in every combination of upper and lower case. */
 function allCases(digits: string): string[] {
   const [first, ...rest] = digits
   if (first === undefined) return ['']
@@ -282,7 +282,7 @@ function allCases(digits: string): string[] {
   return allCases(rest.join('')).flatMap((others) => firsts.map((each) => each + others))
 }
 
-/** Whether a backslash before a character that is not escaped otherwise stands for nothing. */
+/** Whether a backslash before this character has no meaning of its own, as in `\/`. */
 export function isQuotable(code: number, before: number | undefined): boolean {
   return before === BACKSLASH || !isAlphanumeric(code)
 }

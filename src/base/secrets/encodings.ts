@@ -7,7 +7,7 @@ const urlSafe = (text: string) => text.replaceAll('+', '-').replaceAll('/', '_')
 const json = (value: string) => JSON.stringify(value).slice(1, -1)
 const hex = (value: string) => Buffer.from(value).toString('hex')
 
-/** What base64 makes of a value after so many other bytes, whatever is before and after it. */
+/** The part of a base64 text that depends only on the value, if `before` bytes precede it. */
 export function innerBase64(value: string, before: number): string {
   const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)])
   const first = Math.ceil((before * 8) / 6)
@@ -15,8 +15,8 @@ export function innerBase64(value: string, before: number): string {
 }
 
 /**
- * The encodings that a mask can name, by the word in the mask: `[masked NAME:json]` can be filled
- * again. Records keep these words, so none may change its meaning.
+ * The encodings that a mask can name, such as `[masked NAME:json]`, so that it can be filled again.
+ * Records contain these names, so they must not change their meaning.
  */
 const ENCODINGS: Readonly<Record<string, Encode>> = {
   json,
@@ -34,22 +34,22 @@ const ENCODINGS: Readonly<Record<string, Encode>> = {
   hexcaps: (value) => hex(value).toUpperCase(),
 }
 
-/** What a secret is replaced by that only its form gives away. */
+/** Replaces a secret that was recognised only by its form. */
 export const MASKED = '[masked]'
 
-/** In a mask, for everything else: the text cannot be made again from the value. */
+/** In a mask: the text cannot be restored from the value. */
 export const OTHER_ENCODING = 'encoded'
 
-/** Masks that nothing can fill again. */
+/** Pattern of masks that cannot be filled again. */
 export const LOST_MASK = `\\[masked(?: [^\\]:\\s]+:${OTHER_ENCODING})?\\]`
 
-/** The word for an encoding that makes exactly this text of a value. */
+/** The name of the encoding that turns `value` into exactly `text`. */
 export function encodingFor(value: string, text: string): string {
   const found = Object.entries(ENCODINGS).find(([, encode]) => encode(value) === text)
   return found?.[0] ?? OTHER_ENCODING
 }
 
-/** What a word in a mask makes of the value of its variable; undefined: nothing can. */
+/** The encoding that a mask names; undefined if it is unknown. */
 export function encodingOf(word: string): Encode | undefined {
   if (word === 'password') return passwordIn
   const [, line] = /^line(\d+)$/.exec(word) ?? []
@@ -57,7 +57,7 @@ export function encodingOf(word: string): Encode | undefined {
   return Object.hasOwn(ENCODINGS, word) ? ENCODINGS[word] : undefined
 }
 
-/** The lines of a key, by number: programs also print them one by one. */
+/** The lines of a multi-line key, by number: programs also print them one by one. */
 export function linesOf(value: string): Map<number, string> {
   const lines = value.split('\n').map((line, index) => [index + 1, line.trim()] as const)
   if (lines.length === 1) return new Map()

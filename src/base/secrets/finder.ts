@@ -1,18 +1,18 @@
 import { MASKED } from './encodings.ts'
 import { beginningOf, FORMS, sourceOf, type Form } from './forms.ts'
 import { KnownValues, OPEN, type Environment } from './known-values.ts'
-import { Needles } from './needles.ts'
+import { Needles, startAt } from './needles.ts'
 import { charactersBefore, latin1, type Part } from './part.ts'
 
 export interface Found {
   readonly start: number
   readonly end: number
   readonly mask: string
-  /** What belongs to the secret if more of it follows. */
+  /** Matches further characters of the secret. */
   readonly tail: RegExp | undefined
 }
 
-/** A form with its expressions, which are made where its literal is first met. */
+/** A form with its regular expressions, compiled on first use. */
 class SearchedForm {
   readonly form: Form
   #tail: RegExp | undefined
@@ -33,7 +33,7 @@ class SearchedForm {
     return this.#whole.exec(text)
   }
 
-  /** Whether it may begin here, and the end of the text does not decide it. */
+  /** Whether the form may begin here and more text is needed to decide. */
   mayBegin(text: string, at: number): boolean {
     this.#beginning ??= new RegExp(beginningOf(this.form), 'y')
     this.#beginning.lastIndex = at
@@ -49,18 +49,18 @@ for (const each of SEARCHED) {
   }
 }
 
-/** No form needs more to be recognised. */
+/** The most bytes that any form needs to be recognised. */
 const REACH = 400
 
-/** A literal of a form that is cut off by the end of a part. */
+/** The beginning of a form's literal, cut off by the end of a part. */
 interface Cut {
   readonly beginning: string
   readonly before: RegExp
 }
 
-/** The secrets of a run: values of variables, and whatever has the form of a key. */
+/** Finds the secrets of a run: values of variables, and texts that have the form of a key. */
 export class Finder {
-  readonly needles: Needles
+  readonly #needles: Needles
   readonly #values: KnownValues
   #cuts: ReadonlyMap<string, readonly Cut[]> | undefined
 
@@ -68,35 +68,41 @@ export class Finder {
     this.#values = new KnownValues(env)
     const literals = FORMS.flatMap((form) => form.literals)
     const needles = literals.map((text) => ({ text, back: 0 }))
-    this.needles = new Needles([...needles, ...this.#values.needles])
+    this.#needles = new Needles([...needles, ...this.#values.needles])
   }
 
-  /** The first secret at or after a place; only a place, where what follows decides. */
+  /** False if there certainly is no secret. */
+  mayFind(bytes: Uint8Array): boolean {
+    return this.#needles.next(bytes, startAt(0)) !== undefined
+  }
+
+  /** The first secret at or after `from`; a number is a position where more bytes are needed to decide. */
   next(part: Part, from: number): Found | number | undefined {
     const { bytes } = part
     let result: Found | number | undefined
     let limit = bytes.length
-    // Windows before needles that are close to each other overlap.
+    // The windows before adjacent needles overlap; each position is tested once.
     let tested = { from, to: from }
-    for (let scan = from; ;) {
-      const pair = this.needles.next(bytes, scan)
-      // A needle further on may belong to something that begins earlier.
-      if (pair === -1 || pair - this.needles.farthest >= limit) return result
-      scan = pair + 1
-      const start = Math.max(from, pair - this.needles.backFrom(bytes, pair))
+    let hit = this.#needles.next(bytes, startAt(from))
+    // A later needle may belong to a secret that begins earlier.
+    while (hit !== undefined && hit.end - this.#needles.farthest < limit) {
+      const { end, reach } = hit
+      const start = Math.max(from, end - reach)
       const isOverlap = start >= tested.from && start <= tested.to
       const first = isOverlap ? tested.to : start
-      tested = { from: isOverlap ? tested.from : start, to: Math.max(first, pair + 1) }
-      for (let at = first; at <= pair && at < limit; at += 1) {
+      tested = { from: isOverlap ? tested.from : start, to: Math.max(first, end) }
+      for (let at = first; at < end && at < limit; at += 1) {
         const found = this.#at(part, at)
         if (found === undefined) continue
         result = found === OPEN ? at : found
         limit = at
       }
+      hit = this.#needles.next(bytes, hit)
     }
+    return result
   }
 
-  /** The first place from which on the end may be the beginning of a secret. */
+  /** The first position from which the rest may be the beginning of a secret. */
   firstOpen(part: Part, from: number): number {
     return Math.min(this.#firstCut(part, from), this.#values.firstOpen(part, from))
   }
@@ -125,7 +131,7 @@ export class Finder {
     if (match === null) return undefined
     const shown = match[1]!
     if (shown !== '') {
-      // What follows a name is left to the variable that holds it.
+      // The value of a known variable gets the mask with its name.
       const value = this.#values.at(part, at + shown.length)
       if (value !== undefined) return value === OPEN ? OPEN : undefined
     }
@@ -149,7 +155,7 @@ export class Finder {
   }
 }
 
-/** By their last two characters; those of one character by that. */
+/** Keyed by the last two characters, or by the only one. */
 function makeCuts(): Map<string, Cut[]> {
   const cuts = new Map<string, Cut[]>()
   for (const { literals, before: assertion = '' } of FORMS) {

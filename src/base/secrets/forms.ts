@@ -1,28 +1,27 @@
-// What secrets look like. Each form begins with a literal, by which a stream of bytes is searched,
-// and is recognised by a bounded beginning; how far it goes then is decided by one class of
-// characters. All classes are ASCII: text is judged by its bytes. A literal that is shown lacks its
-// first letter, which is looked up before it, so that a chunk that ends with such a letter need not
-// be held back.
+// What secrets look like. Each form begins with a literal, which is searched in the bytes, and is
+// recognised by a bounded beginning; a class of characters decides how far it continues. All classes
+// are ASCII, because bytes are matched. A literal that is shown omits its first letter, which `before`
+// checks, so that a chunk ending with that letter need not be held back.
 
-/** A class of characters, and how many of them at least and at most. */
+/** A class of characters, with its minimum and maximum count. */
 type Piece = readonly [of: string, least: number, most: number]
 
 export interface Form {
-  /** It begins with one of these, of three characters or more. */
+  /** The form begins with one of these, of three characters or more. */
   readonly literals: readonly string[]
-  /** An assertion about at most three characters before it. */
+  /** An assertion about at most three characters before the literal. */
   readonly before?: string
-  /** What is shown after the literal; absent: the literal belongs to the secret. */
+  /** What is shown after the literal; without it, the literal is part of the secret. */
   readonly shown?: readonly Piece[]
-  /** A condition on the secret, decided by its least length. */
+  /** An assertion about the secret, decided within its minimum length. */
   readonly where?: string
-  /** By how much the secret is recognised. */
+  /** The part by which the secret is recognised. */
   readonly secret: readonly Piece[]
-  /** What belongs to it after that. */
+  /** The class of further characters of the secret. */
   readonly tail?: string
-  /** The character that must follow, and is shown. */
+  /** The character that must follow and is shown. */
   readonly followedBy?: string
-  /** What may still become something that is shown, if nothing follows yet. */
+  /** Text at the end of the input that may still turn out to be shown. */
   readonly undecided?: string
 }
 
@@ -34,14 +33,14 @@ const CAPITALS = '[A-Z0-9]'
 const DOTTED = '[A-Za-z0-9_.=-]'
 const URL_SAFE = '[A-Za-z0-9._~+/=%-]'
 const UNQUOTED = '[^ \\t\\r\\n"\'`\\\\]'
-/** How references, placeholders and values that are masked already begin. */
+/** Excludes the first characters of references, placeholders and masked values. */
 const FIRST = '[^ \\t\\r\\n"\'`\\\\[$<{(*%]'
 const IN_LINE = '[^\\r\\n"\'`\\\\]'
 const PEM = '[A-Za-z0-9+/=\\r\\n\\\\]'
-/** Its lines may have been joined to one. */
+/** The lines may have been joined with spaces. */
 const PEM_LINES = '[A-Za-z0-9+/= \\r\\n\\\\]'
 const SCHEMES = '(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|bearer|basic|token)'
-/** A letter before it may belong to an escape, as in `\\n`. */
+/** A preceding letter may belong to an escape, as in `\\n`. */
 const NOT_IN_WORD = '(?:(?<![A-Za-z0-9])|(?<=\\\\[nrt]))'
 
 /** Not a word of plain language: a capital or a digit among the first sixteen characters. */
@@ -54,8 +53,8 @@ const SPACES: Piece = [' ', 0, 3]
 const BETWEEN = [BACKSLASHES, QUOTE, SPACES, ['[:=]', 1, 1], SPACES, BACKSLASHES, QUOTE] as const
 
 /**
- * Keys by their prefix, the characters after it, and how many of them there are at least. Prefixes
- * and lengths are those that the providers document, or that the rules of gitleaks (MIT) know.
+ * Keys by prefix, with the class and minimum count of the characters after it. Prefixes and lengths
+ * come from the documentation of the providers and from the rules of gitleaks (MIT).
  */
 const PREFIXED: readonly (readonly [
   prefixes: string,
@@ -110,7 +109,7 @@ const PREFIXED: readonly (readonly [
   ['AGE-SECRET-KEY-1', CAPITALS, 40],
 ]
 
-/** `NAME=value`, `"NAME":"value"` and both inside of JSON; a number may belong to the name. */
+/** `NAME=value`, `"NAME":"value"` and both inside of JSON; the name may end with a number. */
 function assignments(
   names: readonly string[],
   value: Pick<Form, 'where' | 'secret' | 'tail'>,
@@ -131,7 +130,7 @@ function assignments(
 }
 
 const VARIABLES = ['TOKEN', 'SECRET', 'PASSWORD', 'PASSWD', 'PASSPHRASE', 'APIKEY']
-/** Not every name that ends so: "tokens" are in each line that a model's program prints. */
+/** Full names, because coding CLIs print counts of "tokens" in every line. */
 const PARAMETERS = [
   'access_token',
   'refresh_token',
@@ -145,7 +144,7 @@ const PARAMETERS = [
   'password',
 ]
 
-/** What people write where a secret belongs: told by its first eight characters. */
+/** Placeholders in place of a secret, recognised by their first eight characters. */
 const PLACEHOLDERS = [
   ['your', 'YOUR', 'dummy', 'DUMMY', 'fake', 'FAKE'].map((word) => `${word}[-_]`),
   ['[Cc]hange-?_?m', 'CHANGE-?_?M', '[Ee]xample', 'EXAMPLE', '[Pp]lacehol', 'PLACEHOL'],
@@ -161,7 +160,7 @@ const OF_A_VARIABLE = {
   tail: UNQUOTED,
 } as const
 
-/** `PASSWORD_PROD=value`; the path of a file with a password is shown. */
+/** `PASSWORD_PROD=value`; the path of a password file is shown. */
 const PASSWORDS: Form = {
   literals: ['ASSWORD_'],
   before: '(?<=P)',
@@ -218,7 +217,7 @@ export const FORMS: readonly Form[] = [
     tail: '[A-Za-z0-9/_-]',
   },
   {
-    // An image of a container has a version where a password would be.
+    // A container image has a version in place of the password.
     literals: ['://', ':\\/\\/'],
     shown: [
       ['[A-Za-z0-9._~%+-]', 0, 64],
@@ -274,7 +273,7 @@ export const FORMS: readonly Form[] = [
   },
 ]
 
-/** Source of the expression for a whole form; its one group holds what is shown. */
+/** The regular expression for a whole form; its only group is what is shown. */
 export function sourceOf(form: Form): string {
   const begin = anyOf(form.literals)
   const shown = form.shown === undefined ? `()${begin}` : `(${begin}${join(form.shown)})`
@@ -283,7 +282,7 @@ export function sourceOf(form: Form): string {
   return `${form.before ?? ''}${shown}${form.where ?? ''}${join(form.secret)}${tail}${end}`
 }
 
-/** Source for the beginning of a form, from its literal to an end of the text that decides nothing. */
+/** The regular expression for a form that the end of the text cuts off before it is decided. */
 export function beginningOf(form: Form): string {
   const last: Piece[] = form.followedBy === undefined ? [] : [[form.followedBy, 1, 1]]
   const pieces = [...(form.shown ?? []), ...form.secret, ...last]

@@ -1,15 +1,18 @@
+import { Cells } from './cells.ts'
 import { Reader } from './characters.ts'
-import { encodingFor, linesOf, OTHER_ENCODING } from './encodings.ts'
+import { dumpsOf } from './dumps.ts'
+import { encodingFor, innerBase64, linesOf, OTHER_ENCODING } from './encodings.ts'
 import { isSecretName, isSecretValue, passwordIn } from './names.ts'
 import type { Needle } from './needles.ts'
 import { isLineStart, type Part } from './part.ts'
-import { LONGEST_BEGINNING, spellingsOf, spellingsOfLine, type Spelling } from './spellings.ts'
+import { LONGEST_BEGINNING, type Spelling } from './spelling.ts'
+import { Text } from './text.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 interface KnownValue {
   readonly value: string
-  /** What the value itself is replaced by, and what stands for it in any other spelling. */
+  /** Replaces the value itself; other spellings get a mask with the name of their encoding. */
   readonly mask: string
   readonly name: string
   readonly spellings: readonly Spelling[]
@@ -29,13 +32,13 @@ export interface FoundValue {
 /** More bytes are needed to decide. */
 export const OPEN = 'open'
 
-/** The values of secret variables, in whatever way they are written. */
+/** Finds the values of secret variables in all their spellings. */
 export class KnownValues {
   readonly needles: readonly Needle[]
-  /** By the two bytes with which an occurrence begins; at the end of the bytes, by the first. */
+  /** By the first two bytes of an occurrence, and by the first one for the last byte of a part. */
   readonly #byPair = new Map<number, Candidate[]>()
   readonly #byFirst = new Map<number, Candidate[]>()
-  /** Nearly all pairs begin nothing. */
+  /** A quick test, because nearly all pairs begin nothing. */
   readonly #isBeginning = new Uint8Array(0x10000)
   readonly #reader = new Reader()
 
@@ -62,7 +65,7 @@ export class KnownValues {
     }
   }
 
-  /** The value that begins at a place: the longest, where there are several. */
+  /** The longest value that begins at a position. */
   at(part: Part, place: number): FoundValue | typeof OPEN | undefined {
     const { bytes } = part
     const isLast = place + 1 >= bytes.length
@@ -72,7 +75,7 @@ export class KnownValues {
     return candidates === undefined ? undefined : this.#longest(part, place, candidates)
   }
 
-  /** The first place from which on the end may be the beginning of a value. */
+  /** The first position from which the rest may be the beginning of a value. */
   firstOpen(part: Part, from: number): number {
     const { length } = part.bytes
     for (let at = Math.max(from, length - LONGEST_BEGINNING); at < length; at += 1) {
@@ -133,6 +136,28 @@ function knownValues(env: Environment): KnownValue[] {
     add(name, decoded(password), OTHER_ENCODING)
   }
   return [...found.values()]
+}
+
+/** The ways in which programs print a value. */
+function spellingsOf(value: string): Spelling[] {
+  return [
+    new Text(value, 'all'),
+    ...[0, 1, 2].map(
+      (before) => new Text(innerBase64(value, before), 'base64', lastOf(value, before)),
+    ),
+    ...dumpsOf(Buffer.from(value)).map((dump) => new Cells(dump, /[^ -~]/.test(value))),
+  ]
+}
+
+/** One line of a key of many lines. */
+function spellingsOfLine(line: string): Spelling[] {
+  return [new Text(line, 'none')]
+}
+
+/** The base64 character after the inner part if nothing follows the value. */
+function lastOf(value: string, before: number): string | undefined {
+  const inner = innerBase64(value, 0)
+  return before > 0 ? undefined : Buffer.from(value).toString('base64url')[inner.length]
 }
 
 function decoded(text: string): string {

@@ -105,7 +105,7 @@ test.each([
   ['npm_config_registry hf_transfer_is_enabled gsk_ xai-grok SG.x ya29. ASIAPACIFICREGIONALS'],
   ['integrity sha512-3fPMmVEuRZ8fp8UYXsDyOCRa2lSHRCbzWqy5aI7dVSeCJ4yMB0gWW8mRzPHSkNtIoxS0hBGkg=='],
   [''],
-])('%j tells no secret', (text) => {
+])('%j contains no secret', (text) => {
   expect(mask.text(text)).toBe(text)
 })
 
@@ -134,7 +134,7 @@ test.each([
   [Buffer.from(KEY).toString('hex'), 'hex'],
   [Buffer.from(KEY).toString('hex').toUpperCase(), 'hexcaps'],
   [JSON.stringify({ log: JSON.stringify({ key: KEY }) }), 'json2'],
-])('a value is found inside of what programs make of it: %s (%s)', (text, form) => {
+])('a value is found in encoded text: %s (%s)', (text, form) => {
   expect(mask.text(text)).toContain(`[masked DEPLOY_KEY:${form}`)
 })
 
@@ -164,7 +164,7 @@ test.each([
   expect(masked).toBe(isMasked ? `It is [masked ${name}].` : 'It is Value-of-1.')
 })
 
-test('of an address in a variable the password is masked, wherever it is', () => {
+test('the password of an address in a variable is masked everywhere', () => {
   const env = {
     DATABASE_URL: 'postgres://me:Pa%2Fss-123@db:5432/x',
     MYSQL: 'me:Other-456@tcp(db)/x',
@@ -209,13 +209,13 @@ test.each([
       .join('\n'),
   ],
   ['a diff', PEM.replaceAll(/^/gm, '+')],
-])('of a key of many lines each line is masked: %s', (_, text) => {
+])('each line of a multi-line key is masked: %s', (_, text) => {
   const masked = new Mask({ SIGNING_KEY: PEM }).text(text)
   for (const line of LINES.slice(0, 2)) expect(masked).not.toContain(line)
   expect(masked).toContain('[masked')
 })
 
-test('lines of a key are filled again, and other lines of a variable are no secrets', () => {
+test('lines of a key are filled again, and other lines of a variable are not secrets', () => {
   const other = '{\n  "type": "service_account",\n  "client_id": "x"\n}'
   const both = new Mask({ SIGNING_KEY: PEM, ACCOUNT_KEY: other })
   const plan = { verify: `grep ${LINES[1]} key`, text: '"type": "service_account",' }
@@ -230,7 +230,7 @@ test('a long text is masked like a short one', () => {
   expect(mask.text(`${prose}${KEY}${prose}`)).toBe(`${prose}[masked DEPLOY_KEY]${prose}`)
 })
 
-test('of two values that begin alike the longer one is masked', () => {
+test('the longer of two values with the same beginning is masked', () => {
   const both = new Mask({ A_KEY: 'Abcd-1234', B_KEY: 'Abcd-1234-efgh', C_KEY: 'Abcd-1234' })
   expect(both.text('Abcd-1234-efgh Abcd-1234')).toBe('[masked B_KEY] [masked A_KEY]')
 })
@@ -268,13 +268,13 @@ test('data is masked in every string, and where a key or an option is named like
   expect(event).toEqual(kept)
 })
 
-test('what was masked by name is filled again, in the form in which it was found', () => {
+test('a mask with a name is filled again in its original encoding', () => {
   const env = { DEPLOY_KEY: KEY }
   const plan = { args: [KEY, JSON.stringify(KEY), encodeURIComponent(KEY)], step: 1, none: null }
   expect(unmask(mask.data(plan), env)).toEqual({ value: plan, missing: [] })
 })
 
-test('what cannot be filled is named once and stays', () => {
+test('a mask that cannot be filled stays and is reported once', () => {
   const plan = ['[masked A_KEY] [masked A_KEY]', '[masked B_KEY]', '[masked]', '[masked HOME]']
   expect(unmask(plan, { HOME: '/root', B_KEY: '' })).toEqual({
     value: plan,
@@ -282,7 +282,7 @@ test('what cannot be filled is named once and stays', () => {
   })
 })
 
-test('what comes behind a private key is not part of it', () => {
+test('text after a private key is not part of it', () => {
   const text =
     '-----BEGIN RSA PRIVATE KEY-----\n(elided)\n-----END RSA PRIVATE KEY-----\nAnOrdinaryLongLine0123456789\n'
   expect(new Mask({}).text(text)).toBe(text)
@@ -293,12 +293,12 @@ test.each([
   'schema/events.schema.json',
   'docs/reference/events.md',
   'LICENSE',
-])('%s tells no secret', async (name) => {
+])('%s contains no secret', async (name) => {
   const text = await Bun.file(join(import.meta.dir, '../../..', name)).text()
   expect(mask.text(text)).toBe(text)
 })
 
-test('hashes, identifiers and images tell no secret', () => {
+test('hashes, identifiers and images are not secrets', () => {
   const bytes = Buffer.from(Array.from({ length: 30_000 }, (_, at) => (at * at * 31 + at * 7) >> 3))
   const hex = bytes.toString('hex')
   const base64 = bytes.toString('base64')

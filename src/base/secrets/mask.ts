@@ -3,17 +3,18 @@ import { Finder } from './finder.ts'
 import type { Environment } from './known-values.ts'
 import { isSecretName, isSecretValue } from './names.ts'
 import { SecretStream, type MaskStream } from './stream.ts'
+import { mayHaveUnseen } from './unseen.ts'
 
 export type { MaskStream }
 
-/** Nothing shorter is a secret. */
+/** Shorter texts cannot contain a secret. */
 const SHORTEST = 8
-/** Texts up to here are encoded without new memory. */
+/** Texts up to this length are encoded into a shared buffer. */
 const SHORT = 4096
 const scratch = Buffer.alloc(SHORT * 3)
 const OPTION = /^--?[A-Za-z]/
 
-/** Knows the secrets of a run: values of variables by name, and forms that only secrets have. */
+/** Masks the secrets of a run: values of variables with secret names, and texts in the form of a key. */
 export class Mask {
   readonly #finder: Finder
 
@@ -21,21 +22,21 @@ export class Mask {
     this.#finder = new Finder(env)
   }
 
-  /** The text with each secret replaced: `[masked NAME]` where a variable holds it, else `[masked]`. */
+  /** Replaces each secret by `[masked NAME]` if it is the value of a variable, else by `[masked]`. */
   text(text: string): string {
     if (text.length < SHORTEST) return text
     const bytes = text.length > SHORT ? Buffer.from(text) : inScratch(text)
-    if (this.#finder.needles.next(bytes, 0) === -1) return text
+    if (!this.#finder.mayFind(bytes) && !mayHaveUnseen(bytes)) return text
     const masked = new SecretStream(this.#finder).last(bytes)
     return masked === bytes ? text : Buffer.from(masked).toString()
   }
 
-  /** The same for every string inside plain data; keys stay. Returns the same object where nothing had to change. */
+  /** Masks every string in plain data, except keys. Returns the same object if nothing changed. */
   data<T>(value: T): T {
     return this.#data(value, false) as T
   }
 
-  /** One per stream of bytes: a secret may be cut in two by the end of a chunk. */
+  /** For one stream of bytes: a secret may be split between chunks. */
   stream(): MaskStream {
     return new SecretStream(this.#finder)
   }
@@ -52,7 +53,7 @@ export class Mask {
     return isOpen && !text.startsWith('[masked') ? MASKED : masked
   }
 
-  /** The words of a command, too: an option may be named like a secret. */
+  /** The array may be a command line, in which an option such as `--token` precedes its value. */
   #array(values: readonly unknown[]): readonly unknown[] {
     let changed: unknown[] | undefined
     let isNamedSecret = false
@@ -80,7 +81,7 @@ export class Mask {
 
 const MASK = /\[masked(?: ([^\]:\s]+)(?::([a-z0-9]+))?)?\]/g
 
-/** Fills `[masked NAME]` again from the environment; `missing` names what cannot be filled. */
+/** Replaces `[masked NAME]` by the values of the environment; `missing` lists what cannot be replaced. */
 export function unmask<T>(
   value: T,
   env: Environment,
@@ -102,7 +103,7 @@ export function unmask<T>(
   return { value: filled as T, missing: [...missing] }
 }
 
-/** Plain data with each of its strings replaced; keys stay. */
+/** Maps every string in plain data, except keys. */
 export function mapStrings(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === 'string') return map(value)
   if (Array.isArray(value)) return value.map((each) => mapStrings(each, map))

@@ -6,14 +6,14 @@ const SECRET_NAME = new RegExp(
   ].join(''),
   'i',
 )
-/** A file with a password has a path, which is no secret. */
+/** The path of a password file is not a secret. */
 const PASSWORD_NAME = /password(?!.*(?:file|dir|path|prompt)$)/i
 
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) || PASSWORD_NAME.test(name)
 }
 
-/** Shorter values, plain words and `xxxxxxxx` would be found in texts that contain no secret. */
+/** Excludes short values, plain words and `xxxxxxxx`, which also occur in ordinary text. */
 export function isSecretValue(value: string): boolean {
   return value.length >= 8 && !/^(?:[a-z]{8,11}|(.)\1*)$/s.test(value)
 }

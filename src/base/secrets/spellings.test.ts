@@ -300,7 +300,7 @@ test.each(Object.entries({ escaped, escapedAlike }))(
   },
 )
 
-test('wherever a stream is cut, three characters at most are left of a value that is wrapped', () => {
+test('however a stream is cut, at most three characters of a wrapped value are left', () => {
   fc.assert(
     fc.property(wrapped, around, around, places, ({ secret, text }, before, after, cuts) => {
       const masked = maskEverywhere(secret, before + text + after, cuts)

@@ -1,58 +1,86 @@
 import type { Finder } from './finder.ts'
 import { charactersBefore, latin1, type Part } from './part.ts'
+import { asTheyAre, mayHaveUnseen, withoutUnseen, type Seen } from './unseen.ts'
 
 export interface MaskStream {
-  /** The bytes that may be shown; the same Uint8Array where nothing changed. */
+  /** The bytes that may be shown; the same Uint8Array if nothing changed. */
   push(bytes: Uint8Array): Uint8Array
-  /** What was held back because it could have been the beginning of a secret. */
+  /** The bytes that were held back as the possible beginning of a secret. */
   end(): Uint8Array
 }
 
-/** So much of a long secret is skipped at once. */
+/** How many bytes of a long secret are skipped at once. */
 const SLICE = 4096
 const NOTHING = new Uint8Array(0)
 
+/**
+ * Looks for secrets twice: in the bytes as they are, and in what a terminal makes of them. The first
+ * finds those inside of control sequences, the second those that are interrupted by some.
+ */
 export class SecretStream implements MaskStream {
-  readonly #finder: Finder
-  #held: Uint8Array = NOTHING
-  /** The characters before what is held, or before the next chunk. */
-  #before = ''
-  /** Set while inside a secret that is masked already. */
-  #tail: RegExp | undefined
+  readonly #plain: OneStream
+  readonly #seen: OneStream
 
   constructor(finder: Finder) {
-    this.#finder = finder
+    this.#plain = new OneStream(finder, asTheyAre)
+    this.#seen = new OneStream(finder, withoutUnseen)
   }
 
   push(bytes: Uint8Array): Uint8Array {
-    return this.#take(bytes, false)
+    return this.#seen.takeSeen(this.#plain.take(bytes, false), false)
   }
 
   end(): Uint8Array {
     return this.last(NOTHING)
   }
 
-  /** The same as `push` and `end`. */
+  /** `push` and `end` in one call. */
   last(bytes: Uint8Array): Uint8Array {
-    return this.#take(bytes, true)
+    return this.#seen.takeSeen(this.#plain.take(bytes, true), true)
+  }
+}
+
+class OneStream {
+  readonly #finder: Finder
+  readonly #look: (bytes: Uint8Array, isEnd: boolean) => Seen
+  #held: Uint8Array = NOTHING
+  /** The characters before what is held, or before the next chunk. */
+  #before = ''
+  /** Set inside of a secret whose mask has been written. */
+  #tail: RegExp | undefined
+
+  constructor(finder: Finder, look: (bytes: Uint8Array, isEnd: boolean) => Seen) {
+    this.#finder = finder
+    this.#look = look
   }
 
-  #take(bytes: Uint8Array, isEnd: boolean): Uint8Array {
+  /** Most bytes are seen as they are, and were searched already. */
+  takeSeen(bytes: Uint8Array, isEnd: boolean): Uint8Array {
+    if (this.#held.length > 0 || this.#tail !== undefined || mayHaveUnseen(bytes))
+      return this.take(bytes, isEnd)
+    this.#before = charactersBefore({ bytes, before: this.#before, isEnd }, bytes.length)
+    return bytes
+  }
+
+  take(bytes: Uint8Array, isEnd: boolean): Uint8Array {
     const chunk = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes])
     const shown: Uint8Array[] = []
-    const part = { bytes: chunk, before: this.#before, isEnd }
-    const { done, hold } = this.#mask(part, shown)
+    const seen = this.#look(chunk, isEnd)
+    const part = { bytes: seen.bytes, before: this.#before, isEnd }
+    const { done, hold } = this.#mask(part, seen, shown)
     this.#before = charactersBefore(part, hold)
-    this.#held = hold === chunk.length ? NOTHING : new Uint8Array(chunk.subarray(hold))
-    if (done === 0 && hold === bytes.length && chunk === bytes) return bytes
-    shown.push(chunk.subarray(done, hold))
+    const held = seen.rest(hold)
+    this.#held = held.length === 0 ? NOTHING : new Uint8Array(held)
+    if (done === 0 && held.length === 0 && chunk === bytes) return bytes
+    shown.push(seen.raw(done, hold))
     return shown.length === 1 ? shown[0]! : Buffer.concat(shown)
   }
 
-  /** Says up to where all is in `shown`, and from where the rest has to be held back. */
-  #mask(part: Part, shown: Uint8Array[]): { done: number; hold: number } {
+  /** Appends to `shown` up to `done`; the bytes from `hold` on must be held back. */
+  #mask(part: Part, seen: Seen, shown: Uint8Array[]): { done: number; hold: number } {
     const { bytes, isEnd } = part
     let done = this.#skipTail(bytes, 0)
+    if (done > 0) shown.push(seen.raw(0, 0), seen.unseen(0, done))
     let open = -1
     for (;;) {
       const found = this.#finder.next(part, done)
@@ -60,13 +88,15 @@ export class SecretStream implements MaskStream {
       if (found === undefined) return { done, hold: Math.max(done, open) }
       const start = typeof found === 'number' ? found : found.start
       if (typeof found === 'number' || open <= start) return { done, hold: Math.min(start, open) }
-      shown.push(bytes.subarray(done, start), Buffer.from(found.mask))
+      shown.push(seen.raw(done, start), Buffer.from(found.mask))
       this.#tail = found.tail
       done = this.#skipTail(bytes, found.end)
+      // Colours that end inside of it would otherwise go on.
+      shown.push(seen.unseen(start, done))
     }
   }
 
-  /** The end of the secret that is open at a place. */
+  /** The end of the secret that continues at `from`. */
   #skipTail(chunk: Uint8Array, from: number): number {
     let at = from
     while (this.#tail !== undefined && at < chunk.length) {

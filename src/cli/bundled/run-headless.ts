@@ -1,14 +1,10 @@
-import { outcomeWords } from '../../events/outcome-words.ts'
-import { makeStamp, type EventBody } from '../../events/event.ts'
-import { next, NO_EVENTS } from '../../events/state.ts'
-import type { Plan } from '../../plan/plan.ts'
-import { readPromptText } from '../../prompt/prompt-file.ts'
-import { NO_CONTROL } from '../../run/ports.ts'
-import { runPlan } from '../../run/run-plan.ts'
-import { makeTaskPort } from '../../setup/task-port.ts'
-import { VERSION } from '../../setup/version.ts'
+import { runSession } from '../../host/run-session.ts'
+import { StopSwitch } from '../../host/stop-switch.ts'
+import { makeStamp, type EventBody } from '../../records/events/event.ts'
+import type { RunEvent } from '../../records/events/schema.ts'
+import { describeOutcome } from '../../records/events/describe-outcome.ts'
+import type { Plan } from '../../chain/plan/plan.ts'
 import { Terminal } from '../../views/terminal.ts'
-import { StopSwitch } from '../signals.ts'
 
 /** A plan of one agent: what it says and does is all that is printed. */
 export async function runHeadless(plan: Plan, env: Record<string, string>): Promise<number> {
@@ -20,8 +16,6 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
     onLost: () => undefined,
     onClosed: () => stopSwitch.outputClosed('interrupted by a closed stdout'),
   })
-  const stamp = makeStamp(plan.run, '')
-  let state = NO_EVENTS
   let code = 1
   let told = ''
   const tell = () => {
@@ -29,28 +23,27 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
     told = ''
     return terminal.bytes('out', Buffer.from(text))
   }
-  await runPlan(plan, {
-    emit(body) {
-      const event = stamp(body)
-      state = next(state, event)
-      told += wordsOf(event)
-      if (event.type === 'iteration_ended') code = tellEnd(event, terminal)
-      if (event.type === 'run_ended' && event.stopped !== undefined) code = event.exitCode
-      return event
+  const show = (event: RunEvent) => {
+    told += wordsOf(event)
+    if (event.type === 'iteration_ended') code = tellEnd(event, terminal)
+    if (event.type === 'run_ended' && event.stopped !== undefined) code = event.exitCode
+  }
+  await runSession(
+    { plan, warnings: [] },
+    {
+      env,
+      stamp: makeStamp(plan.run, ''),
+      stop: stopSwitch.stop,
+      force: stopSwitch.force,
+      ownsProcess: false,
+      isRecorded: false,
+      view: () => ({
+        show,
+        output: ({ stream, bytes, isInEvents }) =>
+          isInEvents === true ? tell() : terminal.bytes(stream, bytes),
+      }),
     },
-    state: () => state,
-    keepPrompt: () => undefined,
-    control: NO_CONTROL,
-    output: ({ stream, bytes, isTold }) =>
-      isTold === true ? tell() : terminal.bytes(stream, bytes),
-    readPrompt: readPromptText,
-    tasks: makeTaskPort(plan.cwd, plan.run, env),
-    env,
-    stop: stopSwitch.stop,
-    force: stopSwitch.force,
-    ownsDescendants: false,
-    version: VERSION,
-  })
+  )
   await tell()
   await terminal.close(stopSwitch)
   return code
@@ -73,7 +66,7 @@ function tellEnd(
     return 1
   }
   if (isFine || outcome.kind === 'marker') return 0
-  const words = outcomeWords(outcome)
+  const words = describeOutcome(outcome)
   if (words !== '') terminal.warn(words)
   return outcome.kind === 'exited' && outcome.code !== 0 ? outcome.code : 1
 }

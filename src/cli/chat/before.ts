@@ -1,12 +1,12 @@
-import { stepsOf, type Plan } from '../../plan/plan.ts'
-import { lastWordsIn } from '../../native/chat-turn.ts'
-import { printableLines } from '../../base/printable.ts'
-import { chatPath } from './list-chats.ts'
+import { stepsOf, type Plan } from '../../chain/plan/plan.ts'
+import { lastExchange } from '../../engines/native/chat-turn.ts'
+import { printableLines } from '../../base/terminal/printable.ts'
+import { chatPath } from '../../host/chat/list-chats.ts'
 
 /** So many lines of what was said before are shown. */
 const MOST_LINES = 40
 
-/** What a person sees first: with whom he talks, and where an earlier chat ended. */
+/** The first lines of a chat: agent, model, and the last exchange of an earlier session. */
 export function before(
   plan: Plan,
   folder: string | undefined,
@@ -14,9 +14,9 @@ export function before(
 ): string[] {
   const { agent } = stepsOf(plan.root)[0]!
   const model = 'model' in agent ? agent.model : ''
-  const head = `${agent.name}, ${model}, chat ${plan.run}. /help shows what there is.`
+  const head = `${agent.name}, ${model}, chat ${plan.run}. Type /help for help.`
   if (folder === undefined) return [head, '']
-  const { person, agent: answer } = lastWordsIn({ path: chatPath(folder), env })
+  const { person, agent: answer } = lastExchange({ path: chatPath(folder), env })
   return [head, ...linesOf(person, '> '), ...linesOf(answer, ''), '']
 }
 

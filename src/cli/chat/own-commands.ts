@@ -1,12 +1,12 @@
 import { UserError } from '../../base/errors.ts'
-import type { OwnCommand } from '../../chat/commands.ts'
-import { CHAT_HELP } from '../../chat/help.ts'
-import type { Delivery } from '../../queue/desk.ts'
-import type { ChatRoom } from '../../run/run-chat.ts'
-import type { Seat } from '../../verbs/door.ts'
-import { spentWords } from '../../views/amounts.ts'
-import { NOTHING } from '../queue/explain.ts'
-import { countsLine, inboxLines, renderTasks } from '../queue/look.ts'
+import type { OwnCommand } from '../../views/chat/commands.ts'
+import { CHAT_HELP } from '../../views/chat/help.ts'
+import type { Delivery } from '../../queue/client.ts'
+import type { Chat } from '../../run/chain/run-chat.ts'
+import type { QueueSession } from '../../queue/tools/provider.ts'
+import { formatSpent } from '../../views/amounts.ts'
+import { NOTHING_TO_WAIT_FOR } from '../queue/explain.ts'
+import { countsLine, inboxLines, renderTasks } from '../queue/show.ts'
 import { messageText } from '../queue/messages.ts'
 
 /** What a command of the person's own says, and messages that are gone once they are shown. */
@@ -18,18 +18,18 @@ interface OwnAnswer {
 type Show = (lines: readonly string[]) => void
 
 /** Does what a person asks of forkhestra itself, in the name of `main`. */
-export async function doOwnCommand(
+export async function runChatCommand(
   command: Exclude<OwnCommand, { name: 'quit' }>,
-  { door, ports }: ChatRoom,
+  { queue, ports }: Chat,
   signal: AbortSignal,
   show: Show,
 ): Promise<void> {
   if (command.name === 'help') return show(CHAT_HELP)
-  if (command.name === 'cost') return show([spentWords(ports.state().spent)])
-  if (door === undefined) throw new UserError('This chat has no record, and queues would be in it.')
+  if (command.name === 'cost') return show([formatSpent(ports.state().spent)])
+  if (queue === undefined) throw new UserError('Queues need a run record, and this chat has none.')
   const none = () => show([NONE[command.name] ?? noAgents()])
-  await door.use(
-    'looks',
+  await queue.use(
+    'existing',
     async (seat) => {
       const { lines, delivery } = await answer(command, seat, signal)
       show((ports.mask?.(lines) ?? lines).flatMap((line) => line.split('\n')))
@@ -43,32 +43,36 @@ type QueueCommand = Exclude<OwnCommand, { name: 'quit' | 'help' | 'cost' }>
 
 const EMPTY = 'The inbox is empty.'
 
-/** Where nobody has queued anything. */
+/** Answers if nothing has been queued. */
 const NONE: Readonly<Record<string, string>> = {
   queue: 'The queue is empty.',
   inbox: EMPTY,
   check: EMPTY,
-  receive: NOTHING,
+  receive: NOTHING_TO_WAIT_FOR,
 }
 
 function noAgents(): never {
   throw new UserError('No agent of this chat has queued anything.', 'See: /queue')
 }
 
-async function answer(command: QueueCommand, seat: Seat, signal: AbortSignal): Promise<OwnAnswer> {
-  const { desk } = seat
+async function answer(
+  command: QueueCommand,
+  seat: QueueSession,
+  signal: AbortSignal,
+): Promise<OwnAnswer> {
+  const { client } = seat
   switch (command.name) {
     case 'queue': {
-      const { tasks, counts } = await desk.queue()
+      const { tasks, counts } = await client.queue()
       return { lines: [...renderTasks(tasks, false), countsLine(counts)] }
     }
     case 'inbox': {
-      const lines = inboxLines(await desk.inbox())
+      const lines = inboxLines(await client.inbox())
       return { lines: lines.length === 0 ? [EMPTY] : lines }
     }
     case 'check': {
       const { from, lifo, max = 100 } = command
-      return messageLines(await desk.check({ from, lifo, max }), EMPTY)
+      return messageLines(await client.check({ from, lifo, max }), EMPTY)
     }
     case 'receive': {
       const { from, lifo, timeoutMs } = command
@@ -80,14 +84,14 @@ async function answer(command: QueueCommand, seat: Seat, signal: AbortSignal): P
       return { lines: [...lines, ...missing], ...(delivery && { delivery }) }
     }
     case 'send':
-      await desk.send(command.to, command.message)
+      await client.send(command.to, command.message)
       return { lines: [`Sent to ${command.to}.`] }
     case 'cancel': {
-      const { ended, told } = await desk.cancel(command.task)
+      const { ended, told } = await client.cancel(command.task)
       return {
         lines: [
           ...(ended.length === 0 ? [] : [`Ended: ${ended.join(', ')}`]),
-          ...(told.length === 0 ? [] : [`Told to stop: ${told.join(', ')}`]),
+          ...(told.length === 0 ? [] : [`Stopping: ${told.join(', ')}`]),
         ],
       }
     }

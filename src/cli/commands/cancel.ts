@@ -2,12 +2,13 @@ import type { Command } from '../command.ts'
 import { QUEUE_OPTIONS } from './queue.ts'
 
 export const cancelCommand: Command = {
-  summary: 'Stop a task and all that it has started.',
+  summary: 'Cancel a task and everything it started.',
   usage: ['forkhestra cancel NAME'],
   examples: [
-    ['forkhestra cancel tests', 'its failure is delivered like any other'],
-    ['forkhestra queue', 'names of tasks'],
+    ['forkhestra cancel tests', 'its parent gets a failure message'],
+    ['forkhestra queue', 'list the names of tasks'],
   ],
+  json: 'object',
   options: {
     ...QUEUE_OPTIONS,
   },

@@ -2,17 +2,18 @@ import type { Command } from '../command.ts'
 import { QUEUE_OPTIONS } from './queue.ts'
 
 export const checkCommand: Command = {
-  summary: 'Read what is in the inbox, without waiting.',
+  summary: 'Read the messages in the inbox without waiting.',
   usage: ['forkhestra check [--from A,B] [--lifo] [--max N]'],
   examples: [
-    ['forkhestra check', 'all messages; they are gone from the inbox then'],
-    ['forkhestra check --from tests', 'those of one agent'],
-    ['forkhestra inbox', 'only look who has sent'],
+    ['forkhestra check', 'all messages; they are removed from the inbox'],
+    ['forkhestra check --from tests', 'messages from one agent'],
+    ['forkhestra inbox', 'show senders without reading'],
   ],
+  json: 'object',
   options: {
-    from: { value: '<agents>', help: 'only of these, separated by commas' },
+    from: { value: '<agents>', help: 'only from these agents, separated by commas' },
     lifo: { help: 'the newest first' },
-    max: { value: '<n>', help: 'at most so many; 100 if absent' },
+    max: { value: '<n>', help: 'read at most N messages (default: 100)' },
     ...QUEUE_OPTIONS,
   },
   async run(input) {

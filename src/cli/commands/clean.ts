@@ -3,15 +3,17 @@ import { RECORD_OPTIONS } from './runs.ts'
 
 export const cleanCommand: Command = {
   summary: 'Remove the records of old runs.',
-  usage: ['forkhestra clean --keep N [--with-queues] [--dry-run] [--json]'],
+  usage: ['forkhestra clean --keep N [--with-queues] [--with-foreign] [--dry-run] [--json]'],
   examples: [
-    ['forkhestra clean --keep 10', 'all but the newest 10; one that runs is never removed'],
+    ['forkhestra clean --keep 10', 'keep the newest 10; running runs are never removed'],
     ['forkhestra clean --keep 0 --dry-run', 'what would be removed'],
   ],
+  json: 'object',
   options: {
-    keep: { value: '<n>', help: 'how many of the newest to keep' },
-    'with-queues': { help: 'also those with queued tasks, unread results or worktrees' },
-    'dry-run': { help: 'remove nothing, print what would be removed' },
+    keep: { value: '<n>', help: 'number of runs to keep' },
+    'with-queues': { help: 'also remove runs with queued tasks, unread results or worktrees' },
+    'with-foreign': { help: 'also remove runs that were not made here' },
+    'dry-run': { help: 'print what would be removed, remove nothing' },
     ...RECORD_OPTIONS,
   },
   words: [],

@@ -1,18 +1,18 @@
+import { COST_KEYS } from '../../host/records/cost-table.ts'
 import type { Command } from '../command.ts'
 import { RECORD_OPTIONS } from './runs.ts'
 
-export const COST_KEYS = ['run', 'agent', 'step', 'day', 'task'] as const
-
 export const costCommand: Command = {
-  summary: 'Add up what the recorded runs took: iterations, tokens, time, money.',
+  summary: 'Summarize iterations, tokens, time and cost of recorded runs.',
   usage: ['forkhestra cost [RUN] [--by run|agent|step|day|task] [--json]'],
   examples: [
     ['forkhestra cost', 'each run'],
-    ['forkhestra cost --by task', 'what each task of forge-tasks took'],
+    ['forkhestra cost --by task', 'cost per forge-tasks task'],
     ['forkhestra cost x7k2m --by step', 'the steps of one run'],
   ],
+  json: 'object',
   options: {
-    by: { value: '<what>', help: `${COST_KEYS.join(', ')}; run where it is not given` },
+    by: { value: '<what>', help: `${COST_KEYS.join(', ')} (default: run)` },
     ...RECORD_OPTIONS,
   },
   async run(input) {

@@ -1,22 +1,25 @@
 import type { Command } from '../command.ts'
 
 export const fakeModelCommand: Command = {
-  summary: 'Play a scripted model to the real claude, and test a chain without spending tokens.',
+  summary: 'Serve a scripted model, to test a chain without spending tokens.',
   usage: [
     'forkhestra fake-model <script> -- <command> [args…]',
     'forkhestra fake-model <script> [--port <n>]',
     'forkhestra fake-model <script> --check',
   ],
   examples: [
-    ['forkhestra fake-model night.jsonc -- forkhestra --chain build', 'run a chain against it'],
-    ['forkhestra fake-model night.jsonc --check', 'only read the script'],
-    ['forkhestra fake-model night.jsonc >env &', 'serve until SIGTERM; then: . ./env'],
+    [
+      'forkhestra fake-model night.jsonc -- forkhestra --chain build',
+      'run a chain against the script',
+    ],
+    ['forkhestra fake-model night.jsonc --check', 'check the script'],
+    ['forkhestra fake-model night.jsonc >env &', 'serve until SIGTERM; use it with: . ./env'],
   ],
   options: {
-    port: { value: '<n>', help: 'listen on this port of 127.0.0.1; else on a free one' },
-    log: { value: '<file>', help: 'write every request into it, one JSON object a line' },
-    continue: { help: 'begin where the script has ended here; so does forkhestra resume' },
-    check: { help: 'check the script, serve nothing' },
+    port: { value: '<n>', help: 'port on 127.0.0.1 (default: a free port)' },
+    log: { value: '<file>', help: 'log every request to this file, one JSON object per line' },
+    continue: { help: 'continue where the script ended last time, as forkhestra resume does' },
+    check: { help: 'check the script and exit' },
   },
   async run(input) {
     const { runFakeModel } = await import('../run-fake-model.ts')

@@ -1,15 +1,16 @@
 import type { Command } from '../command.ts'
+import { printHelp, type Program } from '../program.ts'
 
-export const helpCommand: Command = {
-  summary: 'Show help for forkhestra, or for one of its verbs.',
-  usage: ['forkhestra help [VERB]'],
-  examples: [
-    ['forkhestra help', 'all verbs and the options of a run'],
-    ['forkhestra help resume', 'the same as: forkhestra resume --help'],
-  ],
-  options: {},
-  async run({ positionals, rest }) {
-    const { printHelp } = await import('../print-help.ts')
-    return printHelp([...positionals, ...rest])
-  },
+export function makeHelpCommand(program: Program): Command {
+  const { name } = program
+  return {
+    summary: `Show help for ${name}, or for one of its commands.`,
+    usage: [`${name} help [COMMAND]`],
+    examples: [
+      [`${name} help`, 'all commands'],
+      [`${name} help list`, `the same as: ${name} list --help`],
+    ],
+    options: {},
+    run: ({ positionals, rest }) => printHelp(program, [...positionals, ...rest]),
+  }
 }

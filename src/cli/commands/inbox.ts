@@ -2,15 +2,16 @@ import type { Command } from '../command.ts'
 import { QUEUE_OPTIONS } from './queue.ts'
 
 export const inboxCommand: Command = {
-  summary: 'List who has sent something, and when.',
+  summary: 'List the senders of unread messages.',
   usage: ['forkhestra inbox'],
-  examples: [['forkhestra inbox', 'nothing is taken out of it']],
+  examples: [['forkhestra inbox', 'messages stay in the inbox']],
+  json: 'object',
   options: {
     ...QUEUE_OPTIONS,
   },
   words: [],
   async run(input) {
-    const { showInbox } = await import('../queue/look.ts')
+    const { showInbox } = await import('../queue/show.ts')
     return showInbox(input)
   },
 }

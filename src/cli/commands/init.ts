@@ -1,17 +1,24 @@
 import type { Command } from '../command.ts'
 
 export const initCommand: Command = {
-  summary: 'Prepare a project: a configuration to begin with, templates for the specs, personas.',
+  summary: 'Set up a project: configuration, spec templates, personas.',
   usage: ['forkhestra init [--eject-prompts] [--agents-md] [--json]'],
   examples: [
-    ['forkhestra init', 'what is there already is left alone'],
-    ['forkhestra init --eject-prompts', 'also the prompts of the built-in agents, to change them'],
-    ['forkhestra init --agents-md', 'also tell coding agents about forkhestra'],
+    ['forkhestra init', 'existing files are not changed'],
+    [
+      'forkhestra init --eject-prompts',
+      'also write the built-in prompts, so that you can edit them',
+    ],
+    ['forkhestra init --agents-md', 'also describe forkhestra to coding agents'],
   ],
+  json: 'object',
   options: {
     'eject-prompts': { help: 'also write the built-in prompts to forge/orch/prompts' },
     'agents-md': { help: 'also add a section about forkhestra to AGENTS.md or CLAUDE.md' },
-    cwd: { value: '<path>', help: 'the project folder, taken literally' },
+    cwd: {
+      value: '<path>',
+      help: 'project folder (default: found from the current folder upwards)',
+    },
     json: { help: 'one JSON object' },
   },
   words: [],

@@ -8,9 +8,10 @@ export const listCommand: Command = {
     ['forkhestra list', 'for people'],
     ['forkhestra list --plain', 'for scripts: kind, name and description, separated by tabs'],
   ],
+  json: 'object',
   options: {
     ...CONFIG_OPTIONS,
-    plain: { help: 'one record a line' },
+    plain: { help: 'one record per line' },
     json: { help: 'one JSON object' },
   },
   words: [],

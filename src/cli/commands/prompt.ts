@@ -8,12 +8,13 @@ export const promptCommand: Command = {
     'forkhestra prompt check --chain <name> [VAR=value …]    the prompts of a chain',
   ],
   examples: [
-    ['forkhestra prompt check prompts/build.md', 'exit code 0, or 2 with what is wrong'],
+    ['forkhestra prompt check prompts/build.md', 'exit code 0, or 2 with the problems'],
     ['forkhestra prompt check --chain build', 'the prompt of every step'],
   ],
+  json: 'object',
   options: {
     chain: { value: '<name>', help: 'the prompts of a named chain of the configuration' },
-    'raw-prompt': { help: 'nothing in the prompt is a command' },
+    'raw-prompt': { help: 'treat the prompt as plain text' },
     ...CONFIG_OPTIONS,
     json: { help: 'one JSON object' },
   },

@@ -1,12 +1,12 @@
 import type { Command, Options } from '../command.ts'
 
-/** What every verb of queues and inboxes takes. */
+/** Options of every queue command. */
 export const QUEUE_OPTIONS: Options = {
   run: {
     value: '<id>',
-    help: 'as main of this run; if absent as yourself, else as main of the newest',
+    help: 'run to use (default: your own run, or the newest)',
   },
-  cwd: { value: '<path>', help: 'the project folder, taken literally' },
+  cwd: { value: '<path>', help: 'project folder (default: found from the current folder upwards)' },
   json: { help: 'one JSON object' },
 }
 
@@ -14,17 +14,18 @@ export const queueCommand: Command = {
   summary: 'Show queued, running and finished tasks, or verify the queue.',
   usage: ['forkhestra queue [--all]', 'forkhestra queue verify'],
   examples: [
-    ['forkhestra queue', 'your own tasks, and what there is room for'],
-    ['forkhestra queue --all', 'also those of sub-agents'],
-    ['forkhestra queue verify', 'proves that nothing was lost or delivered twice'],
+    ['forkhestra queue', 'your tasks and the free slots'],
+    ['forkhestra queue --all', 'also tasks of sub-agents'],
+    ['forkhestra queue verify', 'check that nothing was lost or delivered twice'],
   ],
+  json: 'object',
   options: {
-    all: { help: 'those of all agents of the run' },
+    all: { help: 'show the tasks of all agents in the run' },
     ...QUEUE_OPTIONS,
   },
   words: ['verify'],
   async run(input) {
-    const { showQueue } = await import('../queue/look.ts')
+    const { showQueue } = await import('../queue/show.ts')
     return showQueue(input)
   },
 }

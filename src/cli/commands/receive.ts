@@ -5,14 +5,15 @@ export const receiveCommand: Command = {
   summary: 'Wait for a message, or until each of several agents has answered.',
   usage: ['forkhestra receive [--from A,B] [--lifo] [--timeout T]'],
   examples: [
-    ['forkhestra receive', 'one message of anybody; exit code 1 if nobody could send one'],
-    ['forkhestra receive --from a,b', 'one of each, once both have answered or ended'],
-    ['forkhestra receive --timeout 5m', 'no longer than that; exit code 1 if nothing came'],
+    ['forkhestra receive', 'one message from anyone; exit code 1 if no one can send one'],
+    ['forkhestra receive --from a,b', 'one from each, once both have answered or ended'],
+    ['forkhestra receive --timeout 5m', 'wait at most 5 minutes; exit code 1 if nothing arrived'],
   ],
+  json: 'object',
   options: {
-    from: { value: '<agents>', help: 'until each of these has answered' },
+    from: { value: '<agents>', help: 'wait until each of these has answered' },
     lifo: { help: 'the newest first' },
-    timeout: { value: '<time>', help: 'no longer than this: 30, 90s, 5m' },
+    timeout: { value: '<time>', help: 'wait at most this long: 30 (seconds), 90s, 5m' },
     ...QUEUE_OPTIONS,
   },
   async run(input) {

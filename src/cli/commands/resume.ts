@@ -2,29 +2,30 @@ import type { Command } from '../command.ts'
 import { LIMIT_OPTIONS } from './run.ts'
 
 export const resumeCommand: Command = {
-  summary: 'Go on with a run that was killed, was stopped or did not complete.',
+  summary: 'Resume a run that was killed, stopped or did not complete.',
   usage: ['forkhestra resume [RUN] [options]'],
   examples: [
-    ['forkhestra resume', 'the newest that is not complete, at the iteration where it ended'],
-    ['forkhestra resume 20261116-2203', 'a certain one, by the beginning of its id'],
+    ['forkhestra resume', 'the newest incomplete run, at the iteration where it ended'],
+    ['forkhestra resume 20261116-2203', 'a run by the beginning of its id'],
     ['forkhestra resume --max-cost 20', 'with a larger budget'],
   ],
+  json: 'events',
   options: {
     cwd: { value: '<path>', help: 'the project of the run' },
-    anyway: { help: 'start although another run is at work in this working tree' },
-    'kill-orphans': { help: 'end the processes that the dead run has left behind' },
+    anyway: { help: 'start even if another run is active in this working tree' },
+    'kill-orphans': { help: 'kill the processes that the dead run left behind' },
     'trust-record': {
-      help: 'carry out a record that was not made here, or that 0.1.0 made; needed once',
+      help: 'carry out a record that was not made here, or has no signature; needed once',
     },
-    'new-queue': { help: 'begin an empty queue, and keep the damaged one aside' },
+    'new-queue': { help: 'start with an empty queue and keep the damaged one' },
     prompt: {
       short: 'p',
       value: '<text>',
-      help: 'the prompt of the run once more, where the record does not hold all of it',
+      help: 'the original prompt, if the record does not contain all of it',
     },
     ...LIMIT_OPTIONS,
-    verbose: { short: 'v', help: 'everything, untruncated, and where each prompt came from' },
-    json: { help: 'one JSON event a line on stdout, nothing else' },
+    verbose: { short: 'v', help: 'show everything, untruncated, and the source of each prompt' },
+    json: { help: 'print one JSON event per line on stdout' },
   },
   async run(input) {
     const { resumeRun } = await import('../resume-run.ts')

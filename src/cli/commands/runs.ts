@@ -2,7 +2,7 @@ import type { Command, Options } from '../command.ts'
 
 /** What every command that reads records takes. */
 export const RECORD_OPTIONS: Options = {
-  cwd: { value: '<path>', help: 'the project folder, taken literally' },
+  cwd: { value: '<path>', help: 'project folder (default: found from the current folder upwards)' },
   json: { help: 'one JSON object' },
 }
 
@@ -13,6 +13,7 @@ export const runsCommand: Command = {
     ['forkhestra runs', 'status, place, duration and cost of each'],
     ['forkhestra runs --json', 'for scripts'],
   ],
+  json: 'object',
   options: RECORD_OPTIONS,
   words: [],
   async run(input) {

@@ -8,6 +8,7 @@ export const sendCommand: Command = {
     ['forkhestra send main "The key is missing"', 'to the agent of the step'],
     ['forkhestra send tests - < notes.md', 'to the sub-agent of the task tests, from a file'],
   ],
+  json: 'object',
   options: {
     ...QUEUE_OPTIONS,
   },

@@ -8,6 +8,7 @@ export const statusCommand: Command = {
     ['forkhestra status', 'what is running, how the last run ended, what is left to do'],
     ['forkhestra status --json', 'for scripts'],
   ],
+  json: 'object',
   options: RECORD_OPTIONS,
   words: [],
   async run(input) {

@@ -5,11 +5,12 @@ export const stopCommand: Command = {
   summary: 'Let a run finish its iteration and then stop; it can be resumed.',
   usage: ['forkhestra stop [RUN] [--now] [--json]'],
   examples: [
-    ['forkhestra stop', 'the newest run that is under way'],
-    ['forkhestra stop --now', 'like Ctrl-C: the iteration is broken off'],
+    ['forkhestra stop', 'the newest active run'],
+    ['forkhestra stop --now', 'interrupt the iteration, like Ctrl-C'],
   ],
+  json: 'object',
   options: {
-    now: { help: 'do not wait for the iteration, like Ctrl-C' },
+    now: { help: 'interrupt the iteration, like Ctrl-C' },
     ...RECORD_OPTIONS,
   },
   async run(input) {

@@ -8,6 +8,7 @@ export const validateCommand: Command = {
     ['forkhestra validate', 'exit code 0, or 2 with everything that is wrong'],
     ['forkhestra validate --config other.json', 'another file'],
   ],
+  json: 'object',
   options: { ...CONFIG_OPTIONS, json: { help: 'one JSON object' } },
   words: [],
   async run(input) {

@@ -1,63 +1,67 @@
 import { COMMON_OPTIONS, type Options } from '../command.ts'
-import type { Answer, Candidate, Program, Source, Typed } from './program.ts'
+import { summariesOf, type Program } from '../program.ts'
+import type { Answer, Candidate, Completions, Source, Typed } from './program.ts'
 
 const NOTHING: Answer = { candidates: [] }
 
-/** What stands alone in a program whose every other call begins with a verb. */
+/** For programs whose every other call begins with a command. */
 const BARE_OPTIONS: readonly Candidate[] = [
   { value: '--help', text: COMMON_OPTIONS['help']?.help },
   { value: '--version', text: 'print the version' },
 ]
 
-/** What may stand in the place of the last of these words, which is still being written. */
-export async function answer(program: Program, words: readonly string[]): Promise<Answer> {
-  const [first = '', ...behind] = words
-  const name = own(program.aliases, first) ?? first
-  if (behind.length > 0 && Object.hasOwn(program.verbs, name)) {
-    return behindVerb(program, name, behind)
+/** What the last of these words, which is still being written, may become. */
+export async function answer(completions: Completions, words: readonly string[]): Promise<Answer> {
+  const { program } = completions
+  const [first = '', ...rest] = words
+  const name = own(program.aliases ?? {}, first) ?? first
+  if (rest.length > 0 && Object.hasOwn(program.commands, name)) {
+    return afterCommand(completions, name, rest)
   }
-  const verbs = behind.length === 0 && !first.startsWith('-') ? verbsOf(program) : []
-  if (program.unwritten === undefined) {
-    return { candidates: first.startsWith('-') ? BARE_OPTIONS : verbs }
+  const isFirst = rest.length === 0 && !first.startsWith('-')
+  const commands = isFirst ? await commandsOf(program) : []
+  if (program.fallback === undefined) {
+    return { candidates: first.startsWith('-') ? BARE_OPTIONS : commands }
   }
-  const { candidates, ...rest } = await behindVerb(program, program.unwritten, words)
-  return { candidates: [...verbs, ...candidates], ...rest }
+  const { candidates, ...others } = await afterCommand(completions, program.fallback, words)
+  return { candidates: [...commands, ...candidates], ...others }
 }
 
-function verbsOf({ verbs, aliases }: Program): Candidate[] {
-  return [
-    ...Object.entries(verbs).map(([value, { summary }]) => ({ value, text: summary })),
-    ...Object.entries(aliases).map(([value, name]) => ({ value, text: verbs[name]?.summary })),
-  ]
+async function commandsOf(program: Program): Promise<Candidate[]> {
+  const summaries = new Map(await summariesOf(program))
+  const named = [...summaries].map(([value, text]) => ({ value, text }))
+  const aliases = Object.entries(program.aliases ?? {})
+  return [...named, ...aliases.map(([value, name]) => ({ value, text: summaries.get(name) }))]
 }
 
-async function behindVerb(
-  program: Program,
-  verb: string,
+async function afterCommand(
+  completions: Completions,
+  name: string,
   words: readonly string[],
 ): Promise<Answer> {
-  const target = own(program.verbs, verb)
-  if (target === undefined) return NOTHING
-  if ('program' in target) return answer(await target.program(), words)
-  const options = { ...(await target.load()).options, ...COMMON_OPTIONS }
-  return amongOptions(program, verb, options, words)
+  const inner = own(completions.programs ?? {}, name)
+  if (inner !== undefined) return answer(await inner(), words)
+  const command = await own(completions.program.commands, name)?.()
+  if (command === undefined || 'commands' in command) return NOTHING
+  const options = { ...command.options, ...COMMON_OPTIONS }
+  return amongOptions(completions, name, options, words)
 }
 
 async function amongOptions(
-  program: Program,
-  verb: string,
+  completions: Completions,
+  command: string,
   options: Options,
   words: readonly string[],
 ): Promise<Answer> {
   const current = words.at(-1) ?? ''
-  const { typed, pending, isRest } = readTyped(verb, words.slice(0, -1), options)
+  const { typed, pending, isRest } = readTyped(command, words.slice(0, -1), options)
   const ask = async (source: Source | undefined) => (await source?.(typed)) ?? NOTHING
-  if (isRest) return ask(program.rest)
-  if (pending !== undefined) return ask(own(program.values, pending))
+  if (isRest) return ask(completions.rest)
+  if (pending !== undefined) return ask(own(completions.values, pending))
   const [, prefix = '', name = ''] = /^(--([^=]+)=)/.exec(current) ?? []
-  if (prefix !== '') return prefixed(prefix, await ask(own(program.values, name)))
+  if (prefix !== '') return prefixed(prefix, await ask(own(completions.values, name)))
   if (current.startsWith('-')) return { candidates: optionsOf(options, typed) }
-  const found = await own(program.words, verb)?.(typed)
+  const found = await own(completions.words, command)?.(typed)
   return found ?? { candidates: current === '' ? optionsOf(options, typed) : [] }
 }
 
@@ -81,10 +85,10 @@ interface Reading {
 }
 
 /** Refuses nothing: what is half written is often wrong. */
-function readTyped(verb: string, words: readonly string[], options: Options): Reading {
+function readTyped(command: string, words: readonly string[], options: Options): Reading {
   const given = new Map<string, string[]>()
   const positionals: string[] = []
-  const typed = { verb, positionals, options: given }
+  const typed = { command, positionals, options: given }
   let pending: string | undefined
   for (const word of words) {
     if (pending !== undefined) {

@@ -1,33 +1,33 @@
 import { UsageError, type Input } from '../command.ts'
 import { SHELLS } from '../commands/completions.ts'
 import { answer } from './answer.ts'
-import type { Answer, Candidate, Program } from './program.ts'
+import type { Answer, Candidate, Completions } from './program.ts'
 import { renderScript, type Shell } from './scripts.ts'
 import { quoteValue, readWord } from './words.ts'
 
-/** The verb `completions`: the script of a shell, or what the script asks for behind `--`. */
-export async function printCompletions(program: Program, input: Input): Promise<number> {
+/** The command `completions`: the script of a shell, or what the script asks for after `--`. */
+export async function printCompletions(completions: Completions, input: Input): Promise<number> {
   const [shell, ...more] = input.positionals
   const known = SHELLS.find((name) => name === shell)
   if (known === undefined || more.length > 0) {
     throw new UsageError(
       shell === undefined ? 'Which shell?' : `No completions for '${[shell, ...more].join(' ')}'.`,
-      `Write one of: ${SHELLS.map((name) => `${program.name} completions ${name}`).join(', ')}`,
+      `Write one of: ${SHELLS.map((name) => `${completions.program.name} completions ${name}`).join(', ')}`,
     )
   }
-  if (input.rest.length === 0) console.log(renderScript(known, program.name))
-  else console.log(await renderAnswer(program, known, input.rest))
+  if (input.rest.length === 0) console.log(renderScript(known, completions.program.name))
+  else console.log(await renderAnswer(completions, known, input.rest))
   return 0
 }
 
 /** First what paths the shell is to add, then a candidate a line. */
 async function renderAnswer(
-  program: Program,
+  completions: Completions,
   shell: Shell,
   words: readonly string[],
 ): Promise<string> {
   const meant = shell === 'bash' ? words.map((word) => readWord(word).text) : words
-  const { candidates, paths = 'none' } = await answerOrNothing(program, meant)
+  const { candidates, paths = 'none' } = await answerOrNothing(completions, meant)
   const clean = candidates.filter(({ value }) => value !== '' && !/\p{Cc}/u.test(value))
   const lines =
     shell === 'bash'
@@ -36,10 +36,13 @@ async function renderAnswer(
   return [paths, ...lines].join('\n')
 }
 
-/** Whatever is wrong, a key pressed in a shell is no place to say so. */
-async function answerOrNothing(program: Program, words: readonly string[]): Promise<Answer> {
+/** Completion never reports errors. */
+async function answerOrNothing(
+  completions: Completions,
+  words: readonly string[],
+): Promise<Answer> {
   try {
-    return await answer(program, words)
+    return await answer(completions, words)
   } catch {
     return { candidates: [] }
   }

@@ -1,9 +1,9 @@
-import type { Command } from '../command.ts'
+import type { Program } from '../program.ts'
 
 /** One thing that may be written next. */
 export interface Candidate {
   readonly value: string
-  /** What a shell with room for it shows beside the value. */
+  /** Description that shells show next to the value. */
   readonly text?: string | undefined
 }
 
@@ -13,35 +13,29 @@ export interface Answer {
   readonly paths?: 'files' | 'directories'
 }
 
-/** What stands before the word that is being completed. */
+/** The words before the one that is being completed. */
 export interface Typed {
-  readonly verb: string
+  readonly command: string
   readonly positionals: readonly string[]
   /** All values of an option; of a flag none. */
   readonly options: ReadonlyMap<string, readonly string[]>
 }
 
-/** Where the values of an option, or the words behind a verb, come from. */
+/** Where the values of an option, or the words after a command, come from. */
 export type Source = (typed: Typed) => Answer | undefined | Promise<Answer | undefined>
 
 type Sources = Readonly<Record<string, Source>>
 
-type Verb = { readonly summary: string } & (
-  { readonly load: () => Promise<Command> } | { readonly program: () => Promise<Program> }
-)
-
-/** A program as completion sees it. */
-export interface Program {
-  readonly name: string
-  readonly verbs: Readonly<Record<string, Verb>>
-  readonly aliases: Readonly<Record<string, string>>
-  /** The verb that is meant where none is written. */
-  readonly unwritten?: string
+/** What completion knows of a program beside its commands and their options. */
+export interface Completions {
+  readonly program: Program
+  /** Of commands that are programs of their own. */
+  readonly programs?: Readonly<Record<string, () => Promise<Completions>>>
   /** By the name of the option. */
   readonly values: Sources
-  /** By the name of the verb; undefined from a source means that it takes no more words. */
+  /** By the name of the command; undefined from a source means that it takes no more words. */
   readonly words: Sources
-  /** What stands behind `--`. */
+  /** For words after `--`. */
   readonly rest?: Source
 }
 

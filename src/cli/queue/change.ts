@@ -1,56 +1,54 @@
 import { UsageError, type Input } from '../command.ts'
 import { print } from '../tasks/print.ts'
-import { noAgents, withDesk, type Opened } from './caller.ts'
-import { goOnWords, isLeft } from './left.ts'
+import { refuseWithoutQueue, withQueueClient, type OpenQueue } from '../../host/queue/caller.ts'
+import { describeResume, isAbandoned } from './abandoned.ts'
 import { readStdinText } from './stdin-text.ts'
-import { Words } from './words.ts'
+import { QueueArguments, queueRequest } from './arguments.ts'
 
-/** The verb `send`. */
 export async function sendMessage(input: Input): Promise<number> {
-  const [to, ...words] = new Words(input, []).rest
+  const [to, ...words] = new QueueArguments(input, []).rest
   const text = words.join(' ')
   if (to === undefined || text === '') {
     throw new UsageError(
       'send needs an agent and a message.',
-      'Write e.g. forkhestra send main "…"',
+      'For example: forkhestra send main "…"',
     )
   }
   const body = text === '-' ? await readStdinText(input, 'message') : text
-  return withDesk(
-    input,
-    'fills',
-    async ({ desk, run }) => {
-      await desk.send(to, body)
+  return withQueueClient(
+    queueRequest(input),
+    'create-store',
+    async ({ client, run }) => {
+      await client.send(to, body)
       if (input.flag('json')) print(JSON.stringify({ ok: true, run, to }))
       return 0
     },
-    noAgents,
+    refuseWithoutQueue,
   )
 }
 
-/** The verb `cancel`. */
 export async function cancelTask(input: Input): Promise<number> {
-  const name = new Words(input, []).one()
+  const name = new QueueArguments(input, []).optional()
   if (name === undefined) throw new UsageError('cancel needs the name of a task.')
-  return withDesk(
-    input,
-    'looks',
+  return withQueueClient(
+    queueRequest(input),
+    'existing',
     async (opened) => {
       const { run } = opened
-      const { ended, told } = await opened.desk.cancel(name)
+      const { ended, told } = await opened.client.cancel(name)
       if (input.flag('json')) print(JSON.stringify({ ok: true, run, ended, told }))
       else {
         if (ended.length > 0) print(`Ended: ${ended.join(', ')}`)
-        if (told.length > 0) print(toldWords(opened, told))
+        if (told.length > 0) print(describeStopped(opened, told))
       }
       return 0
     },
-    noAgents,
+    refuseWithoutQueue,
   )
 }
 
-/** Where nobody is there who could stop them, they end once somebody goes on. */
-function toldWords(opened: Opened, names: readonly string[]): string {
-  if (!isLeft(opened)) return `Told to stop: ${names.join(', ')}`
-  return `To be stopped: ${names.join(', ')}; ${goOnWords(opened, names.length)}`
+/** If no process runs them, they are stopped by the next run-queue. */
+function describeStopped(opened: OpenQueue, names: readonly string[]): string {
+  if (!isAbandoned(opened)) return `Stopping: ${names.join(', ')}`
+  return `Will be stopped: ${names.join(', ')}; ${describeResume(opened, names.length)}`
 }

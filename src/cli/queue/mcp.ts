@@ -1,37 +1,38 @@
 import { serve } from '../../mcp/serve.ts'
-import { queueTools } from '../../mcp/queue/tools.ts'
+import { queueTools } from '../../mcp/queue-tools.ts'
 import { taskTools } from '../../mcp/task-tools.ts'
-import { VERSION } from '../../setup/version.ts'
+import { VERSION } from '../../host/version.ts'
 import type { Input } from '../command.ts'
-import { projectOf } from '../project.ts'
-import { StopSwitch } from '../signals.ts'
-import { placesOf } from '../tasks/database.ts'
-import { McpDoor } from './mcp-door.ts'
+import { projectOf } from '../front-end.ts'
+import { StopSwitch } from '../../host/stop-switch.ts'
+import { projectFolder } from '../tasks/database.ts'
+import { McpQueueProvider } from '../../host/queue/mcp-provider.ts'
+import { queueRequest } from './arguments.ts'
 
 const INSTRUCTIONS =
   'Sub-agents: push tasks, run starts them, receive waits for their results. ' +
   'task_…: tasks shared with other agents. Work: task_next with claim, do it, task_edit with checkAc ' +
   'and status done; if stuck, status blocked and appendNotes. Ids may be written 7 or TASK-007.'
 
-/** The verb `mcp`. */
 export async function serveMcp(input: Input): Promise<number> {
+  const request = queueRequest(input)
   projectOf(input)
   const stopSwitch = new StopSwitch()
   const onBug = (error: unknown) => console.error(error)
-  const door = new McpDoor(input, stopSwitch, onBug)
+  const provider = new McpQueueProvider(request, input.flag('kill-orphans'), stopSwitch, onBug)
   stopSwitch.listen(() => undefined)
   const tasks = taskTools(
-    { places: () => placesOf(input), as: input.text('as'), env: process.env },
+    { project: () => projectFolder(input), as: input.text('as'), env: process.env },
     'task_',
   )
   await serve({
     name: 'forkhestra',
     version: VERSION,
     instructions: INSTRUCTIONS,
-    tools: [...queueTools(door), ...tasks],
+    tools: [...queueTools(provider), ...tasks],
     stop: stopSwitch.stop,
     onBug,
   })
-  await door.close()
+  await provider.close()
   return 0
 }

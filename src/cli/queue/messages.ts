@@ -2,37 +2,38 @@ import { write } from 'node:fs'
 import { promisify } from 'node:util'
 import { counted } from '../../base/amounts.ts'
 import { errorCode, errorText } from '../../base/errors.ts'
-import { printable, printableLines } from '../../base/printable.ts'
-import type { Delivery } from '../../queue/desk.ts'
+import { printable, printableLines } from '../../base/terminal/printable.ts'
+import type { Delivery } from '../../queue/client.ts'
 import type { Message } from '../../queue/message.ts'
 import type { End } from '../../queue/task.ts'
-import { CannotPrint } from '../tasks/print.ts'
+import { CannotPrint, shownText } from '../tasks/print.ts'
 import { isStdoutClosed } from '../closed-stdout.ts'
+import { quoteHeaders } from '../quote-forged.ts'
 
 /**
- * Hands messages over on stdout; only what was written there is gone from the inbox. False where the
- * reader has gone, or where another has the messages by now.
+ * Writes messages to stdout and acknowledges them once they are written. False if stdout was closed or
+ * another reader has the messages by now.
  */
-export async function handOver(delivery: Delivery, text: string): Promise<boolean> {
+export async function deliver(delivery: Delivery, text: string): Promise<boolean> {
   try {
     if (text !== '' && isStdoutClosed()) throw new Error('stdout is closed')
-    if (text !== '') await writeWhole(Buffer.from(`${text}\n`))
+    if (text !== '') await writeWhole(Buffer.from(`${shownText(text)}\n`))
   } catch (error) {
     if (errorCode(error) === 'EPIPE') return false
     throw new CannotPrint(
-      `The output cannot be written: ${errorText(error)}`,
+      `Cannot write the output: ${errorText(error)}`,
       'The messages are still in the inbox.',
     )
   }
   const lost = await delivery.acknowledge()
-  if (lost.length > 0) tellLost(lost)
+  if (lost.length > 0) warnLost(lost)
   return lost.length === 0
 }
 
-/** Where the pipe does not block and is full. */
+/** Pause while a non-blocking pipe is full. */
 const PAUSE_MS = 2
 
-/** However slowly it is read: meanwhile the messages are kept, which a write that blocks us would not let. */
+/** Asynchronous, so that the leases can be renewed however slowly the pipe is read. */
 async function writeWhole(bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     try {
@@ -45,20 +46,19 @@ async function writeWhole(bytes: Uint8Array): Promise<void> {
   }
 }
 
-function tellLost(messages: readonly Message[]): void {
+function warnLost(messages: readonly Message[]): void {
   const names = messages.map(({ from, id }) => `${printable(from)} (${id})`).join(', ')
   const are = messages.length === 1 ? 'was' : 'were'
   console.error(
-    `[forkhestra] Warning: ${counted(messages.length, 'message')} ${are} no longer ours when written, and another reader gets or has them: ${names}`,
+    `[forkhestra] Warning: ${counted(messages.length, 'message')} ${are} written after the lease had expired, so another reader may get them too: ${names}`,
   )
 }
 
-/** A message as lines. */
 export function messageText(message: Message): string {
   const { from } = message
   if (message.kind === 'text') {
     const whom = message.to === undefined ? '' : ` to ${message.to}`
-    return `[${from}${whom}] ${printableLines(message.body)}`
+    return `[${from}${whom}] ${bodyText(message.body)}`
   }
   const { end, attempt } = message
   const again = attempt > 1 ? `, attempt ${attempt}` : ''
@@ -66,13 +66,17 @@ export function messageText(message: Message): string {
 }
 
 function endText(end: End, again: string): string {
-  if (end.success) return `done${again}]\n${printableLines(end.output)}`
-  const head = `failed (${end.class})${again}] ${printableLines(end.error)}`
-  return end.partialOutput === undefined ? head : `${head}\n${printableLines(end.partialOutput)}`
+  if (end.success) return `done${again}]\n${bodyText(end.output)}`
+  const head = `failed (${end.class})${again}] ${bodyText(end.error)}`
+  return end.partialOutput === undefined ? head : `${head}\n${bodyText(end.partialOutput)}`
+}
+
+function bodyText(body: string): string {
+  return quoteHeaders(printableLines(body))
 }
 
 function notQueuedLines(from: string, { notQueued = [] }: End): string[] {
   return notQueued.map(({ name, error, hint = '' }) =>
-    `[${from}] Not queued: ${name}. ${error} ${hint}`.trimEnd(),
+    `[${from}] Not queued: ${name}. ${bodyText(error)} ${hint}`.trimEnd(),
   )
 }

@@ -1,71 +1,72 @@
-import { randomLetters } from '../../base/ids.ts'
-import { makeAgentEnvironment } from '../../engines/environment.ts'
-import { makeStamp } from '../../events/event.ts'
-import { readState } from '../../journal/read-run.ts'
-import { RunLock } from '../../journal/run-lock.ts'
-import { EXIT_CODES, stopReasonOf } from '../../run/ports.ts'
-import { ownFolder } from '../../setup/own-folder.ts'
-import type { EndBrief, TaskBrief, TaskHead } from '../../queue/task.ts'
+import { isDriven, identityOf, withQueueClient, type OpenQueue } from '../../host/queue/caller.ts'
+import {
+  driveQueue,
+  haveSucceeded,
+  isStarted,
+  checkCanDrive,
+  newestOf,
+  unfinishedIn,
+  driveUntilDone,
+  type Driven,
+} from '../../host/queue/drive.ts'
+import { openStoreOf } from '../../host/queue/store.ts'
+import { hasStore } from '../../host/queue/store-path.ts'
+import { mayEndOrphans } from '../../host/orphans.ts'
+import { StopSwitch } from '../../host/stop-switch.ts'
+import { type RunLock, holderOf } from '../../records/journal/run-lock.ts'
+import { mayRetry } from '../../queue/limits.ts'
+import type { TaskBrief } from '../../queue/task.ts'
 import { UsageError, type Input } from '../command.ts'
-import { endOrphansOf, mayEndOrphans } from '../orphans.ts'
-import { readRecorded } from '../resume-run.ts'
-import { StopSwitch } from '../signals.ts'
-import { print } from '../tasks/print.ts'
-import { isDriven, whose, withDesk, type Opened } from './caller.ts'
-import { agentsOf } from './configuration.ts'
-import { tellOtherQueues } from './others.ts'
-import { hasStore, openStoreOf, refuseUnsound } from './store.ts'
-import { tellQueued, tellStarted, tellUnfinished, tellWhoWorks } from './tell-started.ts'
-import { readCount, Words } from './words.ts'
+import { print, CannotPrint } from '../tasks/print.ts'
+import { printOtherQueues } from './other-queues.ts'
+import { frontEndOf } from '../front-end.ts'
+import { queueRequest, readCount, QueueArguments } from './arguments.ts'
+import { describeQueued } from '../../base/amounts.ts'
+import type { Started } from '../../queue/store.ts'
+import { queuedIn } from '../../run/subagents/left-in-queue.ts'
+import { describeLeftInQueue } from '../../views/describe-task.ts'
+import { isAbandoned } from './abandoned.ts'
 
-/** A run whose queue is worked off. */
-type Driven = Pick<Opened, 'store' | 'run' | 'record' | 'options'>
+/** A queue that is driven in the foreground. */
+type TerminalQueue = Driven & Pick<OpenQueue, 'options'>
 
-/** Where nobody looks on: what ends it, and who is told that it has begun. */
-interface Unseen {
-  readonly stop: StopSwitch
-  readonly begun: () => Promise<void>
-}
-
-/** How often a person who waits looks whether the run that works for him is still there. */
-const LOOK_MS = 1000
-
-/** The verb `run-queue`: starts what is queued; a person sees it through. */
+/** Starts queued tasks. For a person it stays in the foreground until they have ended. */
 export async function startQueue(input: Input): Promise<number> {
-  const words = new Words(input, ['parallel'])
-  const [parallel, word] = [words.whole('parallel'), words.one()]
+  const words = new QueueArguments(input, ['parallel'])
+  const [parallel, word] = [words.count('parallel'), words.optional()]
   const count = word === undefined ? undefined : readCount('The number of tasks', word)
   if (parallel !== undefined && count !== undefined) {
     throw new UsageError(
       'run-queue takes one number.',
-      'Write run-queue 3 or run-queue --parallel 3.',
+      'Use run-queue 3 or run-queue --parallel 3.',
     )
   }
-  return withDesk(
-    input,
-    'looks',
+  return withQueueClient(
+    queueRequest(input),
+    'existing',
     async (opened) => {
       const unfinished = opened.isInside ? [] : await unfinishedIn(opened)
-      const mayKill = await mayGoOn(input, opened)
-      const started = await opened.desk.run({ count, parallel })
+      const killsOrphans = input.flag('kill-orphans')
+      const mayKill = await checkCanDrive(opened, killsOrphans, frontEndOf(input).confirm)
+      const started = await opened.client.run({ count, parallel })
       const names = [...unfinished, ...started.started]
-      await tellStarted(input, started, unfinished, opened)
+      await printStarted(input, started, unfinished, opened)
       if (opened.isInside) return 0
       if (names.length === 0) return 0
-      if (!input.flag('json')) tellWhoWorks(opened)
-      return seeThrough(input, opened, names, mayKill)
+      if (!input.flag('json')) noteOtherProcess(opened)
+      return driveInTerminal(input, opened, names, mayKill)
     },
-    (caller) => {
-      const none = { ok: true, ...whose(caller), started: [], held: 0, unfinished: [] }
+    async (caller) => {
+      const none = { ok: true, ...identityOf(caller), started: [], held: 0, unfinished: [] }
       print(input.flag('json') ? JSON.stringify(none) : 'The queue is empty.')
-      if (!input.flag('json')) tellOtherQueues(input)
+      if (!input.flag('json')) await printOtherQueues(input)
       return 0
     },
   )
 }
 
-/** For `resume`: works off what an earlier process has started in a run; undefined where nothing is. */
-export async function goOnWithQueue(
+/** For `resume`: drives tasks that an earlier process has started; undefined if there are none. */
+export async function resumeQueue(
   input: Input,
   run: string,
   record: string,
@@ -76,164 +77,173 @@ export async function goOnWithQueue(
     const driven = { store, run, record, options: ` --run ${run}` }
     const unfinished = await unfinishedIn(driven)
     if (unfinished.length === 0) return undefined
-    const mayKill = await mayEndOrphans(run, input.flag('kill-orphans'), () => isDriven({ record }))
-    if (!input.flag('json')) tellUnfinished(unfinished)
-    return await seeThrough(input, driven, unfinished, mayKill)
+    const mayKill = await mayEndOrphans(
+      run,
+      input.flag('kill-orphans'),
+      () => isDriven({ record }),
+      frontEndOf(input).confirm,
+    )
+    if (!input.flag('json')) await printContinued(driven, unfinished)
+    return await driveInTerminal(input, driven, unfinished, mayKill)
   } finally {
     await store.close()
   }
 }
 
-/** Refuses, before anything is started, what could not be worked at; whether orphans may be ended. */
-async function mayGoOn(input: Input, { desk, store, run, record, isInside }: Opened) {
-  const mayKill = input.flag('kill-orphans')
-  if (isInside || isDriven({ record })) return mayKill
-  await refuseUnsound(run, record)
-  const { ready, running } = await store.counts(run)
-  const isAny = ready + running > 0 || (await desk.hasQueued())
-  return isAny ? mayEndOrphans(run, mayKill, () => isDriven({ record })) : mayKill
-}
-
-/** Names of tasks at which nobody works any more although they were started. */
-async function unfinishedIn({ store, run, record }: Driven): Promise<string[]> {
-  if (isDriven({ record })) return []
-  return (await store.list(run, { states: STARTED })).map(({ name }) => name)
-}
-
-const STARTED = ['ready', 'running'] as const
-
-function isStarted({ state }: TaskHead): boolean {
-  return state === 'ready' || state === 'running'
-}
-
-/** Waits until what was started has ended, and works it off where no process does. */
-async function seeThrough(
+/** Waits until the started tasks have ended, and drives them if no other process does. */
+async function driveInTerminal(
   input: Input,
-  driven: Driven,
+  driven: TerminalQueue,
   names: readonly string[],
   mayKill: boolean,
 ): Promise<number> {
-  const { store, run, record } = driven
-  const stopSwitch = new StopSwitch()
-  const isOver = watchOver(driven, names)
-  let isListening = false
-  for (;;) {
-    const mark = await store.mark()
-    if (await isOver()) {
-      if (!input.flag('json')) await tellQueued(driven)
-      return codeOf(newestOf(await store.list(run), names))
-    }
-    const lock = RunLock.take(record)
-    if (lock instanceof RunLock) {
-      const stopped = await drive(input, driven, lock, mayKill)
-      if (typeof stopped === 'number') {
-        await tellInterrupted(driven, names)
-        return stopped
-      }
-      if (stopped === 'asked') return afterStop(driven, names)
-      continue
-    }
-    if (!isListening) stopSwitch.listen(() => undefined)
-    isListening = true
-    const signal = AbortSignal.any([stopSwitch.stop, AbortSignal.timeout(LOOK_MS)])
-    await store.wait(run, mark, signal)
-    if (stopSwitch.stop.aborted) return 130
+  let waiting: StopSwitch | undefined
+  const listen = () => {
+    if (waiting === undefined) (waiting = new StopSwitch()).listen(() => undefined)
+    return waiting.stop
+  }
+  const end = await driveUntilDone(
+    driven,
+    names,
+    (lock) => drive(input, driven, lock, mayKill),
+    listen,
+  )
+  if (end === 'left') return 130
+  if (end === 'asked') return afterStop(driven, names)
+  if (end === 'over') {
+    await reportLost(driven, names)
+    if (!input.flag('json')) await printQueued(driven)
+    return codeOf(driven, names)
+  }
+  await reportInterrupted(driven, names)
+  return end
+}
+
+/** Prints which tasks Ctrl-C has ended for good, and which are left. */
+async function reportInterrupted(driven: TerminalQueue, names: readonly string[]): Promise<void> {
+  await reportLost(driven, names)
+  const { store, run, options } = driven
+  const tasks = newestOf(await store.list(run, { states: STARTED }), names)
+  const left = tasks.map(({ name }) => name)
+  if (left.length > 0) {
+    console.error(
+      `[forkhestra] Left: ${left.join(', ')}; resume with: forkhestra run-queue${options}`,
+    )
   }
 }
 
-/**
- * Tells whether none of these is open, and none of others for which nobody else works. They may be
- * thousands, so that one of them is asked about for as long as it is open.
- */
-function watchOver(driven: Driven, names: readonly string[]): () => Promise<boolean> {
-  const { store, run } = driven
-  const wanted = new Set(names)
-  let last: TaskHead | undefined
-  return async () => {
-    const { isReady, isRunning } = await store.outlook(run)
-    if (!isReady && !isRunning) return true
-    if (!isDriven(driven)) return false
-    const known = last === undefined ? undefined : await store.task(run, last.id)
-    if (known !== undefined && isStarted(known)) return false
-    // The newest, which is most likely to be the last.
-    last = (await store.list(run, { states: STARTED })).findLast(({ name }) => wanted.has(name))
-    return last === undefined
-  }
-}
-
-/** What Ctrl-C has ended and nobody will try again, and what is left. */
-async function tellInterrupted(
-  { store, run, options }: Driven,
+/** Tasks whose agents were killed and that nobody retries. */
+async function reportLost(
+  { store, run, options }: TerminalQueue,
   names: readonly string[],
 ): Promise<void> {
   const tasks = newestOf(await store.list(run), names)
-  const namesOf = (isWanted: (task: TaskBrief) => boolean) =>
-    tasks.filter(isWanted).map(({ name }) => name)
-  const lost = namesOf(({ end }) => end?.success === false && end.class === 'lost')
-  const left = namesOf(isStarted)
-  if (lost.length > 0) {
-    console.error(`[forkhestra] Not tried again, and to be pushed anew: ${lost.join(', ')}`)
-  }
-  if (left.length > 0) {
-    const goOn = `to go on: forkhestra run-queue${options}`
-    console.error(`[forkhestra] Left: ${left.join(', ')}; ${goOn}`)
-  }
+  const lost = tasks
+    .filter(({ end }) => end?.success === false && end.class === 'lost')
+    .map(({ name }) => name)
+  if (lost.length === 0) return
+  const push = `forkhestra push${options} name=${lost[0]} retry=1 "PROMPT"`
+  console.error(`[forkhestra] Lost and not retried: ${lost.join(', ')}; to push again: ${push}`)
 }
 
-/** `forkhestra stop` is no failure where nothing was left to do. */
-async function afterStop(
-  { store, run, options }: Driven,
-  names: readonly string[],
-): Promise<number> {
-  const tasks = await store.list(run)
-  const left = tasks.filter(isStarted).map(({ name }) => name)
-  if (left.length === 0) return codeOf(newestOf(tasks, names))
-  const goOn = `to go on: forkhestra run-queue${options}`
-  console.error(`[forkhestra] Stopped; left: ${left.join(', ')}; ${goOn}`)
+/** `forkhestra stop` is not a failure if nothing was left to do. */
+async function afterStop(driven: TerminalQueue, names: readonly string[]): Promise<number> {
+  const { store, run, options } = driven
+  const left = (await store.list(run)).filter(isStarted).map(({ name }) => name)
+  if (left.length === 0) return codeOf(driven, names)
+  console.error(
+    `[forkhestra] Stopped; left: ${left.join(', ')}; resume with: forkhestra run-queue${options}`,
+  )
   return 1
 }
 
-/** A task of which not all that was to follow is queued is no clean success. */
-function codeOf(tasks: readonly { readonly end: EndBrief | null }[]): number {
-  const isClean = (end: EndBrief | null) => end?.success === true && end.notQueued === undefined
-  return tasks.every(({ end }) => isClean(end)) ? 0 : 1
+async function codeOf(driven: TerminalQueue, names: readonly string[]): Promise<number> {
+  return (await haveSucceeded(driven, names)) ? 0 : 1
 }
 
-/** Names are given again once a task is over. */
-function newestOf<One extends TaskHead>(tasks: readonly One[], names: readonly string[]): One[] {
-  const newest = new Map(tasks.map((task) => [task.name, task]))
-  return names.flatMap((name) => newest.get(name) ?? [])
+async function drive(input: Input, driven: TerminalQueue, lock: RunLock, mayKill: boolean) {
+  const { runInTerminal } = await import('../run-in-terminal.ts')
+  const [verbose, json] = [input.flag('verbose'), input.flag('json')]
+  return driveQueue(frontEndOf(input), driven, lock, mayKill, (ready, work) =>
+    runInTerminal(ready, { verbose, json, work }),
+  )
 }
 
-/** Works the queue off in this process; where it was stopped, the code of the signal, or `asked`. */
-export async function drive(
+/** Of tasks that an earlier process did not finish: a running one without a retry left is lost. */
+async function printContinued(
+  { store, run }: Pick<TerminalQueue, 'store' | 'run'>,
+  unfinished: readonly string[],
+): Promise<void> {
+  const tasks = newestOf(await store.list(run, { states: STARTED }), unfinished)
+  const names = tasks
+    .filter(({ state, attempt, retry }) => state === 'ready' || mayRetry('lost', attempt, retry))
+    .map(({ name }) => name)
+  if (names.length > 0) print(`Continuing: ${names.join(', ')}`)
+}
+
+/** Prints what was started before it runs; if stdout fails, nothing is run. */
+async function printStarted(
   input: Input,
-  { run, record: folder }: Pick<Driven, 'run' | 'record'>,
-  lock: RunLock,
-  mayKill: boolean,
-  unseen?: Unseen,
-): Promise<number | 'asked' | undefined> {
-  const env = makeAgentEnvironment(process.env, ownFolder())
-  const { state, seq } = readState(folder)
-  const { plan } = await readRecorded(run, folder, env)
-  const ended = await endOrphansOf(run, mayKill)
-  const { carryOut } = await import('../carry-out.ts')
-  const { runQueue } = await import('../../run/run-queue.ts')
-  let stopped: number | 'asked' | undefined
-  await carryOut(plan, ended, {
-    env,
-    stamp: makeStamp(run, `w-${randomLetters(6)}`, seq + 1),
-    verbose: input.flag('verbose'),
-    json: input.flag('json'),
-    agents: await agentsOf(plan),
-    resumed: { folder, lock, state },
-    ...(unseen === undefined ? {} : { unseen: unseen.stop }),
-    work: async (of, ports) => {
-      await unseen?.begun()
-      await runQueue(of, ports)
-      if (ports.stop.aborted) stopped = EXIT_CODES[stopReasonOf(ports.stop).signal]
-      else if (ports.control.isStopAsked) stopped = 'asked'
-    },
-  })
-  return stopped
+  started: Started,
+  unfinished: readonly string[],
+  opened: OpenQueue,
+): Promise<void> {
+  try {
+    await printStartedTasks(input, started, unfinished, opened)
+  } catch (error) {
+    const names = [...unfinished, ...started.started]
+    if (!(error instanceof CannotPrint) || names.length === 0 || !isAbandoned(opened)) throw error
+    const resume = `resume with: forkhestra run-queue${opened.options}`
+    throw new CannotPrint(error.message, `Started, but not running: ${names.join(', ')}; ${resume}`)
+  }
+}
+
+async function printStartedTasks(
+  input: Input,
+  { started, held }: Started,
+  unfinished: readonly string[],
+  { store, run, agent }: OpenQueue,
+): Promise<void> {
+  if (input.flag('json')) {
+    print(JSON.stringify({ ok: true, run, agent, started, held, unfinished }))
+    return
+  }
+  await printContinued({ store, run }, unfinished)
+  if (started.length > 0) print(`Started: ${started.join(', ')}`)
+  else if (unfinished.length === 0) {
+    print(`Nothing was started.${describeStarted(await store.list(run, { states: STARTED }))}`)
+    await printOtherQueues(input, run)
+  }
+  if (held > 0) print(`${describeQueued(held)}: the limit of running tasks is reached.`)
+}
+
+/** Prints the tasks that are still queued. */
+async function printQueued({
+  store,
+  run,
+  options,
+}: Pick<OpenQueue, 'store' | 'run' | 'options'>): Promise<void> {
+  const { queued, names } = await queuedIn(store, run)
+  const left = { queued, names, unread: 0, senders: [] }
+  for (const line of describeLeftInQueue(left, (words) => `forkhestra ${words}${options}`)) {
+    print(`[forkhestra] ${line}`)
+  }
+}
+
+const STARTED = ['ready', 'running'] as const
+/** How many tasks are named. */
+const NAMED = 10
+
+function describeStarted(tasks: readonly TaskBrief[]): string {
+  if (tasks.length === 0) return ''
+  const names = tasks.slice(0, NAMED).map(({ name }) => name)
+  const more = tasks.length > NAMED ? `, and ${tasks.length - NAMED} more` : ''
+  return ` Already started: ${names.join(', ')}${more}.`
+}
+
+function noteOtherProcess({ record }: OpenQueue): void {
+  const holder = holderOf(record)
+  if (holder === undefined || holder.life === 'dead') return
+  const who = holder.pid === 0 ? 'Another process' : `Process ${holder.pid}`
+  console.error(`[forkhestra] ${who} runs the queue of this run; Ctrl-C ends only the waiting.`)
 }

@@ -1,42 +1,43 @@
 import { NotNow, errorText } from '../../base/errors.ts'
-import { lifeOf } from '../../base/process-identity.ts'
-import { printable } from '../../base/printable.ts'
-import { ask } from '../../journal/control.ts'
-import { findRun, listRuns, type RunBrief } from '../../journal/runs.ts'
+import { lifeOf } from '../../base/linux/process-identity.ts'
+import { printable } from '../../base/terminal/printable.ts'
+import { sendRequest } from '../../records/journal/control.ts'
+import { findRun, listRuns, type RunBrief } from '../../records/journal/runs.ts'
 import { currentStep } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
-import { checkOwn, isFamiliar } from './foreign.ts'
-import { recordsOf, runWord, type Places } from './place.ts'
+import { checkMadeHere, checkOwn, isFamiliar } from '../../host/records/foreign.ts'
+import { recordsFor, runWord } from './choose-run.ts'
+import type { Places } from '../../host/records/place.ts'
 
 type Status = RunBrief['status']
 
-/** The verb `stop`. */
+/** The command `stop`. */
 export async function stopRun(input: Input): Promise<number> {
   const run = chooseOneThat(input, ['running', 'waiting'], 'under way')
   if (input.flag('now')) {
-    // Its lock would say who gets the signal.
-    checkOwn(run, recordsOf(input))
+    // Its lock decides which process gets the signal.
+    checkMadeHere(run, recordsFor(input))
     interrupt(run)
     return answer(input, run, 'stop-now', `Run ${run.id} is being stopped at ${placeOf(run)}.`)
   }
-  ask(run.folder, 'stop')
+  sendRequest(run.folder, 'stop')
   if (run.state.ended !== undefined) {
-    return answer(input, run, 'stop', `Run ${run.id} begins no more tasks; those at work finish.`)
+    return answer(input, run, 'stop', `Run ${run.id} starts no more tasks; running tasks finish.`)
   }
   const when = run.status === 'waiting' ? 'stops waiting and ends, at' : 'stops at the end of'
   return answer(input, run, 'stop', `Run ${run.id} ${when} ${placeOf(run)}.`)
 }
 
-/** The verb `retry-now`. */
+/** The command `retry-now`. */
 export async function retryNow(input: Input): Promise<number> {
   const run = chooseOneThat(input, ['waiting'], 'waiting')
-  ask(run.folder, 'retry-now')
-  return answer(input, run, 'retry-now', `Run ${run.id} does not wait any longer: ${placeOf(run)}.`)
+  sendRequest(run.folder, 'retry-now')
+  return answer(input, run, 'retry-now', `Run ${run.id}: wait cancelled, retrying ${placeOf(run)}.`)
 }
 
 /** The run that was named, or the newest of which it is true. */
 function chooseOneThat(input: Input, wanted: readonly Status[], words: string): RunBrief {
-  const places = recordsOf(input)
+  const places = recordsFor(input)
   const word = runWord(input)
   const isWanted = ({ status }: RunBrief) => wanted.includes(status)
   const run = word === undefined ? newestThat(isWanted, places) : findRun(places, word)
@@ -44,7 +45,7 @@ function chooseOneThat(input: Input, wanted: readonly Status[], words: string): 
     throw new NotNow(`No run is ${words} in ${places.roots[0]}`, 'See: forkhestra runs')
   if (!isFamiliar(run)) checkOwn(run, places)
   if (isWanted(run)) return run
-  const hint = run.status === 'dead' ? `Go on with: forkhestra resume ${run.id}` : undefined
+  const hint = run.status === 'dead' ? `Resume it: forkhestra resume ${run.id}` : undefined
   throw new NotNow(`Run ${run.id} is not ${words}, it is ${run.status}.`, hint)
 }
 
@@ -56,20 +57,26 @@ function newestThat(isWanted: (run: RunBrief) => boolean, places: Places): RunBr
 
 /** A number of a process may long belong to another one, so its identity is asked for, too. */
 function interrupt({ id, holder }: RunBrief): void {
+  if (holder?.pid === 0) {
+    throw new NotNow(
+      `The lock of ${id} was deleted, so its process is not known.`,
+      `It is written again within seconds: forkhestra stop ${id} --now`,
+    )
+  }
   const life = holder === undefined ? 'dead' : lifeOf(holder.identity)
   if (holder === undefined || life === 'dead') {
-    throw new NotNow(`The forkhestra of ${id} is gone.`, `Go on with: forkhestra resume ${id}`)
+    throw new NotNow(`The process of run ${id} is dead.`, `Resume it: forkhestra resume ${id}`)
   }
   if (life === 'unknown') {
     throw new NotNow(
-      `The forkhestra of ${id} (pid ${holder.pid}) cannot be seen from here.`,
+      `The process of run ${id} (pid ${holder.pid}) is not visible here.`,
       `It may be in a container or on another machine; forkhestra stop ${id} reaches it there.`,
     )
   }
   try {
     process.kill(holder.pid, 'SIGINT')
   } catch (error) {
-    throw new NotNow(`The forkhestra of ${id} cannot be stopped: ${errorText(error)}`)
+    throw new NotNow(`The process of run ${id} cannot be stopped: ${errorText(error)}`)
   }
 }
 

@@ -1,13 +1,13 @@
 import { UserError } from '../../base/errors.ts'
-import type { RunBrief } from '../../journal/runs.ts'
+import type { RunBrief } from '../../records/journal/runs.ts'
 import type { Part } from '../../views/replay.ts'
-import { readEventsOf } from './ended-iterations.ts'
-import { stepOf } from './place.ts'
+import { readEventsOf } from '../../host/records/ended-iterations.ts'
+import { stepOf } from './choose-run.ts'
 
 /** Refuses a part that a run does not have, and says what it has. */
 export function checkPart(run: RunBrief, { step, iteration, task, attempt }: Part): void {
   if (step !== undefined) stepOf(run, step)
-  // What is not begun may be, while somebody looks on.
+  // It may still start while the user follows the run.
   if (run.status === 'running' || run.status === 'waiting') return
   if (task !== undefined) checkTask(run, task, attempt)
   if (iteration !== undefined) checkIteration(run, step, iteration)
@@ -23,11 +23,11 @@ function checkTask({ id, folder }: RunBrief, task: string, attempt: number | und
   const message =
     last === 0
       ? `Run ${id} has no task '${task}' that was begun.`
-      : `Task ${task} of run ${id} has no attempt ${attempt}: it was begun ${timesWords(last)}.`
+      : `Task ${task} of run ${id} has no attempt ${attempt}: it was begun ${describeTimes(last)}.`
   throw new UserError(message, `See: forkhestra show ${id}`)
 }
 
-function timesWords(count: number): string {
+function describeTimes(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 

@@ -1,62 +1,74 @@
 import { basename } from 'node:path'
-import { NotNow, errorText } from '../../base/errors.ts'
-import { printable } from '../../base/printable.ts'
-import { holderOf } from '../../journal/run-lock.ts'
-import { oldRecords, pruneRuns, type WhyWanted } from '../../journal/runs.ts'
 import { counted } from '../../base/amounts.ts'
+import { printable } from '../../base/terminal/printable.ts'
+import { holderOf } from '../../records/journal/run-lock.ts'
+import { oldRecords, pruneRuns, type Pruned, type WhyWanted } from '../../records/journal/runs.ts'
 import { UsageError, type Input } from '../command.ts'
-import { readNumber, recordsOf, type Places } from './place.ts'
-import { whyWanted } from './with-queue.ts'
+import type { Places } from '../../host/records/place.ts'
+import { readNumber, recordsFor } from './choose-run.ts'
+import { whyWanted } from '../../host/records/unfinished-queues.ts'
 
 const TRACKED = 'git tracks it; to remove it: git rm -r'
+const FOREIGN = 'it was not made here'
 
-/** The verb `clean`. */
+/** The command `clean`. */
 export async function cleanRuns(input: Input): Promise<number> {
   const keep = readNumber(input, 'keep', 0)
   if (keep === undefined) {
-    throw new UsageError('How many runs are to be kept?', 'Write e.g. forkhestra clean --keep 10')
+    throw new UsageError('--keep is required.', 'Write e.g. forkhestra clean --keep 10')
   }
-  const places = recordsOf(input)
+  const places = recordsFor(input)
   const [root] = places.roots
   const isDry = input.flag('dry-run')
-  const isTracked = (folder: string) => places.origins.strictly(folder) === 'tracked'
-  const whyNot = input.flag('with-queues') ? () => undefined : whyWanted
-  const isWanted = (folder: string) => (isTracked(folder) ? TRACKED : whyNot(folder))
-  const old = findOld(places, keep)
-  const kept = old.flatMap(({ id, folder }) => {
-    const why = isWanted(folder)
-    return why === undefined ? [] : [{ id, why }]
-  })
-  const removable = () =>
-    old.map(({ id }) => id).filter((id) => !kept.some((each) => each.id === id))
-  const removed = isDry ? removable() : removeOld(places, keep, isWanted)
+  const whyKept = makeWhyKept(input, places)
+  const old = findOld(places, keep, input.flag('with-foreign'))
+  const kept: { id: string; why: string }[] = []
+  for (const folder of old) {
+    const why = await whyKept(folder)
+    if (why !== undefined) kept.push({ id: basename(folder), why })
+  }
+  const isKept = (id: string) => kept.some((each) => each.id === id)
+  const { removed, failed }: Pruned = isDry
+    ? { removed: old.map((folder) => basename(folder)).filter((id) => !isKept(id)), failed: [] }
+    : await pruneRuns(places, old, whyKept)
+  const code = failed.length === 0 ? 0 : 1
   if (input.flag('json')) {
-    console.log(JSON.stringify({ root, removed, kept, isDryRun: isDry }))
-    return 0
+    console.log(JSON.stringify({ root, removed, kept, failed, isDryRun: isDry }))
+    return code
   }
   for (const { id, why } of kept) console.log(`kept: ${printable(id)}: ${printable(why)}`)
   const verb = isDry ? 'would be removed' : 'removed'
   for (const id of removed) console.log(`${verb}: ${printable(id)}`)
-  console.log(
-    removed.length === 0
-      ? `There is nothing to remove in ${root}`
-      : `${counted(removed.length, 'run')} ${verb}`,
-  )
-  if (kept.some(({ why }) => why !== TRACKED)) console.log('To remove those, too: --with-queues')
-  return 0
+  for (const { id, why } of failed) console.log(`not removed: ${printable(id)}: ${printable(why)}`)
+  if (removed.length > 0) console.log(`${counted(removed.length, 'run')} ${verb}`)
+  else if (failed.length === 0) console.log(`Nothing to remove in ${root}`)
+  const options = new Set(kept.flatMap(({ why }) => optionFor(why)))
+  if (options.size > 0) console.log(`To remove these as well: ${[...options].join(' ')}`)
+  return code
 }
 
-/** What `pruneRuns` would remove: a run that is driven is never touched. */
-function findOld(places: Places, keep: number) {
-  return oldRecords(places, keep)
-    .filter((folder) => (holderOf(folder)?.life ?? 'dead') === 'dead')
-    .map((folder) => ({ id: basename(folder), folder }))
+function optionFor(why: string): string[] {
+  if (why === TRACKED) return []
+  return [why === FOREIGN ? '--with-foreign' : '--with-queues']
 }
 
-function removeOld(places: Places, keep: number, isWanted: WhyWanted): string[] {
-  try {
-    return pruneRuns(places, keep, isWanted)
-  } catch (error) {
-    throw new NotNow(`Not all records could be removed: ${errorText(error)}`)
+function makeWhyKept(input: Input, { origins }: Places): WhyWanted {
+  return (folder) => {
+    const foreign = origins.checkStrictly(folder)
+    if (foreign === 'tracked') return TRACKED
+    const isOwn = foreign === undefined || foreign === 'changed'
+    if (!isOwn && !input.flag('with-foreign')) return FOREIGN
+    // What others put into a database is not even opened.
+    const isOpened = isOwn || foreign === 'no_id'
+    return isOpened && !input.flag('with-queues') ? whyWanted(folder) : undefined
   }
+}
+
+/** Those that are old, and all that were not made here, to be named; one that is driven is not touched. */
+function findOld(places: Places, keep: number, withForeign: boolean): string[] {
+  const all = oldRecords(places, 0, true)
+  const old = new Set(oldRecords(places, keep, withForeign))
+  const isMeant = (folder: string) =>
+    old.has(folder) || (!withForeign && !places.origins.isSigned(folder))
+  return all.filter(isMeant).filter((folder) => (holderOf(folder)?.life ?? 'dead') === 'dead')
 }

@@ -1,16 +1,15 @@
-import { listRuns, type RunBrief } from '../../journal/runs.ts'
+import { listRuns, type RunBrief } from '../../records/journal/runs.ts'
 import { renderCost } from '../../views/cost.ts'
 import { UsageError, type Input } from '../command.ts'
-import { COST_KEYS } from '../commands/cost.ts'
-import { CostTable, type CostKey } from './cost-table.ts'
-import { readEndedIterations } from './ended-iterations.ts'
-import { isFamiliar, lookAt } from './foreign.ts'
-import { chooseRun, recordsOf } from './place.ts'
+import { COST_KEYS, CostTable, type CostKey } from '../../host/records/cost-table.ts'
+import { readEndedIterations } from '../../host/records/ended-iterations.ts'
+import { isFamiliar, lookAt } from '../../host/records/foreign.ts'
+import { chooseRun, recordsFor } from './choose-run.ts'
 
-/** The verb `cost`. */
+/** The command `cost`. */
 export async function printCost(input: Input): Promise<number> {
   const by = readKey(input.text('by') ?? 'run')
-  const places = recordsOf(input)
+  const places = recordsFor(input)
   const [root] = places.roots
   const isOne = input.positionals.length > 0
   const runs = isOne ? [chooseRun(input, places)] : listRuns(places).filter(isFamiliar)
@@ -18,7 +17,7 @@ export async function printCost(input: Input): Promise<number> {
   for (const run of runs) await lookAt(run, () => addRun(table, run))
   const { rows, total } = table
   if (input.flag('json')) console.log(JSON.stringify({ root, by, rows, total }))
-  else if (rows.length === 0) console.log(`There is nothing to add up in ${root}`)
+  else if (rows.length === 0) console.log(`No runs recorded in ${root}`)
   else console.log(renderCost(by, rows, total).join('\n'))
   return 0
 }

@@ -1,18 +1,18 @@
 import { errorText, UserError } from '../../base/errors.ts'
-import { printable } from '../../base/printable.ts'
-import { recordPlaces } from '../../journal/record-folder.ts'
-import { readRuns, unreadableNewerThan } from '../../journal/runs.ts'
-import type { Project } from '../../setup/project.ts'
+import { printable } from '../../base/terminal/printable.ts'
+import { recordPlaces } from '../../records/journal/record-folder.ts'
+import { readRuns, unreadableNewerThan } from '../../records/journal/runs.ts'
+import type { Project } from '../../host/project.ts'
 import { TaskDatabase } from '../../tasks/database.ts'
 import type { Stats } from '../../tasks/stats.ts'
 import { nextSteps, resumeSteps } from '../../views/next-steps.ts'
 import { notesOn } from '../../views/notes.ts'
-import { renderRuns } from '../../views/runs.ts'
+import { describeCounts, renderRuns } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
-import { projectOf } from '../project.ts'
-import { describeRun } from './describe-run.ts'
-import { isFamiliar, isPresentable } from './foreign.ts'
-import { withQueue, type QueuedBrief } from './with-queue.ts'
+import { projectOf } from '../front-end.ts'
+import { describeRun } from '../../host/records/describe-run.ts'
+import { isFamiliar, isPresentable } from '../../host/records/foreign.ts'
+import { withQueue, type QueuedBrief } from '../../host/records/with-queue.ts'
 
 interface Status {
   readonly live: readonly QueuedBrief[]
@@ -20,15 +20,15 @@ interface Status {
   readonly last: QueuedBrief | undefined
   /** Newer runs whose record cannot be read. */
   readonly broken: readonly string[]
-  /** The newest that is over, and whose queue has tasks that nobody has started. */
+  /** The newest finished run whose queue still has tasks to start. */
   readonly filled: QueuedBrief | undefined
   readonly tasks: Stats | { readonly error: string }
 }
 
-/** The verb `status`. */
+/** The command `status`. */
 export async function printStatus(input: Input): Promise<number> {
   const project = projectOf(input)
-  const status = { ...readLastRuns(project), tasks: readTasks(project.folder) }
+  const status = { ...readLastRuns(project), tasks: readProjectTasks(project.folder) }
   const now = Date.now()
   if (input.flag('json')) console.log(JSON.stringify(describe(status, now)))
   else console.log(render(status, now).join('\n'))
@@ -55,7 +55,7 @@ function isLive({ status }: QueuedBrief): boolean {
 }
 
 /** Broken task files must not hide the runs. */
-function readTasks(cwd: string): Status['tasks'] {
+export function readProjectTasks(cwd: string): Status['tasks'] {
   try {
     return new TaskDatabase({ cwd }).stats()
   } catch (error) {
@@ -83,16 +83,24 @@ function render(status: Status, now: number): string[] {
     ...section('Live runs', rows.slice(0, live.length)),
     ...section('Last run', rows.slice(live.length)),
     ...(last === undefined ? [] : notesOn(last.state).map(({ words }) => `    ${words}`)),
+    ...(last === undefined ? [] : failedTasks(last)),
     ...runs.flatMap(({ id, unreadable }) =>
       unreadable === undefined ? [] : [`Queue of ${id}: ${printable(unreadable)}`],
     ),
     ...broken.map((id) => `The record of the newer run ${printable(id)} cannot be read`),
-    `Tasks: ${describeTasks(tasks)}`,
+    `Tasks: ${describeProjectTasks(tasks)}`,
     ...nextCommands(status).map((line) => `Next: ${line}`),
   ]
 }
 
-function describeTasks(tasks: Status['tasks']): string {
+/** A run whose steps are complete may have tasks that failed. */
+function failedTasks({ id, state, counts }: QueuedBrief): string[] {
+  if (counts === undefined || state.steps.length === 0) return []
+  if (counts.failed <= (counts.redone ?? 0)) return []
+  return [`    its queue: ${describeCounts(counts)}; see: forkhestra show ${id}`]
+}
+
+export function describeProjectTasks(tasks: Status['tasks']): string {
   if ('error' in tasks) return `cannot be read: ${tasks.error}`
   const { total, ready, byStatus, broken } = tasks
   if (total === 0 && broken.length === 0) return 'none'

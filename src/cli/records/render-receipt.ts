@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { formatBytes } from '../../base/files.ts'
-import { printable, printableLines } from '../../base/printable.ts'
-import type { CommandReceipt, Receipt } from '../../journal/receipt.ts'
-import { counted, tokenWords } from '../../base/amounts.ts'
-import { durationWords } from '../../base/durations.ts'
-import { costWords } from '../../views/amounts.ts'
-import { endingWords } from '../../views/show.ts'
+import { printable, printableLines } from '../../base/terminal/printable.ts'
+import type { CommandReceipt, Receipt } from '../../records/journal/receipt.ts'
+import { counted, formatTokens } from '../../base/amounts.ts'
+import { formatDuration } from '../../base/durations.ts'
+import { formatCost } from '../../views/amounts.ts'
+import { describeEnding } from '../../views/show.ts'
 import { shorten } from '../../base/shorten.ts'
 
 const WIDTH = 10
@@ -21,11 +21,11 @@ export function renderReceipt(receipt: Receipt, agent: string, folder: string): 
   const repeated = again === true ? '; it does not count' : ''
   return [
     printable(`Run ${run}, step ${step}: ${agent}, iteration ${iteration}${more}`),
-    line('outcome', endingWords(outcome) + repeated),
+    line('outcome', describeEnding(outcome) + repeated),
     ...(ends === undefined
       ? []
       : [line('ends step', [ends.reason, ends.detail].filter(Boolean).join(': '))]),
-    line('time', `${receipt.startedAt} to ${receipt.endedAt}, ${durationWords(receipt.ms)}`),
+    line('time', `${receipt.startedAt} to ${receipt.endedAt}, ${formatDuration(receipt.ms)}`),
     ...(receipt.argv === undefined ? [] : [line('command', describeCommand(receipt.argv))]),
     ...promptLines(receipt, folder),
     ...usageLines(receipt),
@@ -69,13 +69,13 @@ function usageLines({
   return [
     ...(parts.length === 0 ? [] : [line('model', parts.join(', '))]),
     ...(tokens === undefined ? [] : [line('tokens', kindsOfTokens(tokens))]),
-    ...(costUsd === undefined ? [] : [line('cost', costWords({ costUsd, billing }))]),
+    ...(costUsd === undefined ? [] : [line('cost', formatCost({ costUsd, billing }))]),
   ]
 }
 
 function kindsOfTokens(tokens: NonNullable<Receipt['tokens']>): string {
   const { input, output, cacheRead, cacheWrite } = tokens
-  const [a, b, c, d] = [input, output, cacheRead, cacheWrite].map(tokenWords)
+  const [a, b, c, d] = [input, output, cacheRead, cacheWrite].map(formatTokens)
   return `input ${a}, output ${b}, cache read ${c}, cache write ${d}`
 }
 
@@ -92,7 +92,7 @@ function changeLines({ changes }: Receipt): string[] {
 
 /** With what it printed where it did not succeed. */
 function commandLines({ role, command, result, detail, ms, tail }: CommandReceipt): string[] {
-  const words = `${result}: ${command} (${detail}, ${durationWords(ms)})`
+  const words = `${result}: ${command} (${detail}, ${formatDuration(ms)})`
   const lines = tail === undefined ? [] : printableLines(tail).trimEnd().split('\n')
   return [line(role, words), ...lines.map((text) => `  ${' '.repeat(WIDTH)}| ${text}`)]
 }

@@ -1,32 +1,33 @@
 import { NotNow, UserError, errorText } from '../../base/errors.ts'
 import { randomLetters } from '../../base/ids.ts'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
-import { makeStamp } from '../../events/event.ts'
-import type { RunBrief } from '../../journal/runs.ts'
-import type { Plan, StepNode } from '../../plan/plan.ts'
-import { lookAround } from '../../setup/facts.ts'
-import { ownFolder } from '../../setup/own-folder.ts'
-import { makeTaskPort } from '../../setup/task-port.ts'
+import { makeStamp } from '../../records/events/event.ts'
+import type { RunBrief } from '../../records/journal/runs.ts'
+import type { Plan, StepNode } from '../../chain/plan/plan.ts'
+import { readFacts } from '../../host/facts.ts'
+import { ownFolder } from '../../host/own-folder.ts'
+import { makeTaskPort } from '../../host/task-port.ts'
 import type { Input } from '../command.ts'
-import { projectOf } from '../project.ts'
+import { projectOf } from '../front-end.ts'
 import { showPlan } from '../show-plan.ts'
-import { allSteps, readRecordedPlan } from './recorded-plan.ts'
+import { allSteps, DamagedPlan, readRecordedPlan } from '../../host/records/recorded-plan.ts'
 
 /** Shows what a run would do that was not made here. No path in its plan is followed. */
-export function showForeignPlan({ id, folder }: RunBrief, input: Input): void {
+export async function showForeignPlan({ id, folder }: RunBrief, input: Input): Promise<void> {
   try {
     const plan = readRecordedPlan(folder)
     if (plan === undefined) throw new UserError('it has none')
     const env = makeAgentEnvironment(process.env, ownFolder())
-    const facts = { ...lookAround(env), readPrompt: (path: string) => `(the content of ${path})` }
+    const facts = { ...readFacts(env), readPrompt: (path: string) => `(the content of ${path})` }
     const tasks = makeTaskPort(projectOf(input).folder, id, env)
     const stamp = makeStamp(id, `w-${randomLetters(6)}`)
     const inFull: Input = { ...input, flag: (name) => name === 'verbose' || input.flag(name) }
-    showPlan(withoutCommands(plan), placeLines(plan), facts, tasks, inFull, stamp, env)
+    await showPlan(withoutCommands(plan), placeLines(plan), facts, tasks, inFull, stamp, env)
   } catch (error) {
+    if (error instanceof DamagedPlan) throw error
     throw new NotNow(
       `The plan of run ${id} cannot be shown: ${errorText(error)}.`,
-      'A run whose plan nobody can see is not carried out.',
+      'A run whose plan cannot be shown is not resumed.',
     )
   }
 }

@@ -1,33 +1,31 @@
 import { UserError } from '../../base/errors.ts'
-import type { StepState } from '../../events/step-state.ts'
-import { readReceipt } from '../../journal/read-receipt.ts'
-import type { Receipt } from '../../journal/receipt.ts'
+import type { StepState } from '../../records/events/step-state.ts'
+import { readReceipt } from '../../records/journal/read-receipt.ts'
+import type { Receipt } from '../../records/journal/receipt.ts'
 import { renderRun, type IterationBrief, type StepDetails } from '../../views/show.ts'
 import type { ShownTasks } from '../../views/show-tasks.ts'
 import { UsageError, type Input } from '../command.ts'
-import { describeRun } from './describe-run.ts'
-import { currentProject } from '../project.ts'
-import { foreignWords, lookAt } from './foreign.ts'
-import { chooseRun, readNumber, recordsOf, stepOf } from './place.ts'
-import { policyWords } from './policy-words.ts'
-import { readTasks } from './read-tasks.ts'
-import { listAttempts, readNewest } from './receipts.ts'
-import { allSteps, readRecordedPlan } from './recorded-plan.ts'
+import { describeWithReceipts, readListed, roundOf } from '../../host/records/describe-run.ts'
+import { currentProject } from '../../host/project.ts'
+import { describeForeign, lookAt } from '../../host/records/foreign.ts'
+import { chooseRun, readNumber, recordsFor, stepOf } from './choose-run.ts'
+import { describePolicy } from './describe-policy.ts'
+import { describeProjectTasks, readProjectTasks } from './print-status.ts'
+import { readTasks } from '../../host/records/read-tasks.ts'
+import { listAttempts } from '../../host/records/receipts.ts'
+import { allSteps, readRecordedPlan } from '../../host/records/recorded-plan.ts'
 import { renderReceipt } from './render-receipt.ts'
-import { withQueue, type QueuedBrief } from './with-queue.ts'
+import { withQueue, type QueuedBrief } from '../../host/records/with-queue.ts'
 
-/** So many iterations of a step are listed. */
-const LISTED = 20
-
-/** The verb `show`. */
+/** The command `show`. */
 export async function showRun(input: Input): Promise<number> {
   const [step, iteration] = [readNumber(input, 'step'), readNumber(input, 'iteration')]
   const [attempt, round] = [readNumber(input, 'attempt'), readNumber(input, 'round')]
   if (iteration === undefined && attempt !== undefined)
-    throw new UsageError('--attempt needs the --iteration of which it is one.')
+    throw new UsageError('--attempt needs --iteration.')
   if (step === undefined && (iteration !== undefined || round !== undefined))
-    throw new UsageError('--iteration and --round need the --step to which they belong.')
-  const chosen = chooseRun(input, recordsOf(input))
+    throw new UsageError('--iteration and --round need --step.')
+  const chosen = chooseRun(input, recordsFor(input))
   return lookAt(chosen, () => show(input, withQueue(chosen), { step, iteration, attempt, round }))
 }
 
@@ -55,16 +53,6 @@ async function show(
 
 type Round = number | undefined
 
-function describeWithReceipts(run: QueuedBrief, steps: readonly StepState[], round: Round) {
-  const { steps: all, ...described } = describeRun(run, Date.now())
-  const shown = all.flatMap((each) => {
-    const step = steps.find(({ number }) => number === each.step)
-    return step === undefined ? [] : [{ ...each, ...readOf(run.folder, step, round) }]
-  })
-  const damage = run.damage.length === 0 ? {} : { damage: run.damage }
-  return { ...described, ...damage, steps: shown, plan: readRecordedPlan(run.folder) }
-}
-
 function renderWithReceipts(
   run: QueuedBrief,
   steps: readonly StepState[],
@@ -75,18 +63,27 @@ function renderWithReceipts(
   const planned = plan === undefined ? [] : allSteps(plan)
   const { when, budget } = plan ?? {}
   const detailsOf = (step: StepState): StepDetails => {
-    const { receipts, older } = readOf(run.folder, step, round)
+    const { receipts, older } = readListed(run.folder, step, round)
     const { policy = {} } = planned.find(({ number }) => number === step.number) ?? {}
     const { running } = step
     const open = running === undefined ? [] : [{ ...running, attempt: step.attempt }]
-    return { policy: policyWords(policy), iterations: [...receipts.map(brief), ...open], older }
+    return { policy: describePolicy(policy), iterations: [...receipts.map(brief), ...open], older }
   }
-  const policy = policyWords({ ...(when === undefined ? {} : { when }), budget: budget ?? {} })
-  const foreign = foreignWords(run.foreign)
-  return renderRun({ ...run, foreign, policy, tasks }, steps, detailsOf, {
+  const policy = describePolicy({ ...(when === undefined ? {} : { when }), budget: budget ?? {} })
+  const foreign = describeForeign(run.foreign)
+  const openTasks = describeOpenTasks(run)
+  return renderRun({ ...run, foreign, policy, tasks, openTasks }, steps, detailsOf, {
     now: Date.now(),
-    here: currentProject(),
+    here: currentProject(process.env),
   })
+}
+
+/** An agent may have called its work complete while tasks of the project are open. */
+function describeOpenTasks({ status, foreign, state }: QueuedBrief): string | undefined {
+  if (status !== 'complete' || foreign !== undefined || state.cwd === undefined) return undefined
+  const tasks = readProjectTasks(state.cwd)
+  const isOpen = 'error' in tasks || tasks.total > tasks.byStatus.Done
+  return isOpen ? describeProjectTasks(tasks) : undefined
 }
 
 interface Which {
@@ -102,7 +99,7 @@ function showIteration(input: Input, run: QueuedBrief, step: StepState, which: W
   return 0
 }
 
-/** The last round and the last attempt count where nobody says which. */
+/** Without a number, the last round and the last attempt count. */
 function findReceipt({ id, folder }: QueuedBrief, step: StepState, which: Which): Receipt {
   const of = roundOf(step, which.round)
   const { round } = of
@@ -114,21 +111,11 @@ function findReceipt({ id, folder }: QueuedBrief, step: StepState, which: Which)
   if (receipt !== undefined) return receipt
   const last = attempts.at(-1)?.iteration
   throw new UserError(
-    `There is no receipt of iteration ${which.iteration} of step ${number}: it has not ended.`,
+    `No receipt for iteration ${which.iteration} of step ${number}: it has not ended.`,
     last === undefined
       ? `See: forkhestra show ${id}`
-      : `The last that has is: forkhestra show ${id} --step ${number} --iteration ${last}`,
+      : `The last one with a receipt: forkhestra show ${id} --step ${number} --iteration ${last}`,
   )
-}
-
-function readOf(folder: string, step: StepState, round: Round) {
-  return readNewest(folder, { ...roundOf(step, round), count: LISTED })
-}
-
-function roundOf({ number: step, rounds, iterations, running }: StepState, round: Round) {
-  const last = Math.max(1, rounds)
-  const ended = running === undefined ? iterations : iterations - 1
-  return { step, round: round ?? last, ...((round ?? last) === last ? { ended } : {}) }
 }
 
 function brief(receipt: Receipt): IterationBrief {

@@ -1,11 +1,11 @@
 import { UserError } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
-import { checkTask, createTasks, findFaults } from '../../tasks/create.ts'
-import { tellFaults, type Fault, type PlaceOf } from '../../tasks/mistakes.ts'
-import type { Places } from '../../tasks/store/places.ts'
+import { checkTask } from '../../tasks/create.ts'
+import { makeBatchError, type TaskMistake, type DescribePosition } from '../../tasks/batch-error.ts'
+import type { TaskDatabase } from '../../tasks/database.ts'
 import { checkDue } from '../../tasks/text/check-text.ts'
 import type { NewTask } from '../../tasks/text/new-task.ts'
-import { parseStatus, readPriority } from '../../tasks/words.ts'
+import { parseStatus, readPriority } from '../../tasks/status.ts'
 import { UsageError } from '../command.ts'
 
 const KEYS = [
@@ -23,7 +23,7 @@ const KEYS = [
   'status',
 ]
 
-/** One line of stdin, and what is wrong with it. */
+/** One line of stdin and its mistakes. */
 class Line {
   readonly number: number
   readonly mistakes: UserError[] = []
@@ -35,14 +35,15 @@ class Line {
       this.#fields = parseObject(text)
     })
     const unknown = Object.keys(this.#fields).filter((key) => !KEYS.includes(key))
-    for (const key of unknown) this.report(`'${key}' is unknown.`, `Known: ${KEYS.join(', ')}.`)
+    for (const key of unknown)
+      this.report(`unknown key '${key}'.`, `Known keys: ${KEYS.join(', ')}.`)
   }
 
   report(message: string, hint?: string): void {
     this.mistakes.push(new UserError(message, hint))
   }
 
-  /** Keeps a mistake instead of stopping at it. */
+  /** Records a mistake instead of throwing it. */
   attempt<Result>(work: () => Result): Result | undefined {
     try {
       return work()
@@ -56,14 +57,14 @@ class Line {
   text(key: string): string | undefined {
     const value = this.#fields[key]
     if (value === undefined || typeof value === 'string') return value
-    this.report(`'${key}' is no string.`)
+    this.report(`'${key}' must be a string.`)
     return undefined
   }
 
   list(key: string): readonly string[] {
     const value = this.#fields[key] ?? []
     if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value
-    this.report(`'${key}' is no list of strings.`)
+    this.report(`'${key}' must be a list of strings.`)
     return []
   }
 }
@@ -73,31 +74,29 @@ interface Read {
   readonly task: NewTask
 }
 
-/** The tasks that stand on stdin, one JSON object a line. */
 interface Batch {
   readonly tasks: readonly NewTask[]
-  readonly faults: readonly Fault[]
-  readonly placeOf: PlaceOf
+  readonly faults: readonly TaskMistake[]
+  readonly placeOf: DescribePosition
 }
 
-/** Makes them, all or none; every mistake is told with its line. */
+/** Creates all tasks of a text with one JSON object per line, or reports every mistake with its line. */
 export function createBatch(
-  places: Places,
+  database: TaskDatabase,
   text: string,
-  now: Date,
 ): { readonly tasks: readonly NewTask[]; readonly ids: readonly string[] } {
   const { tasks, faults, placeOf } = readBatch(text)
-  if (faults.length > 0) throw tellFaults([...faults, ...findFaults(places, tasks)], placeOf)
-  return { tasks, ids: createTasks(places, tasks, now, placeOf) }
+  if (faults.length > 0) throw makeBatchError([...faults, ...database.findMistakes(tasks)], placeOf)
+  return { tasks, ids: database.createAll(tasks, placeOf) }
 }
 
 function readBatch(text: string): Batch {
   if (text.trim() === '')
-    throw new UsageError('There is nothing on stdin.', 'One JSON object a line: {"title":"…"}')
+    throw new UsageError('stdin is empty.', 'Pass one JSON object per line: {"title":"…"}')
   if (text.trimStart().startsWith('['))
     throw new UsageError(
       'stdin is a JSON array.',
-      "Write one object a line, e.g. with: jq -c '.[]'",
+      "Pass one object per line, for example with: jq -c '.[]'",
     )
   const read = text
     .split('\n')
@@ -136,9 +135,9 @@ function parseObject(line: string): Record<string, unknown> {
   try {
     value = parseJson(line)
   } catch {
-    throw new UserError('this is no JSON.')
+    throw new UserError('not valid JSON.')
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>
-  throw new UserError('this is no JSON object.')
+  throw new UserError('not a JSON object.')
 }

@@ -1,8 +1,8 @@
 import { nearest } from '../../base/nearest.ts'
 import { shellWord } from '../../base/shell-quote.ts'
-import { findStatus } from '../../tasks/words.ts'
+import { findStatus } from '../../tasks/status.ts'
 
-/** Words that people try as a command, and what to type instead; `ID` is the word that follows, `…` the others. */
+/** Commands that people try, and what to type instead; `ID` is the next word, `…` the rest. */
 const COMMANDS: Readonly<Record<string, string>> = {
   ...byWord('complete finish close resolve', 'edit ID --status done'),
   ...byWord('start begin', 'claim ID'),
@@ -21,7 +21,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   ...byWord('kanban ui', 'board'),
 }
 
-/** The command that somebody means by words that begin with no verb of ours. */
+/** Suggests a command for words that do not begin with one. */
 export function guessTaskCommand(
   words: readonly string[],
   verbs: readonly string[],
@@ -53,7 +53,7 @@ function statusWord(word: string): string | undefined {
   return status === 'To Do' ? 'todo' : status?.toLowerCase().replaceAll(' ', '-')
 }
 
-/** Words that are not an option of `list` or `edit`, but the value of one: `done`, `status=done`. */
+/** The option for a bare value, such as `done` or `status=done`. */
 export function guessField(word: string): string | undefined {
   const [, name, value] = /^-*(\w+)=(.+)$/.exec(word) ?? []
   if (name !== undefined && value !== undefined) return `--${name} ${quoted(value)}`
@@ -61,7 +61,7 @@ export function guessField(word: string): string | undefined {
   return status && `--status ${status}`
 }
 
-/** Names of options that are statuses: `--done`. */
+/** For statuses typed as options: `--done`. */
 export const STATUS_GUESSES: Readonly<Record<string, string>> = Object.fromEntries(
   ['todo', 'in-progress', 'blocked', 'done'].map((word) => [word, `Write: --status ${word}`]),
 )

@@ -1,39 +1,43 @@
 import { writeSync } from 'node:fs'
-import { isatty } from 'node:tty'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
-import { printableLines } from '../../base/printable.ts'
+import { isTerminal } from '../../base/terminal/is-terminal.ts'
+import { printableLines } from '../../base/terminal/printable.ts'
+import { quoteLines } from '../../engines/marker/line-quoter.ts'
 import { isStdoutClosed } from '../closed-stdout.ts'
 
-/** The result has no place to go: a full disk, a closed file. */
+/** stdout cannot be written: a full disk, a closed file. */
 export class CannotPrint extends UserError {
   override readonly exitCode = 1
 }
 
-/** How long to wait for a reader of a pipe that does not block. */
+/** How long to wait before retrying a full non-blocking pipe. */
 const PAUSE_MS = 2
 
-/** A line, or several, on stdout. Unlike `console.log` it does not hide that they are lost. */
+/** Writes lines to stdout. Unlike `console.log`, throws if they cannot be written. */
 export function print(text: string): void {
   try {
     if (isStdoutClosed()) throw new Error('stdout is closed')
-    const shown = isatty(1) ? printableLines(text) : text
-    writeWhole(1, new TextEncoder().encode(`${shown}\n`))
+    writeWhole(1, new TextEncoder().encode(`${shownText(text)}\n`))
   } catch (error) {
-    // Who closes the pipe has read enough.
+    // The reader closed the pipe on purpose.
     if (errorCode(error) === 'EPIPE') return
     throw new CannotPrint(
-      `The output cannot be written: ${errorText(error)}`,
-      'What was to be changed is changed; only the answer is lost.',
+      `Cannot write the output: ${errorText(error)}`,
+      'All changes were made; only the output is lost.',
     )
   }
 }
 
-/** A record a line; nothing at all where there is none. */
+export function shownText(text: string): string {
+  return quoteLines(isTerminal(1) ? printableLines(text) : text, process.env)
+}
+
+/** One record per line; prints nothing if there is none. */
 export function printLines(lines: readonly string[]): void {
   if (lines.length > 0) print(lines.join('\n'))
 }
 
-/** All of it, however slowly it is read. */
+/** Retries until a slow reader has taken everything. */
 function writeWhole(fd: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) {
     try {

@@ -1,17 +1,17 @@
-import { printable } from '../../base/printable.ts'
+import { isTerminal } from '../../base/terminal/is-terminal.ts'
+import { printable } from '../../base/terminal/printable.ts'
 import { briefToJson, plainLine, renderBrief } from '../../tasks/render.ts'
 import type { Task } from '../../tasks/task.ts'
 import { isOverdue } from '../../tasks/urgency.ts'
 import type { Brief } from '../../tasks/view.ts'
 import type { Input } from '../command.ts'
+import { quoteOurLines } from '../quote-forged.ts'
 import { print } from './print.ts'
 
-/** One line for each task: a table for people, records for agents and scripts. */
 export function printTasks(tasks: readonly Task[], input: Input): void {
   print(input.flag('plain') ? tasks.map(plainLine).join('\n') : renderTable(tasks))
 }
 
-/** A table for people, as wide as it has to be. */
 function renderTable(tasks: readonly Task[]): string {
   const now = new Date()
   const rows = tasks.map((task) => [
@@ -37,5 +37,7 @@ function padEnd(text: string, width: number): string {
 }
 
 export function printBrief(brief: Brief, input: Input): void {
-  print(input.flag('json') ? JSON.stringify(briefToJson(brief)) : renderBrief(brief))
+  if (input.flag('json')) return print(JSON.stringify(briefToJson(brief)))
+  const text = renderBrief(brief)
+  print(isTerminal(1) ? quoteOurLines(text) : text)
 }

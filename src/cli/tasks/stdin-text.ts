@@ -1,15 +1,16 @@
 import { UsageError, type Input } from '../command.ts'
 
-/** The options that take longer texts. */
+/** Options that accept `-` for stdin. */
 const LONG = ['description', 'plan', 'notes', 'append-notes']
 
-/** What was typed, with the text on stdin where one of the longer texts is `-`. */
+/** Replaces `-` in one of these options with the text on stdin. */
 export async function withStdin(input: Input): Promise<Input> {
   const asked = LONG.flatMap((option) => input.texts(option)).filter((value) => value === '-')
   if (asked.length === 0) return input
-  if (asked.length > 1) throw new UsageError('Only one text can come from stdin.')
+  if (asked.length > 1) throw new UsageError('Only one option can read from stdin.')
   const given = (await Bun.stdin.text()).trimEnd()
-  if (given === '') throw new UsageError('There is nothing on stdin.', 'A - means: read it there.')
+  if (given === '')
+    throw new UsageError('stdin is empty.', 'The value - reads the text from stdin.')
   const texts = (option: string) => {
     const values = input.texts(option)
     return LONG.includes(option) ? values.map((value) => (value === '-' ? given : value)) : values

@@ -1,29 +1,25 @@
 import { z } from 'zod'
 import { parseDuration } from '../../base/durations.ts'
-import { claimTask, releaseTask } from '../../tasks/claims/claims.ts'
-import { takenWords } from '../../tasks/claims/taken-words.ts'
-import { renderBrief } from '../../tasks/render.ts'
-import { makeBrief } from '../../tasks/view.ts'
-import { makeTool, withTaken, type Desk } from '../tool.ts'
-import { flag, lease } from '../../verbs/fields.ts'
+import { describeEndedClaim, renderBrief } from '../../tasks/render.ts'
+import { makeTool, withWarnings, type TaskContext } from '../tool.ts'
+import { flag, lease } from '../../queue/tools/fields.ts'
 
 export const claim = makeTool({
   name: 'claim',
-  description: 'Take one task, or give it back with release.',
+  description: 'Claim one task, or release it.',
   input: z.strictObject({ id: z.string(), release: flag, lease }),
-  run({ id, release = false, lease: time }, desk) {
-    if (release) return giveBack(id, desk)
+  run({ id, release = false, lease: time }, context) {
+    if (release) return giveBack(id, context)
     const leaseMs = time === undefined ? undefined : parseDuration(time, 'lease')
-    const task = claimTask(desk.places, id, { ...desk, leaseMs })
-    return renderBrief(makeBrief(desk.places, task.id))
+    const task = context.database.claim(id, { leaseMs })
+    return renderBrief(context.database.view(task.id))
   },
 })
 
-function giveBack(word: string, desk: Desk): string {
-  const taken: string[] = []
-  const { words } = releaseTask(desk.places, word, {
-    ...desk,
-    onTaken: (id, held) => taken.push(takenWords(id, held)),
+function giveBack(word: string, { database }: TaskContext): string {
+  const warnings: string[] = []
+  const { message } = database.endClaim(word, {
+    onClaimEnded: (id, held) => warnings.push(describeEndedClaim(id, held)),
   })
-  return withTaken(words, taken)
+  return withWarnings(message, warnings)
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { createTasks } from '../../tasks/create.ts'
 import type { NewTask } from '../../tasks/text/new-task.ts'
-import { parseStatus, readPriority } from '../../tasks/words.ts'
+import { parseStatus, readPriority } from '../../tasks/status.ts'
 import { makeTool } from '../tool.ts'
-import { priority, text, texts } from '../../verbs/fields.ts'
+import { priority, text, texts } from '../../queue/tools/fields.ts'
 
 const newTask = z.strictObject({
   title: z.string(),
@@ -22,12 +21,12 @@ const newTask = z.strictObject({
 
 export const create = makeTool({
   name: 'create',
-  description: 'Create tasks, all or none; gives their ids.',
+  description: 'Create tasks, all or none; returns their ids.',
   input: z.strictObject({
-    tasks: z.array(newTask).refine((tasks) => tasks.length > 0, 'give at least one'),
+    tasks: z.array(newTask).refine((tasks) => tasks.length > 0, 'must not be empty'),
   }),
-  run({ tasks }, { places, now }) {
-    return createTasks(places, tasks.map(readTask), now).join('\n')
+  run({ tasks }, { database }) {
+    return database.createAll(tasks.map(readTask)).join('\n')
   },
 })
 

@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import type { Changes } from '../../tasks/text/changes.ts'
-import { takenWords } from '../../tasks/claims/taken-words.ts'
-import { editTasks } from '../../tasks/edit.ts'
-import { plainLine } from '../../tasks/render.ts'
-import { parseStatus, readPriority } from '../../tasks/words.ts'
-import { makeTool, withTaken } from '../tool.ts'
-import { flag, numbers, priority, status, text, texts } from '../../verbs/fields.ts'
+import { describeEndedClaim, plainLine } from '../../tasks/render.ts'
+import { parseStatus, readPriority } from '../../tasks/status.ts'
+import { makeTool, withWarnings } from '../tool.ts'
+import { flag, numbers, priority, status, text, texts } from '../../queue/tools/fields.ts'
 
 const changes = z.strictObject({
   title: text,
@@ -22,7 +20,7 @@ const changes = z.strictObject({
   uncheckAc: numbers,
   removeAc: numbers,
   plan: text,
-  notes: text.describe('replaces'),
+  notes: text.describe('replaces all notes'),
   appendNotes: text,
   due: text,
   parent: text,
@@ -30,20 +28,18 @@ const changes = z.strictObject({
 
 export const edit = makeTool({
   name: 'edit',
-  description: 'Change tasks, all or none; an empty text removes a value.',
+  description: 'Change tasks, all or none; an empty string removes a value.',
   input: changes.extend({
-    ids: z.array(z.string()).refine((ids) => ids.length > 0, 'give at least one'),
-    force: flag.describe('done despite what is open'),
+    ids: z.array(z.string()).refine((ids) => ids.length > 0, 'must not be empty'),
+    force: flag.describe('done despite open items'),
   }),
-  run({ ids, force = false, ...asked }, { places, owner, now }) {
-    const taken: string[] = []
-    const tasks = editTasks(places, ids, readChanges(asked), {
-      owner,
-      now,
+  run({ ids, force = false, ...asked }, { database }) {
+    const warnings: string[] = []
+    const tasks = database.editAll(ids, readChanges(asked), {
       force,
-      onTaken: (id, claim) => taken.push(takenWords(id, claim)),
+      onClaimEnded: (id, claim) => warnings.push(describeEndedClaim(id, claim)),
     })
-    return withTaken(tasks.map(plainLine).join('\n'), taken)
+    return withWarnings(tasks.map(plainLine).join('\n'), warnings)
   },
 })
 

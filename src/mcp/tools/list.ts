@@ -1,25 +1,18 @@
 import { z } from 'zod'
-import {
-  emptyListWords,
-  explainReady,
-  listReady,
-  listTasks,
-  type Filter,
-} from '../../tasks/list.ts'
+import type { Filter } from '../../tasks/list.ts'
 import { explainedLine, plainLine } from '../../tasks/render.ts'
-import { searchTasks } from '../../tasks/search.ts'
 import type { Task } from '../../tasks/task.ts'
-import { parseStatus, readPriority } from '../../tasks/words.ts'
-import { atMost, makeTool, withBroken, type Desk } from '../tool.ts'
-import { flag, text, texts } from '../../verbs/fields.ts'
+import { parseStatus, readPriority } from '../../tasks/status.ts'
+import { atMost, makeTool, withBroken, type TaskContext } from '../tool.ts'
+import { flag, text, texts } from '../../queue/tools/fields.ts'
 
 const DEFAULT_LIMIT = 100
 
 const input = z.strictObject({
   ready: flag,
-  explain: flag.describe('what each open task waits for'),
+  explain: flag.describe('why each open task is ready or not'),
   archived: flag,
-  search: text.describe('words in its file'),
+  search: text.describe('words in the file'),
   status: texts,
   priority: text,
   assignee: text,
@@ -27,7 +20,7 @@ const input = z.strictObject({
   blockedBy: text,
   limit: z
     .number()
-    .refine((limit) => limit >= 0, 'it is negative')
+    .refine((limit) => limit >= 0, 'must not be negative')
     .optional(),
 })
 
@@ -35,29 +28,28 @@ type Input = z.output<typeof input>
 
 export const list = makeTool({
   name: 'list',
-  description: 'List tasks by priority and age, or what is ready in the order of next.',
+  description: 'List tasks by priority and age, or ready ones in the order of next.',
   isReading: true,
   input,
-  run(asked, desk) {
-    const { lines, broken } = readLines(asked, desk)
+  run(asked, context) {
+    const { lines, broken } = readLines(asked, context)
     const { limit = DEFAULT_LIMIT } = asked
-    const shown = atMost(Math.floor(limit), lines, 'filter, or give a higher limit')
+    const shown = atMost(Math.floor(limit), lines, 'filter, or raise the limit')
     const isEmpty = shown.length === 0
-    const words = isEmpty ? emptyListWords(desk.places, readFilter(asked)) : shown.join('\n')
-    return withBroken(words, broken, desk)
+    const words = isEmpty ? context.database.describeEmptyList(readFilter(asked)) : shown.join('\n')
+    return withBroken(words, broken, context)
   },
 })
 
-function readLines(asked: Input, desk: Desk) {
-  const { places } = desk
+function readLines(asked: Input, context: TaskContext) {
+  const { database } = context
   const filter = readFilter(asked)
-  const isFound = makeSearch(asked.search, desk)
+  const isFound = makeSearch(asked.search, context)
   if (asked.explain === true) {
-    const { tasks, broken } = explainReady(places, filter, desk)
+    const { tasks, broken } = database.explainListing(filter)
     return { lines: tasks.filter(({ task }) => isFound(task)).map(explainedLine), broken }
   }
-  const { tasks, broken } =
-    asked.ready === true ? listReady(places, filter, desk) : listTasks(places, filter)
+  const { tasks, broken } = asked.ready === true ? database.ready(filter) : database.list(filter)
   return { lines: tasks.filter(isFound).map(plainLine), broken }
 }
 
@@ -72,9 +64,12 @@ function readFilter(asked: Input): Filter {
   }
 }
 
-function makeSearch(search: string | undefined, { places }: Desk): (task: Task) => boolean {
+function makeSearch(
+  search: string | undefined,
+  { database }: TaskContext,
+): (task: Task) => boolean {
   const words = search?.split(/\s+/).filter((word) => word !== '') ?? []
   if (words.length === 0) return () => true
-  const found = new Set(searchTasks(places, words).tasks.map(({ id }) => id))
+  const found = new Set(database.search(words).tasks.map(({ id }) => id))
   return ({ id }) => found.has(id)
 }

@@ -3,31 +3,33 @@ import { errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { QueueError } from '../refusal.ts'
 import type { Refusal } from '../refusal.ts'
-import { damageOf } from './damage.ts'
-import { Group } from './group.ts'
-import { hasNoRoom } from './room.ts'
+import { damageOf, refuseAltered } from './damage.ts'
+import { WriteBatch } from './write-batch.ts'
+import { isDiskFull } from './disk-full.ts'
 
 const PATIENCE_MS = 30_000
-/** Tasks end by the hundred, and a file that is there is there a moment later. */
-const LOOK_MS = 20
 
 /** Result codes of SQLite, without what it adds in higher bits. */
 const BUSY = 5
 const LOCKED = 6
 
 /** What SQLite keeps beside a file, the same for as long as it is open. */
-const BESIDE = ['-wal', '-shm']
+const SIDE_FILES = ['-wal', '-shm']
 
 /** One open database: statements that are prepared once, and transactions that wait their turn. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
-  readonly #group = new Group((work) => this.#retry(() => this.#transact('begin immediate', work)))
+  readonly #batch = new WriteBatch((work) =>
+    this.#retry(() => this.#transact('begin immediate', work)),
+  )
   readonly place: string
   readonly #file: string | undefined
-  #beside = new Map<string, string | undefined>()
-  /** When all were there last. */
-  #seenAt = -LOOK_MS
+  #sideFiles = new Map<string, string | undefined>()
+  /** How large it was: while it is open, it only grows. */
+  #size = 0
+  /** SQLite raises it with each change of tables, by whichever process. */
+  #schemaVersion: number | undefined
 
   constructor(database: DatabaseSync, place: string) {
     this.#database = database
@@ -35,30 +37,53 @@ export class Connection {
     this.#file = fileAt(place)
   }
 
-  /** Whether the file was taken away: SQLite would go on in one that nobody else can see. */
-  get isGone(): boolean {
-    return this.#findTaken()?.kind === 'gone'
+  /** Whether a file was taken away or emptied, which changes no version of the data. */
+  get isFileMissing(): boolean {
+    return this.#findMissingFile() !== undefined
   }
 
   /** To be called once all files are there. */
   watch(): void {
-    const beside = BESIDE.map((end) => [end, fileAt(this.place + end)] as const)
-    this.#beside = new Map(beside)
+    const beside = SIDE_FILES.map((end) => [end, fileAt(this.place + end)] as const)
+    this.#sideFiles = new Map(beside)
+    this.#size = statOf(this.place)?.size ?? 0
+    this.#schemaVersion = this.#readSchemaVersion()
   }
 
-  #findTaken(): Refusal | undefined {
-    const now = performance.now()
-    if (now - this.#seenAt < LOOK_MS) return undefined
+  /** Before a statement meets them: refuses tables that are not those that we make. */
+  refuseAltered(): void {
+    refuseAltered(this.#database, this.place)
+  }
+
+  #readSchemaVersion(): number {
+    return this.get<{ schema_version: number }>('pragma schema_version')!.schema_version
+  }
+
+  #refuseAlteredSince(): void {
+    if (this.#schemaVersion === undefined) return
+    const version = this.#readSchemaVersion()
+    if (version === this.#schemaVersion) return
+    this.refuseAltered()
+    this.#schemaVersion = version
+  }
+
+  /** SQLite would go on in a file that nobody else can see, or wait for what never comes. */
+  #findMissingFile(): Refusal | undefined {
     const { place } = this
-    if (fileAt(place) !== this.#file) return { kind: 'gone', place }
-    const taken = [...this.#beside].flatMap(([end, file]) =>
+    const stats = statOf(place)
+    if (identify(stats) !== this.#file) return { kind: 'gone', place }
+    const { size = 0 } = stats ?? {}
+    if (size < this.#size) {
+      const detail = `it was ${size === 0 ? 'emptied' : 'truncated'} while it was in use`
+      return { kind: 'altered', place, detail }
+    }
+    const taken = [...this.#sideFiles].flatMap(([end, file]) =>
       fileAt(place + end) === file ? [] : [end],
     )
     if (taken.length > 0) {
       const detail = `its ${taken.join(' and ')} file was deleted while it was in use`
       return { kind: 'broken', place, detail }
     }
-    this.#seenAt = now
     return undefined
   }
 
@@ -87,7 +112,7 @@ export class Connection {
    * is on the disk once it answers, together with what others of this process wrote at that time.
    */
   write<Result>(work: () => Result): Promise<Result> {
-    return this.#group.add(work)
+    return this.#batch.add(work)
   }
 
   /** All of it as of one moment. */
@@ -119,8 +144,8 @@ export class Connection {
   }
 
   /** Settles when all that was asked for is written. */
-  written(): Promise<void> {
-    return this.#group.done()
+  flush(): Promise<void> {
+    return this.#batch.done()
   }
 
   close(): void {
@@ -164,9 +189,10 @@ export class Connection {
   async #retry<Result>(work: () => Result): Promise<Result> {
     const end = performance.now() + PATIENCE_MS
     for (;;) {
-      const taken = this.#findTaken()
+      const taken = this.#findMissingFile()
       if (taken !== undefined) throw new QueueError(taken)
       try {
+        this.#refuseAlteredSince()
         return work()
       } catch (error) {
         if (!isBusy(error)) throw this.#explain(error)
@@ -192,7 +218,10 @@ export class Connection {
 
 /** What tells a file from others, also from one that came to its place later. */
 function fileAt(place: string): string | undefined {
-  const stats = statOf(place)
+  return identify(statOf(place))
+}
+
+function identify(stats: ReturnType<typeof statOf>): string | undefined {
   return stats === undefined ? undefined : `${stats.dev} ${stats.ino}`
 }
 
@@ -228,8 +257,8 @@ function refusalFor(code: number | undefined, place: string, error: unknown): Re
       return { kind: 'not_a_store', place }
     case 10: // SQLITE_IOERR
       // So it also calls a disk without room for the files beside the store.
-      if (hasNoRoom(place)) return { kind: 'disk_full', place }
-      return { kind: 'broken', place, detail: errorText(error) }
+      if (isDiskFull(place)) return { kind: 'disk_full', place }
+      return { kind: 'failing', place, detail: errorText(error) }
     case 11: // SQLITE_CORRUPT
       return { kind: 'broken', place, detail: errorText(error) }
     default:

@@ -1,52 +1,63 @@
 import { resultId } from '../history.ts'
 import type { Cancelled } from '../store.ts'
-import type { End, EndBrief, FollowUp, NotQueued, TaskOptions } from '../task.ts'
-import { pushWhatFits } from './follow.ts'
-import { note, noteBoth, pushedBy } from './note.ts'
-import type { Books, TaskRow } from './rows.ts'
-import { beginningOf, COLUMNS, taskById } from './rows.ts'
+import type { End, EndBrief, FollowUp, NotQueued, TaskOptions, NewTask } from '../task.ts'
+import { addHistory, addTwoToHistory, pushedBy } from './history.ts'
+import {
+  type StoreContext,
+  type TaskRow,
+  beginningOf,
+  COLUMNS,
+  parseColumn,
+  taskById,
+} from './rows.ts'
+import { QueueError } from '../refusal.ts'
+import { push } from './push.ts'
 
-/** Ends a task for good: its message, its queue and its inbox go with it, in the same transaction. */
+/** Ends a task with its result message, its queue and its inbox in the same transaction. */
 export function endTask(
-  books: Books,
+  context: StoreContext,
   row: TaskRow,
   end: End,
   follow: readonly FollowUp[] = [],
 ): void {
-  books.db.run(
+  context.db.run(
     `update task set state = 'ended', since = ?, outcome = ?, end = ?, worker = null,
      lease_until = null where seq = ?`,
-    books.clock.now(),
+    context.clock.now(),
     JSON.stringify(outcomeOf(end)),
     JSON.stringify(end),
     row.seq,
   )
-  tellParent(books, row, end.success ? 'success' : end.class)
-  if (leavesAnything(books, row)) {
-    books.db.run('delete from waiting where agent = ?', row.id)
-    forwardUnread(books, row)
-    endQueue(books, row)
+  sendResult(context, row, end.success ? 'success' : end.class)
+  if (hasAnythingLeft(context, row)) {
+    context.db.run('delete from waiting where agent = ?', row.id)
+    forwardUnread(context, row)
+    cancelChildren(context, row)
   }
   // Before the drain of its parent may end: what follows is a part of it.
-  const notQueued = pushFollowUps(books, row, follow)
-  if (notQueued.length > 0) addNotQueued(books, row, { ...end, notQueued })
-  if (row.is_drained === 1) endDrain(books, row.run, row.parent!)
+  const notQueued = pushFollowUps(context, row, follow)
+  if (notQueued.length > 0) addNotQueued(context, row, { ...end, notQueued })
+  if (row.is_drained === 1) endDrain(context, row.run, row.parent!)
 }
 
-/** They belong to the attempt to which the task has belonged. What is refused is returned. */
-function pushFollowUps(books: Books, row: TaskRow, follow: readonly FollowUp[]): NotQueued[] {
+/** They belong to the same attempt as the task did. Returns what is refused. */
+function pushFollowUps(
+  context: StoreContext,
+  row: TaskRow,
+  follow: readonly FollowUp[],
+): NotQueued[] {
   if (follow.length === 0) return []
-  const { id: task, name, attempt } = taskById(books, heirOf(books, row))!
-  const isOfAll = attempt === 0 || pushedBy(books, row.id) === 0
-  const parent = isOfAll ? { name, task } : { name, task, attempt }
+  const { id: task, name, attempt } = taskById(context, nearestReader(context, row))!
+  const isForAllAttempts = attempt === 0 || pushedBy(context, row.id) === 0
+  const parent = isForAllAttempts ? { name, task } : { name, task, attempt }
   return pushWhatFits(
-    books,
-    follow.map((each) => ({ ...each, run: row.run, parent, isOfAll })),
+    context,
+    follow.map((each) => ({ ...each, run: row.run, parent, isForAllAttempts })),
   )
 }
 
-/** Only behind its end its name is free for what follows. */
-function addNotQueued({ db }: Books, { seq }: TaskRow, end: End): void {
+/** After the end, because only then its name is free for a follow-up task. */
+function addNotQueued({ db }: StoreContext, { seq }: TaskRow, end: End): void {
   const outcome = { ...outcomeOf(end), notQueued: end.notQueued }
   const values = [JSON.stringify(outcome), JSON.stringify(end)] as const
   db.run('update task set outcome = ?, end = ? where seq = ?', ...values, seq)
@@ -58,8 +69,8 @@ function outcomeOf(end: End): EndBrief {
     : { success: false, class: end.class, error: beginningOf(end.error) }
 }
 
-/** Most tasks wait for nobody, have no inbox and have queued nothing. */
-function leavesAnything({ db }: Books, { id }: TaskRow): boolean {
+/** False for most tasks, which saves the queries that follow. */
+function hasAnythingLeft({ db }: StoreContext, { id }: TaskRow): boolean {
   const left = db.get<{ isThere: number }>(
     `select exists (select 1 from waiting where agent = ?1)
      or exists (select 1 from message where recipient = ?1)
@@ -69,46 +80,46 @@ function leavesAnything({ db }: Books, { id }: TaskRow): boolean {
   return left?.isThere === 1
 }
 
-function tellParent(books: Books, row: TaskRow, how: string): void {
-  const recipient = heirOf(books, row)
+function sendResult(context: StoreContext, row: TaskRow, how: string): void {
+  const recipient = nearestReader(context, row)
   const id = resultId(row.id)
-  books.db.run(
+  context.db.run(
     `insert into message (id, run, recipient, sender, task, body, at) values (?, ?, ?, ?, ?, '', ?)`,
     id,
     row.run,
     recipient,
     row.name,
     row.id,
-    books.clock.now(),
+    context.clock.now(),
   )
-  noteBoth(books, row.run, ['ended', row.id, how], ['sent', id, recipient])
+  addTwoToHistory(context, row.run, ['ended', row.id, how], ['sent', id, recipient])
 }
 
-/** Whoever is nearest above and will read what a task leaves; `main` never ends. */
-function heirOf(books: Books, row: TaskRow): string {
+/** The nearest ancestor that will read a task's messages; `main` never ends. */
+function nearestReader(context: StoreContext, row: TaskRow): string {
   let below = row
-  let agent = taskById(books, row.parent!)!
-  while (agent.parent !== null && !isReading(books, agent, below)) {
+  let agent = taskById(context, row.parent!)!
+  while (agent.parent !== null && !isReading(context, agent, below)) {
     below = agent
-    agent = taskById(books, agent.parent)!
+    agent = taskById(context, agent.parent)!
   }
   return agent.id
 }
 
-function isReading(books: Books, agent: TaskRow, below: TaskRow): boolean {
-  return agent.state !== 'ended' && agent.cancelled === null && !isStray(books, below.id, agent)
+function isReading(context: StoreContext, agent: TaskRow, below: TaskRow): boolean {
+  return agent.state !== 'ended' && agent.cancelled === null && !isStray(context, below.id, agent)
 }
 
-/** Whether a task was pushed by an attempt at its parent that is over: the next one knows nothing of it. */
-export function isStray(books: Books, task: string, parent: TaskRow): boolean {
-  const over = attemptsOver(parent)
+/** Whether a task was pushed by a finished attempt at its parent, of which the next one knows nothing. */
+export function isStray(context: StoreContext, task: string, parent: TaskRow): boolean {
+  const over = countFinishedAttempts(parent)
   if (over === 0) return false
-  const attempt = pushedBy(books, task)
+  const attempt = pushedBy(context, task)
   return attempt > 0 && attempt <= over
 }
 
 /** How many attempts at a task are over. */
-export function attemptsOver({ state, attempt }: TaskRow): number {
+export function countFinishedAttempts({ state, attempt }: TaskRow): number {
   return state === 'running' ? Math.max(0, attempt - 1) : attempt
 }
 
@@ -122,84 +133,104 @@ export interface Unread {
   readonly reader: string | null
 }
 
-/** What an agent could read now; what a reader has in hand is not among it. */
-export function unreadOf(books: Books, agent: TaskRow): Unread[] {
-  return books.db.all<Unread>(
+/** Messages that are not leased to a reader. */
+export function unreadOf(context: StoreContext, agent: TaskRow): Unread[] {
+  return context.db.all<Unread>(
     `select seq, id, sender, addressee, task, delivery, reader from message where recipient = ?
      and (reader is null or lease_until <= ?) order by seq`,
     agent.id,
-    books.clock.now(),
+    context.clock.now(),
   )
 }
 
-/** What an agent has not read when it ends goes up; what a reader has in hand stays there. */
-export function forwardUnread(books: Books, ended: TaskRow): void {
-  forward(books, ended, unreadOf(books, ended))
+/** Forwards the unread messages of an ended agent; leased ones stay with their reader. */
+export function forwardUnread(context: StoreContext, ended: TaskRow): void {
+  forward(context, ended, unreadOf(context, ended))
 }
 
-export function forward(books: Books, from: TaskRow, messages: readonly Unread[]): void {
+export function forward(context: StoreContext, from: TaskRow, messages: readonly Unread[]): void {
   if (messages.length === 0) return
-  const recipient = heirOf(books, from)
+  const recipient = nearestReader(context, from)
   for (const { seq, id, delivery, reader } of messages) {
-    if (reader !== null) note(books, from.run, 'returned', id, delivery, reader)
-    books.db.run(
+    if (reader !== null) addHistory(context, from.run, 'returned', id, delivery, reader)
+    context.db.run(
       `update message set recipient = ?, reader = null, lease_until = null,
        addressee = iif(task is null, coalesce(addressee, ?), null) where seq = ?`,
       recipient,
       from.name,
       seq,
     )
-    note(books, from.run, 'forwarded', id, 0, recipient)
+    addHistory(context, from.run, 'forwarded', id, 0, recipient)
   }
 }
 
-/** What was not started dies with its queue, and says so; what was started is waited for. */
-function endQueue(books: Books, parent: TaskRow): void {
-  const children = books.db.all<TaskRow>(
+/** Cancels queued children and those with `on_parent_end=cancel`. */
+function cancelChildren(context: StoreContext, parent: TaskRow): void {
+  const children = context.db.all<TaskRow>(
     `select ${COLUMNS} from task where parent = ? and state <> 'ended' order by seq`,
     parent.id,
   )
   const why = `its parent ${parent.name} ended`
   for (const child of children) {
-    const { onParentEnd } = JSON.parse(child.options) as TaskOptions
-    if (child.state === 'queued' || onParentEnd === 'cancel') cancelTree(books, child, why)
+    const { onParentEnd } = parseColumn<TaskOptions>(context, 'task.options', child.options)
+    if (child.state === 'queued' || onParentEnd === 'cancel') cancelTree(context, child, why)
   }
 }
 
 /** From the top down, so that each result goes to someone who is not about to end as well. */
-export function cancelTree(books: Books, root: TaskRow, why: string): Cancelled {
-  const row = taskById(books, root.id)!
+export function cancelTree(context: StoreContext, root: TaskRow, why: string): Cancelled {
+  const row = taskById(context, root.id)!
   if (row.state === 'ended') return { ended: [], told: [] }
   const isAtWork = row.state === 'running'
-  if (isAtWork) tell(books, row, why)
+  if (isAtWork) requestCancel(context, row, why)
   // Before the task itself, whose end would give them another reason.
-  else books.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
-  const below = books.db
+  else context.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
+  const below = context.db
     .all<TaskRow>(
       `select ${COLUMNS} from task where parent = ? and state <> 'ended' order by seq`,
       row.id,
     )
-    .map((child) => cancelTree(books, child, why))
-  if (!isAtWork) endTask(books, row, { success: false, class: 'cancelled', error: why })
+    .map((child) => cancelTree(context, child, why))
+  if (!isAtWork) endTask(context, row, { success: false, class: 'cancelled', error: why })
   return {
     ended: [...(isAtWork ? [] : [row.name]), ...below.flatMap(({ ended }) => ended)],
     told: [...(isAtWork ? [row.name] : []), ...below.flatMap(({ told }) => told)],
   }
 }
 
-function tell(books: Books, row: TaskRow, why: string): void {
+function requestCancel(context: StoreContext, row: TaskRow, why: string): void {
   if (row.cancelled !== null) return
-  books.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
-  note(books, row.run, 'told', row.id, row.attempt, why)
+  context.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
+  addHistory(context, row.run, 'told', row.id, row.attempt, why)
 }
 
-/** A queue that ran empty is an ordinary one again: what is pushed later waits to be started. */
-export function endDrain(books: Books, run: string, parent: string): void {
-  books.db.run(
+/** Once a drained queue is empty, later pushes wait to be started again. */
+export function endDrain(context: StoreContext, run: string, parent: string): void {
+  context.db.run(
     `update task set drain_width = null where id = ?2 and drain_width is not null and not exists
      (select 1 from task where run = ?1 and state in ('ready', 'running') and is_drained = 1
        and parent = ?2)`,
     run,
     parent,
   )
+}
+
+/** Pushes what is not refused, within a transaction; returns the rest. */
+function pushWhatFits(context: StoreContext, tasks: readonly NewTask[]): NotQueued[] {
+  const error = refusalOf(context, tasks)
+  if (error === undefined) return []
+  const [first, ...others] = tasks
+  if (others.length > 0) return tasks.flatMap((task) => pushWhatFits(context, [task]))
+  const { message, hint } = error
+  return [{ name: first!.name, error: message, ...(hint === undefined ? {} : { hint }) }]
+}
+
+function refusalOf(context: StoreContext, tasks: readonly NewTask[]): QueueError | undefined {
+  try {
+    context.db.nested(() => push(context, tasks))
+    return undefined
+  } catch (error) {
+    if (error instanceof QueueError) return error
+    throw error
+  }
 }

@@ -1,47 +1,46 @@
 import { QueueError } from '../refusal.ts'
-import type { Cancelled, Expired, Left } from '../store.ts'
+import type { Cancelled, Expired, Remains } from '../store.ts'
 import { MAIN, type Agent } from '../task.ts'
 import { cancelTree } from './end.ts'
 import { dropWaits, releaseStale } from './messages.ts'
-import { note } from './note.ts'
-import type { Books, TaskRow } from './rows.ts'
+import { addHistory } from './history.ts'
+import type { StoreContext, TaskRow } from './rows.ts'
 import { agentNamed, briefOf, COLUMNS, livingAgent, taskById } from './rows.ts'
 import { settleAttempt } from './settle.ts'
 import { markDeadlocks } from './waiting.ts'
 
 export function expire(
-  books: Books,
+  context: StoreContext,
   run: string,
   dead: readonly string[],
-  left: ReadonlyMap<string, Left>,
+  left: ReadonlyMap<string, Remains>,
 ): Expired[] {
   const gone = new Set(dead)
-  const now = books.clock.now()
-  const lost = books.db
+  const now = context.clock.now()
+  const lost = context.db
     .all<TaskRow>(
       `select ${COLUMNS} from task where run = ? and state = 'running' and depth > 0 order by seq`,
       run,
     )
     .filter((row) => row.lease_until! <= now || gone.has(row.worker!))
-  dropWaits(books, run, dead)
-  // First: what comes back goes the way of all that is unread.
-  releaseStale(books, run, dead)
-  const expired = lost.map(({ id }) => lose(books, id, left.get(id)))
-  markDeadlocks(books, run)
+  dropWaits(context, run, dead)
+  // First, so that returned messages are forwarded like other unread ones.
+  releaseStale(context, run, dead)
+  const expired = lost.map(({ id }) => lose(context, id, left.get(id)))
+  markDeadlocks(context, run)
   return expired
 }
 
-function lose(books: Books, id: string, { output, follow = [] }: Left = {}): Expired {
-  // Anew: an end before this one in the list may have told it to stop.
-  const row = taskById(books, id)!
+function lose(context: StoreContext, id: string, { output, follow = [] }: Remains = {}): Expired {
+  // Read again: an earlier end in this loop may have cancelled it.
+  const row = taskById(context, id)!
   const partialOutput = output || undefined
   const end = { success: false, class: 'lost', error: 'its worker is gone', partialOutput } as const
-  const settled = settleAttempt(books, row, end, { follow })
-  return { task: briefOf(taskById(books, id)!, books.clock.now()), settled }
+  const settled = settleAttempt(context, row, end, { follow })
+  return { task: briefOf(context, taskById(context, id)!, context.clock.now()), settled }
 }
 
-/** Whoever has something of a run in hand, or waits in it. */
-export function hands({ db }: Books, run: string): string[] {
+export function holders({ db }: StoreContext, run: string): string[] {
   return db
     .all<{ hand: string }>(
       `select worker as hand from task where run = ?1 and state = 'running' and worker is not null
@@ -53,28 +52,28 @@ export function hands({ db }: Books, run: string): string[] {
 }
 
 export function cancel(
-  books: Books,
+  context: StoreContext,
   run: string,
   name: string,
   why: string,
   by?: Agent,
 ): Cancelled {
-  if (by !== undefined) livingAgent(books, run, by)
+  if (by !== undefined) livingAgent(context, run, by)
   if (name === MAIN) throw new QueueError({ kind: 'main_stays' })
-  const cancelled = cancelTree(books, livingAgent(books, run, name), why)
-  markDeadlocks(books, run)
+  const cancelled = cancelTree(context, livingAgent(context, run, name), why)
+  markDeadlocks(context, run)
   return cancelled
 }
 
-export function setMain(books: Books, run: string, state: 'running' | 'idle'): void {
-  const main = agentNamed(books, run, MAIN)
+export function setMain(context: StoreContext, run: string, state: 'running' | 'idle'): void {
+  const main = agentNamed(context, run, MAIN)
   if (main.state === state) return
-  books.db.run(
+  context.db.run(
     'update task set state = ?, since = ? where seq = ?',
     state,
-    books.clock.now(),
+    context.clock.now(),
     main.seq,
   )
-  note(books, run, 'main', main.id, 0, state)
-  markDeadlocks(books, run)
+  addHistory(context, run, 'main', main.id, 0, state)
+  markDeadlocks(context, run)
 }

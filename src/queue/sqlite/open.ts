@@ -5,10 +5,11 @@ import { errorCode } from '../../base/errors.ts'
 import { lstatOf, statOf } from '../../base/files.ts'
 import { QueueError } from '../refusal.ts'
 import { asRefusal, Connection } from './connection.ts'
-import { acknowledgedIn } from './count.ts'
-import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION, TABLES, VIEWS } from './schema.ts'
+import { acknowledgedIn } from './history-count.ts'
+import { refuseAltered } from './damage.ts'
+import { APPLICATION_ID, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.ts'
 
-/** Before it, one connection that tidied up the write-ahead log could lose what another wrote. */
+/** Before this version, a checkpoint could lose what another connection wrote. */
 const SAFE_LOG = [3, 51, 3]
 
 export type JournalMode = 'wal' | 'delete'
@@ -31,7 +32,7 @@ export interface OpenOptions {
   readonly wasUsed?: (() => boolean) | undefined
 }
 
-/** Opens the store at this path, and makes it where it is not there; safe for many processes at once. */
+/** Opens or creates the store; safe for many processes at once. */
 export async function openConnection(
   path: string,
   { mode, run, wasUsed = () => false }: OpenOptions = {},
@@ -50,12 +51,16 @@ export async function openConnection(
   try {
     // Waiting is the connection's own business.
     connection.execute('pragma busy_timeout = 0')
-    await connection.read(() => refuseForeign(connection))
+    await connection.read(() => {
+      refuseForeign(connection)
+      connection.refuseAltered()
+    })
     const journal = mode ?? journalModeOf(sqliteVersion(connection))
     await connection.alone(() => connection.execute(`pragma journal_mode = ${journal}`))
     connection.execute('pragma synchronous = full; pragma foreign_keys = off')
     await connection.write(() => {
       migrate(connection, isLeftover)
+      connection.refuseAltered()
       refuseIncomplete(path, acknowledged - lastOf(connection))
       if (run !== undefined) refuseOther(connection, run)
     })
@@ -71,7 +76,7 @@ const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
 // Through a link it could change a file anywhere, and a FIFO in its place would be waited for.
 const FLAGS = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK
 
-/** Opens a store that somebody else may have made, only to look at it: nothing is written. */
+/** Opens a store that may come from another machine, without writing. */
 export async function openToRead(path: string): Promise<Connection> {
   if (lstatOf(path)?.isFile() !== true) throw new QueueError({ kind: 'not_a_store', place: path })
   const { DatabaseSync } = await import('node:sqlite')
@@ -80,8 +85,7 @@ export async function openToRead(path: string): Promise<Connection> {
   try {
     await connection.read(() => {
       refuseForeign(connection)
-      if (connection.get(VIEWS) !== undefined)
-        throw new QueueError({ kind: 'not_a_store', place: path })
+      connection.refuseAltered()
     })
     return connection
   } catch (error) {
@@ -90,7 +94,7 @@ export async function openToRead(path: string): Promise<Connection> {
   }
 }
 
-/** For its owner alone: prompts and results are nobody else's business. */
+/** Readable by its owner only, because prompts and results are private. */
 function makeFile(path: string, isLeftover: () => boolean): void {
   const stats = lstatOf(path)
   if (stats === undefined && isLeftover()) throw new QueueError({ kind: 'missing', place: path })
@@ -129,11 +133,13 @@ function lookAtLog(open: () => DatabaseSync, path: string, acknowledged: number)
   try {
     const database = open()
     try {
+      refuseAltered(database, path)
       last = Number(database.prepare(LAST).get()?.['last'] ?? 0)
     } finally {
       database.close()
     }
-  } catch {
+  } catch (error) {
+    if (error instanceof QueueError) throw error
     return // The error is reported when it is opened for writing.
   }
   refuseIncomplete(path, acknowledged - last)
@@ -189,15 +195,9 @@ function migrate(connection: Connection, isLeftover: () => boolean): void {
   refuseForeign(connection)
   const { place } = connection
   const version = numberOf(connection, 'user_version')
-  const tables = tablesIn(connection)
-  const isEmpty = version === 0 && tables.length === 0
-  if (isEmpty && isLeftover()) throw emptied(place)
-  const missing = isEmpty ? [] : TABLES.filter((name) => !tables.includes(name))
-  if (missing.length > 0) {
-    const detail = `tables are missing: ${missing.join(', ')}`
-    throw new QueueError({ kind: 'broken', place, detail })
-  }
   if (version === SCHEMA_VERSION) return
+  const isEmpty = version === 0 && tablesIn(connection).length === 0
+  if (isEmpty && isLeftover()) throw emptied(place)
   if (isEmpty) connection.execute(SCHEMA)
   else if (version < 1) throw unversioned(place, version)
   else
@@ -220,7 +220,7 @@ export function lastOf(connection: Pick<Connection, 'get'>): number {
 
 export const OTHER_RUN = 'select run from task where depth = 0 and run <> ?'
 
-/** A store that somebody has copied from another run. */
+/** Refuses a store that was copied from another run. */
 function refuseOther(connection: Connection, run: string): void {
   const other = connection.get<{ run: string }>(OTHER_RUN, run)
   if (other === undefined) return

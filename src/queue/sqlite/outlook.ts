@@ -1,11 +1,11 @@
 import type { Outlook } from '../store.ts'
 import type { Agent } from '../task.ts'
-import { agentOf, type Books } from './rows.ts'
+import { agentOf, type StoreContext } from './rows.ts'
 
 interface OutlookRow {
   readonly is_ready: number
   readonly is_running: number
-  readonly told: number
+  readonly cancelling: number
   readonly next: number | null
   /** When the last pause began. */
   readonly latest: number | null
@@ -20,7 +20,7 @@ function selectOf(whose: string, paused: string): string {
   return `select
     exists (select 1 ${from} and state = 'ready' ${whose}) as is_ready,
     exists (select 1 ${from} and state = 'running' ${whose} and depth > 0) as is_running,
-    (select count(*) ${from} and state = 'running' ${whose} and cancelled is not null) as told,
+    (select count(*) ${from} and state = 'running' ${whose} and cancelled is not null) as cancelling,
     (select min(not_before) from task where run = ?1 ${paused} and state = 'ready' and not_before > 0
       and not_before > ?2 + 0) as next,
     (select max(paused_at) from task where run = ?1 ${paused} and state = 'ready' and not_before > 0)
@@ -31,35 +31,35 @@ const OF_RUN = selectOf('', '')
 // The plus keeps SQLite from going through all that the agent has started.
 const OF_AGENT = selectOf('and is_drained in (0, 1) and parent = ?3', 'and +parent = ?3')
 
-export function outlook(books: Books, run: string, agent?: Agent): Outlook {
-  const now = books.clock.now()
+export function outlook(context: StoreContext, run: string, agent?: Agent): Outlook {
+  const now = context.clock.now()
   const row =
     agent === undefined
-      ? books.db.get<OutlookRow>(OF_RUN, run, now)
-      : outlookOf(books, run, agent, now)
-  const { is_ready, is_running, told, next, latest } = row!
+      ? context.db.get<OutlookRow>(OF_RUN, run, now)
+      : outlookOf(context, run, agent, now)
+  const { is_ready, is_running, cancelling, next, latest } = row!
   // The clock went back: who comes for a task now puts it right.
   const isBack = next !== null && latest !== null && latest > now
   return {
     isReady: is_ready === 1,
     isRunning: is_running === 1,
-    told,
+    cancelling,
     nextReadyInMs: next === null ? null : isBack ? 0 : next - now,
   }
 }
 
-const NOTHING: OutlookRow = { is_ready: 0, is_running: 0, told: 0, next: null, latest: null }
+const NOTHING: OutlookRow = { is_ready: 0, is_running: 0, cancelling: 0, next: null, latest: null }
 
 /** Asked at the end of every task, and most of them have pushed nothing. */
-function outlookOf(books: Books, run: string, agent: Agent, now: number): OutlookRow {
-  if (typeof agent !== 'string' && isBarren(books, run, agent)) return NOTHING
-  return books.db.get<OutlookRow>(OF_AGENT, run, now, agentOf(books, run, agent).id)!
+function outlookOf(context: StoreContext, run: string, agent: Agent, now: number): OutlookRow {
+  if (typeof agent !== 'string' && hasNoChildren(context, run, agent)) return NOTHING
+  return context.db.get<OutlookRow>(OF_AGENT, run, now, agentOf(context, run, agent).id)!
 }
 
-const BARREN = `select 1 from task where id = ?1 and run = ?2 and name = ?3
+const WITHOUT_CHILDREN = `select 1 from task where id = ?1 and run = ?2 and name = ?3
   and not exists (select 1 from task where parent = ?1)`
 
-function isBarren({ db }: Books, run: string, agent: Exclude<Agent, string>): boolean {
+function hasNoChildren({ db }: StoreContext, run: string, agent: Exclude<Agent, string>): boolean {
   if ('attempt' in agent) return false
-  return db.get(BARREN, agent.task, run, agent.name) !== undefined
+  return db.get(WITHOUT_CHILDREN, agent.task, run, agent.name) !== undefined
 }

@@ -14,14 +14,14 @@ import type {
 import { MAIN } from '../task.ts'
 import type { Connection } from './connection.ts'
 
-/** What every part of the store works with. */
-export interface Books {
+export interface StoreContext {
   readonly db: Connection
   readonly clock: Clock
   readonly limits: Limits
   readonly times: Times
   /** How often the history grew through us. */
-  readonly pulse: { count: number }
+  readonly historyWrites: { count: number }
+  readonly isSecret?: ((text: string) => boolean) | undefined
 }
 
 /** A task without what may be long. */
@@ -67,34 +67,56 @@ export function isWhole(beginning: string): boolean {
   return beginning.length < BEGINNING
 }
 
-export function briefOf(row: TaskRow, now: number): TaskBrief {
-  const end = row.outcome === null ? null : (JSON.parse(row.outcome) as EndBrief)
-  return { ...headOf(row, now), beginning: row.beginning, end }
+/** Only what wrote a column knows what is in it; a value of another program is not even JSON. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+export function parseColumn<Value extends object>(
+  { db }: StoreContext,
+  column: string,
+  json: string,
+): Value {
+  const value = parseObject(json)
+  if (value !== undefined) return value as Value
+  throw new QueueError({ kind: 'altered', place: db.place, detail: `${column} is not valid` })
+}
+
+function parseObject(json: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function briefOf(context: StoreContext, row: TaskRow, now: number): TaskBrief {
+  const { outcome } = row
+  const end = outcome === null ? null : parseColumn<EndBrief>(context, 'task.outcome', outcome)
+  return { ...headOf(context, row, now), beginning: row.beginning, end }
 }
 
 /** All of it, which is for one of them at a time. */
-export function taskOf(books: Books, row: TaskRow, now: number): Task {
-  return { ...headOf(row, now), prompt: promptOf(books, row), end: endOf(books, row) }
+export function taskOf(context: StoreContext, row: TaskRow, now: number): Task {
+  return { ...headOf(context, row, now), prompt: promptOf(context, row), end: endOf(context, row) }
 }
 
-function promptOf({ db }: Books, { seq, beginning }: TaskRow): string {
+function promptOf({ db }: StoreContext, { seq, beginning }: TaskRow): string {
   if (isWhole(beginning)) return beginning
   return db.get<{ text: string }>('select text from prompt where task = ?', seq)!.text
 }
 
-function endOf({ db }: Books, { seq, outcome }: TaskRow): End | null {
+function endOf(context: StoreContext, { seq, outcome }: TaskRow): End | null {
   if (outcome === null) return null
-  const { end } = db.get<{ end: string }>('select end from task where seq = ?', seq)!
-  return JSON.parse(end) as End
+  const { end } = context.db.get<{ end: string }>('select end from task where seq = ?', seq)!
+  return parseColumn<End>(context, 'task.end', end)
 }
 
-function headOf(row: TaskRow, now: number): TaskHead {
+function headOf(context: StoreContext, row: TaskRow, now: number): TaskHead {
   return {
     id: row.id,
     run: row.run,
     name: row.name,
     parent: row.parent,
-    options: JSON.parse(row.options) as TaskOptions,
+    options: parseColumn<TaskOptions>(context, 'task.options', row.options),
     retry: row.retry,
     depth: row.depth,
     attempt: row.attempt,
@@ -106,23 +128,23 @@ function headOf(row: TaskRow, now: number): TaskHead {
   }
 }
 
-export function taskById({ db }: Books, id: string): TaskRow | undefined {
+export function taskById({ db }: StoreContext, id: string): TaskRow | undefined {
   return db.get<TaskRow>(`select ${COLUMNS} from task where id = ?`, id)
 }
 
-export function liveAgent(books: Books, run: string, name: string): TaskRow | undefined {
-  return books.db.get<TaskRow>(
+export function liveAgent(context: StoreContext, run: string, name: string): TaskRow | undefined {
+  return context.db.get<TaskRow>(
     `select ${COLUMNS} from task where run = ? and name = ? and outcome is null`,
     run,
     name,
   )
 }
 
-/** The agent of that name; of several the one that lives, else the last that did. */
-function knownAgent(books: Books, run: string, name: string): TaskRow | undefined {
+/** The live agent of that name, or else the last one that had it. */
+function knownAgent(context: StoreContext, run: string, name: string): TaskRow | undefined {
   return (
-    liveAgent(books, run, name) ??
-    books.db.get<TaskRow>(
+    liveAgent(context, run, name) ??
+    context.db.get<TaskRow>(
       `select ${COLUMNS} from task where run = ? and name = ? and state = 'ended'
        order by seq desc limit 1`,
       run,
@@ -131,11 +153,11 @@ function knownAgent(books: Books, run: string, name: string): TaskRow | undefine
   )
 }
 
-/** Whoever acts or is asked about; of one that acts, no other attempt than the present one. */
-export function agentOf(books: Books, run: string, agent: Agent): TaskRow {
-  if (typeof agent === 'string') return agentNamed(books, run, agent)
+/** For an acting agent, only the current attempt is accepted. */
+export function agentOf(context: StoreContext, run: string, agent: Agent): TaskRow {
+  if (typeof agent === 'string') return agentNamed(context, run, agent)
   const { name, task } = agent
-  const row = taskById(books, task)
+  const row = taskById(context, task)
   if (row?.run !== run || row.name !== name) throw new QueueError({ kind: 'unknown_agent', name })
   const isNow = !('attempt' in agent) || (row.state === 'running' && row.attempt === agent.attempt)
   if (!isNow) throw new QueueError({ kind: 'agent_ended', name })
@@ -143,21 +165,26 @@ export function agentOf(books: Books, run: string, agent: Agent): TaskRow {
 }
 
 /** The same, and it must not have ended. */
-export function livingAgent(books: Books, run: string, agent: Agent): TaskRow {
-  const row = agentOf(books, run, agent)
+export function livingAgent(context: StoreContext, run: string, agent: Agent): TaskRow {
+  const row = agentOf(context, run, agent)
   if (row.state === 'ended') throw new QueueError({ kind: 'agent_ended', name: row.name })
   return row
 }
 
-export function agentNamed(books: Books, run: string, name: string): TaskRow {
-  const agent = knownAgent(books, run, name)
+export function agentNamed(context: StoreContext, run: string, name: string): TaskRow {
+  const agent = knownAgent(context, run, name)
   if (agent !== undefined) return agent
-  if (liveAgent(books, run, MAIN) === undefined) throw new QueueError({ kind: 'unknown_run', run })
+  if (liveAgent(context, run, MAIN) === undefined)
+    throw new QueueError({ kind: 'unknown_run', run })
   throw new QueueError({ kind: 'unknown_agent', name })
 }
 
-export function refuseBig(books: Books, what: 'prompt' | 'message' | 'result', text: string): void {
-  const limit = books.limits.messageBytes
+export function checkSize(
+  context: StoreContext,
+  what: 'prompt' | 'message' | 'result',
+  text: string,
+): void {
+  const limit = context.limits.messageBytes
   // No text has more bytes than three times its length.
   if (text.length * 3 <= limit) return
   const bytes = Buffer.byteLength(text)
@@ -175,6 +202,6 @@ function selectCount(state: TaskState): string {
 }
 
 /** How many tasks are in a state. */
-export function countOf(books: Books, run: string, state: TaskState): number {
-  return books.db.get<{ count: number }>(selectCount(state), run)!.count
+export function countOf(context: StoreContext, run: string, state: TaskState): number {
+  return context.db.get<{ count: number }>(selectCount(state), run)!.count
 }

@@ -1,9 +1,6 @@
 /** Raised whenever a table changes; a store of a higher version is left alone. */
 export const SCHEMA_VERSION = 2
 
-/** Finds what a store of ours never has: a view in place of a table could compute for ever. */
-export const VIEWS = `select 1 from sqlite_schema where type = 'view' limit 1`
-
 /** 'fkqu': by this a file is known to be ours. */
 export const APPLICATION_ID = 0x666b7175
 
@@ -129,5 +126,3 @@ create trigger history_is_not_changed before update on history
 create trigger history_is_not_cut before delete on history
   begin select raise(abort, 'history is only appended to'); end;
 `
-
-export const TABLES = [...SCHEMA.matchAll(/create table (\w+)/g)].map(([, name]) => name!)

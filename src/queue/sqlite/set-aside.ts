@@ -1,5 +1,5 @@
 import { existsSync, renameSync } from 'node:fs'
-import { countFile } from './count.ts'
+import { countFile } from './history-count.ts'
 
 /**
  * Moves a store and all that is beside it out of the way, so that a new one can be made; nothing is

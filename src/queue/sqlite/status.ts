@@ -1,47 +1,56 @@
 import type { ReceiveStatus, SenderStatus } from '../message.ts'
 import type { Counts, ListQuery } from '../store.ts'
 import type { Agent, Task, TaskBrief } from '../task.ts'
-import type { Books, TaskRow } from './rows.ts'
-import { agentOf, briefOf, COLUMNS, countOf, liveAgent, taskById, taskOf } from './rows.ts'
+import type { StoreContext, TaskRow } from './rows.ts'
+import {
+  agentOf,
+  briefOf,
+  COLUMNS,
+  countOf,
+  liveAgent,
+  parseColumn,
+  taskById,
+  taskOf,
+} from './rows.ts'
 
 export function receiveStatus(
-  books: Books,
+  context: StoreContext,
   run: string,
   agent: Agent,
   from: readonly string[] = [],
 ): ReceiveStatus {
-  const { id } = agentOf(books, run, agent)
-  const names = from.length > 0 ? from : atWork(books, run, id)
-  const senders = names.map((name) => ({ name, status: statusOf(books, run, id, name) }))
+  const { id } = agentOf(context, run, agent)
+  const names = from.length > 0 ? from : atWork(context, run, id)
+  const senders = names.map((name) => ({ name, status: statusOf(context, run, id, name) }))
   const all =
-    from.length > 0 ? senders.map(({ status }) => status) : allStatuses(books, run, id, names)
+    from.length > 0 ? senders.map(({ status }) => status) : allStatuses(context, run, id, names)
   const isThere = all.includes('received')
-  const circle = isThere ? null : deadlockOf(books, id)
+  const circle = isThere ? null : deadlockOf(context, id)
   const isAlone = circle?.length === 0
   return {
     senders,
-    // Who is in a circle is told of it, also where the others have been told before and are gone.
+    // A deadlock is reported to each of its agents, even if the others have left it by now.
     nothingToWaitFor: !isThere && (isAlone || (circle === null && !all.includes('running'))),
     isHeld: (from.length > 0 ? from : [undefined]).some(
-      (name) => messageTo(books, id, name) === 'running',
+      (name) => messageTo(context, id, name) === 'running',
     ),
     deadlock: isAlone ? null : circle,
   }
 }
 
-/** Of anybody a message is welcome, also of one who is dead by now or has not begun. */
+/** For a wait for anyone: messages of ended agents and tasks that are only ready count too. */
 function allStatuses(
-  books: Books,
+  context: StoreContext,
   run: string,
   agent: string,
   names: readonly string[],
 ): SenderStatus[] {
-  const message = messageTo(books, agent)
-  const isAny = names.length > 0 || isReady(books, run)
+  const message = messageTo(context, agent)
+  const isAny = names.length > 0 || isReady(context, run)
   return [...(message === undefined ? [] : [message]), ...(isAny ? (['running'] as const) : [])]
 }
 
-function isReady({ db }: Books, run: string): boolean {
+function isReady({ db }: StoreContext, run: string): boolean {
   return db.get(`select 1 from task where run = ? and state = 'ready' limit 1`, run) !== undefined
 }
 
@@ -55,9 +64,9 @@ function selectOf(which: string): string {
 const OF_ANYBODY = selectOf('recipient = ?1')
 const OF_ONE = selectOf('recipient = ?1 and sender = ?3 and addressee is null')
 
-/** Whether a message can be had now; one in a reader's hand may come back. */
+/** `running` if the message is leased to a reader, because it may come back. */
 function messageTo(
-  { db, clock }: Books,
+  { db, clock }: StoreContext,
   agent: string,
   from?: string,
 ): 'received' | 'running' | undefined {
@@ -70,15 +79,15 @@ function messageTo(
   return held === 1 ? 'running' : undefined
 }
 
-function statusOf(books: Books, run: string, to: string, name: string): SenderStatus {
-  const message = messageTo(books, to, name)
+function statusOf(context: StoreContext, run: string, to: string, name: string): SenderStatus {
+  const message = messageTo(context, to, name)
   if (message !== undefined) return message
-  const agent = liveAgent(books, run, name)
+  const agent = liveAgent(context, run, name)
   if (agent === undefined) return 'dead'
   return agent.state === 'queued' || agent.state === 'idle' ? 'idle' : 'running'
 }
 
-function atWork({ db }: Books, run: string, agent: string): string[] {
+function atWork({ db }: StoreContext, run: string, agent: string): string[] {
   const rows = db.all<{ name: string }>(
     `select name from task where run = ? and state = 'running' and id <> ?
      order by seq`,
@@ -88,20 +97,20 @@ function atWork({ db }: Books, run: string, agent: string): string[] {
   return rows.map(({ name }) => name)
 }
 
-function deadlockOf({ db }: Books, agent: string): readonly string[] | null {
-  const row = db.get<{ deadlock: string }>(
+function deadlockOf(context: StoreContext, agent: string): readonly string[] | null {
+  const row = context.db.get<{ deadlock: string }>(
     'select deadlock from waiting where agent = ? and deadlock is not null',
     agent,
   )
-  return row === undefined ? null : (JSON.parse(row.deadlock) as string[])
+  return row === undefined ? null : parseColumn<string[]>(context, 'waiting.deadlock', row.deadlock)
 }
 
 export function list(
-  books: Books,
+  context: StoreContext,
   run: string,
   { agent, states, isDue = false, most = -1 }: ListQuery = {},
 ): TaskBrief[] {
-  const now = books.clock.now()
+  const now = context.clock.now()
   const parts = ['run = ? and depth > 0']
   const values: (string | number)[] = [run]
   const wanted = isDue ? ['ready'] : states
@@ -111,7 +120,7 @@ export function list(
   }
   if (agent !== undefined) {
     parts.push('parent = ?')
-    values.push(agentOf(books, run, agent).id)
+    values.push(agentOf(context, run, agent).id)
   }
   if (isDue) {
     parts.push('not_before <= ?')
@@ -120,20 +129,20 @@ export function list(
   // Of thousands of children most have ended.
   const from = wanted === undefined ? 'task' : 'task indexed by task_by_state'
   const sql = `select ${COLUMNS} from ${from} where ${parts.join(' and ')} order by seq limit ?`
-  return books.db.all<TaskRow>(sql, ...values, most).map((row) => briefOf(row, now))
+  return context.db.all<TaskRow>(sql, ...values, most).map((row) => briefOf(context, row, now))
 }
 
-export function task(books: Books, run: string, id: string): Task | undefined {
-  const row = taskById(books, id)
+export function task(context: StoreContext, run: string, id: string): Task | undefined {
+  const row = taskById(context, id)
   const isKnown = row?.run === run && row.depth > 0
-  return isKnown ? taskOf(books, row, books.clock.now()) : undefined
+  return isKnown ? taskOf(context, row, context.clock.now()) : undefined
 }
 
-export function counts(books: Books, run: string): Counts {
-  const { db, limits } = books
-  const queued = countOf(books, run, 'queued')
-  const ready = countOf(books, run, 'ready')
-  const running = countOf(books, run, 'running')
+export function counts(context: StoreContext, run: string): Counts {
+  const { db, limits } = context
+  const queued = countOf(context, run, 'queued')
+  const ready = countOf(context, run, 'ready')
+  const running = countOf(context, run, 'running')
   const { messages } = db.get<{ messages: number }>(
     'select count(*) as messages from message where run = ?',
     run,
@@ -142,7 +151,7 @@ export function counts(books: Books, run: string): Counts {
     queued,
     ready,
     running,
-    ended: countOf(books, run, 'ended'),
+    ended: countOf(context, run, 'ended'),
     messages,
     queueLeft: Math.max(0, limits.queued - queued - ready),
     slotsLeft: Math.max(0, limits.running - running),

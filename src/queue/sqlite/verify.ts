@@ -1,15 +1,15 @@
 import type { Entry } from '../history.ts'
 import type { Tables } from '../ledger.ts'
 import { Ledger } from '../ledger.ts'
-import type { Books } from './rows.ts'
+import type { StoreContext } from './rows.ts'
 
 /** Read in parts, so that a long history needs little memory. */
 const PART = 1000
 
-export function verify(books: Books, run: string): readonly string[] {
+export function verify(context: StoreContext, run: string): readonly string[] {
   const ledger = new Ledger()
   for (let seq = 0; ;) {
-    const entries = books.db.all<Entry & { seq: number }>(
+    const entries = context.db.all<Entry & { seq: number }>(
       `select seq, what, subject, attempt, detail from history where run = ? and seq > ?
        order by seq limit ${PART}`,
       run,
@@ -19,10 +19,10 @@ export function verify(books: Books, run: string): readonly string[] {
     if (entries.length < PART) break
     seq = entries.at(-1)!.seq
   }
-  return [...ledger.close(tablesOf(books, run)), ...checkFile(books)]
+  return [...ledger.close(tablesOf(context, run)), ...checkFile(context)]
 }
 
-function tablesOf({ db }: Books, run: string): Tables {
+function tablesOf({ db }: StoreContext, run: string): Tables {
   type Flagged<Row> = Omit<Row, 'hasLease'> & { readonly hasLease: number }
   const tasks = db.all<Flagged<Tables['tasks'][number]>>(
     `select id, state, attempt, worker, lease_until is not null as hasLease
@@ -39,7 +39,7 @@ function tablesOf({ db }: Books, run: string): Tables {
   }
 }
 
-function checkFile({ db }: Books): string[] {
+function checkFile({ db }: StoreContext): string[] {
   const found = db.damage().map((line) => `the file: ${line}`)
   const { rows, last } = db.get<{ rows: number; last: number | null }>(
     'select count(*) as rows, max(seq) as last from history',

@@ -1,9 +1,9 @@
 import type { Need } from '../deadlock.ts'
-import { findCircles, letGo } from '../deadlock.ts'
+import { findCycles, releaseStuck } from '../deadlock.ts'
 import { MAIN, type Agent } from '../task.ts'
-import { note } from './note.ts'
-import type { Books, TaskRow } from './rows.ts'
-import { agentNamed, COLUMNS, countOf, liveAgent, livingAgent } from './rows.ts'
+import { addHistory } from './history.ts'
+import type { StoreContext, TaskRow } from './rows.ts'
+import { agentNamed, COLUMNS, countOf, liveAgent, livingAgent, parseColumn } from './rows.ts'
 
 interface WaitRow {
   readonly agent: string
@@ -18,21 +18,21 @@ export interface Wait {
   readonly reader: string
 }
 
-/** Whether it was said before and holds for a good while, so that nothing need be written. */
-export function isWaiting(books: Books, { run, agent, from, reader }: Wait): boolean {
-  const { id } = livingAgent(books, run, agent)
-  const row = books.db.get<{ until: number }>(
+/** Whether the wait is recorded and does not expire soon, so that nothing need be written. */
+export function isWaiting(context: StoreContext, { run, agent, from, reader }: Wait): boolean {
+  const { id } = livingAgent(context, run, agent)
+  const row = context.db.get<{ until: number }>(
     'select until from waiting where agent = ? and reader = ? and senders = ?',
     id,
     reader,
     JSON.stringify(from),
   )
-  return row !== undefined && row.until > books.clock.now() + books.times.waitLeaseMs / 2
+  return row !== undefined && row.until > context.clock.now() + context.times.waitLeaseMs / 2
 }
 
-export function waitFor(books: Books, { run, agent, from, reader }: Wait): void {
-  const { id } = livingAgent(books, run, agent)
-  books.db.run(
+export function waitFor(context: StoreContext, { run, agent, from, reader }: Wait): void {
+  const { id } = livingAgent(context, run, agent)
+  context.db.run(
     `insert into waiting (agent, reader, run, senders, until) values (?1, ?2, ?3, ?4, ?5)
      on conflict do update set until = ?5, senders = ?4,
      deadlock = iif(senders = ?4, deadlock, null)`,
@@ -40,15 +40,20 @@ export function waitFor(books: Books, { run, agent, from, reader }: Wait): void 
     reader,
     run,
     JSON.stringify(from),
-    books.clock.now() + books.times.waitLeaseMs,
+    context.clock.now() + context.times.waitLeaseMs,
   )
-  markDeadlocks(books, run)
+  markDeadlocks(context, run)
 }
 
 /** Also for one that has ended meanwhile. */
-export function stopWaiting(books: Books, run: string, agent: Agent, reader: string): void {
-  const id = typeof agent === 'string' ? agentNamed(books, run, agent).id : agent.task
-  books.db.run('delete from waiting where agent = ? and reader = ?', id, reader)
+export function stopWaiting(
+  context: StoreContext,
+  run: string,
+  agent: Agent,
+  reader: string,
+): void {
+  const id = typeof agent === 'string' ? agentNamed(context, run, agent).id : agent.task
+  context.db.run('delete from waiting where agent = ? and reader = ?', id, reader)
 }
 
 /**
@@ -56,37 +61,37 @@ export function stopWaiting(books: Books, run: string, agent: Agent, reader: str
  * others would see no circle any more; and an empty one at those for whom there is nothing to wait
  * for, because all others wait, too. To be called after all that leaves fewer who could send.
  */
-export function markDeadlocks(books: Books, run: string): void {
-  const waits = books.db.all<WaitRow>(
+export function markDeadlocks(context: StoreContext, run: string): void {
+  const waits = context.db.all<WaitRow>(
     'select agent, reader, senders from waiting where run = ? and until > ?',
     run,
-    books.clock.now(),
+    context.clock.now(),
   )
-  if (waits.length === 0 || isOnlyMain(books, run, waits)) return
-  const agents = books.db.all<TaskRow>(
+  if (waits.length === 0 || isOnlyMain(context, run, waits)) return
+  const agents = context.db.all<TaskRow>(
     `select ${COLUMNS} from task where run = ?1 and state = 'running'
      union select ${COLUMNS} from task where id in
      (select agent from waiting where run = ?1 and until > ?2)`,
     run,
-    books.clock.now(),
+    context.clock.now(),
   )
-  const needs = new NeedsOf(books, run, agents, waits).all()
+  const needs = new NeedGraph(context, run, agents, waits).all()
   // They end sooner or later, and their results are what those above them wait for.
-  const alone = new Set(letGo(needs, waitsOfTheDeepest(books, agents, waits)))
-  const circles = findCircles(needs)
+  const alone = new Set(releaseStuck(needs, waitsOfTheDeepest(context, agents, waits)))
+  const circles = findCycles(needs)
   const names = new Map(agents.map(({ id, name }) => [id, name]))
   for (const { agent, reader } of waits) {
     const id = waitId(agent, reader)
     const circle = alone.has(id) ? [] : circles.get(id)
     if (circle === undefined) continue
     const others = JSON.stringify(circle.flatMap((other) => names.get(other) ?? []).toSorted())
-    const isNew = books.db.run(
+    const isNew = context.db.run(
       'update waiting set deadlock = ? where agent = ? and reader = ? and deadlock is null',
       others,
       agent,
       reader,
     )
-    if (isNew > 0) note(books, run, 'deadlock', agent, 0, others)
+    if (isNew > 0) addHistory(context, run, 'deadlock', agent, 0, others)
   }
 }
 
@@ -94,16 +99,16 @@ export function markDeadlocks(books: Books, run: string): void {
  * Whether nobody but `main` waits, for others, while somebody works: it holds no slot, so that nobody
  * who works needs it. That is how most wait, and for thousands.
  */
-function isOnlyMain(books: Books, run: string, waits: readonly WaitRow[]): boolean {
-  const { id } = agentNamed(books, run, MAIN)
+function isOnlyMain(context: StoreContext, run: string, waits: readonly WaitRow[]): boolean {
+  const { id } = agentNamed(context, run, MAIN)
   const isForOthers = ({ agent, senders }: WaitRow) =>
     agent === id && !senders.includes(JSON.stringify(MAIN))
-  return waits.every(isForOthers) && countOf(books, run, 'running') > 0
+  return waits.every(isForOthers) && countOf(context, run, 'running') > 0
 }
 
-/** Waits for anybody, of agents below whom nobody is at work. */
+/** Waits for anyone, of agents without a running descendant. */
 function waitsOfTheDeepest(
-  { db }: Books,
+  { db }: StoreContext,
   agents: readonly TaskRow[],
   waits: readonly WaitRow[],
 ): string[] {
@@ -128,15 +133,20 @@ function waitId(agent: string, reader: string): string {
 const SLOT = 'a slot'
 
 /** Who needs whom: agents, their waits, and the slots for which ready tasks queue. */
-class NeedsOf {
-  readonly #books: Books
+class NeedGraph {
+  readonly #context: StoreContext
   readonly #run: string
   readonly #agents: readonly TaskRow[]
   readonly #waits: readonly WaitRow[]
   readonly #needs = new Map<string, Need>()
 
-  constructor(books: Books, run: string, agents: readonly TaskRow[], waits: readonly WaitRow[]) {
-    this.#books = books
+  constructor(
+    context: StoreContext,
+    run: string,
+    agents: readonly TaskRow[],
+    waits: readonly WaitRow[],
+  ) {
+    this.#context = context
     this.#run = run
     this.#agents = agents
     this.#waits = waits
@@ -157,30 +167,30 @@ class NeedsOf {
   }
 
   #needOf({ agent, senders }: WaitRow, ready: readonly string[]): Need {
-    const names = JSON.parse(senders) as readonly string[]
+    const names = parseColumn<readonly string[]>(this.#context, 'waiting.senders', senders)
     if (names.length > 0) {
-      const open = names.filter((name) => !hasMessage(this.#books, agent, name))
+      const open = names.filter((name) => !hasMessage(this.#context, agent, name))
       return { kind: 'all', of: open.flatMap((name) => this.#nodeOf(name)) }
     }
-    if (hasMessage(this.#books, agent)) return { kind: 'nothing' }
+    if (hasMessage(this.#context, agent)) return { kind: 'nothing' }
     const others = this.#agents.map(({ id }) => id).filter((id) => id !== agent)
     return { kind: 'any', of: [...others, ...ready] }
   }
 
-  /** None for who does not run and is not about to: nobody waits for those. */
+  /** Empty for an agent that neither runs nor is ready: it blocks no wait. */
   #nodeOf(name: string): string[] {
     const running = this.#agents.find((agent) => agent.name === name)
     if (running !== undefined) return [running.id]
-    const task = liveAgent(this.#books, this.#run, name)
+    const task = liveAgent(this.#context, this.#run, name)
     if (task?.state !== 'ready') return []
     return [task.is_drained === 1 ? readyId(task.parent!) : SLOT]
   }
 
   /** One for all that need the same: there may be thousands. */
   #addReady(): string[] {
-    const { db, limits } = this.#books
+    const { db, limits } = this.#context
     const tasks = this.#agents.filter(({ depth, state }) => depth > 0 && state === 'running')
-    const isFree = countOf(this.#books, this.#run, 'running') < limits.running
+    const isFree = countOf(this.#context, this.#run, 'running') < limits.running
     this.#needs.set(SLOT, isFree ? { kind: 'nothing' } : { kind: 'any', of: idsOf(tasks) })
     const started = db.get(
       `select 1 from task where run = ? and state = 'ready' and is_drained = 0 limit 1`,
@@ -213,8 +223,8 @@ function idsOf(tasks: readonly TaskRow[]): string[] {
   return tasks.map(({ id }) => id)
 }
 
-/** Whether a message is there, also one that a reader has in hand and may give back. */
-function hasMessage({ db }: Books, agent: string, from?: string): boolean {
+/** Whether there is a message, including one that a reader may return. */
+function hasMessage({ db }: StoreContext, agent: string, from?: string): boolean {
   const found =
     from === undefined
       ? db.get('select 1 from message where recipient = ? limit 1', agent)

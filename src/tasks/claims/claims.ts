@@ -1,38 +1,38 @@
 import { dirname } from 'node:path'
 import { applyChanges } from '../text/changes.ts'
 import { change, type Draft } from '../store/change.ts'
-import { freeDead } from './dead-claims.ts'
-import { findTask, readOrRefuse, Unusable, type TaskText } from '../find.ts'
+import { freeDeadClaims } from './dead-claims.ts'
+import { findTask, readTaskOrThrow, Unusable, type TaskText } from '../find.ts'
 import { UserError } from '../../base/errors.ts'
 import { localTime } from '../../base/local-time.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { listUndone } from '../done.ts'
-import { judgeTasks, makeGraph, type Asking, type Judged } from '../list.ts'
-import { standing, isHeldByAnother } from './owner.ts'
+import { judgeTasks, makeGraph, type Caller, type ScannedGraph } from '../list.ts'
+import { blockingClaims, isHeldByAnother } from './owner.ts'
 import type { Places } from '../store/places.ts'
-import { claimWords, Graph, type Readiness } from '../ready.ts'
+import { describeClaim, Graph, type Readiness } from '../ready.ts'
 import { Refused } from '../refused.ts'
-import { forgetIndex } from '../store/index-file.ts'
+import { deleteIndex } from '../store/index-file.ts'
 import { scanTasks, type Broken } from '../store/scan.ts'
 import { renew } from './leases.ts'
 import { endClaim, endedBy, makeClaim } from './settle.ts'
-import { readState, type Claim } from '../store/state.ts'
+import { readLocalState, type Claim } from '../store/state.ts'
 import { parseTask, type Task } from '../task.ts'
 
-/** Somebody else holds the task. */
-class Taken extends Refused {
+/** Another owner holds the task. */
+class ClaimedError extends Refused {
   override readonly exitCode = 3
 }
 
-export function takenBy(id: string, claim: Claim, places: Places): Refused {
-  const words = `${id} is ${claimWords(claim, places)}`
+export function claimedError(id: string, claim: Claim, places: Places): Refused {
+  const words = `${id} is ${describeClaim(claim, places)}`
   if (claim.settled !== undefined) {
-    const hint = `Merge it, or give it free: forge-tasks release ${id}`
-    return new Taken(`${words}, since ${localTime(claim.at)}.`, hint)
+    const hint = `Merge it, or release it: forge-tasks release ${id}`
+    return new ClaimedError(`${words}, since ${localTime(claim.at)}.`, hint)
   }
   const end = claim.run === undefined ? localUntil(claim) : 'its iteration ends'
-  return new Taken(
+  return new ClaimedError(
     `${words} since ${localTime(claim.at)}${end === undefined ? '' : `, until ${end}`}.`,
   )
 }
@@ -41,23 +41,23 @@ function localUntil({ until }: Claim): string | undefined {
   return until === undefined ? undefined : localTime(until)
 }
 
-export interface ClaimOptions extends Asking {
+export interface ClaimOptions extends Caller {
   readonly leaseMs?: number | undefined
 }
 
-/** The first ready task, if there is one, and what holds the others up if there is none. */
+/** The first ready task, or why there is none. */
 export interface Next {
   readonly task: Task | undefined
   readonly waiting: readonly Readiness[]
   readonly broken: readonly Broken[]
-  /** What a person can do about it. */
+  /** What to do if no task is ready. */
   readonly advice?: string | undefined
 }
 
-/** Looks for the next task; with `claim` it is taken in the same moment, by nobody else. */
+/** Finds the next task; with `claim`, claims it atomically. */
 export function nextTask(places: Places, options: ClaimOptions, claim: boolean): Next {
   if (!claim) {
-    return pickSurely(
+    return pickVerified(
       places,
       () => judgeTasks(places, options),
       ({ task }) => task,
@@ -65,39 +65,39 @@ export function nextTask(places: Places, options: ClaimOptions, claim: boolean):
   }
   return change(places, (draft) => {
     draft.state = renew(draft.state, options.owner, options.now)
-    freeDead(draft, places, options.now)
+    freeDeadClaims(draft, places, options.now)
     const judge = () => {
       const scan = scanTasks(places)
-      return { scan, graph: makeGraph(places, scan, readState(places), options) }
+      return { scan, graph: makeGraph(places, scan, readLocalState(places), options) }
     }
-    return pickSurely(places, judge, (found) => take(draft, found, places, options))
+    return pickVerified(places, judge, (found) => take(draft, found, places, options))
   })
 }
 
-type Taking = (found: TaskText) => Task
+type TakeTask = (found: TaskText) => Task
 
-/** The index may be wrong about a file that changed without a trace: then all files are read. */
-function pickSurely(places: Places, judge: () => Judged, taking: Taking): Next {
+/** The index may be stale if a file changed but kept its time and size; then all files are read. */
+function pickVerified(places: Places, judge: () => ScannedGraph, taking: TakeTask): Next {
   const first = judge()
   const isWrong = first.graph
     .ready()
     .slice(0, 1)
     .some((task) => !isReady(task, places))
   if (!isWrong) return pickNext(places, first, taking)
-  forgetIndex(places)
+  deleteIndex(places)
   return pickNext(places, judge(), taking)
 }
 
-/** The first ready task that can be taken. */
-function pickNext(places: Places, { scan, graph }: Judged, taking: Taking): Next {
+/** Skips ready tasks whose files cannot be changed. */
+function pickNext(places: Places, { scan, graph }: ScannedGraph, taking: TakeTask): Next {
   const broken = [...scan.broken]
   for (const { id, file } of graph.ready()) {
     try {
-      const found = readOrRefuse(places.tasks, file)
+      const found = readTaskOrThrow(places.tasks, file)
       if (found.task.id !== id || found.task.status !== 'To Do') continue
       return { task: taking(found), waiting: [], broken }
     } catch (error) {
-      // A file that no edit can be sure of is left to a person.
+      // Reported, so that a person can fix the file.
       if (!(error instanceof CannotChange || error instanceof Unusable)) throw error
       broken.push({ file, line: 1, problem: error.message })
     }
@@ -108,10 +108,10 @@ function pickNext(places: Places, { scan, graph }: Judged, taking: Taking): Next
   return { task: undefined, waiting: waiting.map(whyWaiting), broken, advice }
 }
 
-/** Whether the files themselves say so. */
+/** Checks the files instead of the index. */
 function isReady({ id, file }: Task, places: Places): boolean {
   try {
-    const { task } = readOrRefuse(places.tasks, file)
+    const { task } = readTaskOrThrow(places.tasks, file)
     if (task.id !== id || task.status !== 'To Do') return false
     return listUndone(places, task.dependencies, new Map()).length === 0
   } catch (error) {
@@ -125,61 +125,65 @@ function whyWaiting(readiness: Readiness): Readiness {
   return { ...readiness, isReady: false, reasons: ['its file cannot be changed'] }
 }
 
-/** Takes one task; throws where another one holds it, or where it cannot be begun yet. */
+/** Claims one task; throws if another owner holds it or it is not ready. */
 export function claimTask(places: Places, word: string, options: ClaimOptions): Task {
   const { owner, now } = options
   const result = change(places, (draft): Task | Refused => {
     draft.state = renew(draft.state, owner, now)
-    freeDead(draft, places, now)
+    freeDeadClaims(draft, places, now)
     const found = findTask(places, word)
-    const claims = standing(draft.state, owner, places, now)
-    return whyNot(found, claims, places) ?? take(draft, found, places, options)
+    const claims = blockingClaims(draft.state, owner, places, now)
+    return whyNotClaimable(found, claims, places) ?? take(draft, found, places, options)
   })
   if (result instanceof Refused) throw result
   return result
 }
 
-function whyNot(
+function whyNotClaimable(
   { task, path }: TaskText,
   claims: ReadonlyMap<string, Claim>,
   places: Places,
 ): Refused | undefined {
   const { id, status } = task
   if (dirname(path) === places.archive) {
-    return new Refused(`${id} is archived.`, `Bring it back first: forge-tasks unarchive ${id}`)
+    return new Refused(`${id} is archived.`, `Unarchive it first: forge-tasks unarchive ${id}`)
   }
   const claim = claims.get(id)
-  if (claim !== undefined) return takenBy(id, claim, places)
+  if (claim !== undefined) return claimedError(id, claim, places)
   if (status === 'Done' || status === 'Blocked') {
-    return new Refused(`${id} is ${status}.`, `Open it first: forge-tasks edit ${id} --status todo`)
+    return new Refused(
+      `${id} is ${status}.`,
+      `Reopen it first: forge-tasks edit ${id} --status todo`,
+    )
   }
   const graph = new Graph(places, scanTasks(places), claims)
   const waits = graph.judge({ ...task, status: 'To Do' }).reasons
   if (waits.length === 0) return undefined
-  return new Refused(`${id} cannot be begun yet: it ${waits.join(', ')}.`, 'See: forge-tasks next')
+  return new Refused(`${id} is not ready: it ${waits.join(', ')}.`, 'See: forge-tasks next')
 }
 
 export interface Released {
   readonly task: Task
-  /** What was done, or why there was nothing to do. */
-  readonly words: string
+  /** What was done, or why nothing had to be done. */
+  readonly message: string
 }
 
-interface ReleaseOptions extends ClaimOptions {
-  /** Told of a claim of another one that ends with it. */
-  readonly onTaken?: (id: string, claim: Claim) => void
+export interface ReleaseOptions extends ClaimOptions {
+  /** Called when this ends the claim of another owner. */
+  readonly onClaimEnded?: (id: string, claim: Claim) => void
 }
 
-/** Gives a task back; whatever held it, it can be begun again. */
+/** Ends any claim on a task and sets it from In Progress back to To Do. */
 export function releaseTask(
   places: Places,
   word: string,
-  { owner, now, onTaken }: ReleaseOptions,
+  { owner, now, onClaimEnded }: ReleaseOptions,
 ): Released {
   return change(places, (draft) => {
     const found = findTask(places, word)
     const claim = draft.state.claims[found.task.id]
-    if (claim !== undefined && isHeldByAnother(claim, owner, now)) onTaken?.(found.task.id, claim)
+    if (claim !== undefined && isHeldByAnother(claim, owner, now))
+      onClaimEnded?.(found.task.id, claim)
     draft.state = endClaim(draft.state, found.task.id, {
       outcome: 'released',
       now,
@@ -187,17 +191,17 @@ export function releaseTask(
     })
     const there = claim === undefined ? undefined : checkoutOf(claim, places)
     if (there !== undefined && there !== places) reopenIn(draft, there, found.task.id, now)
-    return { task: reopen(draft, found, now), words: releaseWords(found.task, claim) }
+    return { task: reopen(draft, found, now), message: describeRelease(found.task, claim) }
   })
 }
 
-function releaseWords({ id, status }: Task, claim: Claim | undefined): string {
-  if (status === 'Done') return `${id} is Done and stays so.`
+function describeRelease({ id, status }: Task, claim: Claim | undefined): string {
+  if (status === 'Done') return `${id} stays Done.`
   if (status === 'Blocked') {
-    return `${id} is Blocked and stays so. Open it: forge-tasks edit ${id} --status todo`
+    return `${id} stays Blocked. To reopen it: forge-tasks edit ${id} --status todo`
   }
   const isHeld = status === 'In Progress' || claim !== undefined
-  return isHeld ? `Released ${id}` : `${id} is To Do: nobody held it.`
+  return isHeld ? `Released ${id}` : `${id} is already To Do and was not claimed.`
 }
 
 function reopen(draft: Draft, { task, text, path }: TaskText, now: Date): Task {
@@ -211,7 +215,7 @@ function reopenIn(draft: Draft, there: Places, id: string, now: Date): void {
   try {
     reopen(draft, findTask(there, id), now)
   } catch (error) {
-    // The task is gone there, or its file is broken.
+    // The task no longer exists there, or its file is broken.
     if (!(error instanceof UserError)) throw error
   }
 }
@@ -222,7 +226,7 @@ function take(
   places: Places,
   { owner, leaseMs }: ClaimOptions,
 ): Task {
-  // Behind the lock the clock is a later one.
+  // Waiting for the lock may have taken a while.
   const now = new Date()
   const changed = applyChanges(text, { status: 'In Progress', assignee: owner.name }, now)
   const claim = makeClaim(owner, places, now, leaseMs)

@@ -4,23 +4,23 @@ import { findTask, NotFound, Unusable, type TaskText } from '../find.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
-import { mayBeDue } from '../store/moves.ts'
+import { mayHaveUnfinishedMoves } from '../store/moves.ts'
 import type { Places } from '../store/places.ts'
 import { endClaim, markSettled } from './settle.ts'
 import { hasState, type Attempt, type Claim, type State } from '../store/state.ts'
 
-/** When so many attempts have failed one after the other, a task needs a person. */
-const MOST_FAILURES = 3
+/** After this many failures in a row, a person has to look at the task. */
+const MAX_FAILURES = 3
 
-/** Whoever stops a run, or cannot reach the model, does not say that the task is too hard. */
-const NOT_ITS_FAULT = ['interrupted', 'overloaded', 'rate_limited', 'auth_failed', 'spawn_failed']
+/** Outcomes that say nothing about the task itself. */
+const NOT_A_FAILURE = ['interrupted', 'overloaded', 'rate_limited', 'auth_failed', 'spawn_failed']
 
-/** Called when an iteration of a run has ended: what it still holds was not finished. */
+/** Frees the tasks that an ended iteration still holds. */
 export function endIteration(places: Places, run: Iteration, outcome: string, now: Date): void {
   if (!hasState(places)) return
   const isOver = ({ settled, run: by }: Claim) =>
     settled === undefined && by !== undefined && isSameIteration(by, run)
-  const end: End = NOT_ITS_FAULT.includes(outcome)
+  const end: End = NOT_A_FAILURE.includes(outcome)
     ? { outcome: 'released', why: outcome.replaceAll('_', ' ') }
     : { outcome: 'failed', why: `its iteration ended (${outcome.replaceAll('_', ' ')})` }
   change(places, (draft) => {
@@ -28,46 +28,46 @@ export function endIteration(places: Places, run: Iteration, outcome: string, no
   })
 }
 
-/** The same for whoever only looks; what a killed writer had begun is ended with it. */
-export function tryToFreeDead(places: Places, state: State, now: Date): boolean {
+/** For commands that only read: never waits for the lock. Also completes the change of a killed writer. */
+export function tryToFreeDeadClaims(places: Places, state: State, now: Date): boolean {
   const isDead = (claim: Claim) => whyDead(claim, now) !== undefined
-  if (!mayBeDue(state.moves ?? []) && !Object.values(state.claims).some(isDead)) return false
-  return tryToChange(places, (draft) => freeDead(draft, places, now))
+  if (!mayHaveUnfinishedMoves(state.moves ?? []) && !Object.values(state.claims).some(isDead))
+    return false
+  return tryToChange(places, (draft) => freeDeadClaims(draft, places, now))
 }
 
-/** Puts back what its owner will not finish any more, so that others can begin it again. */
-export function freeDead(draft: Draft, places: Places, now: Date): void {
+/** Sets the tasks of dead owners back to To Do. */
+export function freeDeadClaims(draft: Draft, places: Places, now: Date): void {
   const endOf = (claim: Claim): End | undefined => {
     const why = whyDead(claim, now)
     return why === undefined ? undefined : { outcome: 'failed', why }
   }
   freeClaims(draft, { places, now, endOf })
-  // What follows reads the files.
+  // The caller reads the files next.
   draft.commit()
 }
 
-/** How a claim ends that its owner did not end. */
+/** How a claim ends if its owner did not end it. */
 interface End {
   readonly outcome: 'failed' | 'released'
   readonly why: string
 }
 
-interface Round {
-  /** Where the claims are looked through. */
+interface FreeOptions {
   readonly places: Places
   readonly now: Date
   readonly endOf: (claim: Claim) => End | undefined
 }
 
-function freeClaims(draft: Draft, round: Round): void {
+function freeClaims(draft: Draft, round: FreeOptions): void {
   for (const [id, claim] of Object.entries(draft.state.claims)) {
     const end = round.endOf(claim)
     if (end !== undefined) tryToFree(draft, id, end, round)
   }
 }
 
-/** What cannot be read or changed now keeps its claim until somebody has mended the file. */
-function tryToFree(draft: Draft, id: string, end: End, round: Round): void {
+/** A task whose file is broken keeps its claim until the file is fixed. */
+function tryToFree(draft: Draft, id: string, end: End, round: FreeOptions): void {
   try {
     freeClaim(draft, id, end, round)
   } catch (error) {
@@ -75,8 +75,8 @@ function tryToFree(draft: Draft, id: string, end: End, round: Round): void {
   }
 }
 
-/** A task that was finished, or blocked, in the last moment of its owner stays so. */
-function freeClaim(draft: Draft, id: string, end: End, { places: here, now }: Round): void {
+/** A task that its owner had already set to Done or Blocked keeps that status. */
+function freeClaim(draft: Draft, id: string, end: End, { places: here, now }: FreeOptions): void {
   const claim = draft.state.claims[id]!
   const there = checkoutOf(claim, here)
   const places = there ?? here
@@ -87,15 +87,15 @@ function freeClaim(draft: Draft, id: string, end: End, { places: here, now }: Ro
     draft.state = markSettled(ended, id, 'done', on)
     return
   }
-  // With the checkout it is gone that the task was begun.
+  // If the checkout was removed, the file here may still say To Do.
   const begun = there === undefined ? ['In Progress', 'To Do'] : ['In Progress']
   const isOpen = found !== undefined && begun.includes(found.task.status)
   const before = failuresInARow(draft.state.attempts[id] ?? [])
-  const isLast = isOpen && end.outcome === 'failed' && before.length + 1 >= MOST_FAILURES
+  const isLast = isOpen && end.outcome === 'failed' && before.length + 1 >= MAX_FAILURES
   const ended = endClaim(draft.state, id, { ...end, now, ...(isLast ? { isLast } : {}) })
   if (isOpen) {
     const failures = [...before, ended.attempts[id]!.at(-1)!]
-    putBack(draft, found, isLast ? hopelessNote(failures) : attemptNote(claim, end), isLast, now)
+    putBack(draft, found, isLast ? blockedNote(failures) : attemptNote(claim, end), isLast, now)
   }
   draft.state = isLast ? markSettled(ended, id, 'blocked', on) : ended
 }
@@ -120,7 +120,7 @@ function findOrNone(places: Places, id: string): TaskText | undefined {
   }
 }
 
-/** Those since it was done, or Blocked, the last time. */
+/** Counts back to the last time the task was Done or Blocked. */
 function failuresInARow(attempts: readonly Attempt[]): Attempt[] {
   const last = attempts.findLastIndex(
     ({ outcome, isLast }) => outcome === 'done' || outcome === 'blocked' || isLast === true,
@@ -132,7 +132,7 @@ function attemptNote({ owner }: Claim, { why }: End): string {
   return `An attempt by ${owner} ended without a result: ${why}`
 }
 
-function hopelessNote(failures: readonly Attempt[]): string {
+function blockedNote(failures: readonly Attempt[]): string {
   const words = failures.map(({ owner, at, why }) => `${owner} at ${at} (${why ?? 'no result'})`)
   return `Blocked after ${failures.length} attempts: ${words.join('; ')}`
 }

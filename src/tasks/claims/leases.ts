@@ -1,11 +1,11 @@
 import { UserError } from '../../base/errors.ts'
 import { change, tryToChange, type Draft } from '../store/change.ts'
-import { mayBeDue } from '../store/moves.ts'
+import { mayHaveUnfinishedMoves } from '../store/moves.ts'
 import { isOwner, whyDead, type Owner } from './owner.ts'
 import type { Places } from '../store/places.ts'
-import { readState, type Claim, type State } from '../store/state.ts'
+import { readLocalState, type Claim, type State } from '../store/state.ts'
 
-/** Puts off the end of the claims of an owner. */
+/** Extends the leases of an owner. */
 export function renew(state: State, owner: Owner, now: Date): State {
   let claims = state.claims
   for (const [id, claim] of Object.entries(state.claims)) {
@@ -17,19 +17,19 @@ export function renew(state: State, owner: Owner, now: Date): State {
   return claims === state.claims ? state : { ...state, claims }
 }
 
-/** Not at every question: a tenth of the time may pass before it is worth a change. */
+/** Renewing writes to disk, so the first tenth of a lease may pass. */
 const WORTH_RENEWING = 0.9
 
-/** Others are through with a change by then; who hangs is not waited for. */
+/** Longer than any normal change; a process that hangs is not waited for. */
 const PATIENCE_MS = 100
 
 /**
- * Whoever asks is at work: also by a command that itself changes nothing. What a killed writer had begun
- * is ended first, so that nobody sees half of it.
+ * Renews the leases of an owner; every command does, even if it only reads. Completes the change of a
+ * killed writer first, so that no command sees half of it.
  */
 export function keepLeases(places: Places, owner: Owner, now: Date): void {
-  const { claims, moves = [] } = readState(places)
-  if (mayBeDue(moves)) tryToChange(places, () => undefined)
+  const { claims, moves = [] } = readLocalState(places)
+  if (mayHaveUnfinishedMoves(moves)) tryToChange(places, () => undefined)
   const isDue = ({ until = '', leaseMs = 0 }: Claim) =>
     Date.parse(until) - now.getTime() < leaseMs * WORTH_RENEWING
   const own = Object.values(claims).filter((claim) => isOwner(claim, owner))
@@ -40,7 +40,7 @@ export function keepLeases(places: Places, owner: Owner, now: Date): void {
     }
     change(places, work, PATIENCE_MS)
   } catch (error) {
-    // Where nothing can be written, there is still much to read.
+    // A read-only project can still be read.
     if (!(error instanceof UserError)) throw error
   }
 }

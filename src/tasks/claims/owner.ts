@@ -1,10 +1,11 @@
 import { UserError } from '../../base/errors.ts'
-import { lifeOf } from '../../base/process-identity.ts'
+import { lifeOf } from '../../base/linux/process-identity.ts'
+import { readProcesses, readVariable } from '../../base/linux/process-table.ts'
 import type { Places } from '../store/places.ts'
-import { located, makeFinder } from '../store/checkouts.ts'
+import { withCurrentRoot, makeCheckoutFinder } from '../store/checkouts.ts'
 import type { Claim, State } from '../store/state.ts'
 
-/** On whose behalf a command acts. */
+/** The agent or person that a command acts for. */
 export interface Owner {
   readonly name: string
   readonly run: Claim['run']
@@ -12,22 +13,22 @@ export interface Owner {
 
 export type Iteration = NonNullable<Claim['run']>
 
-/** Asks on nobody's behalf: every claim is somebody else's. */
-export const NOBODY: Owner = { name: '', run: undefined }
+/** Owns nothing: every claim belongs to someone else. */
+export const NO_OWNER: Owner = { name: '', run: undefined }
 
-/** Two hours, as long as nothing is heard of an owner, and no process tells whether it lives. */
+/** How long a claim lasts without a command of its owner, if no process shows that the owner is alive. */
 export const DEFAULT_LEASE_MS = 2 * 60 * 60 * 1000
 
-/** Whoever has no name would share everything with all others that have none. */
+/** All owners with an empty name would share their claims. */
 export function checkName(as: string | undefined): void {
   if (as?.trim() !== '') return
   throw new UserError(
-    'The name behind --as is empty.',
-    'Give one, e.g. --as builder-1, or leave --as out.',
+    'The name given with --as is empty.',
+    'Pass a name, for example --as builder-1, or omit --as.',
   )
 }
 
-/** The iteration of a run that the environment tells of, or the given name. */
+/** The iteration of a run, taken from the environment; outside of a run the given name. */
 export function findOwner(
   env: Readonly<Record<string, string | undefined>>,
   as: string | undefined,
@@ -47,20 +48,30 @@ export function findOwner(
   }
 }
 
-/** Why a claim holds no longer, or undefined while it does. */
+/** Why a claim is no longer valid; undefined while it is. */
 export function whyDead(claim: Claim, now: Date): string | undefined {
   if (claim.settled !== undefined) return undefined
   if (claim.run !== undefined) {
     const life = claim.run.process === undefined ? 'unknown' : lifeOf(claim.run.process)
     if (life === 'alive') return undefined
+    if (life === 'dead' && isAgentLeft(claim.run.process)) return undefined
     if (life === 'dead') return `run ${claim.run.id} is gone`
   }
   return claim.until !== undefined && claim.until < now.toISOString()
-    ? 'its time ran out'
+    ? 'its lease expired'
     : undefined
 }
 
-/** Whether the same agent, or the same iteration, holds it. */
+/** An agent that outlived its run is still at the task. */
+function isAgentLeft(identity: string | undefined): boolean {
+  if (identity === undefined || process.platform !== 'linux') return false
+  return readProcesses().some(
+    ({ pid, isDead }) =>
+      !isDead && pid !== process.pid && readVariable(pid, 'FORKHESTRA_RUN_PROCESS') === identity,
+  )
+}
+
+/** Inside of a run the iteration decides, outside the name. */
 export function isOwner(claim: Claim, owner: Owner): boolean {
   if (claim.run === undefined || owner.run === undefined) {
     return claim.run === owner.run && claim.owner === owner.name
@@ -72,26 +83,25 @@ export function isSameIteration(a: Iteration, b: Iteration): boolean {
   return a.id === b.id && a.step === b.step && a.iteration === b.iteration
 }
 
-/** The claims that keep an owner from a task: those of others, and what was settled elsewhere. */
-export function standing(
+/** The claims that keep an owner from a task: those of others, and tasks settled in another checkout. */
+export function blockingClaims(
   { claims }: State,
   owner: Owner,
   places: Places,
   now: Date,
 ): Map<string, Claim> {
-  const findCheckout = makeFinder(places)
+  const findCheckout = makeCheckoutFinder(places)
   const found = new Map<string, Claim>()
   for (const [id, claim] of Object.entries(claims)) {
     const isOver = claim.settled !== undefined
     if (!isOver && (isOwner(claim, owner) || whyDead(claim, now) !== undefined)) continue
     const there = findCheckout(claim)
     const isElsewhere = there !== undefined && there !== places
-    if (isElsewhere || !isOver) found.set(id, located(claim, there))
+    if (isElsewhere || !isOver) found.set(id, withCurrentRoot(claim, there))
   }
   return found
 }
 
-/** Whether somebody else is at it right now. */
 export function isHeldByAnother(claim: Claim, owner: Owner, now: Date): boolean {
   const isLive = claim.settled === undefined && whyDead(claim, now) === undefined
   return isLive && !isOwner(claim, owner)

@@ -1,18 +1,17 @@
-import { homeOf } from '../store/checkouts.ts'
+import { originOf } from '../store/checkouts.ts'
 import { DEFAULT_LEASE_MS, whyDead, type Owner } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import type { Attempt, Claim, State } from '../store/state.ts'
-import type { Status } from '../words.ts'
+import type { Status } from '../status.ts'
 
-/** Where and when something happened to a claim, and by whom. */
-export interface Occasion {
+export interface ClaimContext {
   readonly owner: string
   readonly places: Places
   readonly now: Date
 }
 
-/** What a new status of a task means for the claim on it. */
-export function settleClaim(state: State, id: string, status: Status, on: Occasion): State {
+/** Updates the claim on a task after its status has changed. */
+export function settleClaim(state: State, id: string, status: Status, on: ClaimContext): State {
   switch (status) {
     case 'Done':
       return settle(state, id, 'done', on)
@@ -29,7 +28,6 @@ export function settleClaim(state: State, id: string, status: Status, on: Occasi
   }
 }
 
-/** The claim of an owner, from now on. */
 export function makeClaim(
   { name, run }: Owner,
   places: Places,
@@ -39,7 +37,7 @@ export function makeClaim(
   return {
     owner: name,
     at: now.toISOString(),
-    ...homeOf(places),
+    ...originOf(places),
     ...(run === undefined ? {} : { run }),
     until: new Date(now.getTime() + leaseMs).toISOString(),
     leaseMs,
@@ -47,14 +45,14 @@ export function makeClaim(
 }
 
 /**
- * An iteration of a run that sets a task In Progress holds it, so that the task is free again when the
- * iteration ends without having finished it. A person may do so without a claim.
+ * An iteration that sets a task In Progress also claims it, so that the task is freed if the iteration ends
+ * without finishing it. A person can set In Progress without a claim.
  */
-export function beginInRun(
+export function claimForIteration(
   state: State,
   id: string,
   owner: Owner,
-  { places, now }: Omit<Occasion, 'owner'>,
+  { places, now }: Omit<ClaimContext, 'owner'>,
 ): State {
   const known = state.claims[id]
   const why = known === undefined ? undefined : whyDead(known, now)
@@ -67,8 +65,8 @@ export function beginInRun(
   return { ...ended, claims: { ...ended.claims, [id]: makeClaim(owner, places, now) } }
 }
 
-/** Other worktrees do not have the change yet: there the task stays taken until it is merged. */
-function settle(state: State, id: string, settled: 'done' | 'blocked', on: Occasion): State {
+/** Other worktrees do not have the change yet: the task stays claimed there until the merge. */
+function settle(state: State, id: string, settled: 'done' | 'blocked', on: ClaimContext): State {
   const by = endedBy(state.claims[id], on.owner)
   const ended = endClaim(state, id, { outcome: settled, now: on.now, ...by })
   return markSettled(ended, id, settled, on)
@@ -78,20 +76,20 @@ export function markSettled(
   state: State,
   id: string,
   settled: 'done' | 'blocked',
-  { owner, places, now }: Occasion,
+  { owner, places, now }: ClaimContext,
 ): State {
   const hasNoWorktrees = places.shared === places.local
   if (hasNoWorktrees) return state
-  const claim: Claim = { owner, at: now.toISOString(), ...homeOf(places), settled }
+  const claim: Claim = { owner, at: now.toISOString(), ...originOf(places), settled }
   return { ...state, claims: { ...state.claims, [id]: claim } }
 }
 
-/** Who ended it, where that is not the one who had it. */
+/** Says who ended the claim, unless it was its owner. */
 export function endedBy(claim: Claim | undefined, owner: string): { readonly why?: string } {
   return claim === undefined || claim.owner === owner ? {} : { why: `by ${owner}` }
 }
 
-/** Takes the claim away and remembers how it ended. */
+/** Removes the claim and records it as an attempt. */
 export function endClaim(
   state: State,
   id: string,
@@ -100,7 +98,7 @@ export function endClaim(
   const claim = state.claims[id]
   if (claim === undefined) return state
   const { [id]: _, ...claims } = state.claims
-  // What was settled is no attempt any more; opened again, it can be taken again.
+  // A settled claim is already recorded as an attempt.
   if (claim.settled !== undefined) return { ...state, claims }
   const attempt: Attempt = {
     owner: claim.owner,

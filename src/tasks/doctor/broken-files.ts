@@ -4,37 +4,37 @@ import { runGit } from '../store/git.ts'
 import type { Places } from '../store/places.ts'
 import { readTaskText, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
-import type { Ailment, Finding, Patient } from './finding.ts'
+import type { Check, Finding, Database } from './finding.ts'
 import { isOversized } from './oversized.ts'
 
-/** Files that cannot be used. A merge conflict goes away where there is one right answer. */
-export const brokenFiles: Ailment = {
-  find: (places, patient) => allBroken(places, patient).map((each) => withAdvice(places, each)),
+/** Files that cannot be read as tasks. Fixes merge conflicts that have only one right answer. */
+export const brokenFiles: Check = {
+  find: (places, database) => allBroken(places, database).map((each) => withAdvice(places, each)),
 
-  mend: (places, patient, { draft }) =>
-    allBroken(places, patient).flatMap(({ file, line, problem }) => {
+  fix: (places, database, { draft }) =>
+    allBroken(places, database).flatMap(({ file, line, problem }) => {
       const path = join(places.tasks, file)
       const resolved = resolve(path, file)
       if (resolved === undefined) return []
       draft.write(path, resolved)
-      return [{ file, line, problem, mended: 'both sides are in it now' }]
+      return [{ file, line, problem, mended: 'merged both sides' }]
     }),
 
-  // For git a conflict is over when it is told so.
+  // Git considers a conflict resolved only after `git add`.
   follow: (places, finding) => {
     const name = relative(places.root, join(places.tasks, finding.file))
     const unmerged = runGit(places.root, ['ls-files', '--unmerged', '--', name])
     if (unmerged === undefined || unmerged === '') return finding
-    return { ...finding, mended: `${finding.mended}; tell git: git add "${name}"` }
+    return { ...finding, mended: `${finding.mended}; mark it as resolved: git add "${name}"` }
   },
 }
 
-/** Those that are only too long have a cure of their own. */
-function allBroken({ tasks }: Places, { broken, archived }: Patient): Broken[] {
+/** Oversized files have a check of their own. */
+function allBroken({ tasks }: Places, { broken, archived }: Database): Broken[] {
   return [...broken, ...archived.broken].filter(({ file }) => !isOversized(join(tasks, file)))
 }
 
-/** What a person can do about a conflict, and where. */
+/** Adds how to resolve a conflict, and the line that a person has to decide. */
 function withAdvice({ tasks }: Places, { file, line, problem }: Broken): Finding {
   const path = join(tasks, file)
   const text = tryRead(path)
@@ -47,7 +47,7 @@ function withAdvice({ tasks }: Places, { file, line, problem }: Broken): Finding
   return {
     file,
     line: undecided,
-    problem: `${problem}; both sides cannot be right here: edit the file, and take out the marks`,
+    problem: `${problem}; the two sides contradict each other: edit the file and remove the conflict markers`,
   }
 }
 

@@ -1,15 +1,15 @@
 import { basename } from 'node:path'
 import { BrokenConfig, configPath, findUnknownKeys, readConfig } from '../store/config.ts'
-import type { Ailment } from './finding.ts'
+import type { Check } from './finding.ts'
 
-/** A configuration that cannot be used, or says what nobody understands. What it should say only a person knows. */
-export const configuration: Ailment = {
+/** An invalid configuration or unknown keys in it, which only a person can fix. */
+export const configuration: Check = {
   find: (places) => {
     try {
       readConfig(places)
       return findUnknownKeys(places).map((key) => ({
         file: basename(configPath(places)),
-        problem: `the key "${key}" means nothing; known: prefix, name, defaults (priority, labels)`,
+        problem: `unknown key "${key}"; known keys: prefix, name, defaults (priority, labels)`,
       }))
     } catch (error) {
       if (!(error instanceof BrokenConfig)) throw error
@@ -17,5 +17,5 @@ export const configuration: Ailment = {
     }
   },
 
-  mend: () => [],
+  fix: () => [],
 }

@@ -4,16 +4,16 @@ import type { Places } from '../store/places.ts'
 import { Graph } from '../ready.ts'
 import { readTaskText, type Scan } from '../store/scan.ts'
 import type { Task } from '../task.ts'
-import type { Ailment } from './finding.ts'
+import type { Check } from './finding.ts'
 
-/** References to tasks that do not exist. Which ones they were is noted, so that nothing is lost. */
-export const dangling: Ailment = {
+/** References to tasks that do not exist. The fix removes them and adds a note. */
+export const dangling: Check = {
   find: (places, scan) =>
     danglingOf(places, scan).flatMap(({ task, missing }) =>
       missing.map(({ problem }) => ({ file: task.file, problem })),
     ),
 
-  mend: (places, scan, { draft, now }) =>
+  fix: (places, scan, { draft, now }) =>
     danglingOf(places, scan).flatMap(({ task, missing }) => {
       const path = join(places.tasks, task.file)
       const gone = missing.map(({ id }) => id)
@@ -21,14 +21,14 @@ export const dangling: Ailment = {
         removeDependencies: gone,
         ...(task.parent !== undefined && gone.includes(task.parent) ? { parent: '' } : {}),
         appendNotes: [...new Set(gone)].map(
-          (id) => `The reference to ${id} is removed: there is no such task.`,
+          (id) => `Removed the reference to ${id}: no such task.`,
         ),
       }
       draft.write(path, applyChanges(readTaskText(path), changes, now))
       return missing.map(({ problem }) => ({
         file: task.file,
         problem,
-        mended: 'the reference is removed, and noted',
+        mended: 'removed the reference and added a note',
       }))
     }),
 }
@@ -46,7 +46,7 @@ function danglingOf(places: Places, scan: Scan): Dangling[] {
       .map((id) => ({ id, problem: `depends on ${id}, which does not exist` }))
     const { parent } = task
     if (parent !== undefined && !graph.has(parent)) {
-      missing.push({ id: parent, problem: `is a part of ${parent}, which does not exist` })
+      missing.push({ id: parent, problem: `has the parent ${parent}, which does not exist` })
     }
     return missing.length === 0 ? [] : [{ task, missing }]
   })

@@ -4,42 +4,42 @@ import { scanTasks, type Scan } from '../store/scan.ts'
 import { scanArchive } from '../archive.ts'
 import { archivedOpen } from './archived-open.ts'
 import { brokenFiles } from './broken-files.ts'
-import { circles } from './circles.ts'
+import { dependencyCycles } from './dependency-cycles.ts'
 import { configuration } from './configuration.ts'
-import { copies } from './copies.ts'
+import { archivedCopies } from './archived-copies.ts'
 import { dangling } from './dangling.ts'
-import type { Ailment, Finding, Patient } from './finding.ts'
+import type { Check, Finding, Database } from './finding.ts'
 import { misnamed } from './misnamed.ts'
 import { oversized } from './oversized.ts'
-import { parentCircles } from './parent-circles.ts'
-import { lost } from './lost.ts'
-import { findMeant, twins } from './twins.ts'
+import { parentCycles } from './parent-cycles.ts'
+import { lostFiles } from './lost-files.ts'
+import { findYoungerReferences, duplicateIds } from './duplicate-ids.ts'
 import { unfinished } from './unfinished.ts'
 
-const AILMENTS: readonly Ailment[] = [
+const CHECKS: readonly Check[] = [
   configuration,
   oversized,
   brokenFiles,
-  copies,
-  twins,
+  archivedCopies,
+  duplicateIds,
   misnamed,
   dangling,
-  circles,
-  parentCircles,
+  dependencyCycles,
+  parentCycles,
   archivedOpen,
   unfinished,
-  lost,
+  lostFiles,
 ]
 
-/** Everything that is wrong with the database; with `fix`, what can be mended is. */
+/** Everything that is wrong with the database; with `fix`, fixes what it can. */
 export function examine(places: Places, fix: boolean, now: Date): Finding[] {
-  const mended = fix ? mendAll(places, now) : []
-  const patient = look(places)
-  return [...mended, ...AILMENTS.flatMap(({ find }) => find(places, patient))]
+  const fixed = fix ? fixAll(places, now) : []
+  const database = readDatabase(places)
+  return [...fixed, ...CHECKS.flatMap(({ find }) => find(places, database))]
 }
 
-/** Few ailments ask for the archive, which has to be read file by file. */
-function look(places: Places): Patient {
+/** Reads the archive lazily, because few checks need it. */
+function readDatabase(places: Places): Database {
   let archived: Scan | undefined
   return {
     ...scanTasks(places),
@@ -49,13 +49,14 @@ function look(places: Places): Patient {
   }
 }
 
-/** One after the other: what is mended first is seen by those that follow. */
-function mendAll(places: Places, now: Date): Finding[] {
-  return AILMENTS.flatMap((ailment) => {
-    const meant = ailment === twins ? findMeant(places) : new Set<string>()
-    const mended = change(places, (draft) =>
-      ailment.mend(places, look(places), { draft, now, meant }),
+/** One after the other: later checks see what earlier ones have fixed. */
+function fixAll(places: Places, now: Date): Finding[] {
+  return CHECKS.flatMap((check) => {
+    const youngerReferences =
+      check === duplicateIds ? findYoungerReferences(places) : new Set<string>()
+    const fixed = change(places, (draft) =>
+      check.fix(places, readDatabase(places), { draft, now, youngerReferences }),
     )
-    return mended.map((finding) => ailment.follow?.(places, finding) ?? finding)
+    return fixed.map((finding) => check.follow?.(places, finding) ?? finding)
   })
 }

@@ -4,30 +4,27 @@ import type { Scan } from '../store/scan.ts'
 
 export interface Finding {
   readonly file: string
-  /** Where in the file, if that is known. */
   readonly line?: number
   readonly problem: string
-  /** What was done about it; absent where a person has to. */
+  /** What the fix did; absent if a person has to act. */
   readonly mended?: string
 }
 
-/** With what a change is made, and what was found out before the database was locked for it. */
-export interface Mending {
+/** What a fix gets besides the database. */
+export interface FixTools {
   readonly draft: Draft
   readonly now: Date
-  /** The references that mean the younger one of two twins. */
-  readonly meant: ReadonlySet<string>
+  /** References to the younger of two tasks with the same id; found before the database is locked. */
+  readonly youngerReferences: ReadonlySet<string>
 }
 
-/** What the doctor looks at: the open tasks, and those of the archive. */
-export interface Patient extends Scan {
+export interface Database extends Scan {
   readonly archived: Scan
 }
 
-/** One kind of thing that can be wrong, and what to do about it. */
-export interface Ailment {
-  readonly find: (places: Places, patient: Patient) => Finding[]
-  readonly mend: (places: Places, patient: Patient, mending: Mending) => Finding[]
-  /** What to say of something mended, once the database is free again for others. */
-  readonly follow?: (places: Places, mended: Finding) => Finding
+export interface Check {
+  readonly find: (places: Places, database: Database) => Finding[]
+  readonly fix: (places: Places, database: Database, fixing: FixTools) => Finding[]
+  /** Completes the finding of a fix after the lock is released. */
+  readonly follow?: (places: Places, fixed: Finding) => Finding
 }

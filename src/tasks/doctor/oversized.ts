@@ -3,40 +3,40 @@ import { formatBytes, readTextFile, statOf } from '../../base/files.ts'
 import type { Places } from '../store/places.ts'
 import { TASK_LIMIT_BYTES, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
-import { makeSafe, readOutline } from '../text/body.ts'
+import { escapeContent, readOutline } from '../text/body.ts'
 import type { Span } from '../text/yaml-signs.ts'
-import type { Ailment, Patient } from './finding.ts'
+import type { Check, Database } from './finding.ts'
 
-/** More than anybody writes by hand; what is longer still is left to a person. */
+/** Longer files are left to a person. */
 const READ_LIMIT_BYTES = 512 * 1024 * 1024
 
-/** Sections that are longer keep their beginning. */
+/** Longer sections are cut to `KEPT`. */
 const LONG = 64 * 1024
 const KEPT = 16 * 1024
 
-/** Files that are too long to be read as tasks. The whole text is kept in a file beside the task. */
-export const oversized: Ailment = {
-  find: (places, patient) =>
-    oversizedOf(places, patient).map(({ file, line, problem }) => {
+/** Files that are too long for a task. The fix cuts long sections and keeps the full text in another file. */
+export const oversized: Check = {
+  find: (places, database) =>
+    oversizedOf(places, database).map(({ file, line, problem }) => {
       const advice =
         shortenFile(places, file) === undefined ? '' : '; run: forge-tasks doctor --fix'
       return { file, line, problem: `${problem}${advice}` }
     }),
 
-  mend: (places, patient, { draft }) =>
-    oversizedOf(places, patient).flatMap(({ file, line, problem }) => {
+  fix: (places, database, { draft }) =>
+    oversizedOf(places, database).flatMap(({ file, line, problem }) => {
       const shortened = shortenFile(places, file)
       if (shortened === undefined) return []
       const { full, name, text } = shortened
-      // In this order: after a crash between the two nothing is lost.
+      // In this order, so that a crash between the two writes loses nothing.
       draft.write(join(places.tasks, file, '..', name), full)
       draft.write(join(places.tasks, file), text)
-      const mended = `long sections are cut; the whole text is in "${name}"`
+      const mended = `cut long sections; the full text is in "${name}"`
       return [{ file, line, problem, mended }]
     }),
 }
 
-function oversizedOf({ tasks }: Places, { broken, archived }: Patient): Broken[] {
+function oversizedOf({ tasks }: Places, { broken, archived }: Database): Broken[] {
   return [...broken, ...archived.broken].filter(({ file }) => isOversized(join(tasks, file)))
 }
 
@@ -47,7 +47,7 @@ export function isOversized(path: string): boolean {
 
 interface Shortened {
   readonly full: string
-  /** Of the file for the whole text, in the same folder. */
+  /** The file for the full text, in the same folder. */
   readonly name: string
   readonly text: string
 }
@@ -91,5 +91,5 @@ function cut(text: string, { start, end }: Span, name: string): string {
   const kept = text.slice(start, start + KEPT)
   const lines = kept.includes('\n') ? kept.slice(0, kept.lastIndexOf('\n')) : kept.toWellFormed()
   const size = formatBytes(Buffer.byteLength(text.slice(start, end)))
-  return `${makeSafe(lines, '\n')}\n\nCut by forge-tasks doctor, it was ${size} long. The whole text is in "${name}".\n`
+  return `${escapeContent(lines, '\n')}\n\nCut by forge-tasks doctor from ${size}. The full text is in "${name}".\n`
 }

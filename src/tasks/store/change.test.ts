@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { makeProject } from '../../../tests/support/project.ts'
 import { change } from './change.ts'
 import { placesAt } from './places.ts'
-import { readState } from './state.ts'
+import { readLocalState } from './state.ts'
 
-test('a move that fails takes those before it back', () => {
+test('a failed move rolls back the moves before it', () => {
   const places = placesAt(makeProject())
   mkdirSync(places.archive, { recursive: true })
   for (const name of ['A.md', 'B.md', 'C.md']) writeFileSync(join(places.tasks, name), name)
@@ -17,7 +17,7 @@ test('a move that fails takes those before it back', () => {
       draft.move(join(places.tasks, 'B.md'), join(places.archive, 'missing/B.md'))
       draft.remove(join(places.tasks, 'C.md'))
     })
-  expect(move).toThrow('cannot be changed')
+  expect(move).toThrow('Cannot change the tasks in')
   expect(readdirSync(places.tasks).toSorted()).toEqual([
     '.local',
     'A.md',
@@ -26,7 +26,7 @@ test('a move that fails takes those before it back', () => {
     'archive',
   ])
   expect(readdirSync(places.archive)).toEqual([])
-  expect(readState(places).moves).toEqual([])
+  expect(readLocalState(places).moves).toEqual([])
   change(places, () => undefined)
   expect(readdirSync(places.local).filter((name) => name.startsWith('.unfinished'))).toEqual([])
   expect(readdirSync(places.archive)).toEqual([])

@@ -10,32 +10,30 @@ import {
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { moveFile, unfinishedPath, writeNewFile } from '../../base/atomic-write.ts'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
-import { sizesInWords, statOf } from '../../base/files.ts'
-import { Busy, withLock } from '../../base/lock.ts'
+import { formatSizes, statOf } from '../../base/files.ts'
+import { Busy, withLock } from '../../base/linux/lock.ts'
 import { checkoutOfFile } from './checkouts.ts'
 import { clampLeases } from './clamp-leases.ts'
-import { forgetOldest } from './forget.ts'
+import { pruneState } from './prune-state.ts'
 import { makeLocal } from './local-folder.ts'
-import { ForeignLink, isOwnFolder, refuseForeign } from './links.ts'
-import { carryOut, discard, isContent, printOf, recover, type Failure } from './moves.ts'
+import { ForeignLink, isOwnFolder, refuseForeign } from './foreign-links.ts'
+import { runMoves, discard, bringsContent, stampOf, recover, type Failure } from './moves.ts'
 import type { Places } from './places.ts'
 import { TASK_LIMIT_BYTES } from './scan.ts'
 import { setSeal, withSeal, type Seal } from './seal.ts'
 import { CannotChange } from '../text/frontmatter.ts'
-import { hasState, readState, writeState, type Move, type State } from './state.ts'
+import { hasState, readLocalState, writeState, type Move, type State } from './state.ts'
 
-/** A read-only folder, a full disk. */
 class CannotWrite extends UserError {
   override readonly exitCode = 1
 }
 
-/** How far a change came before it failed. */
+/** How far a change got before it failed. */
 type Progress = 'nothing was changed' | 'a part was changed' | 'the rest waits'
 
 /**
- * What a change is going to do. Nothing happens before `commit`, and then everything does: the new
- * contents lie beside, the state says where each belongs, and whoever finds them there after a crash
- * moves them.
+ * The writes and moves of one change. `commit` makes all of them or none: it writes the new contents to
+ * temporary files, lists the moves in the state, then moves. After a crash the next process completes them.
  */
 export class Draft {
   readonly #places: Places
@@ -72,14 +70,14 @@ export class Draft {
     refuseForeign(dirname(to), this.#places)
     const target = relativeTarget(from)
     if (target === undefined) {
-      this.#moves.push({ from, to, was: printOf(statOf(to)) })
+      this.#moves.push({ from, to, was: stampOf(statOf(to)) })
       return
     }
     this.#links.set(to, relative(realpathSync(dirname(to)), target))
     this.remove(from)
   }
 
-  /** Says of the names of this checkout, as they will be then, that they are all known. */
+  /** Records that all file names of this checkout are known once the change is committed. */
   seal(seal: Seal): void {
     this.state = { ...this.state, seals: withSeal(this.state.seals, this.#places, seal) }
     this.#seal = seal
@@ -92,25 +90,25 @@ export class Draft {
   }
 
   commit(): void {
-    if (this.state !== this.#saved) this.state = forgetOldest(this.state, this.#places)
+    if (this.state !== this.#saved) this.state = pruneState(this.state, this.#places)
     const [own, foreign] = this.#writeBeside()
     own.push(...this.#moves)
     const moves = [...own, ...foreign]
     const isListed = this.state !== this.#saved || moves.length > 1
     this.#begin(own, moves, isListed)
-    const failed = carryOut(own.slice(1))
+    const failed = runMoves(own.slice(1))
     if (failed.length > 0 && this.#takeBack(own, moves, failed, isListed)) throw failed[0]!.error
-    // Another checkout that cannot be written now is no reason to give up: its files wait.
-    this.#end(moves, [...failed, ...carryOut(foreign)], isListed)
+    // Moves in another checkout that cannot be written now stay listed for later.
+    this.#end(moves, [...failed, ...runMoves(foreign)], isListed)
     for (const path of this.#removed.splice(0)) rmSync(path, { force: true })
     const [failure] = failed
     if (failure === undefined && this.#seal !== undefined) setSeal(this.#places, this.#seal)
     if (failure === undefined) return
-    if (failed.some(({ move }) => isContent(move))) this.#progress = 'the rest waits'
+    if (failed.some(({ move }) => bringsContent(move))) this.#progress = 'the rest waits'
     throw failure.error
   }
 
-  /** Up to the first move everything can be taken back; from then on it will be ended. */
+  /** Until the first move the change can be rolled back; after it, it will be completed. */
   #begin([first]: readonly Move[], moves: readonly Move[], isListed: boolean): void {
     let isSaved = false
     try {
@@ -125,7 +123,7 @@ export class Draft {
     if (isListed || first !== undefined) this.#progress = 'a part was changed'
   }
 
-  /** Where nothing was replaced, a change that fails halfway can be undone. Whether it was. */
+  /** Rolls back a change that failed halfway, if it has replaced no file. Returns whether it did. */
   #takeBack(
     own: readonly Move[],
     moves: readonly Move[],
@@ -135,7 +133,7 @@ export class Draft {
     if (own.some(({ was }) => was !== null)) return false
     const done = own.filter((each) => !failed.some(({ move }) => move === each))
     const back = done.toReversed().map(({ from, to }) => ({ from: to, to: from }))
-    if (carryOut(back).length > 0) return false
+    if (runMoves(back).length > 0) return false
     if (isListed) this.#save(this.#saved)
     discard(moves)
     this.#progress = 'nothing was changed'
@@ -143,13 +141,13 @@ export class Draft {
   }
 
   /**
-   * What was moved must not be moved again: its old place may be taken by then. Only a content cannot
-   * come from the same place twice.
+   * Completed moves must not be repeated, because their source path may be reused. Only temporary files
+   * have unique names.
    */
   #end(moves: readonly Move[], failed: readonly Failure[], isListed: boolean): void {
-    const waiting = failed.flatMap(({ move }) => (isContent(move) ? [move] : []))
+    const waiting = failed.flatMap(({ move }) => (bringsContent(move) ? [move] : []))
     if (waiting.length > 0) this.state = { ...this.state, moves: [...this.#waiting(), ...waiting] }
-    const isHarmless = moves.length <= 1 && moves.every(isContent)
+    const isHarmless = moves.length <= 1 && moves.every(bringsContent)
     if (waiting.length > 0 || (isListed && !isHarmless)) this.#save(this.state)
     this.#texts.clear()
     this.#links.clear()
@@ -165,7 +163,7 @@ export class Draft {
     writeState(this.#places, state)
   }
 
-  /** Those of this checkout, and those of others. */
+  /** Writes new contents to temporary files, for this checkout and for others. */
   #writeBeside(): [own: Move[], foreign: Move[]] {
     const [own, foreign]: [Move[], Move[]] = [[], []]
     try {
@@ -181,23 +179,23 @@ export class Draft {
     }
   }
 
-  /** A link stays a link, and a file keeps its permissions. */
+  /** Keeps symbolic links and file permissions. */
   #writeText(path: string, text: string, isOwn: boolean): Move {
     const old = lstatSync(path, { throwIfNoEntry: false })
     const to = old?.isSymbolicLink() ? realpathSync(path) : path
     const from = unfinishedPath(isOwn ? this.#folderFor(to) : this.#places.shared)
     const target = to === path ? old : statOf(to)
     writeNewFile(from, text, { durable: true, mode: target?.mode })
-    return { from, to, was: printOf(target) }
+    return { from, to, was: stampOf(target) }
   }
 
   #makeLink(path: string, target: string): Move {
     const from = unfinishedPath(this.#folderFor(path))
     symlinkSync(target, from)
-    return { from, to: path, was: printOf(statOf(path)) }
+    return { from, to: path, was: stampOf(statOf(path)) }
   }
 
-  /** Out of sight where the disk is the same, so that a crash leaves nothing among the tasks. */
+  /** Outside of the tasks if on the same disk, so that a crash leaves no files among them. */
   #folderFor(path: string): string {
     const { shared } = this.#places
     const folder = dirname(path)
@@ -206,18 +204,18 @@ export class Draft {
   }
 }
 
-/** What is written must be readable afterwards. */
+/** Refuses text that could not be read back. */
 function refuseLarge(path: string, text: string): void {
   const size = Buffer.byteLength(text)
   if (size <= TASK_LIMIT_BYTES) return
-  const [words, limit] = sizesInWords(size, TASK_LIMIT_BYTES)
+  const [words, limit] = formatSizes(size, TASK_LIMIT_BYTES)
   throw new CannotChange(
-    `${basename(path)} would be ${words} long, the limit is ${limit}. Nothing was changed.`,
-    'Put the text into a file of the project, and name that file in the task.',
+    `${basename(path)} would be ${words}; the limit is ${limit}. Nothing was changed.`,
+    'Put the text into a file of the project and refer to it in the task.',
   )
 }
 
-/** Where a link leads that would lead elsewhere from another folder. */
+/** The absolute target of a relative link, which would break in another folder. */
 function relativeTarget(path: string): string | undefined {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return undefined
   const target = readlinkSync(path)
@@ -229,7 +227,7 @@ function makeFolder(path: string): number {
   return statSync(path).dev
 }
 
-/** Runs a change while no other process changes this database, in any worktree of the clone. */
+/** Runs a change under the lock that all worktrees of the clone share. */
 export function change<Result>(
   places: Places,
   work: (draft: Draft) => Result,
@@ -238,10 +236,10 @@ export function change<Result>(
   let draft: Draft | undefined
   refuseForeign(places.tasks, places)
   try {
-    if (places.shared === places.local) refuseLinked(places)
-    // A folder for the lock would make any folder a project, so a change that fails must not leave one.
+    refuseLinked(places)
+    // The folder for the lock would make any folder a project, so a change that fails must not create it.
     if (statOf(places.shared) === undefined && !hasState(places)) {
-      const rehearsal = new Draft(places, readState(places))
+      const rehearsal = new Draft(places, readLocalState(places))
       const result = work(rehearsal)
       if (rehearsal.isEmpty) return result
     }
@@ -261,8 +259,8 @@ export function change<Result>(
 }
 
 /**
- * For whoever only looks, and has something to set right by the way: another process that is at work is
- * not waited for, and a folder that cannot be written is left as it is. Whether it was done.
+ * For commands that only read: gives up if another process holds the lock or the folder cannot be written.
+ * Returns whether the change was made.
  */
 export function tryToChange(places: Places, work: (draft: Draft) => void): boolean {
   try {
@@ -276,43 +274,46 @@ export function tryToChange(places: Places, work: (draft: Draft) => void): boole
   }
 }
 
-/** Local state lies in a folder that we made: a link there came with the project. */
+/** forge-tasks never makes a link for its local state, so a link came with the project. */
 function refuseLinked(places: Places): void {
-  if (isOwnFolder(places.local, places)) return
+  if (isOwnFolder(places.shared, places)) return
   throw new ForeignLink(
-    `${places.local} is a symbolic link: nothing is written there.`,
-    'Delete it: forge-tasks makes a folder in its place.',
+    `${places.shared} is a symbolic link; forge-tasks does not write through it.`,
+    'Delete it: forge-tasks creates a folder instead.',
   )
 }
 
 function recoverState(places: Places): State {
-  const state = readState(places)
+  const state = readLocalState(places)
   const { moves = [] } = state
   const recovered = { ...state, moves: recover(places, state) }
   const isShorter = moves.length > 1 && recovered.moves.length < moves.length
-  if (isShorter || !moves.every(isContent)) writeState(places, recovered)
+  if (isShorter || !moves.every(bringsContent)) writeState(places, recovered)
   return recovered
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  ENOTDIR: 'Rename the file that lies where a folder has to be',
-  EEXIST: 'Rename the file that lies where a folder has to be',
-  EACCES: 'Give this user the right to write there',
-  EPERM: 'Give this user the right to write there',
+  ENOTDIR: 'Rename the file that is in place of the folder',
+  EEXIST: 'Rename the file that is in place of the folder',
+  EACCES: 'Give this user write permission',
+  EPERM: 'Give this user write permission',
   EROFS: 'Make the disk writable',
-  ENOSPC: 'Make room',
-  EDQUOT: 'Make room',
+  ENOSPC: 'Free disk space',
+  EDQUOT: 'Free disk space',
 }
 
 function cannotWrite({ tasks }: Places, error: unknown, progress?: Progress): CannotWrite {
-  const remedy = REMEDIES[errorCode(error) ?? ''] ?? 'Make room, or make the folder writable'
-  const message = `The tasks in ${tasks} cannot be changed: ${errorText(error)}`
+  const remedy = REMEDIES[errorCode(error) ?? ''] ?? 'Free disk space or make the folder writable'
+  const message = `Cannot change the tasks in ${tasks}: ${errorText(error)}`
   switch (progress) {
     case 'a part was changed':
-      return new CannotWrite(message, `A part was changed. ${remedy}, then try again.`)
+      return new CannotWrite(message, `Some files were changed. ${remedy}, then retry.`)
     case 'the rest waits':
-      return new CannotWrite(message, `A part was changed. ${remedy}: the next change ends it.`)
+      return new CannotWrite(
+        message,
+        `Some files were changed. ${remedy}; the next command completes the rest.`,
+      )
     default:
-      return new CannotWrite(message, `Nothing was changed. ${remedy}, then try again.`)
+      return new CannotWrite(message, `Nothing was changed. ${remedy}, then retry.`)
   }
 }

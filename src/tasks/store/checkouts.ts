@@ -5,15 +5,15 @@ import { readOrEmpty } from '../../base/repository.ts'
 import { placesAt, type Places } from './places.ts'
 import type { Claim, State, Worktree } from './state.ts'
 
-/** By what a claim remembers the checkout in which it was made. */
-type Home = Pick<Claim, 'root' | 'worktree'>
+/** How a claim remembers the checkout in which it was made. */
+type ClaimOrigin = Pick<Claim, 'root' | 'worktree'>
 
-export function homeOf(places: Places): Home {
+export function originOf(places: Places): ClaimOrigin {
   const worktree = worktreeOf(places)
   return worktree === undefined ? { root: places.root } : { root: places.root, worktree }
 }
 
-/** Undefined in the first checkout of a clone, and outside of git. */
+/** Undefined in the main worktree and outside of git. */
 function worktreeOf({ shared, own, inside }: Places): Worktree | undefined {
   if (own === shared) return undefined
   const folder = dirname(own)
@@ -21,19 +21,19 @@ function worktreeOf({ shared, own, inside }: Places): Worktree | undefined {
   return inside === '' ? worktree : { ...worktree, inside }
 }
 
-/** Git writes this file when it makes a worktree, and never again. */
+/** Git writes this file only when it creates the worktree. */
 function bornMs(folder: string): number {
   return statOf(join(folder, 'commondir'))?.mtimeMs ?? 0
 }
 
-/** The database in which a claim was made, seen from another one of the clone; undefined where it is gone. */
-export function checkoutOf(home: Home, here: Places): Places | undefined {
+/** The checkout in which a claim was made; undefined if it was removed. */
+export function checkoutOf(home: ClaimOrigin, here: Places): Places | undefined {
   if (isHere(home, here)) return here
   const root = home.worktree === undefined ? home.root : findProject(home.worktree, here)
   return root === undefined ? undefined : checkoutAt(root, here)
 }
 
-function isHere({ root, worktree }: Home, here: Places): boolean {
+function isHere({ root, worktree }: ClaimOrigin, here: Places): boolean {
   if (worktree === undefined) return root === here.root
   const own = worktreeOf(here)
   return (
@@ -41,14 +41,14 @@ function isHere({ root, worktree }: Home, here: Places): boolean {
   )
 }
 
-/** Where it is by now: a worktree that is moved keeps its folder in that of git. */
+/** A worktree that was moved keeps its name in `.git/worktrees`. */
 function findProject({ name, bornMs: born, inside = '' }: Worktree, here: Places) {
   const folder = join(dirname(here.shared), 'worktrees', name)
   const top = bornMs(folder) === born ? topOf(folder) : undefined
   return top === undefined ? undefined : join(top, inside)
 }
 
-/** Git notes there where the `.git` of the worktree is, in newer versions by the way to it. */
+/** The `gitdir` file has the path of the `.git` of the worktree, relative in newer versions of git. */
 function topOf(folder: string): string | undefined {
   const path = readOrEmpty(join(folder, 'gitdir')).trim()
   return path === '' ? undefined : dirname(resolve(folder, path))
@@ -56,13 +56,13 @@ function topOf(folder: string): string | undefined {
 
 function checkoutAt(root: string, here: Places): Places | undefined {
   const there = placesAt(root)
-  // Another repository may be there by now, or only a project around it.
+  // The path may now belong to another repository.
   if (there.shared !== here.shared) return undefined
   return statOf(there.tasks)?.isDirectory() === true ? there : undefined
 }
 
-/** Hundreds of claims may be of the same checkout. */
-export function makeFinder(here: Places): (claim: Claim) => Places | undefined {
+/** Caches the result, because many claims belong to the same checkout. */
+export function makeCheckoutFinder(here: Places): (claim: Claim) => Places | undefined {
   const known = new Map<string, Places | undefined>()
   return (claim) => {
     if (claim.worktree === undefined && claim.root === here.root) return here
@@ -72,14 +72,14 @@ export function makeFinder(here: Places): (claim: Claim) => Places | undefined {
   }
 }
 
-/** All checkouts of a clone that are there, for what has no place in only one of them. */
+/** All existing checkouts of a clone. */
 export function listCheckouts({ claims, seals = {} }: State, here: Places): Places[] {
   if (here.shared === here.local) return [here]
   const git = dirname(here.shared)
   const folders = listNames(join(git, 'worktrees')).map((name) => join(git, 'worktrees', name))
   const tops = [mainTop(git), ...folders.map(topOf)]
   const roots = tops.flatMap((top) => (top === undefined ? [] : [join(top, here.inside)]))
-  // Git does not always know where its first checkout is.
+  // Git does not always know where its main worktree is.
   const known = [
     ...Object.keys(seals).map((tasks) => dirname(dirname(tasks))),
     ...Object.values(claims).map(({ root }) => root),
@@ -89,7 +89,7 @@ export function listCheckouts({ claims, seals = {} }: State, here: Places): Plac
   return [here, ...[...others].flatMap((root) => checkoutAt(root, here) ?? [])]
 }
 
-/** The checkout to which the file of a task belongs; this one where none is known to. */
+/** The checkout that a file belongs to; defaults to this one. */
 export function checkoutOfFile(path: string, state: State, here: Places): Places {
   const has = ({ tasks }: Places) => path.startsWith(join(tasks, '/'))
   return has(here) ? here : (listCheckouts(state, here).find(has) ?? here)
@@ -100,7 +100,7 @@ function mainTop(git: string): string {
   return elsewhere === undefined ? dirname(git) : resolve(git, elsewhere)
 }
 
-/** The claim with the place at which its checkout is now, to be told of. */
-export function located(claim: Claim, there: Places | undefined): Claim {
+/** The claim with the current path of its checkout, for messages. */
+export function withCurrentRoot(claim: Claim, there: Places | undefined): Claim {
   return there === undefined || there.root === claim.root ? claim : { ...claim, root: there.root }
 }

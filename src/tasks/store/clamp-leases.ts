@@ -1,9 +1,8 @@
 import type { Claim, State } from './state.ts'
 
-/** A clock that was set back must not let a claim hold for longer than its lease. */
+/** Limits each claim to its lease from now, in case the clock was set back. */
 export function clampLeases(state: State, now: number): State {
   const all = Object.values(state.claims)
-  // Hundreds may be settled: each change looks at all of them, and nearly never finds one.
   for (let at = 0; at < all.length; at++) {
     if (all[at]!.until !== undefined && isAhead(all[at]!, now)) return clampAll(state, now)
   }

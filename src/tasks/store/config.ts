@@ -3,9 +3,9 @@ import { UserError } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Places } from './places.ts'
-import { findPriority, PRIORITIES, type Priority } from '../words.ts'
+import { findPriority, PRIORITIES, type Priority } from '../status.ts'
 
-/** `forge/tasks/config.json`: what new tasks are called and begin with. */
+/** `forge/tasks/config.json`. */
 export interface TasksConfig {
   readonly prefix: string
   readonly name: string | undefined
@@ -20,7 +20,7 @@ export function configPath(places: Places): string {
   return join(places.tasks, 'config.json')
 }
 
-/** The defaults where there is no file; older layouts are understood. */
+/** Returns the defaults if there is no file; reads older layouts too. */
 export function readConfig(places: Places): TasksConfig {
   const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
   if (file.kind === 'missing') return DEFAULT
@@ -41,7 +41,6 @@ export function readConfig(places: Places): TasksConfig {
   }
 }
 
-/** What a value has to be, and whether it is. */
 interface Rule {
   readonly expected: string
   readonly isRight: (value: unknown) => boolean
@@ -49,7 +48,7 @@ interface Rule {
 
 const PREFIX = /^[A-Za-z][A-Za-z0-9_]{0,19}$/
 
-const NAME: Rule = { expected: 'a text', isRight: (value) => typeof value === 'string' }
+const NAME: Rule = { expected: 'a string', isRight: (value) => typeof value === 'string' }
 
 const PRIORITY: Rule = {
   expected: `${PRIORITIES.slice(0, -1).join(', ')} or ${PRIORITIES.at(-1)}`,
@@ -57,9 +56,9 @@ const PRIORITY: Rule = {
     typeof value === 'string' && (value === '' || findPriority(value) !== undefined),
 }
 
-const LABELS: Rule = { expected: 'a list of texts such as ["backend"]', isRight: isTexts }
+const LABELS: Rule = { expected: 'a list of strings such as ["backend"]', isRight: isTexts }
 
-/** By key; the second of two is that of older layouts. */
+/** Includes the keys of older layouts. */
 const RULES: Readonly<Record<string, Rule>> = {
   prefix: {
     expected: 'letters, digits and _ such as "TASK"',
@@ -77,7 +76,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 function findWrong(fields: Fields): string[] {
   return Object.entries(RULES).flatMap(([key, { expected, isRight }]) => {
     const value = valueOf(fields, key)
-    // Whoever writes null means that there is none.
+    // null counts as absent.
     if (value === undefined || value === null || isRight(value)) return []
     return [`"${key}": ${JSON.stringify(value)}, expected ${expected}`]
   })
@@ -100,10 +99,9 @@ function parseFields(places: Places, text: string): Fields {
     throw broken(places, 'is not valid JSON')
   }
   if (isObject(value)) return value
-  throw broken(places, 'is no JSON object')
+  throw broken(places, 'is not a JSON object')
 }
 
-/** What is written in the configuration and means nothing. */
 export function findUnknownKeys(places: Places): string[] {
   const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
   if (file.kind !== 'text') return []
@@ -117,12 +115,11 @@ export function findUnknownKeys(places: Places): string[] {
   ]
 }
 
-/** A configuration that cannot be used. */
 export class BrokenConfig extends UserError {
   readonly problem: string
 
   constructor(path: string, problem: string) {
-    super(`${path} ${problem}.`, 'Mend it, or delete it.')
+    super(`${path} ${problem}.`, 'Fix or delete it.')
     this.problem = problem
   }
 }
@@ -134,8 +131,8 @@ function broken(places: Places, problem: string): BrokenConfig {
 export function checkPrefix(prefix: string): string {
   if (PREFIX.test(prefix)) return prefix.toUpperCase()
   throw new UserError(
-    `'${prefix}' cannot be a prefix of ids.`,
-    'Write letters, digits and _, e.g. TASK.',
+    `'${prefix}' is not a valid id prefix.`,
+    'Use letters, digits and _, for example TASK.',
   )
 }
 

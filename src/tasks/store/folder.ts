@@ -1,12 +1,32 @@
 import { readdirSync } from 'node:fs'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
-import { makePrints, type Folder } from './fingerprints.ts'
 
-/** The files of a folder with what tells whether one has changed. */
+/** Detects changed files, by position in the listing; all zero for a broken link. */
+export interface Fingerprints {
+  readonly mtimes: Float64Array
+  readonly sizes: Float64Array
+  readonly inodes: Float64Array
+}
+
+function makeFingerprints(count: number): Fingerprints {
+  return {
+    mtimes: new Float64Array(count),
+    sizes: new Float64Array(count),
+    inodes: new Float64Array(count),
+  }
+}
+
+export interface Folder {
+  readonly files: readonly string[]
+  readonly prints: Fingerprints
+  /** A hash of the names in their order. */
+  readonly listing: bigint
+}
+
 export function readFolder(path: string): Folder {
   const files = listFiles(path)
-  const prints = makePrints(files.length)
+  const prints = makeFingerprints(files.length)
   for (let at = 0; at < files.length; at++) {
     const stat = statOf(`${path}/${files[at]}`)
     if (stat === undefined) continue
@@ -17,27 +37,26 @@ export function readFolder(path: string): Folder {
   return { files, prints, listing: Bun.hash(files.join('\0')) }
 }
 
-/** Names of the files that are tasks, or should be. */
+/** Names of the Markdown files in a folder. */
 export function listFiles(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => name.endsWith('.md') && !name.startsWith('.'))
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
     throw new CannotRead(
-      `The tasks in ${folder} cannot be read: ${errorText(error)}`,
+      `Cannot read the tasks in ${folder}: ${errorText(error)}`,
       errorCode(error) === 'EACCES'
-        ? `Give this user the right to read it: chmod u+rx "${folder}"`
-        : 'See to the folder, then try again.',
+        ? `Give this user read permission: chmod u+rx "${folder}"`
+        : 'Check the folder, then retry.',
     )
   }
 }
 
-/** A folder that is closed to this user. */
 class CannotRead extends UserError {
   override readonly exitCode = 1
 }
 
-/** All names in a folder; none where it cannot be read. */
+/** All names in a folder; empty if it cannot be read. */
 export function listNames(folder: string): string[] {
   try {
     return readdirSync(folder)

@@ -1,6 +1,6 @@
 import { askGit } from '../../base/tracked.ts'
 
-/** What a git command that only reads says; undefined where it fails or there is no git. */
+/** The output of a read-only git command; undefined if it fails or git is missing. */
 export function runGit(root: string, args: readonly string[]): string | undefined {
   return askGit(root, args, process.env)
 }

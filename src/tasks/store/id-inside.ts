@@ -3,13 +3,13 @@ import { readTextFile } from '../../base/files.ts'
 import { readId, type TaskId } from '../id.ts'
 import { readTaskFile, TASK_LIMIT_BYTES } from './scan.ts'
 
-/** As new tasks are written: to parse the rest as well takes longer than to read the file. */
+/** Matches files as forge-tasks writes them, without parsing the frontmatter. */
 const USUAL_ID = /^---\nid: (\S+)\n/
 
-/** Where the rest cannot be read. */
+/** For files that cannot be parsed. */
 const ID_LINE = /^\uFEFF?(?:---|<{7})[\s\S]*?\nid:[ \t]*["']?([\w-]+)/
 
-/** The id that is written in a file, also in one that cannot be used otherwise. */
+/** The id that is written in a file, even if the file is otherwise unreadable. */
 export function idInside(folder: string, file: string): TaskId | undefined {
   const path = join(folder, file)
   const read = readTextFile(path, TASK_LIMIT_BYTES)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { makeLinks, type Links } from '../links.ts'
 import { inListOrder, type Task } from '../task.ts'
-import type { Folder } from './fingerprints.ts'
+import type { Folder } from './folder.ts'
 import {
   decodeIds,
   decodeIndex,
@@ -17,32 +17,30 @@ import {
   statusNumber,
   type Columns,
 } from './index-format.ts'
-import { isOwnFolder, isRealFile } from './links.ts'
+import { isOwnFolder, isRealFile } from './foreign-links.ts'
 import { makeLocal } from './local-folder.ts'
 import { UNFINISHED_INDEX } from './moves.ts'
 import type { Places } from './places.ts'
 
-/** What is still true of what was known when the index was written. */
+/** The part of the index that is still valid. */
 export interface Known {
-  /** In the order of a list. */
+  /** Sorted as in `list`. */
   readonly tasks: readonly Task[]
-  /** Whether no two of them have the same id. */
+  /** Whether all ids are different. */
   readonly isUnique: boolean
-  /** Places of the files that have to be read. */
+  /** Positions of the files that have to be read. */
   readonly changed: readonly number[]
-  /** Where nothing has changed, and no two tasks have the same id. */
+  /** Only if nothing has changed and all ids are different. */
   readonly links: Links | undefined
 }
 
-/** Clocks of file systems tick slowly: what changed at about the time of the index may have changed again. */
+/** File times are coarse: a file that changed just before the index was written may have changed again. */
 const DOUBT_MS = 50
 
-/** What was known last; undefined where there is no index. */
 export function readIndex(places: Places): Columns | undefined {
   return load(places, decodeIndex)
 }
 
-/** Takes from the index what has not changed since. */
 export function takeKnown(columns: Columns | undefined, folder: Folder): Known {
   if (columns === undefined) {
     const changed = folder.files.map((_, at) => at)
@@ -74,19 +72,18 @@ export function takeKnown(columns: Columns | undefined, folder: Folder): Known {
     const row = order[place]!
     if (isKnown[row] === 1) tasks.push(readTask(row))
   }
-  // The links are by place in the whole list.
+  // Links refer to positions in the complete list.
   const isWhole = isUnique && changed.length === 0 && tasks.length === order.length
   return { tasks, isUnique, changed, links: isWhole ? columns.links : undefined }
 }
 
-/** The ids inside of files by what was known last, and the files of which nothing was. */
 export interface KnownIds {
-  /** Only those that differ from the beginning of the file's name. */
+  /** Only ids that differ from the one in the file name. */
   readonly ids: readonly string[]
   readonly unknown: readonly string[]
 }
 
-/** Faster than to see whether each file is still the same: a name is rarely given to another task. */
+/** Does not check whether files have changed, because a file rarely gets another id. */
 export function readIndexedIds(places: Places, files: readonly string[]): KnownIds {
   const known = load(places, decodeIds)
   if (known === undefined) return { ids: [], unknown: files }
@@ -103,14 +100,14 @@ export function readIndexedIds(places: Places, files: readonly string[]): KnownI
   return { ids, unknown }
 }
 
-/** The index is a cache: whatever is wrong with it, it counts as missing. */
+/** The index is a cache: a broken one counts as missing. */
 function load<Part>(
   places: Places,
   decode: (bytes: Uint8Array) => Part | undefined,
 ): Part | undefined {
   try {
     const path = pathOf(places)
-    return isBelieved(places) && isRealFile(path) ? decode(readFileSync(path)) : undefined
+    return isTrusted(places) && isRealFile(path) ? decode(readFileSync(path)) : undefined
   } catch {
     return undefined
   }
@@ -118,13 +115,10 @@ function load<Part>(
 
 const NO_ROW = -1
 
-/** So many names in a row may be gone, or new, without looking up each of them. */
+/** How many names may be missing or new before every name is looked up. */
 const FEW = 16
 
-/**
- * The row of each file. A folder lists its files in the same order each time, and what is new comes
- * somewhere in between: so nearly always the next file is the next row.
- */
+/** The row of each file. Listings keep their order, so the next file is nearly always the next row. */
 function matchFiles(rows: readonly string[], files: readonly string[]): Int32Array {
   const rowOf = new Int32Array(files.length).fill(NO_ROW)
   let [row, missed] = [0, 0]
@@ -144,10 +138,7 @@ function lookUpFiles(rows: readonly string[], files: readonly string[]): Int32Ar
   return Int32Array.from(files, (file) => known.get(file) ?? NO_ROW)
 }
 
-/**
- * `seenAt` is from before the fingerprints were taken: later changes have to show. A folder that cannot
- * be written costs speed, nothing else.
- */
+/** `seenAt` is a time before the fingerprints were taken. If the folder is read-only, no index is written. */
 export function writeIndex(
   places: Places,
   unsorted: readonly Task[],
@@ -155,7 +146,7 @@ export function writeIndex(
   seenAt: number,
 ): void {
   const { files, prints } = folder
-  // In the order of the folder, so that the names need not be looked up one by one.
+  // In the order of the folder, which `matchFiles` relies on.
   const byFile = new Map(unsorted.map((task) => [task.file, task]))
   const indexed = files.flatMap((file, at) => {
     const task = byFile.get(file)
@@ -166,7 +157,7 @@ export function writeIndex(
   const pick = (column: Float64Array) => Float64Array.from(indexed, ({ at }) => column[at]!)
   const columns: Columns = {
     writtenAt: seenAt,
-    // Without a row for each file, the places of files are no rows.
+    // Only if each file has a row are positions in the folder also rows.
     listing: tasks.length === files.length ? folder.listing : 0n,
     isUnique: new Set(tasks.map(({ id }) => id)).size === tasks.length,
     mtimes: pick(prints.mtimes),
@@ -180,7 +171,7 @@ export function writeIndex(
     texts: encodeTexts(tasks),
   }
   try {
-    if (!isBelieved(places)) return
+    if (!isTrusted(places)) return
     makeLocal(places.own, places)
     const as = { durable: false, unfinished: UNFINISHED_INDEX }
     writeFileAtomic(pathOf(places), encodeIndex(columns), as)
@@ -189,18 +180,18 @@ export function writeIndex(
   }
 }
 
-/** Takes the index away, so that the next look reads every file. */
-export function forgetIndex(places: Places): void {
+/** Deletes the index, so that the next scan reads every file. */
+export function deleteIndex(places: Places): void {
   try {
-    if (isBelieved(places)) rmSync(pathOf(places), { force: true })
+    if (isTrusted(places)) rmSync(pathOf(places), { force: true })
   } catch {
-    // Where nothing can be written, the index stays as it is.
+    // In a read-only folder the index stays.
   }
 }
 
-/** Beside the tasks there may be a link that leads anywhere. */
-function isBelieved(places: Places): boolean {
-  return places.own !== places.local || isOwnFolder(places.local, places)
+/** A link in its place may lead anywhere. */
+function isTrusted(places: Places): boolean {
+  return isOwnFolder(places.own, places)
 }
 
 function pathOf(places: Places): string {

@@ -1,22 +1,22 @@
 import type { Links } from '../links.ts'
 import type { Task } from '../task.ts'
-import { PRIORITIES, STATUSES, type Priority, type Status } from '../words.ts'
-import type { Fingerprints } from './fingerprints.ts'
+import { PRIORITIES, STATUSES, type Priority, type Status } from '../status.ts'
+import type { Fingerprints } from './folder.ts'
 
-/** What an index holds: numbers as the machine has them, texts in one piece. Both need no parsing. */
+/** The content of an index, column by column, in a form that needs no parsing. */
 export interface Columns extends Fingerprints {
   readonly writtenAt: number
-  /** That of the folder, where the rows are its files in the same order; 0 otherwise. */
+  /** The hash of the folder listing if rows and files correspond; 0 otherwise. */
   readonly listing: bigint
-  /** Whether no two of the tasks have the same id. */
+  /** Whether all ids are different. */
   readonly isUnique: boolean
-  /** The rows in the order of a list. */
+  /** The rows sorted as in `list`. */
   readonly order: Uint32Array
   readonly statuses: Uint8Array
   readonly priorities: Uint8Array
-  /** By places in that order; they hold only where no two tasks have the same id. */
+  /** By position in `order`; valid only if all ids are different. */
   readonly links: Links
-  /** The names of the files, as `joinRows` makes them. */
+  /** The file names, joined by `joinRows`. */
   readonly files: string
   readonly texts: readonly string[]
 }
@@ -38,7 +38,7 @@ export function splitRows(column: string): string[] {
 
 type Text = (task: Task) => string
 
-/** The columns of texts, behind that of the files; the id is the first. */
+/** The text columns after the file names; the id is the first. */
 const TEXTS: readonly Text[] = [
   ({ id }) => id,
   ({ title }) => title,
@@ -50,11 +50,10 @@ const TEXTS: readonly Text[] = [
   ({ createdAt }) => createdAt,
 ]
 
-/** Whether a task can be told apart from its neighbours. */
+/** Whether the texts of a task contain no separators. */
 export function fitsIn(task: Task): boolean {
   const texts = [...TEXTS.map((text) => text(task)), task.file]
   const items = [...task.labels, ...task.dependencies]
-  // Items are kept apart by a separator of their own.
   const isPlain = !texts.some((text) => OTHER_SEPARATORS.test(text))
   return isPlain && !items.some((item) => item.includes(BETWEEN_ITEMS))
 }
@@ -68,14 +67,14 @@ export const statusNumber = (task: Task) => STATUSES.indexOf(task.status)
 export const priorityNumber = (task: Task) =>
   task.priority === undefined ? PRIORITIES.length : PRIORITIES.indexOf(task.priority)
 
-/** Gives tasks by row. Most commands need few of their fields, so a field is read when it is asked for. */
+/** Returns tasks by row. Fields are read lazily, because most commands need few of them. */
 export function makeReader(columns: Columns): (row: number) => Task {
   let files: readonly string[] | undefined
   const split: (readonly string[] | undefined)[] = []
   const text = (column: number, row: number) =>
     (split[column] ??= splitRows(columns.texts[column]!))[row]!
   class IndexedTask implements Task {
-    // Not a private field: these are slow before they are compiled, and a list makes one for each task.
+    // Not a #private field: those are slow until compiled, and a list creates thousands of tasks.
     readonly row: number
 
     constructor(row: number) {
@@ -126,7 +125,7 @@ function splitItems(text: string): readonly string[] {
 
 const HEADER_BYTES = 40
 
-/** Where the checksum ends, which is over all that follows. */
+/** The size of the checksum, which covers everything after it. */
 const CHECKED_FROM = 8
 
 /** Header, three columns of 8 bytes, two of 4 and the links, two of 1, then the texts. */
@@ -158,19 +157,18 @@ function checksum(bytes: Uint8Array): bigint {
   return Bun.hash(bytes.subarray(CHECKED_FROM))
 }
 
-/** One number after the other: to take them apart as a list is slow the first time. */
 function decodeHeader(buffer: ArrayBufferLike) {
   const header = new Uint32Array(buffer, 8, 4)
   return { version: header[0]!, count: header[1]!, isUnique: header[2] === 1, links: header[3]! }
 }
 
-/** Disks and memory flip bits: an index that is not as it was written would show wrong tasks. */
+/** A corrupted index would show wrong tasks. */
 function isWhole(bytes: Uint8Array): boolean {
   if (bytes.length < HEADER_BYTES) return false
   return new BigUint64Array(bytes.buffer, bytes.byteOffset, 1)[0] === checksum(bytes)
 }
 
-/** Undefined where it is no index of this version, or not as it was written. */
+/** Undefined if the version differs or the checksum does not match. */
 export function decodeIndex(bytes: Uint8Array): Columns | undefined {
   const aligned = bytes.byteOffset === 0 ? bytes : bytes.slice()
   const { buffer } = aligned
@@ -199,12 +197,11 @@ export function decodeIndex(bytes: Uint8Array): Columns | undefined {
   return texts.length === TEXTS.length ? { ...columns, files, texts } : undefined
 }
 
-/** Not with a `Buffer`: its first use takes longer than a short text. */
 function decodeText(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 }
 
-/** The names of the files and the ids inside of them, without the rest; undefined as above. */
+/** Decodes only file names and ids; undefined as for `decodeIndex`. */
 export function decodeIds(bytes: Uint8Array): { files: string; ids: string } | undefined {
   const aligned = bytes.byteOffset === 0 ? bytes : bytes.slice()
   const { buffer } = aligned

@@ -4,16 +4,13 @@ import { statOf } from '../../base/files.ts'
 import { makePrivateFolder } from '../../base/private-folder.ts'
 import type { Places } from './places.ts'
 
-/** Whatever the umask, other users must not write what we believe later. */
+/** Other users must not be able to write state that is trusted later, whatever the umask. */
 const NOT_FOR_OTHERS = 0o775
 
-/**
- * Makes a folder for local state, unless it is there. Outside of git it lies beside the tasks, and keeps
- * itself out of a later repository.
- */
+/** Creates a folder for local state. Outside of git it is next to the tasks and has its own .gitignore. */
 export function makeLocal(folder: string, { tasks, local }: Places): void {
   if (folder !== local) {
-    // Git says who shares its folder.
+    // Permissions follow the git folder.
     if (statOf(folder) === undefined) mkdirSync(folder, { recursive: true, mode: NOT_FOR_OTHERS })
     return
   }
@@ -21,6 +18,6 @@ export function makeLocal(folder: string, { tasks, local }: Places): void {
   makePrivateFolder(folder)
   const path = join(folder, '.gitignore')
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return
-  // Never through a link: it may lead anywhere.
+  // `wx` does not write through a link.
   writeFileSync(path, '*\n', { flag: 'wx', mode: 0o600 })
 }

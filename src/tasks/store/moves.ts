@@ -5,50 +5,44 @@ import { errorCode } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { checkoutOfFile } from './checkouts.ts'
 import { listNames } from './folder.ts'
-import { isForeign } from './links.ts'
+import { isForeign } from './foreign-links.ts'
 import type { Places } from './places.ts'
-import type { Move, Print, State } from './state.ts'
+import type { Move, FileStamp, State } from './state.ts'
 
-/** The index is written without the lock: its unfinished files are told apart by this. */
+/** Marks temporary files of the index, which is written without the lock. */
 export const UNFINISHED_INDEX = '.index-'
 
-/** To write an index takes no longer, by far. */
+/** Far longer than writing an index takes. */
 const INDEX_MS = 60_000
 
-/**
- * Ends what a writer that was killed had begun, and clears away what it left. Gives what cannot be
- * done now.
- */
+/** Completes the moves of a killed writer and deletes its leftovers. Returns the moves that failed. */
 export function recover(places: Places, state: State): readonly Move[] {
   const staysInside = ({ to }: Move) => !isForeign(dirname(to), checkoutOfFile(to, state, places))
   const begun = (state.moves ?? []).filter((move) => isStillDue(move) && staysInside(move))
-  const waiting = carryOut(begun).flatMap(({ move }) => (isContent(move) ? [move] : []))
+  const waiting = runMoves(begun).flatMap(({ move }) => (bringsContent(move) ? [move] : []))
   clearUnfinished(places, waiting)
   return waiting
 }
 
-/**
- * Whether a writer may have been killed. The last change leaves at most one move in the state, which is
- * done: so this costs no more than one look at the disk.
- */
-export function mayBeDue(moves: readonly Move[]): boolean {
+/** Whether a writer may have been killed. A completed change leaves at most one move in the state. */
+export function mayHaveUnfinishedMoves(moves: readonly Move[]): boolean {
   const first = moves[0]
   if (first === undefined) return false
   return moves.length > 1 || lstatSync(first.from, { throwIfNoEntry: false }) !== undefined
 }
 
-/** What a person, or git, has written there since must not be lost. */
+/** False if the target has changed since, because that content must not be lost. */
 function isStillDue({ from, to, was }: Move): boolean {
   const source = lstatSync(from, { throwIfNoEntry: false })
-  // A worktree may have been removed in the meantime.
+  // The worktree may have been removed.
   if (source === undefined || statOf(dirname(to)) === undefined) return false
   const target = statOf(to)
-  if (was !== undefined) return Bun.deepEquals(printOf(target), was)
+  if (was !== undefined) return Bun.deepEquals(stampOf(target), was)
   return !isUnfinished(from) || (target?.mtimeMs ?? 0) <= source.mtimeMs
 }
 
-/** Clocks go backwards, so that a time alone says nothing. */
-export function printOf(stat: Print | undefined): Print | null {
+/** Clocks may go backwards, so a time alone is not enough. */
+export function stampOf(stat: FileStamp | undefined): FileStamp | null {
   if (stat === undefined) return null
   const { mtimeMs, size, ino } = stat
   return { mtimeMs, size, ino }
@@ -59,8 +53,8 @@ export interface Failure {
   readonly error: unknown
 }
 
-/** One that cannot be done does not hold up the others. */
-export function carryOut(moves: readonly Move[]): Failure[] {
+/** Continues after a move that fails. */
+export function runMoves(moves: readonly Move[]): Failure[] {
   return moves.flatMap((move) => {
     try {
       moveFile(move.from, move.to)
@@ -72,8 +66,8 @@ export function carryOut(moves: readonly Move[]): Failure[] {
   })
 }
 
-/** Whether it brings a new content, which would be lost; what only changes its place can stay there. */
-export function isContent({ from }: Move): boolean {
+/** Whether the move brings new content, which would be lost without it. */
+export function bringsContent({ from }: Move): boolean {
   return isUnfinished(from)
 }
 
@@ -81,12 +75,12 @@ function isUnfinished(path: string): boolean {
   return basename(path).startsWith(UNFINISHED)
 }
 
-/** Forgets what was to be written. */
+/** Deletes the temporary files. */
 export function discard(moves: readonly Move[]): void {
-  for (const move of moves) if (isContent(move)) rmSync(move.from, { force: true })
+  for (const move of moves) if (bringsContent(move)) rmSync(move.from, { force: true })
 }
 
-/** Only the holder of the lock writes these, so what does not wait belongs to the dead. */
+/** Only the holder of the lock writes these files, so all others were left by killed writers. */
 function clearUnfinished({ shared, own, tasks }: Places, waiting: readonly Move[]): void {
   const kept = new Set(waiting.map(({ from }) => from))
   const isOtherDisk = statOf(tasks)?.dev !== statOf(shared)?.dev

@@ -8,8 +8,8 @@ import type { Move, State } from './state.ts'
 const TEMPORARY = /^\.unfinished-[a-z0-9]+$/
 
 /**
- * Whether a change of ours can have written down such a move: a file under a temporary name of ours and a
- * task, or two names of tasks. A state may have come with the project, and must not move anything else.
+ * Whether forge-tasks could have listed this move: both paths must be tasks or temporary files. A state file
+ * may have come with the project and must not move anything else.
  */
 export function isOurMove(move: Move, here: Places, state: State): boolean {
   if (isMoveIn(move, here, [here])) return true
@@ -30,7 +30,7 @@ function isTemporary(path: string, { shared }: Places, checkouts: readonly Place
 
 function isTask(path: string, checkouts: readonly Places[]): boolean {
   const name = basename(path)
-  // The doctor keeps the whole of a task that is too long as a text beside it.
+  // The doctor keeps the full text of an oversized task in a .txt file.
   const isName = /\.(?:md|txt)$/.test(name) && !name.startsWith('.')
   if (isName) return isTaskFolder(dirname(path), checkouts)
   return checkouts.some((each) => configPath(each) === path)
@@ -40,7 +40,7 @@ function isTaskFolder(folder: string, checkouts: readonly Places[]): boolean {
   return checkouts.some(({ tasks, archive }) => folder === tasks || folder === archive)
 }
 
-/** A task that is a link stays one: what it leads to is replaced. */
+/** For a task that is a link, the target of the link is replaced. */
 function isWriteThroughLink({ from, to }: Move, here: Places, checkouts: readonly Places[]) {
   if (!isTemporary(from, here, checkouts)) return false
   return checkouts.some((each) => leadsTo(each.tasks, to) || leadsTo(each.archive, to))

@@ -1,42 +1,42 @@
 import { realpathSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { findProject } from '../../base/project.ts'
-import { gitFolder, readOrEmpty, repositoryTop } from '../../base/repository.ts'
+import { commonGitFolder, gitFolder, repositoryTop } from '../../base/repository.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The folders that belong to one task database. */
 export interface Places {
-  /** The project, to which `forge/` belongs. */
+  /** The project folder, which contains `forge/`. */
   readonly root: string
-  /** The repository around it, or the project itself. */
+  /** The top of the repository, or the project itself. */
   readonly top: string
-  /** `forge/tasks`, which need not exist yet. */
+  /** `forge/tasks`, which may not exist yet. */
   readonly tasks: string
   readonly archive: string
-  /** What worktrees of one clone share: claims, the last id, the lock. */
+  /** Shared by the worktrees of a clone: claims, the last id, the lock. */
   readonly shared: string
-  /** What belongs to this checkout alone: the index. */
+  /** For this checkout only: the index. */
   readonly own: string
-  /** The place of both outside of git. */
+  /** Replaces both outside of git. */
   readonly local: string
-  /** The way from the top of the repository to the project, mostly none. */
+  /** The path from the top of the repository to the project, usually empty. */
   readonly inside: string
 }
 
-/** The database of the project that a folder belongs to. */
+/** Finds the project that contains a folder. */
 export function findPlaces(cwd: string, env: Environment): Places {
   return placesAt(findProject(realFolder(cwd), env).folder)
 }
 
-/** The database of exactly this project, by whatever name it was reached. */
+/** Resolves symbolic links in the path of the project. */
 export function placesIn(project: string): Places {
   return placesAt(realFolder(project))
 }
 
-/** The database of exactly this project, which need not be there. */
+/** The project need not exist. */
 export function placesAt(root: string): Places {
-  // Of the project, not of a repository inside of it: whoever changes the same files shares one lock.
+  // The repository around the project: all processes that change the same files must share one lock.
   const git = repositoryTop(root)
   const tasks = join(root, 'forge/tasks')
   const own = git === undefined ? undefined : gitFolder(git)
@@ -46,29 +46,24 @@ export function placesAt(root: string): Places {
     top: git ?? root,
     tasks,
     archive: join(tasks, 'archive'),
-    shared: own === undefined ? local : join(commonFolder(own), 'forge-tasks'),
+    shared: own === undefined ? local : join(commonGitFolder(own), 'forge-tasks'),
     own: own === undefined ? local : join(own, 'forge-tasks'),
     local,
     inside: git === undefined || git === root ? '' : relative(git, root),
   }
 }
 
-/** A checkout as it is told to whoever stands in another one: by the shorter way to it. */
+/** The relative or absolute path to a checkout, whichever is shorter. */
 export function renderCheckout(root: string, { root: here }: Places): string {
   const way = relative(here, root)
   return way !== '' && way.length < root.length ? way : root
 }
 
-/** One folder has one name, however it was reached: claims are compared by it. */
+/** Claims are compared by path, so each folder needs one canonical path. */
 function realFolder(path: string): string {
   try {
     return realpathSync(path)
   } catch {
     return resolve(path)
   }
-}
-
-function commonFolder(git: string): string {
-  const pointer = readOrEmpty(join(git, 'commondir')).trim()
-  return pointer === '' ? git : resolve(git, pointer)
 }

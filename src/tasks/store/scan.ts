@@ -11,7 +11,7 @@ import { idOfFileName } from '../file-name.ts'
 import type { Links } from '../links.ts'
 import { byAge, inListOrder, parseTask, type Task } from '../task.ts'
 
-/** A file that cannot be used, and why. */
+/** A task file that cannot be read. */
 export interface Broken {
   readonly file: string
   readonly line: number
@@ -19,19 +19,19 @@ export interface Broken {
 }
 
 export interface Scan {
-  /** By priority, then by age. */
+  /** Sorted by priority, then by age. */
   readonly tasks: readonly Task[]
   readonly broken: readonly Broken[]
-  /** Between these tasks, where the index knows them. */
+  /** Dependencies between these tasks, if the index has them. */
   readonly links?: Links | undefined
 }
 
-/** Of fewer changed files each is read anew every time, which costs less than writing the index again. */
+/** How many changed files make it worth writing the index again. */
 export function worthWriting(count: number): number {
   return Math.max(8, Math.sqrt(count) / 6)
 }
 
-/** Every task of the folder; what did not change since the last time comes from the index. */
+/** Reads all open tasks, unchanged ones from the index. */
 export function scanTasks(places: Places): Scan {
   const columns = readIndex(places)
   const seenAt = Date.now()
@@ -44,18 +44,20 @@ export function scanTasks(places: Places): Scan {
     changed.map((at) => files[at]!),
   )
   const all = insertSorted(tasks, read.tasks)
-  // A broken file is never in the index: it is no reason to write it again.
+  // Broken files are never in the index, so they do not count.
   if (read.tasks.filter(fitsIn).length >= worthWriting(files.length)) {
     writeIndex(places, all, folder, seenAt)
   }
   const ids = new Set(read.tasks.map(({ id }) => id))
   const isNew = ids.size === read.tasks.length && !tasks.some(({ id }) => ids.has(id))
-  return isUnique && isNew ? { tasks: all, broken: read.broken } : refuseTwins(all, read.broken)
+  return isUnique && isNew
+    ? { tasks: all, broken: read.broken }
+    : reportDuplicates(all, read.broken)
 }
 
 const FEW = 32
 
-/** To sort everything again for a few would take longer than all the rest. */
+/** Sorting the whole list again for a few tasks would be slow. */
 function insertSorted(sorted: readonly Task[], more: readonly Task[]): Task[] {
   if (more.length > FEW) return [...sorted, ...more].toSorted(inListOrder)
   const all = [...sorted]
@@ -71,7 +73,6 @@ function insertSorted(sorted: readonly Task[], more: readonly Task[]): Task[] {
   return all
 }
 
-/** Reads what the index does not know. */
 function readChanged({ tasks: folder }: Places, files: readonly string[]): Scan {
   const tasks: Task[] = []
   const broken: Broken[] = []
@@ -84,30 +85,31 @@ function readChanged({ tasks: folder }: Places, files: readonly string[]): Scan 
   return { tasks, broken }
 }
 
-/** Neither one that was archived in the meantime, nor a README, is a broken task. */
+/** False for a file that was just archived and for other Markdown such as a README. */
 export function isTaskFile(path: string, file: string): boolean {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return isUnspeakable(file)
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return hasInvalidBytes(file)
   if (idOfFileName(file) !== undefined) return true
   const read = readTextFile(path, TASK_LIMIT_BYTES)
   return read.kind !== 'text' || /^\uFEFF?(?:---|<{7})/.test(read.text)
 }
 
-/** What stands for bytes of a name that are no text: by this name the file cannot be reached. */
-const NO_TEXT = '\uFFFD'
+/** Replaces invalid bytes in a file name, which then cannot be opened by that name. */
+const REPLACEMENT = '\uFFFD'
 
-function isUnspeakable(name: string): boolean {
-  return name.includes(NO_TEXT)
+function hasInvalidBytes(name: string): boolean {
+  return name.includes(REPLACEMENT)
 }
 
 export const TASK_LIMIT_BYTES = 16 * 1024 * 1024
 
-/** The text of a task file; throws `BrokenFile` where it is none that could be written back. */
+/** Throws `BrokenFile` if the file cannot be read and written back as text. */
 export function readTaskText(path: string): string {
   const file = readTextFile(path, TASK_LIMIT_BYTES)
   if (file.kind === 'text') return file.text
   if (file.kind === 'unusable') throw new BrokenFile(`it ${file.problem}`, 1)
-  if (isUnspeakable(basename(path))) throw new BrokenFile('its name is not UTF-8: rename it', 1)
-  throw new BrokenFile('it is a symbolic link that leads nowhere', 1)
+  if (hasInvalidBytes(basename(path)))
+    throw new BrokenFile('the file name is not valid UTF-8: rename the file', 1)
+  throw new BrokenFile('it is a broken symbolic link', 1)
 }
 
 export function readTaskFile(path: string, file: string): Task | Broken {
@@ -119,19 +121,19 @@ export function readTaskFile(path: string, file: string): Task | Broken {
   }
 }
 
-/** Of two files with one id the older one keeps it. */
-function refuseTwins(tasks: readonly Task[], broken: readonly Broken[]): Scan {
+/** If files share an id, the oldest keeps it and the others are reported as broken. */
+function reportDuplicates(tasks: readonly Task[], broken: readonly Broken[]): Scan {
   const byId = new Map<string, Task>()
-  const twins: Broken[] = []
+  const duplicates: Broken[] = []
   for (const task of tasks) {
-    const twin = byId.get(task.id)
+    const other = byId.get(task.id)
     const [older, younger] =
-      twin === undefined || byAge(task, twin) < 0 ? [task, twin] : [twin, task]
+      other === undefined || byAge(task, other) < 0 ? [task, other] : [other, task]
     byId.set(task.id, older)
     if (younger === undefined) continue
-    const problem = `its id ${task.id} is also that of "${older.file}"; run: forge-tasks doctor --fix`
-    twins.push({ file: younger.file, line: 1, problem })
+    const problem = `has the same id ${task.id} as "${older.file}"; run: forge-tasks doctor --fix`
+    duplicates.push({ file: younger.file, line: 1, problem })
   }
-  if (twins.length === 0) return { tasks, broken }
-  return { tasks: [...byId.values()].toSorted(inListOrder), broken: [...broken, ...twins] }
+  if (duplicates.length === 0) return { tasks, broken }
+  return { tasks: [...byId.values()].toSorted(inListOrder), broken: [...broken, ...duplicates] }
 }

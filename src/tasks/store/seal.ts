@@ -4,21 +4,20 @@ import type { Places } from './places.ts'
 import type { State } from './state.ts'
 
 /**
- * By what a create knows that the one before it has seen all names of this checkout, so that it need
- * not look through them: the folder's time, set to one that no clock of a file system gives by itself.
- * Whoever adds, removes or renames a file since then leaves another time.
+ * Lets `create` skip listing the folder: the previous one set the folder's modification time to a value that
+ * no file system clock produces. Any file that is added, removed or renamed since changes that time.
  */
 export interface Seal {
-  /** Of which prefix the highest number is known. */
+  /** The prefix whose highest number is known. */
   readonly prefix: string
   readonly tasksMs: number
   readonly archiveMs: number
 }
 
-/** What is as young as this may have changed again without a new time. */
+/** A folder that changed this recently may change again without a new time. */
 const DOUBT_MS = 50
 
-/** Times go through numbers that do not keep the last digits. */
+/** Converting times loses the last digits. */
 const PRECISION_MS = 0.001
 
 export function isSealed(places: Places, { seals = {} }: State, prefix: string): boolean {
@@ -30,14 +29,14 @@ export function isSealed(places: Places, { seals = {} }: State, prefix: string):
   )
 }
 
-/** The seal to be set once all names are written; undefined where it could not be trusted. */
+/** To be set after all files are written; undefined if it could not be trusted. */
 export function makeSeal(places: Places, prefix: string, now: number): Seal | undefined {
   const archiveMs = timeOf(places.archive)
   if (archiveMs > now - DOUBT_MS) return undefined
   return { prefix, tasksMs: now + Math.random(), archiveMs }
 }
 
-/** Worktrees come and go: so many seals are kept. */
+/** Limits the seals of removed worktrees. */
 const MOST_SEALS = 20
 
 export function withSeal(
@@ -53,7 +52,7 @@ export function setSeal({ tasks }: Places, { tasksMs }: Seal): void {
   try {
     utimesSync(tasks, tasksMs / 1000, tasksMs / 1000)
   } catch {
-    // Without it the next create looks through the names.
+    // Without a seal the next create lists the folder.
   }
 }
 

@@ -3,10 +3,7 @@ import type { Attempt, Claim, Move, State } from './state.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/**
- * What has the wrong shape counts as missing: a state may have been written by hand, or by halves. Every
- * command does this, so there are few functions to it: the first call of one takes longer than all later ones.
- */
+/** Drops entries of the wrong shape: the state may be damaged. Every command runs this, so it avoids a schema library. */
 export function shapeState(fields: Fields): State {
   const { moves, kept, deleted } = fields
   return {
@@ -21,7 +18,7 @@ export function shapeState(fields: Fields): State {
   }
 }
 
-/** Copied only where something is wrong. */
+/** Copies only if something is wrong. */
 function keepRight<Value>(
   value: unknown,
   isRight: (value: unknown) => value is Value,
@@ -49,7 +46,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
-/** Thirty thousand years: behind that there are no dates. */
+/** Thirty thousand years; `Date` ends not much later. */
 const LONGEST_MS = 1e15
 
 function isClaim(value: unknown): value is Claim {

@@ -1,25 +1,26 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { parseJson } from '../../base/json.ts'
+import { lifeOf } from '../../base/linux/process-identity.ts'
 import { isTracked } from '../../base/tracked.ts'
-import { isOwnFolder, isRealFile } from './links.ts'
+import { isOwnFolder, isRealFile } from './foreign-links.ts'
 import { isOurMove } from './our-moves.ts'
 import type { Places } from './places.ts'
 import type { Seal } from './seal.ts'
 import { shapeState } from './state-shape.ts'
 
-/** A worktree of git by what a move of it does not change. */
+/** Identifies a git worktree even after it was moved. */
 export interface Worktree {
-  /** Of its folder in `.git/worktrees`. */
+  /** The name of its folder in `.git/worktrees`. */
   readonly name: string
-  /** When that folder was made: the name may be given again. */
+  /** When that folder was created, because names are reused. */
   readonly bornMs: number
-  /** The way from its top to the project, where there is one. */
+  /** The path from its top to the project, if not the same. */
   readonly inside?: string
 }
 
-/** Who holds a task: an iteration of a run, or a name with a time to live. */
+/** Who holds a task: an iteration of a run, or a name with a lease. */
 export interface Claim {
   readonly owner: string
   /** Absent for a person or an agent outside of a run. */
@@ -30,73 +31,98 @@ export interface Claim {
     readonly process?: string
   }
   readonly at: string
-  /** Until when a claim holds if its owner is not heard of; in a run, if its process cannot be seen. */
+  /** When the claim expires unless renewed; in a run, only if its process cannot be checked. */
   readonly until?: string
-  /** By how long each command of its owner puts that off. */
+  /** How far each command of the owner extends `until`. */
   readonly leaseMs?: number
-  /** The checkout in which it was made, by the place where it was then. */
+  /** The path of the checkout at the time of the claim. */
   readonly root: string
   readonly worktree?: Worktree
-  /** How the work ended there; other checkouts have to wait for the merge. */
+  /** How the work ended; other checkouts wait for the merge. */
   readonly settled?: 'done' | 'blocked'
 }
 
-/** One claim that is over. */
+/** A claim that has ended. */
 export interface Attempt {
   readonly owner: string
   readonly at: string
   readonly ended: string
   readonly outcome: 'done' | 'blocked' | 'released' | 'failed'
   readonly why?: string
-  /** It was one too many: the task became Blocked. */
+  /** This failure made the task Blocked. */
   readonly isLast?: true
-  /** The iteration that had it, where it was one. */
   readonly run?: Claim['run']
 }
 
-/** A file that takes the place of another, or leaves its own. */
 export interface Move {
   readonly from: string
   readonly to: string
-  /** What was there when the change began; null for nothing. */
-  readonly was?: Print | null
+  /** The target before the change; null if it did not exist. */
+  readonly was?: FileStamp | null
 }
 
-/** By what a file is known to be still the same. */
-export interface Print {
+/** Detects whether a file has changed. */
+export interface FileStamp {
   readonly mtimeMs: number
   readonly size: number
   readonly ino: number
 }
 
-/** What is local to a clone: never committed, shared by its worktrees. */
+/** Local to a clone: never committed, shared by its worktrees. */
 export interface State {
   readonly version: 1
-  /** The highest number that was given by prefix: an id is never given twice. */
+  /** The highest number used, by prefix: ids are never reused. */
   readonly numbers: Readonly<Record<string, number>>
   readonly claims: Readonly<Record<string, Claim>>
   readonly attempts: Readonly<Record<string, readonly Attempt[]>>
-  /** What the last change moves, unless its writer was killed, and what could not be moved so far. */
+  /** The moves of the last change, in case its writer is killed, and moves that failed so far. */
   readonly moves?: readonly Move[]
   /** By folder of tasks. */
   readonly seals?: Readonly<Record<string, Seal>>
-  /** What was deleted on purpose, so that nobody misses it. */
+  /** Ids that were deleted on purpose, so that the doctor does not report them. */
   readonly deleted?: readonly string[]
-  /** How many settled claims were left when it was last looked which of them nobody needs. */
+  /** How many settled claims were kept the last time old ones were dropped. */
   readonly kept?: number
 }
 
-/** A state that cannot be read counts as empty: the files are the truth. */
-export function readState(places: Places): State {
-  const state = shapeState(readObject(places))
+interface Stored extends State {
+  /** The folder that it was written to; earlier versions did not write it. */
+  readonly place: string
+}
+
+/** An unreadable state counts as empty: the task files are the truth. */
+export function readLocalState(places: Places): State {
+  const path = findState(places)
+  const fields = path === undefined ? {} : readObject(path)
+  const isFromHere = path !== undefined && fields['place'] === placeOf(dirname(path))
+  const shaped = shapeState(fields)
+  const state = isFromHere ? shaped : withoutUntrusted(shaped)
   const { moves = [] } = state
   const ours = moves.filter((move) => isOurMove(move, places, state))
   return ours.length === moves.length ? state : { ...state, moves: ours }
 }
 
-function readObject(places: Places): Record<string, unknown> {
-  const path = findState(places)
-  if (path === undefined) return {}
+/** Identifies a folder even after it was moved; an archive cannot know this value in advance. */
+function placeOf(folder: string): string {
+  const { ino, birthtimeNs } = statSync(folder, { bigint: true })
+  return `${ino}-${birthtimeNs}`
+}
+
+/**
+ * Drops the claims of a state that may have come with an archive, except those of runs that are alive on
+ * this machine, which cannot be forged. States of earlier versions are treated the same way.
+ */
+function withoutUntrusted(state: State): State {
+  const own = Object.entries(state.claims).filter(([, { run }]) => isAliveHere(run?.process))
+  return { ...state, claims: Object.fromEntries(own), seals: {} }
+}
+
+/** Outside of Linux an identity is only a process id, which can be guessed. */
+function isAliveHere(identity: string | undefined): boolean {
+  return process.platform === 'linux' && identity !== undefined && lifeOf(identity) === 'alive'
+}
+
+function readObject(path: string): Record<string, unknown> {
   try {
     const value = parseJson(readFileSync(path, 'utf8'))
     const isOurs = typeof value === 'object' && value !== null && 'version' in value
@@ -110,17 +136,17 @@ export function hasState(places: Places): boolean {
   return findState(places) !== undefined
 }
 
-/** A project that has become a repository brings its state along, until the next change writes it there. */
+/** A project that became a repository keeps its old state until the next change. */
 function findState(places: Places): string | undefined {
   const { shared, local } = places
   const path = pathIn(shared)
-  if (shared !== local && isRealFile(path)) return path
+  if (shared !== local && isRealFile(path)) return isOwnFolder(shared, places) ? path : undefined
   const beside = pathIn(local)
-  return existsSync(beside) && isBelieved(beside, places) ? beside : undefined
+  return existsSync(beside) && isTrusted(beside, places) ? beside : undefined
 }
 
-/** Beside the tasks lies also what a repository brings along: what git tracks was not written here. */
-function isBelieved(path: string, places: Places): boolean {
+/** State that git tracks came with the repository and is not trusted. */
+function isTrusted(path: string, places: Places): boolean {
   if (!isRealFile(path) || !isOwnFolder(places.local, places)) return false
   return places.shared === places.local || !isTracked(path, process.env)
 }
@@ -130,5 +156,6 @@ function pathIn(folder: string): string {
 }
 
 export function writeState(places: Places, state: State): void {
-  writeFileAtomic(pathIn(places.shared), JSON.stringify(state), { durable: false })
+  const stored: Stored = { ...state, place: placeOf(places.shared) }
+  writeFileAtomic(pathIn(places.shared), JSON.stringify(stored), { durable: false })
 }

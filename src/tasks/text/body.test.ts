@@ -140,14 +140,14 @@ describe('setSection', () => {
 
 test('appendToSection keeps what was there, to the byte', () => {
   const before = `${HEAD}\n## Implementation Notes\n\nOne  \r\nTwo\n\n\n\nThree\n\n## Extra\n`
-  expect(appendToSection(before, 'Implementation Notes', 'Four')).toBe(
+  expect(appendToSection(before, 'Implementation Notes', ['Four'])).toBe(
     before.replace('Three\n', 'Three\n\nFour\n'),
   )
 })
 
 test('appendToSection ends a code block that is open', () => {
   const before = `${HEAD}\n## Implementation Notes\n\n~~~\nx\n`
-  expect(appendToSection(before, 'Implementation Notes', '~~~\n## y')).toBe(
+  expect(appendToSection(before, 'Implementation Notes', ['~~~\n## y'])).toBe(
     `${HEAD}\n## Implementation Notes\n\n~~~\nx\n~~~\n\n~~~\n## y\n~~~\n`,
   )
 })

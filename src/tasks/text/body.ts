@@ -2,7 +2,7 @@ import { splitFile } from './fields.ts'
 import { closingFence, markdownLines } from './lines.ts'
 import type { Span } from './yaml-signs.ts'
 
-/** The sections that forge-tasks writes, in the order in which a new file has them. */
+/** The sections of a new file, in order. */
 export const SECTIONS = [
   'Description',
   'Acceptance Criteria',
@@ -11,7 +11,7 @@ export const SECTIONS = [
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
 
-/** Stands before the criteria, and in files of an older layout it is all that separates them. */
+/** Precedes the criteria; older files have no heading for them. */
 export const CRITERIA_BEGIN = '<!-- AC:BEGIN -->'
 export const CRITERIA_END = '<!-- AC:END -->'
 
@@ -19,13 +19,13 @@ export interface Section {
   readonly name: string
   /** Where its heading begins. */
   readonly start: number
-  /** Where its content begins and ends; the blank lines around it belong to nobody. */
+  /** Without the blank lines around it. */
   readonly content: Span
-  /** Where the next section, or the end of the file, is. */
+  /** The start of the next section or the end of the file. */
   readonly end: number
 }
 
-/** Other tools and older files call them differently. */
+/** Names in files of other tools and older versions. */
 const ALIASES: Readonly<Record<string, SectionName>> = {
   Notes: 'Implementation Notes',
   Plan: 'Implementation Plan',
@@ -34,20 +34,20 @@ const ALIASES: Readonly<Record<string, SectionName>> = {
 interface Heading {
   readonly name: string
   readonly start: number
-  /** Behind its line. */
-  readonly behind: number
+  /** The start of the line after the heading. */
+  readonly next: number
 }
 
-/** The body as pieces, in which each of its lines is once. */
+/** The body in parts; each line belongs to one of them. */
 export interface Outline {
-  /** What stands before the first section. */
+  /** The text before the first section. */
   readonly intro: Span
   readonly sections: readonly Section[]
-  /** Criteria without a heading of their own, with what stands behind them before the next one. */
+  /** Criteria without a heading, up to the next heading. */
   readonly loose: Span | undefined
 }
 
-/** The `## ` sections of the body; headings inside of code blocks are text. */
+/** The `## ` sections of the body, ignoring headings in code blocks. */
 export function findSections(text: string): readonly Section[] {
   return readOutline(text).sections
 }
@@ -57,15 +57,15 @@ export function readOutline(text: string): Outline {
   const { headings, criteria } = findHeadings(text, body)
   const hasHome = headings.some(({ name }) => name === 'Acceptance Criteria')
   const loose = hasHome ? undefined : criteria
-  // Criteria without a heading of their own are no part of what stands before them.
+  // Criteria without a heading do not belong to the section before them.
   const upTo = (from: number, end: number) =>
     contentOf(text, from, loose !== undefined && loose >= from && loose < end ? loose : end)
   const startOf = (index: number) => headings[index]?.start ?? text.length
   return {
     intro: upTo(body, startOf(0)),
-    sections: headings.map(({ name, start, behind }, index) => {
+    sections: headings.map(({ name, start, next }, index) => {
       const end = startOf(index + 1)
-      return { name, start, content: upTo(behind, end), end }
+      return { name, start, content: upTo(next, end), end }
     }),
     loose:
       loose === undefined ? undefined : { start: loose, end: endOfPiece(headings, loose, text) },
@@ -87,7 +87,7 @@ function findHeadings(
     if (isCode) continue
     if (start < lastEnd && text.startsWith(CRITERIA_BEGIN, start)) criteria ??= start
     if (isHeading(text, start)) {
-      headings.push({ name: headingName(text.slice(start + 2, end)), start, behind: end })
+      headings.push({ name: headingName(text.slice(start + 2, end)), start, next: end })
     }
   }
   return { headings, criteria }
@@ -97,7 +97,7 @@ function isHeading(text: string, at: number): boolean {
   return text.startsWith('##', at) && (text[at + 2] === ' ' || text[at + 2] === '\t')
 }
 
-/** Signs behind a blank close the heading; those of `C#` belong to the name. */
+/** A closing `##` needs a space before it; the `#` of `C#` belongs to the name. */
 function headingName(rest: string): string {
   const name = rest.trim()
   let end = name.length
@@ -106,7 +106,7 @@ function headingName(rest: string): string {
   return isClosing ? name.slice(0, end).trimEnd() : name
 }
 
-/** Whole lines: the spaces at the beginning of the first and the end of the last are content. */
+/** Whole lines, including leading and trailing spaces. */
 function contentOf(text: string, from: number, to: number): Span {
   const all = text.slice(from, to)
   const words = all.trimStart()
@@ -119,7 +119,7 @@ function contentOf(text: string, from: number, to: number): Span {
   return { start, end: text[end - 1] === '\r' && newline === end ? end - 1 : end }
 }
 
-/** The place of a section; its other names count too. */
+/** Also finds a section by its alternative names. */
 export function findSection(
   text: string,
   name: SectionName,
@@ -141,10 +141,10 @@ export function readSection(
   return text.slice(section.content.start, section.content.end).trimEnd()
 }
 
-/** The text with the content of one section replaced; a missing section is put in its place. */
+/** Replaces the content of a section, or inserts the section where it belongs. */
 export function setSection(text: string, name: SectionName, content: string): string {
   const { eol } = splitFile(text)
-  const inner = makeSafe(content, eol)
+  const inner = escapeContent(content, eol)
   const section = findSection(text, name)
   const before = section === undefined ? '' : readSection(text, name)
   if (before.replaceAll(/\r?\n/g, eol) === inner) return text
@@ -159,7 +159,7 @@ function replace(text: string, { content, start }: Section, inner: string): stri
   return text.slice(0, heading) + rest.replace(/^\r?\n/, '')
 }
 
-/** An empty section: its heading may be the last line of the file, with or without an end. */
+/** Fills an empty section, whose heading may be the last line of the file. */
 function fill(text: string, { content }: Section, inner: string, eol: string): string {
   const before = text.slice(0, content.start)
   const rest = text.slice(content.start)
@@ -171,12 +171,17 @@ function endOfLine(text: string, eol: string): string {
   return text.endsWith('\n') ? '' : eol
 }
 
-export function appendToSection(text: string, name: SectionName, addition: string): string {
+export function appendToSection(
+  text: string,
+  name: SectionName,
+  additions: readonly string[],
+): string {
   const { eol } = splitFile(text)
-  return appendBlock(text, name, makeSafe(addition, eol), eol)
+  const blocks = additions.map((words) => escapeContent(words, eol)).filter((words) => words !== '')
+  return appendBlock(text, name, blocks.join(eol.repeat(2)), eol)
 }
 
-/** Appends lines that are already as they have to be. */
+/** Appends text that needs no escaping. */
 export function appendBlock(text: string, name: SectionName, inner: string, eol: string): string {
   const section = findSection(text, name)
   if (inner === '') return text
@@ -200,7 +205,7 @@ function insertSection(text: string, name: SectionName, inner: string, eol: stri
 
 const LONGEST_GAP = 200
 
-/** What stands before a place, with its last line and a code block that is still open ended. */
+/** The text before a position, with its last line and any open code block closed. */
 function closeBlock(text: string, at: number, eol: string): string {
   const before = text.slice(0, at)
   const closing = closingFence(before, splitFile(text).body)
@@ -216,8 +221,8 @@ export function isKnown(name: string): boolean {
   return SECTIONS.includes(canonical(name))
 }
 
-/** A given text must not become sections, criteria or a conflict of the file, nor swallow the rest. */
-export function makeSafe(content: string, eol: string): string {
+/** Escapes text that would read as a heading, criteria or a conflict, and closes an open code block. */
+export function escapeContent(content: string, eol: string): string {
   const text = content.replace(/^\s*\n/, '').trimEnd()
   let safe = ''
   for (const { start, end, isCode } of markdownLines(text, 0)) {

@@ -4,13 +4,13 @@ import { readItems } from './fields.ts'
 import { readFields, setField, splitFile } from './frontmatter.ts'
 import { normalId } from '../id.ts'
 import { parseTask, type Task } from '../task.ts'
-import type { Priority, Status } from '../words.ts'
+import type { Priority, Status } from '../status.ts'
 
-/** What an edit asks for; what is absent stays as it is, to the byte. */
+/** The changes of an edit; absent fields stay byte for byte. */
 export interface Changes {
   readonly title?: string | undefined
   readonly status?: Status | undefined
-  /** `none` takes it away; so does an empty text for the other single values. */
+  /** `none` removes it; an empty string removes any other single value. */
   readonly priority?: Priority | 'none' | undefined
   readonly assignee?: string | undefined
   readonly parent?: string | undefined
@@ -29,13 +29,11 @@ export interface Changes {
   readonly uncheckCriteria?: readonly number[]
 }
 
-/** Whether nothing at all is asked for. */
 export function isNothing(changes: Changes): boolean {
   const asked = Object.values<string | readonly unknown[] | undefined>({ ...changes })
   return asked.every((value) => value === undefined || (Array.isArray(value) && !value.length))
 }
 
-/** The text of a task file with the changes made. */
 export function applyChanges(text: string, changes: Changes, now: Date): string {
   const next = applySections(applyCriteria(applyFields(text, changes), changes), changes)
   return next === text ? text : touch(next, now)
@@ -56,11 +54,10 @@ function applySections(text: string, changes: Changes): string {
   if (description !== undefined) next = setSection(next, 'Description', description)
   if (plan !== undefined) next = setSection(next, 'Implementation Plan', plan)
   if (notes !== undefined) next = setSection(next, 'Implementation Notes', notes)
-  for (const words of appendNotes) next = appendToSection(next, 'Implementation Notes', words)
-  return next
+  return appendToSection(next, 'Implementation Notes', appendNotes)
 }
 
-/** The name of the file does not matter where no id is asked for. */
+/** The file name matters only for the id, which is not used here. */
 const ANY_FILE = 'TASK-1.md'
 
 const SINGLE = ['title', 'status', 'priority', 'assignee', 'parent', 'due'] as const
@@ -72,18 +69,18 @@ function applyFields(text: string, changes: Changes): string {
     const before = parseTask(text, ANY_FILE)
     const fields = readFields(splitFile(text))
     for (const key of asked) {
-      // Files of an older layout call it differently.
+      // Older files use another name.
       const name = key === 'due' && !('due' in fields) && 'dueDate' in fields ? 'dueDate' : key
       const value = changes[key] === '' || changes[key] === 'none' ? undefined : changes[key]
-      if (!isSo(before, name in fields, key, value)) next = setField(next, name, value)
+      if (!isUnchanged(before, name in fields, key, value)) next = setField(next, name, value)
     }
   }
   next = changeList(next, 'labels', changes.addLabels, changes.removeLabels)
   return changeList(next, 'dependencies', changes.addDependencies, changes.removeDependencies)
 }
 
-/** What is so already stays the way in which it is written. */
-function isSo(
+/** A value that is already set keeps its spelling. */
+function isUnchanged(
   before: Task,
   isWritten: boolean,
   key: (typeof SINGLE)[number],
@@ -102,7 +99,7 @@ function changeList(
   const parts = splitFile(text)
   const before = readItems(parts, readFields(parts), key)
   const nameOf = (item: string) => (key === 'labels' ? item.trim() : normalId(item))
-  // What is asked for both ways stays.
+  // An item that is both added and removed stays.
   const gone = new Set(remove.map(nameOf)).difference(new Set(add.map(nameOf)))
   const kept = before.filter((item) => !gone.has(nameOf(item)))
   const names = new Set(kept.map(nameOf))
@@ -111,7 +108,7 @@ function changeList(
   return setField(text, key, [...kept, ...added])
 }
 
-/** Only where a file has the line already: it is the one on which two branches always conflict. */
+/** Updates `updatedAt` only if the file has it: on that line two branches would always conflict. */
 function touch(text: string, now: Date): string {
   const has = 'updatedAt' in readFields(splitFile(text))
   return has ? setField(text, 'updatedAt', now.toISOString()) : text

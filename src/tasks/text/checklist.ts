@@ -4,7 +4,7 @@ import type { Span } from './yaml-signs.ts'
 
 export interface Checklist {
   readonly criteria: readonly Criterion[]
-  /** The criteria with what else is written between them, in the order of the file. */
+  /** The criteria and any text between them, in the order of the file. */
   readonly checklist: readonly (Criterion | string)[]
 }
 
@@ -24,7 +24,7 @@ export function readChecklist(text: string, { sections, loose }: Outline): Check
   }
 }
 
-/** The comments around the criteria, which say nothing to a reader. */
+/** The marker comments around the criteria, which are not shown. */
 function marksOf(text: string, block: Span | undefined): Span[] {
   if (block === undefined) return []
   const begin = text.lastIndexOf(CRITERIA_BEGIN, block.start)
@@ -42,20 +42,20 @@ function readAround(
 ): (Criterion | string)[] {
   const pieces: (Criterion | string)[] = []
   let from = area.start
-  const tell = (to: number) => {
+  const addText = (to: number) => {
     const words = withoutBlankLines(text.slice(from, to))
     if (words !== '') pieces.push(words)
   }
   for (const hole of holes) {
-    tell(hole.start)
+    addText(hole.start)
     if ('mark' in hole) pieces.push(criterionOf(text, hole))
     from = hole.end
   }
-  tell(area.end)
+  addText(area.end)
   return pieces
 }
 
-/** Around a text; the indentation of its first line belongs to it. */
+/** Keeps the indentation of the first line. */
 function withoutBlankLines(text: string): string {
   const words = text.trimEnd()
   if (words === '') return ''

@@ -1,28 +1,29 @@
-import { findStatus } from '../words.ts'
+import { findStatus } from '../status.ts'
 
-/** Lines with their ends. */
+/** Each line includes its line end. */
 export type Lines = readonly string[]
 type Side = 'ours' | 'theirs'
 
 export interface Hunk {
   readonly ours: Lines
-  /** What both sides were made of, where git was told to write it down. */
+  /** The common ancestor, if git wrote it. */
   readonly base: Lines | undefined
   readonly theirs: Lines
-  /** The line behind the hunk, and its place. */
+  /** The line after the hunk. */
   readonly next: string
+  /** The position of that line. */
   readonly end: number
 }
 
-/** What one hunk of a file has to know of those before it. */
+/** What the hunks of a file share. */
 export interface Memory {
   /** The side whose status was taken. */
   leader: Side | undefined
-  /** The highest number of a criterion. */
+  /** The highest criterion number. */
   highest: number
 }
 
-/** The lines that stand for the hunk, or undefined where a person has to decide. */
+/** Returns the resolved lines, or undefined if a person has to decide. */
 export type Rule = (hunk: Hunk, memory: Memory) => Lines | undefined
 
 interface Entry {
@@ -39,7 +40,6 @@ interface Criterion extends Entry {
   readonly words: string
 }
 
-/** One entry of a hunk as the two sides and the base have it. */
 interface Versions<Item> {
   readonly ours: Item | undefined
   readonly theirs: Item | undefined
@@ -49,7 +49,7 @@ interface Versions<Item> {
 type FieldRule = (ours: Field, theirs: Field, base: Field | undefined) => string | undefined
 
 const FIELD = /^([A-Za-z_][\w-]*):(?:[ \t]+([^\n]*))?\r?\n?$/
-/** What YAML reads to its end within the line. */
+/** A value that ends on its own line. */
 const WITHIN_LINE = /^(?:[^\s|>[\]{}"'][^\n]*|\[[^[\]{}]*\]|"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')?$/
 const CRITERION = /^[ \t]*[-*+][ \t]+\[([ xX])\][ \t]+#(\d{1,9})[ \t]+(\S[^\r\n]*?)[ \t]*\r?\n?$/
 
@@ -64,7 +64,7 @@ const FIELD_RULES: ReadonlyMap<string, FieldRule> = new Map([
   ['status', furtherOne],
 ])
 
-/** What no two lines of the frontmatter, or of the criteria, may have in common. */
+/** The field name or criterion number of a line, which must be unique. */
 export function nameOf(zone: string, line: string): string | undefined {
   if (zone === 'frontmatter') return FIELD.exec(line)?.[1]
   return zone === 'criteria' ? readCriterion(line)?.key : undefined
@@ -74,7 +74,7 @@ export function highestNumber(lines: Lines): number {
   return lines.reduce((high, line) => Math.max(high, Number(readCriterion(line)?.key ?? 0)), 0)
 }
 
-/** Merges the one-line entries of the frontmatter key by key. */
+/** Merges one-line entries of the frontmatter by key. */
 export function mergeFields(hunk: Hunk, memory: Memory): Lines | undefined {
   const isContinued = /^(?:[ \t]|-[ \t\r\n]|[\]}])/.test(hunk.next)
   const entries = isContinued ? undefined : readEntries(hunk, readField)
@@ -83,7 +83,7 @@ export function mergeFields(hunk: Hunk, memory: Memory): Lines | undefined {
   return mergeAll(entries, (versions) => mergeField(versions, memory.leader))
 }
 
-/** Merges criteria by their numbers; of two that got the same number, theirs gets a new one. */
+/** Merges criteria by number; if both sides added the same number, theirs gets a new one. */
 export function mergeCriteria(hunk: Hunk, memory: Memory): Lines | undefined {
   return mergeAll(readEntries(hunk, readCriterion), (versions) => {
     const { ours, theirs, base } = versions
@@ -96,7 +96,7 @@ export function mergeCriteria(hunk: Hunk, memory: Memory): Lines | undefined {
   })
 }
 
-/** The entries of both sides in order of appearance; undefined where a line is something else. */
+/** The entries of both sides in order of appearance; undefined if a line is not an entry. */
 function readEntries<Item extends Entry>(
   hunk: Hunk,
   read: (line: string) => Item | undefined,
@@ -134,7 +134,7 @@ function mergeAll<Item extends Entry>(
   return entries && merged
 }
 
-/** An entry that one side alone has is kept, unless it is known that the other took it away. */
+/** Keeps an entry that only one side has, unless the base shows that the other side removed it. */
 function loneLine({ ours, theirs, base }: Versions<Entry>): Lines {
   const { line } = (ours ?? theirs)!
   return base?.line.trim() === line.trim() ? [] : [line]
@@ -166,7 +166,7 @@ function mergeField(versions: Versions<Field>, leader: Side | undefined): Lines 
   return line === undefined ? undefined : [line]
 }
 
-/** The side whose status is taken, where they differ and one can be taken. */
+/** The side whose status wins; undefined if they are equal or cannot be compared. */
 function leaderOf({ ours, theirs, base }: Versions<Field>): Side | undefined {
   if (ours === undefined || theirs === undefined || ours.value === theirs.value) return undefined
   const value = threeWay(ours.value, theirs.value, base?.value)
@@ -193,7 +193,7 @@ function laterOne(ours: Field, theirs: Field): string | undefined {
   return yours! > mine! ? theirs.line : ours.line
 }
 
-/** Ours, then what theirs adds; what one side took out of the base stays out. */
+/** Our items, then theirs; an item of the base that one side removed stays removed. */
 function mergeLists(ours: Field, theirs: Field, base: Field | undefined): string | undefined {
   const [mine, yours, old] = [ours, theirs, base].map(readList)
   if (mine === undefined || yours === undefined) return undefined
@@ -203,7 +203,7 @@ function mergeLists(ours: Field, theirs: Field, base: Field | undefined): string
   return `${ours.key}: [${items.map(([, written]) => written).join(', ')}]${eol}`
 }
 
-/** The items of a flow list, each as it is meant and as it is written. */
+/** The items of a flow list, by value, as they are written. */
 function readList(field: Field | undefined): Map<string, string> | undefined {
   if (!field?.value.startsWith('[')) return undefined
   const items = field.value.slice(1, -1).match(ITEM) ?? []
@@ -220,7 +220,7 @@ function readCriterion(line: string): Criterion | undefined {
   return { key: String(Number(number)), isDone: mark !== ' ', words, line }
 }
 
-/** Ticked wins, unless it is known that the other side took the tick away. */
+/** A tick wins, unless the base shows that the other side removed it. */
 function isTicked(ours: Criterion, theirs: Criterion, base: Criterion | undefined): boolean {
   return threeWay(ours.isDone, theirs.isDone, base?.isDone) ?? true
 }

@@ -294,7 +294,7 @@ describe('a conflict elsewhere', () => {
     expectResolved(text, undefined)
   })
 
-  test('is left to a person where a list goes on behind it', () => {
+  test('is left to a person if a list continues after it', () => {
     expectResolved(inFrontmatter(`${hunk('labels:\n', 'x: 1\n')}  - a\n`), undefined)
   })
 

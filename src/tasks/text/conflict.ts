@@ -1,4 +1,4 @@
-import { Fences } from '../../base/fences.ts'
+import { Fences } from '../../base/code-fences.ts'
 import {
   highestNumber,
   mergeCriteria,
@@ -12,7 +12,7 @@ import {
 
 type Zone = 'start' | 'frontmatter' | 'criteria' | 'notes' | 'elsewhere'
 
-/** What decides a hunk in which both sides say something new: that depends on where it is. */
+/** How to merge a hunk that both sides have changed, by its position in the file. */
 const RULES: Readonly<Partial<Record<Zone, Rule>>> = {
   frontmatter: mergeFields,
   criteria: mergeCriteria,
@@ -28,7 +28,7 @@ const SECTIONS: ReadonlyMap<string, Zone> = new Map([
 const MARKER = /^(?:<{7}|\|{7}|>{7})(?=[ \r\n]|$)/
 const SEPARATOR = /^={7}\r?\n?$/
 
-/** The text without its merge conflicts, or undefined where a person has to decide. */
+/** Resolves all merge conflicts; undefined if a person has to decide one of them. */
 export function resolveConflicts(text: string): string | undefined {
   const resolved = resolve(text)
   return typeof resolved === 'string' ? resolved : undefined
@@ -40,7 +40,7 @@ export function findUndecided(text: string): number | undefined {
   return typeof resolved === 'number' ? resolved : undefined
 }
 
-/** The text, or the number of the line that stands in the way; undefined where it is none alone. */
+/** The resolved text, or the line of the conflict that prevents it; undefined if no single line does. */
 function resolve(text: string): string | number | undefined {
   const lines = text.split(/(?<=\n)/)
   const memory: Memory = { leader: undefined, highest: highestNumber(lines) }
@@ -53,16 +53,16 @@ function resolve(text: string): string | number | undefined {
     const isText = place.isInCode || !MARKER.test(line)
     if (isText) codeUntil = Math.max(codeUntil, hunk?.end ?? 0)
     const answer = isText ? place.take([line], false) : hunk && settle(hunk, place, memory)
-    // A conflict that begins in a code block and ends behind it is no example of one.
+    // A conflict that begins in a code block but ends after it is a real conflict.
     if (answer === undefined || (at + 1 < codeUntil && !place.isInCode)) return at + 1
     resolved.push(...answer)
     at = isText || hunk === undefined ? at + 1 : hunk.end
   }
-  return place.hasTwins ? undefined : resolved.join('')
+  return place.hasDuplicates ? undefined : resolved.join('')
 }
 
 function readHunk(lines: Lines, start: number): Hunk | undefined {
-  // A longer marker ends a conflict inside of the base, which then is nothing to go by.
+  // A longer marker ends a conflict inside of the base, which then cannot be used.
   const last = lines.findIndex((line, at) => at >= start && line.startsWith('>>>>>>>'))
   const block = lines.slice(start, last + 1)
   const marks = block.flatMap((line, at) => (isMark(line) ? [at] : []))
@@ -78,11 +78,10 @@ function isMark(line: string): boolean {
   return MARKER.test(line) || SEPARATOR.test(line)
 }
 
-/** The lines that stand for the hunk. */
 function settle(hunk: Hunk, place: Place, memory: Memory): Lines | undefined {
   const side = oneSide(hunk)
   if (side !== undefined) return place.take(side, true)
-  // In the style diff3 git leaves inside of the hunk what both sides begin with.
+  // With diff3, git leaves the common start of both sides inside of the hunk.
   const common = sharedStart(hunk.ours, hunk.theirs)
   const start = place.take(hunk.ours.slice(0, common), true)
   const [ours, theirs] = [hunk.ours.slice(common), hunk.theirs.slice(common)]
@@ -90,7 +89,7 @@ function settle(hunk: Hunk, place: Place, memory: Memory): Lines | undefined {
   return rest === undefined ? undefined : [...start, ...place.take(rest, true)]
 }
 
-/** The side that is right as it is: both say the same, or the other one has changed nothing. */
+/** The side to take as it is: both are equal, or the other one is unchanged. */
 function oneSide({ ours, theirs, base }: Hunk): Lines | undefined {
   const [mine, yours] = [trimmed(ours), trimmed(theirs)]
   if (mine === yours) return ours
@@ -104,13 +103,13 @@ function sharedStart(a: Lines, b: Lines): number {
   return differs === -1 ? a.length : differs
 }
 
-/** What the lines say, without spaces at their ends and blank lines around them. */
+/** Without trailing spaces and surrounding blank lines. */
 function trimmed(lines: Lines): string {
   const text = lines.map((line) => `${line.trimEnd()}\n`).join('')
   return text.replace(/^\n+/, '').replace(/\n+$/, '\n')
 }
 
-/** Both notes with a blank line between them, or the one that contains the other. */
+/** Both notes with a blank line between them, or only the one that contains the other. */
 function joinNotes({ ours, theirs }: Hunk): Lines | undefined {
   const [mine, yours] = [trimmed(ours), trimmed(theirs)]
   if (!isWhole(ours) || !isWhole(theirs)) return undefined
@@ -122,7 +121,7 @@ function joinNotes({ ours, theirs }: Hunk): Lines | undefined {
   return [...ours.slice(0, end + 1), eol, ...theirs.slice(start)]
 }
 
-/** Whether the lines can stand anywhere in a section: they begin no other and leave no code open. */
+/** Whether the lines contain no heading and no open code block. */
 function isWhole(lines: Lines): boolean {
   const fences = new Fences(() => undefined)
   return lines.every((line) => headingIn(line, fences) === undefined) && !fences.isOpen
@@ -134,28 +133,28 @@ function headingIn(line: string, fences: Fences): string | undefined {
   return /^##[ \t]+(.*?)[ \t]*#*\s*$/.exec(line)?.[1]
 }
 
-/** Where in a task file the lines that were taken so far have led to. */
+/** The current position while reading a task file line by line. */
 class Place {
   readonly #fences = new Fences(() => undefined)
-  /** The keys and criteria so far, and whether it was a hunk that brought them. */
+  /** Keys and criteria so far, and whether each came from a hunk. */
   readonly #names = new Map<string, boolean>()
   #zone: Zone = 'start'
   #isInBlock = false
-  #hasTwins = false
+  #hasDuplicates = false
 
   get zone(): Zone {
     if (this.#fences.isOpen) return 'elsewhere'
     return this.#isInBlock ? 'criteria' : this.#zone
   }
 
-  /** Whether a marker would be text; in a list its column ends the block, so that it is none. */
+  /** Whether a marker would be text. In a list, a marker in column 1 ends the code block. */
   get isInCode(): boolean {
     return this.#fences.isOpen && !this.#fences.isInList
   }
 
-  /** Whether a hunk brought a key or the number of a criterion that the file has elsewhere too. */
-  get hasTwins(): boolean {
-    return this.#hasTwins
+  /** Whether a hunk added a key or criterion number that the file already has. */
+  get hasDuplicates(): boolean {
+    return this.#hasDuplicates
   }
 
   take(lines: Lines, isFromHunk: boolean): Lines {
@@ -184,7 +183,7 @@ class Place {
     const name = nameOf(this.zone, line)
     if (name === undefined) return
     const wasFromHunk = this.#names.get(name)
-    if (wasFromHunk !== undefined && (isFromHunk || wasFromHunk)) this.#hasTwins = true
+    if (wasFromHunk !== undefined && (isFromHunk || wasFromHunk)) this.#hasDuplicates = true
     this.#names.set(name, isFromHunk || wasFromHunk === true)
   }
 }

@@ -87,7 +87,7 @@ describe('changeCriteria', () => {
 
   test('refuses what is not there', () => {
     expect(() => changeCriteria(marked('- [ ] #2 two'), { check: [1] })).toThrow(
-      new UserError('There is no acceptance criterion #1.'),
+      new UserError('No acceptance criterion #1.'),
     )
   })
 })
@@ -122,7 +122,7 @@ describe('changeCriteria and addCriterion', () => {
 
   test('one missing number changes nothing, with exit code 1', () => {
     const edit = () => applyChanges(marked('- [ ] a'), { checkCriteria: [1, 9] }, new Date(0))
-    expect(edit).toThrow(expect.objectContaining({ exitCode: 1, hint: 'There are #1.' }))
+    expect(edit).toThrow(expect.objectContaining({ exitCode: 1, hint: 'The task has #1.' }))
   })
 
   test('several are removed by the numbers that they had before', () => {

@@ -7,23 +7,22 @@ import { Refused } from '../refused.ts'
 export interface Criterion {
   readonly number: number
   readonly isDone: boolean
-  /** All its lines: those that are indented below the first belong to it. */
+  /** Includes the indented lines below the first. */
   readonly text: string
 }
 
 export interface Item extends Omit<Criterion, 'text'> {
-  /** The words of its first line. */
+  /** The text of the first line. */
   readonly words: string
-  /** Where the lines below begin. */
+  /** Where the lines below the first begin. */
   readonly below: number
-  /** Where its lines begin and end in the text. */
   readonly start: number
   readonly end: number
-  /** Where the mark between the brackets is. */
+  /** The position between the brackets. */
   readonly mark: number
 }
 
-/** What an edit asks of the criteria; numbers are those that they have before it. */
+/** Uses the numbers that the criteria have before the edit. */
 export interface CriteriaChanges {
   readonly check?: readonly number[]
   readonly uncheck?: readonly number[]
@@ -44,7 +43,7 @@ export function criterionOf(text: string, { number, isDone, words, below, end }:
   return { number, isDone, text: more === '' ? words : `${words}\n${unindent(more)}` }
 }
 
-/** Without the spaces that all lines begin with. */
+/** Removes the indentation that all lines share. */
 function unindent(text: string): string {
   const lines = text.split(/\r?\n/)
   const indentOf = (line: string) => line.length - line.trimStart().length
@@ -52,12 +51,11 @@ function unindent(text: string): string {
   return lines.map((line) => line.slice(indent)).join('\n')
 }
 
-/** As it is shown: with its number, and the lines below it indented. */
 export function criterionLines({ number, isDone, text }: Criterion): string {
   return `[${isDone ? 'x' : ' '}] #${number} ${text}`.replaceAll('\n', '\n  ')
 }
 
-/** All numbers are looked up before the first of them changes. */
+/** Checks all numbers before it changes anything. */
 export function changeCriteria(text: string, changes: CriteriaChanges): string {
   const { check = [], uncheck = [], remove = [] } = changes
   if (check.length + uncheck.length + remove.length === 0) return text
@@ -66,7 +64,7 @@ export function changeCriteria(text: string, changes: CriteriaChanges): string {
     new Set(numbers.map((number) => findItem(items, number)))
   const [checked, unchecked, removed] = [pick(check), pick(uncheck), pick(remove)]
   let next = text
-  // From the last to the first, so that the places of those before stay what they are.
+  // From last to first, so that the positions of the others stay valid.
   for (const item of items.toReversed()) {
     if (removed.has(item)) next = next.slice(0, item.start) + next.slice(item.end)
     else if (unchecked.has(item)) next = mark(next, item, false)
@@ -85,12 +83,12 @@ function findItem(items: readonly Item[], number: number): Item {
   if (found !== undefined) return found
   const known = items.map((item) => `#${item.number}`).join(', ')
   throw new Refused(
-    `There is no acceptance criterion #${number}.`,
-    known === '' ? 'The task has none.' : `There are ${known}.`,
+    `No acceptance criterion #${number}.`,
+    known === '' ? 'The task has no criteria.' : `The task has ${known}.`,
   )
 }
 
-/** The new number follows the highest that is there, so that a gap is not filled. */
+/** Uses the number after the highest one; gaps are not filled. */
 export function addCriterion(text: string, words: string): string {
   const { eol } = splitFile(text)
   const items = findItems(text)
@@ -112,13 +110,13 @@ function oneLine(words: string): string {
   return lines.filter((line) => line !== '').join(' ')
 }
 
-/** On a line of its own, also where there was none. */
+/** Adds a line end before the new line if it is missing. */
 function insertLine(text: string, at: number, line: string, eol: string): string {
   const [before, rest] = [text.slice(0, at), text.slice(at)]
   return `${before}${before.endsWith('\n') ? '' : eol}${line}${eol}${rest}`
 }
 
-/** The lines between the two comments; without them, those of the section. */
+/** The items between the two marker comments, or else in the section. */
 export function findItems(text: string, place = findPlace(text)): Item[] {
   if (place === undefined) return []
   const items: Unnumbered[] = []
@@ -135,7 +133,7 @@ export function findItems(text: string, place = findPlace(text)): Item[] {
       last = undefined
     }
   }
-  return giveNumbers(items)
+  return assignNumbers(items)
 }
 
 interface Unnumbered extends Omit<Item, 'number'> {
@@ -158,8 +156,8 @@ function readItem(line: string, start: number, end: number): Unnumbered | undefi
   }
 }
 
-/** Written numbers first; who has none, or one that another has already, gets the next free one. */
-function giveNumbers(items: readonly Unnumbered[]): Item[] {
+/** Items without a number, or with a duplicate one, get the next free number. */
+function assignNumbers(items: readonly Unnumbered[]): Item[] {
   const owners = new Map<number, Unnumbered>()
   for (const item of items) {
     if (item.written !== undefined && !owners.has(item.written)) owners.set(item.written, item)
@@ -177,7 +175,7 @@ function giveNumbers(items: readonly Unnumbered[]): Item[] {
   })
 }
 
-/** Where the criteria are: in their section, or between comments that stand anywhere else. */
+/** Where the criteria are: in their section, or between marker comments elsewhere. */
 export function findPlace(
   text: string,
   section = findSection(text, 'Acceptance Criteria'),

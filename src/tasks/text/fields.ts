@@ -4,17 +4,17 @@ import { findEntries, type Entry } from './yaml-lines.ts'
 import { findItems } from './yaml-list.ts'
 import type { Span } from './yaml-signs.ts'
 
-/** The parts of a task file, as places in its text. */
+/** The parts of a task file, as positions in its text. */
 export interface Parts {
   readonly text: string
   readonly eol: '\n' | '\r\n'
-  /** Where the YAML between the two `---` lines begins and ends. */
+  /** The YAML between the two `---` lines. */
   readonly yaml: Span
   /** Where the body begins. */
   readonly body: number
 }
 
-/** What is wrong with a file that a person or a merge broke, and in which line. */
+/** A task file that cannot be read, with the line of the problem. */
 export class BrokenFile extends Error {
   readonly line: number
 
@@ -26,7 +26,7 @@ export class BrokenFile extends Error {
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The keys that forge-tasks reads: which of two it should believe nobody can know. */
+/** The keys that forge-tasks reads; duplicates of them are refused. */
 const OWN_KEYS = [
   'id',
   'title',
@@ -46,13 +46,12 @@ const OPENING = /^\uFEFF?---[ \t]*(\r?\n)/
 const CONFLICT = '<<<<<<<'
 const CONFLICT_MIDDLE = /\n={7}\r?(?:\n|$)/
 
-/** Finds the frontmatter; throws `BrokenFile` where there is none. */
+/** Throws `BrokenFile` if there is no frontmatter. */
 export function splitFile(text: string): Parts {
   const opening = OPENING.exec(text)
   const closing = opening === null ? undefined : findClosing(text, opening[0].length)
   refuseConflict(text, closing?.end ?? 0)
-  if (opening === null)
-    throw new BrokenFile('there is no frontmatter: the first line must be ---', 1)
+  if (opening === null) throw new BrokenFile('no frontmatter: the first line must be ---', 1)
   if (closing === undefined) throw new BrokenFile('the frontmatter is never closed with ---', 1)
   return {
     text,
@@ -74,12 +73,12 @@ function findClosing(text: string, from: number): Span | undefined {
   return undefined
 }
 
-/** Only outside of code blocks: there a conflict is an example. */
+/** Ignores code blocks, where a conflict is an example. */
 function refuseConflict(text: string, body: number): void {
   if (!text.includes(CONFLICT)) return
   const place = findConflict(text, body)
   if (place === undefined || !CONFLICT_MIDDLE.test(text.slice(place))) return
-  throw new BrokenFile('a merge conflict is not resolved', lineAt(text, place))
+  throw new BrokenFile('unresolved merge conflict', lineAt(text, place))
 }
 
 function findConflict(text: string, body: number): number | undefined {
@@ -91,18 +90,18 @@ function findConflict(text: string, body: number): number | undefined {
   return undefined
 }
 
-/** Git writes a name behind the signs, where it has one. */
+/** A name may follow the marker. */
 function beginsConflict(text: string, at: number): boolean {
   const next = text[at + CONFLICT.length]
   return text.startsWith(CONFLICT, at) && (next === undefined || ' \r\n'.includes(next))
 }
 
-/** The values of the frontmatter; throws `BrokenFile` where it is no object. */
+/** Throws `BrokenFile` if the frontmatter is not a mapping. */
 export function readFields(parts: Parts): Fields {
   const yaml = parts.text.slice(parts.yaml.start, parts.yaml.end)
   const value = parseYaml(yaml)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new BrokenFile('the frontmatter is no list of `key: value` lines', 2)
+    throw new BrokenFile('the frontmatter must consist of `key: value` lines', 2)
   }
   refuseTwice(parts)
   refuseHidden(parts, yaml, value as Fields)
@@ -123,12 +122,12 @@ function refuseTwice({ text, yaml }: Parts): void {
   const seen = new Set<string>()
   for (const { key, start } of findEntries(text, yaml)) {
     if (!OWN_KEYS.includes(key)) continue
-    if (seen.has(key)) throw new BrokenFile(`'${key}' is there twice`, lineAt(text, start))
+    if (seen.has(key)) throw new BrokenFile(`duplicate key '${key}'`, lineAt(text, start))
     seen.add(key)
   }
 }
 
-/** What is on no line of its own could be read, but never be changed. */
+/** A key without a line of its own could be read but not changed. */
 function refuseHidden(parts: Parts, yaml: string, fields: Fields): void {
   const isHidden = (key: string, index: number) =>
     Object.hasOwn(fields, key) &&
@@ -137,10 +136,10 @@ function refuseHidden(parts: Parts, yaml: string, fields: Fields): void {
     findEntry(parts, key) === undefined
   const hidden = yaml.trimStart().startsWith('{') ? 'id' : OWN_KEYS.find(isHidden)
   if (hidden === undefined) return
-  throw new BrokenFile(`'${hidden}' has no line of its own, such as "${hidden}: …"`, 2)
+  throw new BrokenFile(`'${hidden}' must be on a line of its own, such as "${hidden}: …"`, 2)
 }
 
-/** A quick look that is right for nearly every file: this is done for all of them. */
+/** A fast check that spares nearly every file the exact one. */
 function mayBeTwice(yaml: string): boolean {
   if (yaml.includes('\n"') || yaml.includes("\n'")) return true
   return OWN_LINES.some((line) => {
@@ -153,15 +152,15 @@ export function findEntry({ text, yaml }: Parts, key: string): Entry | undefined
   return findEntries(text, yaml).find((entry) => entry.key === key)
 }
 
-/** The text as it stands behind a key: what YAML would read as a number is a title all the same. */
+/** The value as it is written, even if YAML reads it as a number. */
 export function readRaw(parts: Parts, fields: Fields, key: string): string {
   const value = findEntry(parts, key)?.value
   if (value === undefined) return JSON.stringify(fields[key])
   const isBelow = value.layout === 'block' || value.layout === 'scalar'
-  return oneLine(parts.text.slice(value.start, isBelow ? value.behind : value.end))
+  return oneLine(parts.text.slice(value.start, isBelow ? value.next : value.end))
 }
 
-/** The items of a list, each as text: what YAML takes for a number is read as it was written. */
+/** The items of a list as they are written, even if YAML reads them as numbers. */
 export function readItems(parts: Parts, fields: Fields, key: string): string[] {
   const value = fields[key]
   if (value === undefined || value === null || value === '') return []
@@ -183,7 +182,7 @@ function oneLine(text: string): string {
   return text.trim().split(/\s+/).join(' ')
 }
 
-/** The line of a key, or the first one where it is not there. */
+/** The line of a key; 1 if the key is missing. */
 export function lineOf(parts: Parts, key: string): number {
   const entry = findEntry(parts, key)
   return entry === undefined ? 1 : lineAt(parts.text, entry.start)

@@ -142,13 +142,13 @@ describe('setField', () => {
     ['keys that are all indented', 'id', ['  id: TASK-001', '  status: To Do']],
   ])('takes %s for broken', (_, key, yaml) => {
     expect(() => setField(file(...yaml), 'status', 'Done')).toThrow(
-      new BrokenFile(`'${key}' has no line of its own, such as "${key}: …"`, 2),
+      new BrokenFile(`'${key}' must be on a line of its own, such as "${key}: …"`, 2),
     )
   })
 
   test('refuses a value that another one refers to', () => {
     expect(() => setField(file('status: &s To Do', 'x: *s'), 'status', 'Done')).toThrow(
-      "The frontmatter is written in a way in which 'status' cannot be changed alone.",
+      "Cannot change 'status' without changing other parts of the frontmatter.",
     )
   })
 

@@ -13,7 +13,7 @@ import {
   appendItem,
   findItems,
   hasComments,
-  removeItem,
+  removeItems,
   replaceItem,
   replaceValue,
   type Item,
@@ -22,29 +22,29 @@ import { renderItem, renderScalar, renderValue, wellFormed } from './yaml-words.
 
 export { BrokenFile, readFields, splitFile } from './fields.ts'
 
-/** Sound, but written in a way that no edit can be sure of. */
+/** A valid file that cannot be edited safely. */
 export class CannotChange extends UserError {
   override readonly exitCode = 1
 }
 
 type Wanted = string | readonly string[] | undefined
 
-/** The text with one field set, or removed where the value is undefined. Nothing else changes. */
+/** Sets a field, or removes it if the value is undefined. Nothing else changes. */
 export function setField(text: string, key: string, value: Wanted): string {
   const parts = splitFile(text)
   const fields = readFields(parts)
   const wanted = value === undefined ? undefined : wellFormed(value)
-  if (isSo(parts, fields, key, wanted)) return text
+  if (hasValue(parts, fields, key, wanted)) return text
   for (const changed of candidates(parts, fields, key, wanted)) {
     if (isOnlyChange(parts, fields, changed, key, wanted)) return changed
   }
   throw new CannotChange(
-    `The frontmatter is written in a way in which '${key}' cannot be changed alone.`,
-    'Change it in the file itself.',
+    `Cannot change '${key}' without changing other parts of the frontmatter.`,
+    'Edit the file yourself.',
   )
 }
 
-function isSo(parts: Parts, fields: Fields, key: string, wanted: Wanted): boolean {
+function hasValue(parts: Parts, fields: Fields, key: string, wanted: Wanted): boolean {
   if (wanted === undefined || !Object.hasOwn(fields, key)) {
     return wanted === undefined && !Object.hasOwn(fields, key)
   }
@@ -52,16 +52,16 @@ function isSo(parts: Parts, fields: Fields, key: string, wanted: Wanted): boolea
   return Array.isArray(fields[key]) && Bun.deepEquals(readItems(parts, fields, key), wanted)
 }
 
-/** The ways to write it, those that keep more of what is there first. */
+/** Possible results; those that keep more of the formatting come first. */
 function* candidates(parts: Parts, fields: Fields, key: string, wanted: Wanted): Generator<string> {
   const { text, yaml, eol } = parts
   const entry = findEntry(parts, key)
   if (entry === undefined) {
-    // A key that is there, but that nobody finds, must not be written a second time.
+    // A key that exists but was not found must not be written twice.
     if (wanted === undefined || Object.hasOwn(fields, key)) return
     yield `${text.slice(0, yaml.end)}${key}: ${renderValue(wanted)}${eol}${text.slice(yaml.end)}`
   } else if (wanted === undefined) {
-    yield text.slice(0, entry.start) + text.slice(entry.value.behind)
+    yield text.slice(0, entry.start) + text.slice(entry.value.next)
   } else if (typeof wanted === 'string') {
     yield replaceValue(text, entry, renderScalar(wanted))
   } else {
@@ -78,8 +78,9 @@ function* listCandidates(
   const { text } = parts
   const old = readItems(parts, fields, entry.key)
   if (findItems(text, entry)?.length === old.length && Array.isArray(fields[entry.key])) {
-    const gone = old.flatMap((item, index) => (wanted.includes(item) ? [] : [index]))
-    const added = wanted.filter((item) => !old.includes(item))
+    const [before, after] = [new Set(old), new Set(wanted)]
+    const gone = old.flatMap((item, index) => (after.has(item) ? [] : [index]))
+    const added = wanted.filter((item) => !before.has(item))
     yield changeItems(parts, entry.key, { replaced: [], added, gone })
     yield changeItems(parts, entry.key, {
       replaced: wanted
@@ -95,13 +96,13 @@ function* listCandidates(
 }
 
 interface ItemChanges {
-  /** The new item at each place, or undefined where the old one stays. */
+  /** The new item at each position; undefined to keep the old one. */
   readonly replaced: readonly (string | undefined)[]
   readonly added: readonly string[]
   readonly gone: readonly number[]
 }
 
-/** Each step looks for the items anew, for the one before it has moved them. */
+/** Each step finds the items again, because the previous one has moved them. */
 function changeItems(parts: Parts, key: string, { replaced, added, gone }: ItemChanges): string {
   let text = parts.text
   const step = (change: (entry: Entry, items: readonly Item[]) => string) => {
@@ -117,9 +118,7 @@ function changeItems(parts: Parts, key: string, { replaced, added, gone }: ItemC
   for (const word of added) {
     step((entry, items) => appendItem(text, entry, items, render(entry, word), parts.eol))
   }
-  for (const index of gone.toReversed()) {
-    step((entry, items) => (index < items.length ? removeItem(text, entry, items, index) : text))
-  }
+  if (gone.length > 0) step((entry, items) => removeItems(text, entry, items, gone))
   return text
 }
 
@@ -127,7 +126,7 @@ function render(entry: Entry, word: string): string {
   return entry.value.layout === 'block' ? renderScalar(word) : renderItem(word)
 }
 
-/** A layout that this edit does not understand must not be damaged by it. */
+/** Protects formatting that this edit does not understand. */
 function isOnlyChange(
   before: Parts,
   old: Fields,
@@ -139,7 +138,7 @@ function isOnlyChange(
     const parts = splitFile(changed)
     const now = readFields(parts)
     if (changed.slice(parts.body) !== before.text.slice(before.body)) return false
-    if (!isSo(parts, now, key, wanted)) return false
+    if (!hasValue(parts, now, key, wanted)) return false
     const names = new Set([...Object.keys(old), ...Object.keys(now)])
     names.delete(key)
     return [...names].every((name) => Bun.deepEquals(old[name], now[name]))

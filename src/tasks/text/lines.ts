@@ -1,26 +1,25 @@
-import { Fences } from '../../base/fences.ts'
+import { Fences } from '../../base/code-fences.ts'
 
-/** A line of Markdown, as a place in the text. */
 interface Line {
   readonly start: number
-  /** Behind its line end. */
+  /** After the line end. */
   readonly end: number
-  /** Whether it is in a code block, or one of the fences around it. */
+  /** True in a code block and for its fences. */
   readonly isCode: boolean
 }
 
-/** Where the line that begins at `start` ends, its line end included. */
+/** The end of the line that begins at `start`, including its line end. */
 export function lineEnd(text: string, start: number, limit = text.length): number {
   const newline = text.indexOf('\n', start)
   return newline === -1 || newline >= limit ? limit : newline + 1
 }
 
-/** The number of the line at an offset; the first is 1. */
+/** The line number of an offset, starting at 1. */
 export function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length
 }
 
-/** The lines of a piece of Markdown that begins outside of any code block. */
+/** `from` must be outside of any code block. */
 export function markdownLines(text: string, from: number, to = text.length): Line[] {
   const block = new CodeBlock(text)
   const lines: Line[] = []
@@ -32,7 +31,7 @@ export function markdownLines(text: string, from: number, to = text.length): Lin
   return lines
 }
 
-/** The line that closes the code block in which a piece of Markdown ends; empty where it is none. */
+/** The fence that closes a code block that is still open at `to`; empty if none is. */
 export function closingFence(text: string, from: number, to = text.length): string {
   const block = new CodeBlock(text)
   for (let start = from; start < to;) {
@@ -47,7 +46,7 @@ export function closingFence(text: string, from: number, to = text.length): stri
 class CodeBlock {
   readonly #text: string
   readonly #fences = new Fences(() => undefined)
-  /** Where the next of each sign is: to turn every line into bytes would cost more than the rest. */
+  /** Where each fence occurs next, so that most lines need no closer look. */
   readonly #next = { '```': -1, '~~~': -1 }
   #opening = ''
 
@@ -55,7 +54,7 @@ class CodeBlock {
     this.#text = text
   }
 
-  /** Takes the next line; true where it belongs to a code block. */
+  /** Reads the next line; returns whether it belongs to a code block. */
   take(start: number, end: number): boolean {
     const mayBeFence = this.#has('```', start, end) || this.#has('~~~', start, end)
     if (!mayBeFence && !this.#fences.isInList) return this.#fences.isOpen
@@ -70,7 +69,7 @@ class CodeBlock {
     if (!this.#fences.isOpen) return ''
     const at = this.#opening.search(/`{3}|~{3}/)
     const fence = /^(?:`+|~+)/.exec(this.#opening.slice(at))?.[0] ?? ''
-    // In a list the fence stands behind the sign of its item.
+    // In a list, the fence follows the bullet of its item.
     return this.#opening.slice(0, at).replaceAll(/[^\t]/g, ' ') + fence
   }
 

@@ -1,17 +1,17 @@
-import { CRITERIA_BEGIN, CRITERIA_END, makeSafe } from './body.ts'
+import { CRITERIA_BEGIN, CRITERIA_END, escapeContent } from './body.ts'
 import { renderCriterion } from './criteria.ts'
 import { renderValue, wellFormed } from './yaml-words.ts'
 import { checkDue, checkTitle } from './check-text.ts'
 import { renderId, type TaskId } from '../id.ts'
-import type { Priority, Status } from '../words.ts'
+import type { Priority, Status } from '../status.ts'
 
-/** A task to be made. `dependencies` may be ids, or `@key` for another one of the same batch. */
+/** `dependencies` are ids, or `@key` for another task of the same batch. */
 export interface NewTask {
   readonly key?: string | undefined
   readonly title: string
   readonly description?: string | undefined
   readonly status?: Status | undefined
-  /** `none` where the default does not count. */
+  /** `none` overrides the default priority. */
   readonly priority?: Priority | 'none' | undefined
   readonly assignee?: string | undefined
   readonly labels?: readonly string[]
@@ -22,7 +22,6 @@ export interface NewTask {
   readonly due?: string | undefined
 }
 
-/** The file of a new task. Its fields come in the order in which people like to read them. */
 export function renderNewTask(id: TaskId, task: NewTask, now: Date): string {
   const { description = '', plan = '', criteria = [] } = task
   const items = criteria.map((words, index) => `${renderCriterion(index + 1, words)}\n`)
@@ -44,7 +43,7 @@ ${renderContent(plan)}
 }
 
 function renderContent(text: string): string {
-  const content = makeSafe(text, '\n')
+  const content = escapeContent(text, '\n')
   return content === '' ? '' : `\n${content}\n`
 }
 

@@ -45,7 +45,7 @@ function shown(text: string): string {
   return [intro, description, ...list, plan, notes, ...rest].join('\n')
 }
 
-test('whatever is written in a body is shown, and once', () => {
+test('everything in a body is shown exactly once', () => {
   fc.assert(
     fc.property(body, fc.constantFrom('\n', '\r\n'), (words, eol) => {
       const text = (HEAD + words).replaceAll('\n', eol)
@@ -79,7 +79,7 @@ test('the lines below a criterion belong to it, without their indentation', () =
   ])
 })
 
-test('what stands behind criteria without a heading is not lost', () => {
+test('text after criteria without a heading is not lost', () => {
   const text = `${HEAD}Before\n<!-- AC:BEGIN -->\n- [ ] one\n<!-- AC:END -->\nBehind\n`
   const { intro, checklist } = readBody(text)
   expect({ intro, checklist }).toEqual({

@@ -9,14 +9,14 @@ import {
 } from './body.ts'
 import { readChecklist, type Checklist } from './checklist.ts'
 
-/** All that a person has written below the frontmatter, each text once. */
+/** Everything below the frontmatter. */
 export interface Body extends Checklist {
-  /** What stands before the first section. */
+  /** The text before the first section. */
   readonly intro: string
   readonly description: string
   readonly plan: string
   readonly notes: string
-  /** Sections that forge-tasks does not know, and further ones of a name that it knows. */
+  /** Unknown sections and repeated known ones. */
   readonly others: readonly Other[]
 }
 
@@ -46,7 +46,7 @@ function readOthers(text: string, { sections }: Outline): Other[] {
     .filter((other) => other.text !== '' || !isKnown(other.name))
 }
 
-/** What a task has left for those that come after it, under whichever heading. */
+/** The notes under either of their headings. */
 export function readNotes(text: string): string {
   const { sections } = readOutline(text)
   const isNotes = ({ name }: Section) => name === 'Implementation Notes' || name === 'Notes'

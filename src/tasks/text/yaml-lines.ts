@@ -12,25 +12,24 @@ import {
   type Span,
 } from './yaml-signs.ts'
 
-/** How a value is written: on the line of its key, over the lines below, or not at all. */
 type Layout = 'empty' | 'plain' | 'quoted' | 'flow' | 'scalar' | 'block'
 
 interface Value extends Span {
   readonly layout: Layout
-  /** Behind the last line that belongs to it. */
-  readonly behind: number
+  /** After the last line of the value. */
+  readonly next: number
 }
 
-/** A top-level `key: value` of the frontmatter, with the places of its parts. */
+/** A top-level `key: value`, with the positions of its parts. */
 export interface Entry {
   readonly key: string
   readonly start: number
-  /** Behind the colon. */
+  /** After the colon. */
   readonly colon: number
   readonly value: Value
 }
 
-/** The top-level entries; what is written in some other way (`? key`, `{…}`) is not among them. */
+/** The top-level entries, except for other notations (`? key`, `{…}`). */
 export function findEntries(whole: string, { start, end }: Span): Entry[] {
   const text = whole.slice(0, end)
   const entries: Entry[] = []
@@ -42,15 +41,15 @@ export function findEntries(whole: string, { start, end }: Span): Entry[] {
     }
     const value = readValue(text, key.colon, end, KEY)
     entries.push({ key: key.name, start: at, colon: key.colon, value })
-    at = value.behind
+    at = value.next
   }
   return entries
 }
 
-/** What a value belongs to: lines that are indented deeper continue it. */
+/** The key or dash of a value; lines that are indented deeper continue the value. */
 interface Holder {
   readonly indent: number
-  /** Only below a key may the items of a list stand no deeper than their holder. */
+  /** List items below a key need no deeper indentation. */
   readonly isKey: boolean
 }
 
@@ -79,7 +78,7 @@ function readKey(
   return { name: text.slice(at, colon).trimEnd(), colon: colon + 1 }
 }
 
-/** The value behind a colon or a dash. */
+/** Reads the value after a colon or a dash. */
 export function readValue(text: string, from: number, limit: number, holder: Holder): Value {
   const end = lineEnd(text, from, limit)
   const start = skipBlanks(text, from, end)
@@ -89,8 +88,8 @@ export function readValue(text: string, from: number, limit: number, holder: Hol
   }
   if (first === '|' || first === '>') {
     const header = trimBack(text, start, commentAt(text, start, end))
-    const behind = lastLine(text, end, limit, holder, () => false)
-    return { layout: 'scalar', start, end: header, behind }
+    const next = lastLine(text, end, limit, holder, () => false)
+    return { layout: 'scalar', start, end: header, next }
   }
   if (first === '"' || first === "'")
     return closed(text, start, quoteEnd(text, start, limit), limit)
@@ -102,24 +101,24 @@ export function readValue(text: string, from: number, limit: number, holder: Hol
 
 function closed(text: string, start: number, end: number, limit: number): Value {
   const layout = text[start] === '[' || text[start] === '{' ? 'flow' : 'quoted'
-  return { layout, start, end, behind: lineEnd(text, end, limit) }
+  return { layout, start, end, next: lineEnd(text, end, limit) }
 }
 
 function readPlain(text: string, start: number, end: number, limit: number, holder: Holder): Value {
   const comment = commentAt(text, start, end)
   const isOver = text[comment] === '#'
-  const behind = isOver ? end : lastLine(text, end, limit, holder, isComment)
-  const tail = behind === end ? comment : commentAt(text, lineStart(text, behind - 1), behind)
-  return { layout: 'plain', start, end: trimBack(text, start, tail), behind }
+  const next = isOver ? end : lastLine(text, end, limit, holder, isComment)
+  const tail = next === end ? comment : commentAt(text, lineStart(text, next - 1), next)
+  return { layout: 'plain', start, end: trimBack(text, start, tail), next }
 }
 
 function readBelow(text: string, from: number, end: number, limit: number, holder: Holder): Value {
-  const behind = lastLine(text, end, limit, holder, isComment)
-  const layout = behind === end ? 'empty' : 'block'
-  return { layout, start: from, end: from, behind }
+  const next = lastLine(text, end, limit, holder, isComment)
+  const layout = next === end ? 'empty' : 'block'
+  return { layout, start: from, end: from, next }
 }
 
-/** Behind the last of the lines that continue a value; blank ones and comments may stand between. */
+/** After the last line that continues a value, across blank lines and comments. */
 function lastLine(
   text: string,
   from: number,

@@ -5,18 +5,17 @@ import {
   isBlankAt,
   isComment,
   isDash,
-  lineStart,
   readFlow,
   skipBlanks,
   type Span,
 } from './yaml-signs.ts'
 
-/** An item of a list, with the whole lines that it has for itself. */
 export interface Item extends Span {
+  /** The whole lines of the item, if nothing else is on them. */
   readonly lines: Span | undefined
 }
 
-/** The items of a list as they are written; undefined where the value is no list. */
+/** Undefined if the value is not a list. */
 export function findItems(text: string, { value }: Entry): Item[] | undefined {
   if (value.layout === 'block') return blockItems(text, value)
   if (value.layout !== 'flow' || text[value.start] !== '[') return undefined
@@ -26,8 +25,8 @@ export function findItems(text: string, { value }: Entry): Item[] | undefined {
 
 function blockItems(text: string, value: Entry['value']): Item[] | undefined {
   const items: Item[] = []
-  for (let at = lineEnd(text, value.start, value.behind); at < value.behind;) {
-    const end = lineEnd(text, at, value.behind)
+  for (let at = lineEnd(text, value.start, value.next); at < value.next;) {
+    const end = lineEnd(text, at, value.next)
     const dash = skipBlanks(text, at, end)
     if (isBlankAt(text, dash) || isComment(text, dash)) {
       at = end
@@ -35,57 +34,71 @@ function blockItems(text: string, value: Entry['value']): Item[] | undefined {
     }
     if (!isDash(text, dash)) return undefined
     const holder = { indent: dash - at, isKey: false }
-    const { layout, behind, start, end: last } = readValue(text, dash + 1, value.behind, holder)
+    const { layout, next, start, end: last } = readValue(text, dash + 1, value.next, holder)
     const isBelow = layout === 'block' || layout === 'scalar'
-    items.push({ start, end: isBelow ? behind : last, lines: { start: at, end: behind } })
-    at = behind
+    items.push({ start, end: isBelow ? next : last, lines: { start: at, end: next } })
+    at = next
   }
   return items
 }
 
-/** The line of an item of a `[…]` over several lines, if nothing but its comma is there too. */
+/** The line of an item in a multi-line `[…]`, if only the item and its comma are on it. */
 function ownLines(text: string, item: Span, list: Span): Span | undefined {
-  const start = lineStart(text, item.start)
-  const end = lineEnd(text, item.end)
-  if (start <= list.start || end >= list.end) return undefined
-  if (skipBlanks(text, start, item.start) !== item.start) return undefined
-  const rest = skipBlanks(text, behindComma(text, item.end), end)
-  return isBlankAt(text, rest) || isComment(text, rest) ? { start, end } : undefined
+  // Checks the cheap condition first, because a line may have thousands of items.
+  let start = item.start
+  while (text[start - 1] === ' ' || text[start - 1] === '\t') start -= 1
+  if (start <= list.start || text[start - 1] !== '\n') return undefined
+  const rest = skipBlanks(text, afterComma(text, item.end), list.end)
+  if (!isBlankAt(text, rest) && !isComment(text, rest)) return undefined
+  const end = lineEnd(text, rest)
+  return end < list.end ? { start, end } : undefined
 }
 
-function behindComma(text: string, at: number): number {
+function afterComma(text: string, at: number): number {
   const comma = skipBlanks(text, at, text.length)
   return text[comma] === ',' ? comma + 1 : at
 }
 
-/** The text without one item of a list. */
-export function removeItem(
+/** Removes items by position; `gone` is in ascending order. */
+export function removeItems(
   text: string,
   entry: Entry,
   items: readonly Item[],
-  index: number,
+  gone: readonly number[],
 ): string {
-  const item = items[index]!
-  if (entry.value.layout === 'block' && items.length === 1) {
-    const rest = text.slice(entry.colon, item.lines!.start) + text.slice(item.lines!.end)
-    return `${text.slice(0, entry.colon)} []${rest}`
+  const kept: string[] = []
+  let last = items.length - 1
+  let [from, after] = [text.length, items.at(-1)?.end ?? 0]
+  // From the end, so that each item knows whether it is the last one left.
+  for (const index of gone.toReversed()) {
+    const item = items[index]
+    if (item === undefined) continue
+    const isLast = index === last
+    const end = isLast ? after : item.end
+    const cut = item.lines ?? inlineCut(text, items, index, isLast ? end : undefined)
+    kept.push(text.slice(cut.end, from))
+    from = cut.start
+    if (isLast) last -= 1
+    const before = items[index - 1]?.end ?? 0
+    after = cut.start === before ? cut.end : before
   }
-  const cut = item.lines ?? inlineCut(text, items, index)
-  return text.slice(0, cut.start) + text.slice(cut.end)
+  const isEmptied = entry.value.layout === 'block' && gone.length === items.length
+  const head = text.slice(0, from)
+  const start = isEmptied ? `${head.slice(0, entry.colon)} []${head.slice(entry.colon)}` : head
+  return start + kept.toReversed().join('')
 }
 
-function inlineCut(text: string, items: readonly Item[], index: number): Span {
+/** `after` is given for the last item: where the text continues. */
+function inlineCut(text: string, items: readonly Item[], index: number, after?: number): Span {
   const { start, end } = items[index]!
   const before = items[index - 1]
-  const isLast = index === items.length - 1
-  if (isLast && before !== undefined && !text.slice(before.end, start).includes('\n')) {
-    return { start: before.end, end }
+  if (after === undefined) {
+    return { start, end: skipBlanks(text, afterComma(text, end), text.length) }
   }
-  const behind = behindComma(text, end)
-  return { start, end: isLast ? behind : skipBlanks(text, behind, text.length) }
+  const isAlone = before === undefined || text.slice(before.end, start).includes('\n')
+  return isAlone ? { start, end: afterComma(text, after) } : { start: before.end, end: after }
 }
 
-/** The text with one more item at the end of a list. */
 export function appendItem(
   text: string,
   entry: Entry,
@@ -101,28 +114,27 @@ export function appendItem(
   const first = skipBlanks(text, start, end)
   const indent = text.slice(start, first)
   if (entry.value.layout === 'block') return insert(end, `${indent}- ${word}${eol}`)
-  const comma = behindComma(text, last.end) > last.end ? '' : ','
+  const comma = afterComma(text, last.end) > last.end ? '' : ','
   const line = `${indent}${word}${comma === '' ? ',' : ''}${eol}`
   return text.slice(0, last.end) + comma + text.slice(last.end, end) + line + text.slice(end)
 }
 
-/** The text with another word in place of an item. */
 export function replaceItem(text: string, item: Item | undefined, word: string): string {
   if (item === undefined) return text
   const blank = text[item.start - 1] === '-' ? ' ' : ''
   return text.slice(0, item.start) + blank + word + text.slice(item.end)
 }
 
-/** The text with another value in place of the one that an entry has; comments stay. */
+/** Keeps comments. */
 export function replaceValue(text: string, { colon, value }: Entry, word: string): string {
-  const { layout, start, end, behind } = value
+  const { layout, start, end, next } = value
   if (layout === 'plain' || layout === 'quoted' || layout === 'flow') {
     return text.slice(0, start) + word + text.slice(end)
   }
   const header = lineEnd(text, colon)
-  const kept = layout === 'block' ? commentLines(text, header, behind) : ''
+  const kept = layout === 'block' ? commentLines(text, header, next) : ''
   const shown = layout === 'scalar' ? word : ` ${word}`
-  return text.slice(0, start) + shown + text.slice(end, header) + kept + text.slice(behind)
+  return text.slice(0, start) + shown + text.slice(end, header) + kept + text.slice(next)
 }
 
 function commentLines(text: string, from: number, to: number): string {
@@ -130,7 +142,7 @@ function commentLines(text: string, from: number, to: number): string {
   return lines.filter((line) => line.trimStart().startsWith('#')).join('')
 }
 
-/** Whether something in a value would be lost if it were written anew. */
+/** Whether rewriting the value would lose comments. */
 export function hasComments(text: string, { value }: Entry): boolean {
   for (let at = value.start; at < value.end;) {
     const end = Math.min(lineEnd(text, at), value.end)

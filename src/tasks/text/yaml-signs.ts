@@ -5,7 +5,7 @@ export interface Span {
   readonly end: number
 }
 
-/** Where a quoted text ends, the quote included; `limit` where it never does. */
+/** The end of a quoted string, after the quote; `limit` if it is not closed. */
 export function quoteEnd(text: string, start: number, limit: number): number {
   const quote = text[start]!
   for (let at = start + 1; at < limit; at += 1) {
@@ -18,7 +18,7 @@ export function quoteEnd(text: string, start: number, limit: number): number {
   return limit
 }
 
-/** The end of a `[…]` or `{…}`, and the places of its own items, without those inside of them. */
+/** The end of a `[…]` or `{…}` and its items, without nested ones. */
 export function readFlow(
   text: string,
   start: number,
@@ -27,45 +27,45 @@ export function readFlow(
   const items: Span[] = []
   let item: Span | undefined
   let depth = 0
-  for (const { at, behind, sign } of flowSigns(text, start, limit)) {
+  for (const { at, next, sign } of flowSigns(text, start, limit)) {
     if (sign === ']' || sign === '}') depth -= 1
     if (depth === 0 && at > start) {
-      return { end: behind, items: item === undefined ? items : [...items, item] }
+      return { end: next, items: item === undefined ? items : [...items, item] }
     }
     if (depth === 1 && sign === ',') {
       if (item !== undefined) items.push(item)
       item = undefined
     } else if (at > start) {
-      item = { start: item?.start ?? at, end: behind }
+      item = { start: item?.start ?? at, end: next }
     }
     if (sign === '[' || sign === '{') depth += 1
   }
   return { end: limit, items }
 }
 
-/** What is neither blank nor a comment, sign by sign; a text in quotes is one. */
+/** Skips blanks and comments; a quoted string is one token. */
 function* flowSigns(
   text: string,
   start: number,
   limit: number,
-): Generator<{ at: number; behind: number; sign: string }> {
+): Generator<{ at: number; next: number; sign: string }> {
   let before = ''
   for (let at = start; at < limit;) {
     const sign = text[at]!
-    let behind = at + 1
+    let next = at + 1
     if (sign === '#' && isBlankAt(text, at - 1)) {
-      behind = lineEnd(text, at, limit)
+      next = lineEnd(text, at, limit)
     } else if (!isBlankAt(text, at)) {
       const isQuote = (sign === '"' || sign === "'") && '[{,:'.includes(before)
-      if (isQuote) behind = quoteEnd(text, at, limit)
-      yield { at, behind, sign }
+      if (isQuote) next = quoteEnd(text, at, limit)
+      yield { at, next, sign }
       before = sign
     }
-    at = behind
+    at = next
   }
 }
 
-/** Where the comment of a line begins, or else its content ends. */
+/** The start of the comment on a line, or else the end of its content. */
 export function commentAt(text: string, start: number, end: number): number {
   for (let at = text.indexOf('#', start); at !== -1 && at < end; at = text.indexOf('#', at + 1)) {
     if (at === start || isBlankAt(text, at - 1)) return at
@@ -89,7 +89,7 @@ export function lineStart(text: string, at: number): number {
   return text.lastIndexOf('\n', at - 1) + 1
 }
 
-/** True also behind the end of the text. */
+/** True also after the end of the text. */
 export function isBlankAt(text: string, at: number): boolean {
   const sign = text[at]
   return sign === undefined || sign === ' ' || sign === '\t' || sign === '\n' || sign === '\r'

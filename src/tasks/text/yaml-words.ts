@@ -1,23 +1,22 @@
 type Value = string | readonly string[]
 
-/** Half a character cannot be written to a file. */
+/** A lone surrogate cannot be written to a file. */
 export function wellFormed(value: Value): Value {
   return typeof value === 'string' ? value.toWellFormed() : value.map((item) => item.toWellFormed())
 }
 
-/** A value on one line. */
 export function renderValue(value: Value): string {
   return typeof value === 'string' ? renderScalar(value) : `[${value.map(renderItem).join(', ')}]`
 }
 
-/** Plain where YAML reads the same back, in double quotes otherwise. */
+/** Unquoted if YAML reads back the same string, else in double quotes. */
 export function renderScalar(text: string): string {
   return /^[^\s"'&*!|>%@`[\]{},#?:-][^\n\r#]*$/.test(text) && isPlain(text)
     ? text
     : JSON.stringify(text)
 }
 
-/** The same for an item between brackets. */
+/** As `renderScalar`, for an item of a flow list. */
 export function renderItem(text: string): string {
   return /^[\w./ -]+$/.test(text) && isPlain(text) ? text : JSON.stringify(text)
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { readForPrompt } from '../../../src/prompt/read-files.ts'
-import { claudeEngine } from '../../../src/engines/claude.ts'
+import { readForPrompt } from '../../../src/chain/prompts/read-files.ts'
+import { claudeEngine } from '../../../src/engines/claude/engine.ts'
 import type {
   ClaudeAgent,
   Fact,
@@ -9,7 +9,7 @@ import type {
   ProcessLaunch,
   Turn,
 } from '../../../src/engines/engine.ts'
-import { startProcess } from '../../../src/run/process.ts'
+import { startProcess } from '../../../src/run/process/process.ts'
 import { environment } from '../../support/forkhestra.ts'
 import { CLAUDE, type Stage } from './stage.ts'
 

@@ -1,25 +1,26 @@
 import { constants } from 'node:os'
-import { isatty } from 'node:tty'
+import { isTerminal } from '../../../base/terminal/is-terminal.ts'
+import type { TaskDatabase } from '../../../tasks/database.ts'
 import { plainLine, toJson } from '../../../tasks/render.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { openDatabase, TASK_OPTIONS, warnBroken, type Database } from '../database.ts'
+import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'
 import { print } from '../print.ts'
 
 export const boardCommand: Command = {
-  summary: 'The tasks as a board, to look at and to move; ? shows the keys.',
+  summary: 'Show the tasks as an interactive board; press ? for the keys.',
   usage: ['forge-tasks board [options]'],
   examples: [
     ['forge-tasks board', 'arrows select, < and > move a card, q quits'],
-    ['forge-tasks board --json', 'the columns, once, for a script'],
+    ['forge-tasks board --json', 'print the columns for a script'],
   ],
   options: TASK_OPTIONS,
   words: [],
   async run(input) {
     if (input.flag('json') || input.flag('plain')) return printColumns(input)
-    if (!isatty(0) || !isatty(1) || process.env['TERM'] === 'dumb') {
+    if (!isTerminal(0) || !isTerminal(1) || process.env['TERM'] === 'dumb') {
       throw new UsageError(
-        'The board needs a terminal for its input and its output.',
-        'Write: forge-tasks list, or forge-tasks board --plain',
+        'The board needs a terminal for input and output.',
+        'Use: forge-tasks list, or forge-tasks board --plain',
       )
     }
     return showBoard(openDatabase(input))
@@ -27,9 +28,9 @@ export const boardCommand: Command = {
 }
 
 async function printColumns(input: Input): Promise<number> {
-  const { makeColumns, readSnapshot } = await import('../../../board/snapshot.ts')
-  const { STATUSES } = await import('../../../tasks/words.ts')
-  const snapshot = readSnapshot(openDatabase(input).places)
+  const { makeColumns, readSnapshot } = await import('../../../views/board/snapshot.ts')
+  const { STATUSES } = await import('../../../tasks/status.ts')
+  const snapshot = readSnapshot(openDatabase(input))
   const columns = makeColumns(snapshot, { words: '', isOnlyReady: false })
   warnBroken(snapshot)
   if (input.flag('json')) {
@@ -51,12 +52,12 @@ async function printColumns(input: Input): Promise<number> {
   return 0
 }
 
-async function showBoard({ places, owner }: Database): Promise<number> {
-  const { openStore } = await import('../../../board/store.ts')
-  const { Session } = await import('../../../board/session.ts')
+async function showBoard(database: TaskDatabase): Promise<number> {
+  const { openBoardStore } = await import('../../../views/board/store.ts')
+  const { BoardSession } = await import('../../../views/board/session.ts')
   const { VISUAL, EDITOR, NO_COLOR } = process.env
-  const session = new Session({
-    store: openStore(places, owner),
+  const session = new BoardSession({
+    store: openBoardStore(database),
     editor: VISUAL || EDITOR,
     hasColour: !NO_COLOR,
   })

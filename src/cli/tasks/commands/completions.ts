@@ -12,10 +12,10 @@ export const completionsCommand: Command = {
   options: {},
   words: SHELLS,
   async run(input) {
-    const [{ printCompletions }, { TASKS_PROGRAM }] = await Promise.all([
+    const [{ printCompletions }, { TASKS_COMPLETIONS }] = await Promise.all([
       import('../../completions/print.ts'),
       import('../completions/program.ts'),
     ])
-    return printCompletions(TASKS_PROGRAM, input)
+    return printCompletions(TASKS_COMPLETIONS, input)
   },
 }

@@ -1,17 +1,15 @@
 import { UserError } from '../../../base/errors.ts'
 import type { Changes } from '../../../tasks/text/changes.ts'
-import { editTasks } from '../../../tasks/edit.ts'
 import { plainLine, toJson } from '../../../tasks/render.ts'
-import { parseStatus, readPriority } from '../../../tasks/words.ts'
+import { parseStatus, readPriority } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
+import { openDatabase, readIds, TASK_OPTIONS, endedClaimLine } from '../database.ts'
 import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
 import { print } from '../print.ts'
 import { withStdin } from '../stdin-text.ts'
-import { takenLine } from '../taken.ts'
 
 export const editCommand: Command = {
-  summary: 'Change one or more tasks; nothing but what is asked for changes.',
+  summary: 'Change one or more tasks; everything else in the files stays as it is.',
   usage: ['forge-tasks edit ID… [options]'],
   examples: [
     ['forge-tasks edit 7 --check-ac 1 --check-ac 2 --status done', 'two criteria, then done'],
@@ -26,25 +24,25 @@ export const editCommand: Command = {
     description: { short: 'd', value: '<text>', help: 'why the task exists; -: from stdin' },
     status: { short: 's', value: '<word>', help: 'todo, in-progress, blocked or done' },
     priority: { short: 'p', value: '<word>', help: 'high, medium, low or none' },
-    assignee: { short: 'a', value: '<name>', help: 'who does it; empty: nobody' },
+    assignee: { short: 'a', value: '<name>', help: 'who does it; empty to remove' },
     label: { short: 'l', value: '<name>', help: 'add a label', repeats: true },
     'remove-label': { value: '<name>', help: 'remove a label', repeats: true },
     'depends-on': { value: '<id>', help: 'add a dependency', repeats: true },
     'remove-dep': { value: '<id>', help: 'remove a dependency', repeats: true },
     ac: { value: '<text>', help: 'add a criterion', repeats: true },
     'remove-ac': { value: '<N>', help: 'remove a criterion', repeats: true },
-    'check-ac': { value: '<N>', help: 'a criterion is met', repeats: true },
-    'uncheck-ac': { value: '<N>', help: 'it is not', repeats: true },
-    plan: { value: '<text>', help: 'how to go about it; -: from stdin' },
-    notes: { value: '<text>', help: 'the notes, anew; -: from stdin' },
+    'check-ac': { value: '<N>', help: 'check off a criterion', repeats: true },
+    'uncheck-ac': { value: '<N>', help: 'uncheck a criterion', repeats: true },
+    plan: { value: '<text>', help: 'how to do it; -: from stdin' },
+    notes: { value: '<text>', help: 'replace the notes; -: from stdin' },
     'append-notes': {
       value: '<text>',
-      help: 'a note behind the others; -: from stdin',
+      help: 'add a note; -: from stdin',
       repeats: true,
     },
-    due: { value: '<date>', help: 'until when' },
-    parent: { value: '<id>', help: 'the task of which this is a part' },
-    force: { help: 'done although criteria or dependencies are open' },
+    due: { value: '<date>', help: 'due date' },
+    parent: { value: '<id>', help: 'the task that this one is part of' },
+    force: { help: 'allow done with open criteria or dependencies' },
     ...TASK_OPTIONS,
   },
   guesses: {
@@ -55,24 +53,23 @@ export const editCommand: Command = {
   },
   async run(input) {
     const ids = readIds(input)
-    if (ids.length === 0) throw new UsageError('The id is missing.', 'Write e.g. TASK-001 or 1.')
+    if (ids.length === 0)
+      throw new UsageError('The id is missing.', 'Use an id such as TASK-001 or 1.')
     refuseFields(ids)
-    const { places, owner, now } = openDatabase(input)
-    const taken: string[] = []
-    const tasks = editTasks(places, ids, readChanges(await withStdin(input)), {
-      owner,
-      now,
+    const database = openDatabase(input)
+    const warnings: string[] = []
+    const tasks = database.editAll(ids, readChanges(await withStdin(input)), {
       force: input.flag('force'),
-      onTaken: (id, claim) => taken.push(takenLine(id, claim)),
+      onClaimEnded: (id, claim) => warnings.push(endedClaimLine(id, claim)),
     })
-    if (taken.length > 0) console.error(taken.join('\n'))
+    if (warnings.length > 0) console.error(warnings.join('\n'))
     if (input.flag('json')) print(JSON.stringify({ tasks: tasks.map(toJson) }))
     else print(tasks.map(plainLine).join('\n'))
     return 0
   },
 }
 
-/** A value without its option would be looked for as an id. */
+/** A value without its option would be warnings for an id. */
 function refuseFields(ids: readonly string[]): void {
   const [id, ...more] = ids
   const word = more.find((each) => guessField(each) !== undefined)
@@ -110,5 +107,5 @@ function readChanges(input: Input): Changes {
 
 function readNumber(text: string, option: string): number {
   if (/^#?\d+$/.test(text)) return Number(text.replace('#', ''))
-  throw new UserError(`--${option} is '${text}', expected the number of a criterion.`)
+  throw new UserError(`--${option} must be the number of a criterion, found '${text}'.`)
 }

@@ -1,29 +1,27 @@
-import { initTasks } from '../../../tasks/init.ts'
-import { checkBeginning, openProject } from '../../../setup/project.ts'
+import { checkBeginning, openProject } from '../../../host/project.ts'
 import type { Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
 import { print } from '../print.ts'
 
 export const initCommand: Command = {
-  summary: 'Write forge/tasks/config.json; every other command also works without it.',
+  summary: 'Write forge/tasks/config.json (optional: every other command works without it).',
   usage: ['forge-tasks init [--prefix P] [--name N]'],
   examples: [['forge-tasks init --prefix WEB --name "The shop"', 'ids are WEB-001, WEB-002, …']],
   options: {
-    prefix: { value: '<word>', help: 'what ids begin with (TASK)' },
+    prefix: { value: '<word>', help: 'prefix of ids (default: TASK)' },
     name: { value: '<text>', help: 'name of the project' },
     ...TASK_OPTIONS,
   },
   words: [],
   async run(input) {
     checkBeginning(openProject(input.text('cwd'), process.env), 'forge-tasks init')
-    const { places } = openDatabase(input)
-    const { path, isNew } = initTasks(places, {
+    const { path, isNew } = openDatabase(input).init({
       prefix: input.text('prefix'),
       name: input.text('name'),
     })
     if (input.flag('json')) print(JSON.stringify({ path, isNew }))
     else if (input.flag('plain')) print(path)
-    else print(isNew ? `Wrote ${path}` : `${path} is there already; nothing was changed.`)
+    else print(isNew ? `Wrote ${path}` : `${path} already exists; nothing was changed.`)
     return 0
   },
 }

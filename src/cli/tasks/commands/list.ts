@@ -1,38 +1,33 @@
 import { UserError } from '../../../base/errors.ts'
-import {
-  emptyListWords,
-  explainReady,
-  listReady,
-  listTasks,
-  type Filter,
-} from '../../../tasks/list.ts'
+import type { TaskDatabase } from '../../../tasks/database.ts'
+import type { Filter } from '../../../tasks/list.ts'
 import { explainedLine, toJson } from '../../../tasks/render.ts'
-import { parseStatus, readPriority } from '../../../tasks/words.ts'
+import { parseStatus, readPriority } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { openDatabase, TASK_OPTIONS, warnBroken, type Database } from '../database.ts'
+import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'
 import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
 import { print } from '../print.ts'
 import { printTasks } from '../render.ts'
 
 export const listCommand: Command = {
-  summary: 'List tasks, by priority and age.',
+  summary: 'List tasks by priority and age.',
   usage: ['forge-tasks list [options]'],
   examples: [
-    ['forge-tasks list --ready', 'what can be begun now, in the order of `next`'],
+    ['forge-tasks list --ready', 'ready tasks, in the order of `next`'],
     ['forge-tasks list --ready --explain', 'why each task is ready or not'],
-    ['forge-tasks list --archived', 'what was put aside'],
+    ['forge-tasks list --archived', 'archived tasks'],
     ['forge-tasks list -s todo -s blocked -l backend --plain', 'filtered, for scripts'],
   ],
   options: {
     status: { short: 's', value: '<word>', help: 'only this status', repeats: true },
     priority: { short: 'p', value: '<word>', help: 'only this priority, or none' },
-    assignee: { short: 'a', value: '<name>', help: 'only of this one' },
+    assignee: { short: 'a', value: '<name>', help: 'only this assignee' },
     label: { short: 'l', value: '<name>', help: 'only with this label', repeats: true },
-    ready: { help: 'only what can be begun now' },
-    explain: { help: 'with --ready: all open tasks, and what each waits for' },
-    'blocked-by': { value: '<id>', help: 'only what waits for this task' },
-    archived: { help: 'what is in the archive instead' },
-    limit: { value: '<N>', help: 'the first N' },
+    ready: { help: 'only ready tasks' },
+    explain: { help: 'with --ready: all open tasks, and why each is ready or not' },
+    'blocked-by': { value: '<id>', help: 'only tasks that depend on this one' },
+    archived: { help: 'list the archive instead' },
+    limit: { value: '<N>', help: 'at most N tasks' },
     ...TASK_OPTIONS,
   },
   guesses: STATUS_GUESSES,
@@ -51,21 +46,19 @@ export const listCommand: Command = {
     }
     const database = openDatabase(input)
     if (input.flag('explain')) return explain(database, filter, input)
-    const listing = input.flag('ready')
-      ? listReady(database.places, filter, database)
-      : listTasks(database.places, filter)
+    const listing = input.flag('ready') ? database.ready(filter) : database.list(filter)
     warnBroken(listing)
     if (input.flag('json')) {
       print(JSON.stringify({ tasks: listing.tasks.map(toJson), broken: listing.broken }))
     } else if (listing.tasks.length > 0) printTasks(listing.tasks, input)
-    else if (!input.flag('plain')) print(emptyListWords(database.places, filter))
+    else if (!input.flag('plain')) print(database.describeEmptyList(filter))
     return 0
   },
 }
 
-function explain(database: Database, filter: Filter, input: Input): number {
+function explain(database: TaskDatabase, filter: Filter, input: Input): number {
   if (!input.flag('ready')) throw new UsageError('--explain needs --ready.')
-  const { tasks, broken } = explainReady(database.places, filter, database)
+  const { tasks, broken } = database.explainListing(filter)
   warnBroken({ broken })
   if (input.flag('json')) {
     const rows = tasks.map(({ task, ...why }) => ({ ...toJson(task), ...why }))
@@ -91,5 +84,5 @@ function readFilter(input: Input): Filter {
 function readLimit(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (/^\d+$/.test(text)) return Number(text)
-  throw new UserError(`--limit is '${text}', expected a number.`)
+  throw new UserError(`--limit must be a number, found '${text}'.`)
 }

@@ -1,7 +1,7 @@
 import { SHELLS } from '../../commands/completions.ts'
-import { DIRECTORIES, oneOf, type Program, type Source } from '../../completions/program.ts'
-import { PRIORITIES } from '../../../tasks/words.ts'
-import { ALIASES, VERBS } from '../verbs.ts'
+import { DIRECTORIES, oneOf, type Completions, type Source } from '../../completions/program.ts'
+import { PRIORITIES } from '../../../tasks/status.ts'
+import { FORGE_TASKS } from '../program.ts'
 import {
   archivedIds,
   assignees,
@@ -19,11 +19,8 @@ const once =
 
 const OPEN_FIRST = ['In Progress', 'To Do', 'Blocked', 'Done'] as const
 
-/** forge-tasks as completion sees it. */
-export const TASKS_PROGRAM: Program = {
-  name: 'forge-tasks',
-  verbs: VERBS,
-  aliases: ALIASES,
+export const TASKS_COMPLETIONS: Completions = {
+  program: FORGE_TASKS,
   values: {
     status: oneOf(['todo', 'in-progress', 'blocked', 'done']),
     priority: oneOf([...PRIORITIES, 'none']),

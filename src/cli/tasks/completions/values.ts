@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openProject } from '../../../setup/project.ts'
+import { openProject } from '../../../host/project.ts'
 import { scanArchive } from '../../../tasks/archive.ts'
 import { readConfig } from '../../../tasks/store/config.ts'
 import { readCriteria, type Criterion } from '../../../tasks/text/criteria.ts'
@@ -7,11 +7,11 @@ import { parseId, renderId } from '../../../tasks/id.ts'
 import { placesIn, type Places } from '../../../tasks/store/places.ts'
 import { readTaskText, scanTasks } from '../../../tasks/store/scan.ts'
 import { inListOrder, type Task } from '../../../tasks/task.ts'
-import type { Status } from '../../../tasks/words.ts'
+import type { Status } from '../../../tasks/status.ts'
 import { untilde } from '../../completions/paths.ts'
 import type { Answer, Source, Typed } from '../../completions/program.ts'
 
-/** The ids of tasks in these statuses, in this order, without those that are already typed. */
+/** Ids by status, in this order, without those already typed. */
 export function ids(statuses: readonly Status[]): Source {
   return (typed) => {
     const { places, tasks } = read(typed)
@@ -21,13 +21,12 @@ export function ids(statuses: readonly Status[]): Source {
   }
 }
 
-/** The ids of archived tasks. */
 export const archivedIds: Source = ({ options }) => {
   const { tasks } = scanArchive(placesOf(options))
   return idsOf(tasks.toSorted(inListOrder))
 }
 
-/** What the tasks that are typed wait for. */
+/** The dependencies of the typed tasks. */
 export const dependencies: Source = (typed) => {
   const { places, tasks } = read(typed)
   const wanted = new Set(namedTasks(typed, places, tasks).flatMap((task) => task.dependencies))
@@ -45,7 +44,7 @@ export const labelsOfNamed: Source = (typed) => {
 export const assignees: Source = (typed) =>
   words(read(typed).tasks.flatMap(({ assignee }) => assignee ?? []))
 
-/** The numbers of these criteria of the one task that is typed. */
+/** Criterion numbers, if exactly one task is typed. */
 export function criteria(isWanted: (criterion: Criterion) => boolean): Source {
   return (typed) => {
     const { places, tasks } = read(typed)
@@ -66,9 +65,13 @@ function placesOf(options: Typed['options']): Places {
   return placesIn(folder)
 }
 
-/** The tasks behind the verb; only `edit` and its like have words that are ids. */
-function namedTasks({ verb, positionals }: Typed, places: Places, tasks: readonly Task[]): Task[] {
-  if (positionals.length === 0 || verb === 'create') return []
+/** The tasks after the command; the words of `create` are not ids. */
+function namedTasks(
+  { command, positionals }: Typed,
+  places: Places,
+  tasks: readonly Task[],
+): Task[] {
+  if (positionals.length === 0 || command === 'create') return []
   const { prefix } = readConfig(places)
   const named = new Set(positionals.flatMap((word) => idOf(word, prefix) ?? []))
   return tasks.filter(({ id }) => named.has(id))

@@ -1,0 +1,21 @@
+// oxlint-disable no-control-regex
+
+/** A text on one line, without control characters, line separators and changes of text direction. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+/g, ' ')
+}
+
+/** Like `printable`, but keeps line breaks and tabs. */
+export function printableLines(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g, ' ')
+}
+
+const LONGEST_PATH = 300
+
+/** A path for messages: it comes from input, so it may be long and contain anything. */
+export function shownPath(path: string): string {
+  const start = path.slice(0, LONGEST_PATH)
+  return `${printable(start).toWellFormed()}${start.length < path.length ? '…' : ''}`
+}

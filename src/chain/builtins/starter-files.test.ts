@@ -1,0 +1,53 @@
+import { expect, test } from 'bun:test'
+import { parseChainsFile } from '../parse/chains-file.ts'
+import { isDirectSpawnAgent } from '../prompts/mode-awareness.ts'
+import chainsSchema from '../../../schema/chains.schema.json'
+import { STARTER_CONFIGURATION, STARTER_PERSONAS } from './starter-files.ts'
+import { STARTER_SPECS } from './starter-specs.ts'
+
+const CHAINS = 'forge/orch/chains.json'
+
+test('the first configuration is valid, with an agent and a chain that uses it', () => {
+  const { $schema, agents = {}, chains } = parseChainsFile(STARTER_CONFIGURATION[CHAINS]!, CHAINS)
+  expect(STARTER_CONFIGURATION).toHaveProperty([`forge/orch/${$schema?.replace('./', '')}`])
+  const [[name, agent] = []] = Object.entries(agents)
+  expect(isDirectSpawnAgent(agent!)).toBe(true)
+  expect(Object.values(chains).flatMap(({ steps }) => steps.map((step) => step.agent))).toEqual([
+    name!,
+  ])
+})
+
+test('its schema is the one of this version', () => {
+  const text = STARTER_CONFIGURATION['forge/orch/chains.schema.json']!
+  expect(JSON.parse(text)).toEqual(chainsSchema)
+})
+
+test('the templates of the specs are short and say that they are to be replaced', () => {
+  for (const text of Object.values(STARTER_SPECS)) {
+    expect(text.split('\n').length).toBeLessThan(25)
+    expect(text.replaceAll(/\s+/g, ' ')).toContain('Replace everything below.')
+  }
+})
+
+/** What each persona must say; the words between are free. */
+const MUSTS = {
+  worker: 'Read; missing; Done; Verified; Found; Do not try the whole task again',
+  'task-builder': 'prerequisites; outputs; dependencies; apart; Done when; `push`',
+  supervisor: `in sequence; in parallel; in batches; 3 times at most; Transient; Fatal; compile error;
+    failing test; missing file; started, succeeded, or failed; summary; which task failed and why;
+    \`push {; \`run {; \`receive {; \`check {; \`cancel {; \`queue {`,
+}
+
+test.each(Object.entries(MUSTS))('the persona %s is short and says all it must', (name, musts) => {
+  const text = STARTER_PERSONAS[`.agents/personas/${name}.md`]!
+  expect(text.split('\n').length).toBeLessThan(60)
+  const words = text.replaceAll(/\s+/g, ' ')
+  const missing = musts.split(/;\s+/).filter((must) => !words.includes(must))
+  expect(missing).toEqual([])
+  // Agents that have nothing but a shell find their way, too.
+  expect(text).toContain('forkhestra ')
+})
+
+test('no persona has a line that would be taken for the end of the work', () => {
+  for (const text of Object.values(STARTER_PERSONAS)) expect(text).not.toContain('ORCHESTRA_')
+})

@@ -1,0 +1,170 @@
+import { UserError } from '../../base/errors.ts'
+import { printable } from '../../base/terminal/printable.ts'
+import { goodLines } from '../../base/yaml.ts'
+import { MODEL, MODEL_HINT, PERMISSION_MODES } from './agent-values.ts'
+import type { AgentConfig } from './chains-schema.ts'
+
+/** An agent file of Claude Code: frontmatter, followed by the system prompt. */
+export interface AgentFile {
+  readonly name: string
+  readonly description?: string
+  /** As shown in messages. */
+  readonly path: string
+  /** The line with its name. */
+  readonly line: number
+  readonly config: AgentConfig
+}
+
+interface Parts {
+  readonly path: string
+  readonly yaml: string
+  readonly body: string
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const FRONTMATTER_LIMIT = 64 * 1024
+
+/** `stem` is the file name without extension. Undefined if there is no frontmatter. */
+export function parseAgentFile(text: string, path: string, stem: string): AgentFile | undefined {
+  const parts = split(text, path)
+  if (parts === undefined) return undefined
+  const fields = readFields(parts)
+  const { description } = fields
+  const systemPromptText = parts.body.trim()
+  const name = nameOf(fields, parts, stem)
+  if (systemPromptText === '') {
+    throw new UserError(
+      `${path}  There is no system prompt after the frontmatter.`,
+      'Write the instructions of the agent, or remove the file.',
+    )
+  }
+  return {
+    name,
+    ...(typeof description === 'string' ? { description } : {}),
+    path,
+    line: lineOf(parts, 'name') ?? 1,
+    config: { systemPromptText, ...settingsOf(fields, parts) },
+  }
+}
+
+function split(text: string, path: string): Parts | undefined {
+  const [open] = /^\uFEFF?---[ \t]*(?:\r?\n|$)/.exec(text) ?? []
+  if (open === undefined) return undefined
+  const rest = text.slice(open.length)
+  const close = /^---[ \t]*\r?$/m.exec(rest)
+  if (close === null) {
+    throw new UserError(
+      `${path}:1  The frontmatter is never closed.`,
+      'Write --- on a line of its own after it.',
+    )
+  }
+  if (close.index > FRONTMATTER_LIMIT) {
+    throw new UserError(`${path}:1  The frontmatter is longer than 64 KiB.`)
+  }
+  return { path, yaml: rest.slice(0, close.index), body: rest.slice(close.index + close[0].length) }
+}
+
+function readFields({ path, yaml }: Parts): Fields {
+  const quoted = quoteValues(yaml)
+  const value = parseYaml(yaml) ?? parseYaml(quoted)
+  if (value === undefined) {
+    throw new UserError(
+      `${path}:${goodLines(quoted) + 2}  The frontmatter is not valid YAML.`,
+      'Put the value of that line into quotes.',
+    )
+  }
+  if (value === null) return {}
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Fields
+  throw new UserError(
+    `${path}:2  The frontmatter is not a list of fields.`,
+    'Write, for example, name: reviewer',
+  )
+}
+
+/** Undefined if it is not valid YAML; null if it is empty. */
+function parseYaml(yaml: string): unknown {
+  try {
+    return Bun.YAML.parse(yaml) ?? null
+  } catch {
+    return undefined
+  }
+}
+
+const LINE = /^([A-Za-z][\w-]*):[ \t]+(\S.*?)[ \t]*\r?$/gm
+
+/** Claude Code accepts `description: Use it when: …`, which YAML accepts only in quotes. */
+function quoteValues(yaml: string): string {
+  return yaml.replaceAll(LINE, (line: string, key: string, value: string) => {
+    const isPlain = !/^["'[{|>]/.test(value)
+    const isRefused = /: |:$| #|^[@`%&*!,\]}?-]/.test(value)
+    return isPlain && isRefused ? `${key}: ${JSON.stringify(value)}` : line
+  })
+}
+
+function nameOf(fields: Fields, parts: Parts, stem: string): string {
+  const { name } = fields
+  if (name === undefined || name === null || name === '') return stem
+  const text = typeof name === 'number' ? String(name) : name
+  const isName = typeof text === 'string' && text.trim() === text && text === printable(text)
+  if (isName && /^[^-/][^/]*$/.test(text)) return text
+  return refuse(parts, 'name', name, "one line without '/', not beginning with '-'")
+}
+
+function settingsOf(fields: Fields, parts: Parts): AgentConfig {
+  const { model, permissionMode, maxTurns } = fields
+  const allowedTools = toolsOf(fields, parts, 'tools')
+  const disallowedTools = toolsOf(fields, parts, 'disallowedTools')
+  const mode = PERMISSION_MODES.find((known) => known === permissionMode)
+  if (isThere(permissionMode) && mode === undefined) {
+    refuse(parts, 'permissionMode', permissionMode, PERMISSION_MODES.join(', '))
+  }
+  const turns = typeof maxTurns === 'number' && Number.isInteger(maxTurns) ? maxTurns : 0
+  if (isThere(maxTurns) && turns < 1) refuse(parts, 'maxTurns', maxTurns, 'a positive integer')
+  return {
+    ...(isInherited(model) ? {} : { model: modelOf(model, parts) }),
+    ...(allowedTools === undefined || allowedTools.includes('*') ? {} : { allowedTools }),
+    ...(disallowedTools === undefined ? {} : { disallowedTools }),
+    ...(mode === undefined ? {} : { permissionMode: mode }),
+    ...(turns === 0 ? {} : { maxTurns: turns }),
+  }
+}
+
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function isInherited(model: unknown): boolean {
+  return !isThere(model) || model === 'inherit' || model === 'default'
+}
+
+function modelOf(model: unknown, parts: Parts): string {
+  if (typeof model === 'string' && MODEL.test(model)) return model
+  return refuse(parts, 'model', model, `"inherit", ${MODEL_HINT}`)
+}
+
+/** A list, or names separated by commas; in `Bash(a, b)` the comma is part of the name. */
+function toolsOf(fields: Fields, parts: Parts, key: string): string[] | undefined {
+  const value = fields[key]
+  if (!isThere(value)) return undefined
+  const names: unknown = typeof value === 'string' ? value.match(/(?:\([^()]*\)|[^,])+/g) : value
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) {
+    return names.map((name) => name.trim()).filter((name) => name !== '')
+  }
+  return refuse(parts, key, value, 'names of tools such as Read, Grep, Bash')
+}
+
+/** The part of a wrong value that a message shows. */
+const FOUND_WIDTH = 60
+
+function lineOf({ yaml }: Parts, key: string): number | undefined {
+  const index = yaml.split('\n').findIndex((line) => line.startsWith(`${key}:`))
+  return index === -1 ? undefined : index + 2
+}
+
+function refuse(parts: Parts, key: string, value: unknown, expected: string): never {
+  const text = JSON.stringify(value)
+  const found = typeof value === 'object' ? 'not a string' : printable(text.slice(0, FOUND_WIDTH))
+  const place = `${parts.path}:${lineOf(parts, key) ?? 1}`
+  throw new UserError(`${place}  ${key} is ${found}, expected ${expected}.`)
+}

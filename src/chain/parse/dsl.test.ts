@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'bun:test'
+import * as fc from 'fast-check'
+import { UserError } from '../../base/errors.ts'
+import { MAX_ITERATIONS, parseDsl, type DslStep } from './dsl.ts'
+
+const nobody = () => false
+const everybody = () => true
+
+function refusal(text: string, isAgent = nobody): UserError {
+  try {
+    parseDsl(text, isAgent)
+  } catch (error) {
+    if (error instanceof UserError) return error
+    throw error
+  }
+  throw new Error(`'${text}' was not refused`)
+}
+
+const VALID: [string, DslStep[]][] = [
+  ['a', [{ agent: 'a' }]],
+  ['a:3', [{ agent: 'a', loop: 3 }]],
+  ['a:1', [{ agent: 'a', loop: 1 }]],
+  ['a:100000', [{ agent: 'a', loop: MAX_ITERATIONS }]],
+  ['a:007', [{ agent: 'a', loop: 7 }]],
+  [
+    'a:3 -> b:10',
+    [
+      { agent: 'a', loop: 3 },
+      { agent: 'b', loop: 10 },
+    ],
+  ],
+  ['a->b', [{ agent: 'a' }, { agent: 'b' }]],
+  ['a:3->b:2->c', [{ agent: 'a', loop: 3 }, { agent: 'b', loop: 2 }, { agent: 'c' }]],
+  ['  a  ->\n\tb  ', [{ agent: 'a' }, { agent: 'b' }]],
+  ['fk:builder:3', [{ agent: 'fk:builder', loop: 3 }]],
+  ['a:b:c:4', [{ agent: 'a:b:c', loop: 4 }]],
+  ['task-manager -> x_y.z', [{ agent: 'task-manager' }, { agent: 'x_y.z' }]],
+  ['./agents/a.sh:2 -> /bin/true', [{ agent: './agents/a.sh', loop: 2 }, { agent: '/bin/true' }]],
+  ['日本語:2', [{ agent: '日本語', loop: 2 }]],
+]
+
+test.each(VALID)('%p is read', (text, steps) => {
+  expect(parseDsl(text, nobody)).toEqual(steps)
+})
+
+test.each(['constructor', '__proto__', 'toString', 'valueOf'])(
+  'a name that every object has is a name like any other: %s',
+  (agent) => {
+    expect(parseDsl(`${agent} -> b`, nobody)).toEqual([{ agent }, { agent: 'b' }])
+  },
+)
+
+describe('a colon', () => {
+  test('belongs to the name if an agent has that name', () => {
+    expect(parseDsl('fk:builder -> tasks:coordinator', everybody)).toEqual([
+      { agent: 'fk:builder' },
+      { agent: 'tasks:coordinator' },
+    ])
+  })
+
+  test('separates a count even if an agent has that name', () => {
+    expect(parseDsl('x:3', everybody)).toEqual([{ agent: 'x', loop: 3 }])
+  })
+
+  test('needs a lookup only if no number follows it', () => {
+    const asked: string[] = []
+    const isAgent = (name: string) => asked.push(name) > 0
+    parseDsl('a -> b:2 -> c:d:3 -> fk:builder', isAgent)
+    expect(asked).toEqual(['fk:builder'])
+  })
+})
+
+test.each([
+  ['a:0', "The count '0' is not a whole number from 1 to 100000.", 'a:0', '  ^'],
+  ['a:-1', "The count '-1' is not a whole number from 1 to 100000.", 'a:-1', '  ^^'],
+  ['a:1.5', "The count '1.5' is not a whole number from 1 to 100000.", 'a:1.5', '  ^^^'],
+  [
+    'a:100001',
+    "The count '100001' is not a whole number from 1 to 100000.",
+    'a:100001',
+    '  ^^^^^^',
+  ],
+  ['a:', "The count after the colon is missing in 'a:'.", 'a:', '  ^'],
+  ['a:->b', "The count after the colon is missing in 'a:'.", 'a:->b', '  ^'],
+  [':3', 'The agent before the colon is missing.', ':3', '^'],
+  ['x:abc', "The count 'abc' is not a number, and no agent is called 'x:abc'.", 'x:abc', '  ^^^'],
+  ['a:b:c', "The count 'c' is not a number, and no agent is called 'a:b:c'.", 'a:b:c', '    ^'],
+  ['-> a', "An agent is missing before '->'.", '-> a', '^^'],
+  ['a -> -> b', "An agent is missing before '->'.", 'a -> -> b', '     ^^'],
+  ['a ->', "An agent is missing after '->'.", 'a ->', '  ^^'],
+  ['->', "An agent is missing before '->'.", '->', '^^'],
+  ['a b', "'->' is missing before 'b'.", 'a b', '  ^'],
+  ['a -> b cc', "'->' is missing before 'cc'.", 'a -> b cc', '       ^^'],
+  ['-x:2', "An agent's name cannot begin with '-': '-x'.", '-x:2', '^^'],
+  ['a -> (b)', 'Groups in parentheses are not available yet.', 'a -> (b)', '     ^'],
+  ['b)', 'Groups in parentheses are not available yet.', 'b)', ' ^'],
+  ['a & b', "Parallel agents with '&' are not available yet.", 'a & b', '  ^'],
+  ['a || b', "Fallback agents with '||' are not available yet.", 'a || b', '  ^^'],
+  ['a*4', "Copies with '*' are not available yet.", 'a*4', ' ^^'],
+  ['@b', "Nested chains with '@' are not available yet.", '@b', '^'],
+  ['a|b', "Fallback agents with '||' are not available yet.", 'a|b', ' ^'],
+])('%p is refused with a caret under the place', (text, problem, line, carets) => {
+  expect(refusal(text).message).toBe(`${problem}\n  ${line}\n  ${carets}`)
+})
+
+test.each([
+  ['after wide characters', '日本 -> 語:0', '日本 -> 語:0', '           ^'],
+  ['after an emoji', '👍 -> a:0', '👍 -> a:0', '        ^'],
+  ['after a combined character', 'e\u0301:0', 'e\u0301:0', '  ^'],
+  ['after tabs, each shown as one space', '\ta\t->\t->', ' a -> ->', '      ^^'],
+  ['on its own line of several', 'a:3\n-> b:0\n-> c', '-> b:0', '     ^'],
+  ['at the end of the first line', 'a:\n-> b', 'a:', '  ^'],
+])('the caret is in the right place %s', (_, text, line, carets) => {
+  expect(refusal(text).message.split('\n').slice(1)).toEqual([`  ${line}`, `  ${carets}`])
+})
+
+test.each([[''], [' '], ['\n\t ']])('an empty chain %p is refused with an example', (text) => {
+  const { message, hint } = refusal(text)
+  expect(message).toBe('The chain is empty.')
+  expect(hint).toBe('Name at least one agent, for example: forkhestra "planner:3 -> builder:20"')
+})
+
+test.each([
+  ['a:x', 'Write a:N for at most N iterations, N from 1 to 100000, or a to run it once.'],
+  [':', 'Write agent:N for at most N iterations, N from 1 to 100000, or agent to run it once.'],
+  ['a:2 b:3', 'Write: forkhestra "a:2 -> b:3"\nArguments for the agents go after --.'],
+  ['a : 3', 'Write: forkhestra a:3\nArguments for the agents go after --.'],
+  ['a 3', 'Write: forkhestra a:3\nArguments for the agents go after --.'],
+  ['a x3', 'Write: forkhestra a:3\nArguments for the agents go after --.'],
+  ['3 a', 'Write: forkhestra a:3\nArguments for the agents go after --.'],
+  ['a:2 then b', 'Write: forkhestra "a:2 -> b"\nArguments for the agents go after --.'],
+  [
+    'a:2 Fix the tests',
+    'Write: forkhestra a:2 -p "Fix the tests"\nArguments for the agents go after --.',
+  ],
+  [
+    'Fix the "tests"',
+    `Write: forkhestra builder:10 -p 'Fix the "tests"'\nArguments for the agents go after --.`,
+  ],
+  ['a & b', "A chain is a sequence: join the agents with '->'."],
+])('%p comes with a hint', (text, hint) => {
+  expect(refusal(text).hint).toBe(hint)
+})
+
+test('any text gives steps or a user error', () => {
+  const piece = fc.constantFrom(
+    'a',
+    ':',
+    '3',
+    '->',
+    '-',
+    '>',
+    ' ',
+    '\n',
+    '\t',
+    '|',
+    '(',
+    '日',
+    '\0',
+  )
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.array(piece).map((pieces) => pieces.join('')),
+  )
+  fc.assert(
+    fc.property(text, fc.boolean(), (dsl, known) => {
+      try {
+        return parseDsl(dsl, () => known).length > 0
+      } catch (error) {
+        return error instanceof UserError && error.exitCode === 2
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('the caret is never outside its line', () => {
+  const piece = fc.constantFrom('a', ':', '0', '->', ' ', '\n', '\t', '日', '👍', '(')
+  fc.assert(
+    fc.property(fc.array(piece, { minLength: 1 }), (pieces) => {
+      const text = pieces.join('')
+      fc.pre(text.trim() !== '')
+      let message: string
+      try {
+        parseDsl(text, nobody)
+        return true
+      } catch (error) {
+        message = (error as UserError).message
+      }
+      const [line = '', carets = ''] = message.split('\n').slice(1)
+      return /^ +\^+$/.test(carets) && carets.indexOf('^') <= Bun.stringWidth(line)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('a printed chain parses to the same chain', () => {
+  const name = fc
+    .stringMatching(/^[A-Za-z_./~][\w./~:-]{0,12}$/)
+    .filter((text) => !text.includes('->') && !text.endsWith(':') && !/:\d+$/.test(text))
+  const loop = fc.integer({ min: 1, max: MAX_ITERATIONS })
+  const step = fc.oneof(fc.record({ agent: name }), fc.record({ agent: name, loop }))
+  const arrow = fc.constantFrom(' -> ', '->', '\n  -> ', '->\t')
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1 }), arrow, (steps: DslStep[], between) => {
+      // `a-` before an arrow without a space would be read as `a` and `-->`.
+      fc.pre(between.startsWith(' ') || steps.every(({ agent }) => !agent.endsWith('-')))
+      const text = steps.map(({ agent, loop: n }) => (n ? `${agent}:${n}` : agent)).join(between)
+      expect(parseDsl(text, everybody)).toEqual(steps)
+    }),
+  )
+})
+
+test.each([
+  ['planner:3 --> builder:2', '-->'],
+  ['planner:3-->builder:2', '-->'],
+  ['planner:3 ---> builder:2', '--->'],
+  ['planner:3 => builder:2', '=>'],
+  ['planner:3 ==> builder:2', '==>'],
+  ['planner:3 > builder:2', '>'],
+  ['planner:3 >> builder:2', '>>'],
+  ['planner:3 ->> builder:2', '->>'],
+  ['planner:3 → builder:2', '→'],
+  ['planner:3 ⇒ builder:2', '⇒'],
+  ['planner:3 && builder:2', '&&'],
+  ['planner:3, builder:2', ','],
+  ['planner:3,builder:2', ','],
+  ['planner:3; builder:2', ';'],
+  ['planner:3 , builder:2', ','],
+  ['planner:3 + builder:2', '+'],
+])('%p is refused with the corrected chain', (text, sign) => {
+  const { message, hint } = refusal(text)
+  expect(message).toStartWith(`Agents are joined with '->', not with '${sign}'.\n  ${text}\n`)
+  expect(message.split('\n')[2]?.indexOf('^')).toBe(2 + text.indexOf(sign))
+  expect(hint).toBe('Write: forkhestra "planner:3 -> builder:2"')
+})
+
+test.each([['g++ -> a'], ['a,b -> c'], ['./x-> y'], ['then -> and']])(
+  '%p is a chain: signs inside of names are left alone',
+  (text) => {
+    expect(parseDsl(text, nobody)).toHaveLength(2)
+  },
+)

@@ -1,0 +1,31 @@
+import { nearest } from '../../../base/nearest.ts'
+
+const COMMANDS = ['/read', '/push', '/run']
+
+/** A line of the content that was probably meant as a command. */
+export interface NearMiss {
+  readonly word: string
+  /** The same as `word` if only the space before it is wrong. */
+  readonly meant: string
+}
+
+/** Finds misspelt and indented commands, which are text. */
+export function findNearMisses(content: string): NearMiss[] {
+  const lines = content.split('\n')
+  const isEdge = edgesOf(lines)
+  return lines.flatMap((line, place) => {
+    const [, space = '', word] = /^(\s*)(\/[A-Za-z]{2,6})(?=\s|$)/.exec(line) ?? []
+    // Indented in the middle of the content, it is an example.
+    if (word === undefined || (space !== '' && !isEdge(place))) return []
+    const meant = nearest(word.toLowerCase(), COMMANDS)
+    if (meant === undefined || (space === '' && COMMANDS.includes(word))) return []
+    return [{ word, meant }]
+  })
+}
+
+/** Whether a line is separated from the beginning or the end only by such lines and blank ones. */
+function edgesOf(lines: readonly string[]): (place: number) => boolean {
+  const isText = (line: string) => !/^\s*(?:\/[A-Za-z]{2,6}(?:\s|$)|$)/.test(line)
+  const [first, last] = [lines.findIndex(isText), lines.findLastIndex(isText)]
+  return (place) => first === -1 || place < first || place > last
+}

@@ -1,0 +1,81 @@
+import { UserError } from '../../base/errors.ts'
+import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../builtins/agents.ts'
+import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
+import { toolNames } from '../../engines/native/tool-sets.ts'
+import type { AgentConfig } from '../parse/chains-schema.ts'
+import type { Template } from '../parse/template.ts'
+import type { ReadPrompt } from '../prompts/choose.ts'
+import { chooseSystemPrompt } from '../prompts/system-prompt.ts'
+import { namesTask } from './bundled-args.ts'
+
+/** A system prompt that takes tasks is that of a builder. */
+const TAKES_TASKS =
+  /(?:forge-tasks|forkhestra tasks)\s+next\b|mcp__(?:forge-tasks__|forkhestra__task_)next\b/
+/** Lists ready tasks. Planners use --explain to check the order, so that does not count. */
+const LOOKS_FOR_READY = /\b(?:list|ls)\s(?![^\n`]*--explain\b)[^\n`]*--ready\b/
+
+/** Sets `finishesTasks` if the agent builds from forge-tasks. */
+export function withTaskCheck<Agent extends ResolvedAgent>(
+  agent: Agent,
+  { tasks }: AgentConfig,
+  args: readonly Template[],
+  readPrompt: ReadPrompt,
+): Agent {
+  const { finishesTasks: own, ...rest } = agent
+  // An agent with `--task` does only that task.
+  const builds = !namesTask(args) && (tasks ?? (own === true || buildsFromTasks(agent, readPrompt)))
+  return (builds ? { ...rest, finishesTasks: true } : rest) as Agent
+}
+
+function buildsFromTasks(agent: ResolvedAgent, readPrompt: ReadPrompt): boolean {
+  if (agent.engine === 'binary') return false
+  if (roleOf(agent.name)?.finishesTasks === true) return true
+  // The bundled worker does a single task.
+  if (agent.isBundled === true) return false
+  const prompt = readOrNothing(agent, readPrompt)
+  return TAKES_TASKS.test(prompt) || (LOOKS_FOR_READY.test(prompt) && changesCode(agent))
+}
+
+/** A system prompt that cannot be read is reported elsewhere. */
+function readOrNothing({ systemPrompt }: DirectAgent, readPrompt: ReadPrompt): string {
+  try {
+    return chooseSystemPrompt(systemPrompt, readPrompt)
+  } catch (error) {
+    if (error instanceof UserError) return ''
+    throw error
+  }
+}
+
+/** A configured agent with the name of a built-in one has its role. */
+function roleOf(name: string) {
+  if (Object.hasOwn(BUILT_IN_AGENTS, name)) return BUILT_IN_AGENTS[name]
+  return Object.hasOwn(BUNDLED_AGENTS, name) ? BUNDLED_AGENTS[name] : undefined
+}
+
+/** Whether an agent does a single task. */
+export function takesTask(agent: ResolvedAgent): boolean {
+  return agent.engine !== 'binary' && roleOf(agent.name)?.takesTask === true
+}
+
+/** Whether an agent only turns requirements into tasks. */
+export function plansTasks(agent: ResolvedAgent): boolean {
+  return agent.engine !== 'binary' && roleOf(agent.name)?.createsTasks === true
+}
+
+const EDITING = ['Write', 'Edit', 'MultiEdit', 'NotebookEdit']
+
+/** Whether an agent can change code, so that gates apply to it. */
+export function changesCode(agent: ResolvedAgent): boolean {
+  if (agent.engine === 'binary') return true
+  if (plansTasks(agent)) return false
+  if (agent.engine === 'native') {
+    return toolNames(agent, false).some((name) => name === 'write' || name === 'edit')
+  }
+  const { allowedTools, disallowedTools = [], permissionMode } = agent
+  const denied = disallowedTools.map((tool) => tool.trim())
+  const allowed = allowedTools?.map((tool) => tool.replace(/\(.*$/s, '').trim())
+  return (
+    permissionMode !== 'plan' &&
+    EDITING.some((tool) => (allowed?.includes(tool) ?? true) && !denied.includes(tool))
+  )
+}

@@ -1,0 +1,136 @@
+import type { FileRead, Launch, QueueServer } from '../../engines/engine.ts'
+import { prepareLaunch } from '../../engines/engines.ts'
+import { fillTemplate, renderTemplate } from '../parse/template.ts'
+import type { Phases } from '../parse/prompt/phases.ts'
+import {
+  choosePrompt,
+  isBlank,
+  type ChosenPrompt,
+  type PromptLevel,
+  type ReadPrompt,
+  type Values,
+} from '../prompts/choose.ts'
+import { contentOnly, hasSetup, readPhases } from '../prompts/read-phases.ts'
+import type { Mode } from '../prompts/mode-awareness.ts'
+import { readSystemPrompt } from '../prompts/system-prompt.ts'
+import { readOwnArgs, taskPrompt } from './bundled-args.ts'
+import { getsQueue } from './direct-agent.ts'
+import type { StepNode } from './plan.ts'
+
+/** A model needs a prompt, even if the system prompt says everything. */
+const NO_PROMPT: SpokenPrompt = {
+  text: 'Carry out your instructions for this iteration.',
+  source: { level: 'built-in' },
+}
+
+/** The prompt without its commands. */
+type SpokenPrompt = Omit<ChosenPrompt, 'template'>
+
+interface LaunchOptions {
+  readonly asWritten?: boolean
+  /** Added after the prompt as data: without variables and commands. */
+  readonly feedback?: string | undefined
+  /** Returns the cost limit; called once, when it is known whether the agent may queue tasks. */
+  readonly promise?: (mayQueue: boolean) => number | undefined
+  /** Reads the files of /read; if absent, nothing is read. */
+  readonly readFile?: (path: string) => FileRead | undefined
+  /** For agents that get queue and inbox as tools. */
+  readonly queue?: QueueServer | undefined
+  /** The kind of run that the system prompt describes. */
+  readonly mode?: Mode
+  /** Added after the system prompt. */
+  readonly introduction?: string | undefined
+}
+
+interface MadeLaunch {
+  readonly launch: Launch
+  readonly args: readonly string[]
+  readonly prompt: SpokenPrompt | undefined
+  readonly phases: Phases
+  /** The name of the prompt in messages. */
+  readonly where: string
+  /** Whether the agent gets queue and inbox as tools. */
+  readonly hasQueue?: boolean
+}
+
+/**
+ * How to start the agent of a step with these built-in variables: for an iteration, for the check
+ * before a run and, with `asWritten`, for the dry run. Throws a `UserError` if it cannot start.
+ */
+export function makeLaunch(
+  step: StepNode,
+  values: Values,
+  readPrompt: ReadPrompt,
+  { asWritten = false, feedback, promise, readFile, queue, mode, introduction }: LaunchOptions = {},
+): MadeLaunch {
+  const { agent } = step
+  const chosen = choosePrompt(step.prompt, values, readPrompt, { asWritten })
+  const where = chosen?.source.file ?? placeOf(chosen?.source.level, step)
+  const phases = phasesOf(chosen, step, where, values)
+  const spoken = withFeedback(contentOf(phases, chosen), feedback)
+  const args = step.args.map((arg) => renderTemplate(asWritten ? arg : fillTemplate(arg, values)))
+  const paths = phases.setup.flatMap((command) => (command.kind === 'read' ? [command.path] : []))
+  const reads = readFile === undefined ? [] : paths.flatMap((path) => readFile(path) ?? [])
+  const common = { cwd: step.cwd, reads, loop: step.loop !== undefined }
+  if (agent.engine === 'binary') {
+    promise?.(hasSetup(phases))
+    const launch = prepareLaunch(agent, { ...common, args, prompt: spoken?.text })
+    return { launch, args, prompt: spoken, phases, where }
+  }
+  const own = readSystemPrompt(agent.name, agent.systemPrompt, readPrompt, mode)
+  const systemPrompt = introduction === undefined ? own : `${own.trimEnd()}\n\n${introduction}`
+  const { task, rest } = readOwnArgs(args, agent.isBundled === true)
+  const prompt = withTask(task, spoken) ?? NO_PROMPT
+  const hasQueue = queue !== undefined && getsQueue(agent, phases)
+  const maxCostUsd = promise?.(hasQueue || hasSetup(phases))
+  const limit = maxCostUsd === undefined ? {} : { maxCostUsd }
+  const server = hasQueue ? { queue } : {}
+  const turn = { ...common, args: rest, prompt: prompt.text, systemPrompt, ...limit, ...server }
+  return { launch: prepareLaunch(agent, turn), args, prompt, phases, where, hasQueue }
+}
+
+/** The name in messages of a prompt that is not a file. */
+function placeOf(level: PromptLevel | undefined, { number, agent }: StepNode): string {
+  if (level === 'command line') return 'the prompt'
+  if (level === 'chain') return 'the prompt of the chain'
+  if (level === 'agent default') return `the default prompt of ${agent.name}`
+  return `the prompt of step ${number}`
+}
+
+function phasesOf(
+  chosen: ChosenPrompt | undefined,
+  { rawPrompt = false }: StepNode,
+  where: string,
+  values: Values,
+): Phases {
+  if (chosen === undefined) return contentOnly('')
+  return rawPrompt ? contentOnly(chosen.text) : readPhases(chosen.template, where, values)
+}
+
+/** A prompt that consists only of commands is none for the agent. */
+function contentOf(
+  { content }: Phases,
+  chosen: ChosenPrompt | undefined,
+): SpokenPrompt | undefined {
+  if (chosen === undefined || isBlank(content)) return undefined
+  return { text: content, source: chosen.source }
+}
+
+/** A task named with `--task` becomes part of the prompt. */
+function withTask(
+  task: string | undefined,
+  chosen: SpokenPrompt | undefined,
+): SpokenPrompt | undefined {
+  const text = taskPrompt(task, chosen?.text)
+  const source = chosen?.source ?? { level: 'step' as const }
+  return text === undefined ? undefined : { text, source }
+}
+
+function withFeedback(
+  chosen: SpokenPrompt | undefined,
+  feedback: string | undefined,
+): SpokenPrompt | undefined {
+  if (feedback === undefined) return chosen
+  if (chosen === undefined) return { text: feedback, source: { level: 'built-in' } }
+  return { ...chosen, text: `${chosen.text}\n\n${feedback}` }
+}

@@ -1,0 +1,162 @@
+import { takesTask } from './agent-role.ts'
+import { UserError } from '../../base/errors.ts'
+import { fillTemplate, renderTemplate } from '../parse/template.ts'
+import type { Values } from '../prompts/choose.ts'
+import { namesTask, readOwnArgs } from './bundled-args.ts'
+import { builtInVariables, stepsOf, type Plan, type StepNode } from './plan.ts'
+import type { PolicyLine } from './policy-lines.ts'
+import { PlanError } from './problems.ts'
+import type { TaskCounts, Tasks } from './tasks.ts'
+
+/** The end of a step that builds from tasks. */
+export interface TaskVerdict {
+  readonly reason: 'until' | 'blocked'
+  readonly detail: string
+  /** Whether there is no task at all. */
+  readonly isEmpty?: true
+  /** Whether others hold tasks. */
+  readonly isHeld?: true
+}
+
+/** The end if all tasks are done, or none can be started; undefined if work is left or there are none. */
+export function endOfTasks(counts: TaskCounts): TaskVerdict | undefined {
+  const { ready, held, total } = counts
+  if (ready > 0 || isEmpty(counts)) return undefined
+  const left = describeLeft(counts)
+  if (left !== undefined) return { reason: 'blocked', detail: left }
+  if (held === 0) return { reason: 'until', detail: describeDone(total) }
+  return { reason: 'until', detail: `no task is ready, ${describeHeld(held)}`, isHeld: true }
+}
+
+/** Whether there are no tasks, and were none. */
+function isEmpty({ total, broken, gone }: TaskCounts): boolean {
+  return total + broken + gone === 0
+}
+
+/** `3 tasks are still ready`. */
+export function describeReady(ready: number): string {
+  return ready === 1 ? '1 task is still ready' : `${ready} tasks are still ready`
+}
+
+/** Why the work is not done although no task is ready. */
+function describeLeft(counts: TaskCounts): string | undefined {
+  const { blocked, waiting, stuck, held, broken, gone, shelved, problem } = counts
+  if (problem !== undefined) return problem
+  // Held tasks are for others to finish; tasks that wait for them are still ours.
+  if (blocked + waiting + stuck + broken + gone + shelved.length === 0) return undefined
+  const words = [
+    `${blocked} blocked`,
+    `${waiting} waiting`,
+    ...(held === 0 ? [] : [describeHeld(held)]),
+    ...(stuck === 0 ? [] : [`${stuck} in progress that nobody holds`]),
+    ...(broken === 0 ? [] : [`${broken} unreadable`]),
+    ...(shelved.length === 0
+      ? []
+      : [`${shelved.length} archived, not Done (${describeList(shelved)})`]),
+    ...(gone === 0 ? [] : [`${gone} whose files are gone`]),
+  ]
+  return `tasks left: ${words.join(', ')}`
+}
+
+const NAMED_AT_MOST = 5
+
+function describeList(ids: readonly string[]): string {
+  const named = ids.slice(0, NAMED_AT_MOST).join(', ')
+  return ids.length > NAMED_AT_MOST ? `${named} and ${ids.length - NAMED_AT_MOST} more` : named
+}
+
+function describeHeld(held: number): string {
+  return `${held} in progress elsewhere`
+}
+
+function describeDone(total: number): string {
+  return total === 1 ? 'the only task is Done' : `all ${total} tasks are Done`
+}
+
+/** Whether only the tasks define the work; a prompt of the command line is work as well. */
+function isTaskDriven({ agent, prompt }: StepNode): boolean {
+  return agent.finishesTasks === true && !prompt.some(({ level }) => level === 'command line')
+}
+
+/** Why the agent of the first step need not start; undefined if it has work. */
+export async function nothingToBuild(
+  step: StepNode,
+  counts: () => Promise<TaskCounts>,
+): Promise<TaskVerdict | undefined> {
+  if (!isTaskDriven(step) && !picksTask(step)) return undefined
+  const known = await counts()
+  if (!isEmpty(known)) return endOfTasks(known)
+  return { reason: 'blocked', detail: 'there are no tasks', isEmpty: true }
+}
+
+/** Whether a worker picks a ready task itself. */
+export function picksTask({ agent, args, prompt }: StepNode): boolean {
+  return takesTask(agent) && prompt.length === 0 && !namesTask(args)
+}
+
+/** Refuses a run whose first step builds from tasks if there are none and nothing creates them first. */
+export async function checkTasks(
+  plan: Plan,
+  tasks: Tasks,
+  warnings: readonly string[] = [],
+): Promise<void> {
+  const first = stepsOf(plan.root)[0]!
+  await checkNamedTask(first, plan, tasks, warnings)
+  if (!isTaskDriven(first) && !picksTask(first)) return
+  if (mayCreateTasks(first, plan) || !isEmpty(await tasks.count())) return
+  const { name } = first.agent
+  const planning = name.startsWith('fk:')
+    ? 'Plan them from ralph/PLAN.md and build them: forkhestra --chain ralph'
+    : 'Plan them from specs (templates: forkhestra init) and build them: forkhestra --chain build-all'
+  const message = `'${name}' builds from forge-tasks, and there are no tasks in ${tasks.folder()}`
+  const hint = [
+    planning,
+    'Or create them yourself: forge-tasks create "Title" --ac "What can be checked"',
+    'For work without tasks pass a prompt with -p, or set "tasks": false for the agent.',
+  ].join('\n')
+  throw new PlanError([{ message, hint }], warnings)
+}
+
+/** Refuses a worker whose task does not exist and cannot be created before it starts. */
+async function checkNamedTask(
+  first: StepNode,
+  plan: Plan,
+  tasks: Tasks,
+  warnings: readonly string[],
+): Promise<void> {
+  const word = workerTask(first, builtInVariables(plan.run, first, 1))
+  if (word === undefined || mayCreateTasks(first, plan)) return
+  try {
+    await tasks.find(word)
+  } catch (error) {
+    throw error instanceof UserError ? new PlanError(error.problems, warnings) : error
+  }
+}
+
+/** The task id in the arguments of a worker. */
+export function workerTask({ agent, args }: StepNode, values: Values): string | undefined {
+  if (!takesTask(agent)) return undefined
+  const words = args.map((arg) => renderTemplate(fillTemplate(arg, values)))
+  return readOwnArgs(words, true).task
+}
+
+/** Whether a command runs before the first agent. */
+function mayCreateTasks({ policy }: StepNode, plan: Plan): boolean {
+  const command = plan.when ?? policy.when ?? plan.hooks.beforeStep ?? policy.hooks.beforeStep
+  return command !== undefined
+}
+
+/** The lines of a dry run about a step that builds from tasks. */
+export async function taskLines(step: StepNode, plan: Plan, tasks: Tasks): Promise<PolicyLine[]> {
+  if (step.agent.finishesTasks !== true) return []
+  const isCertain = step.number === 1 && !mayCreateTasks(step, plan)
+  const verdict = isCertain ? await nothingToBuild(step, () => tasks.count()) : undefined
+  if (verdict !== undefined) {
+    const isChecked = verdict.reason === 'until' && step.policy.verify.length > 0
+    const unless = isChecked ? ' unless a check fails' : ''
+    return [{ label: 'tasks', words: `${verdict.detail}: the agent would not be started${unless}` }]
+  }
+  const { ready } = await tasks.count()
+  const now = ready === 1 ? '1 is now' : `${ready === 0 ? 'none' : ready} are now`
+  return [{ label: 'tasks', words: `the marker counts once no task is ready (${now})` }]
+}

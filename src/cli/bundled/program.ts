@@ -1,0 +1,64 @@
+import type { Command } from '../command.ts'
+import { renderHelp } from '../help.ts'
+import { makeHelpCommand } from '../commands/help.ts'
+import { makeVersionCommand } from '../commands/version.ts'
+import type { Program } from '../program.ts'
+
+/** A program that is one agent. */
+export function makeAgentProgram(name: string, args: readonly string[]): Program {
+  const command = makeCommand(name)
+  const program: Program = {
+    name,
+    summary: command.summary,
+    prefix: name,
+    commands: {
+      [ITSELF]: () => Promise.resolve(command),
+      // Among other words they belong to the prompt.
+      ...(args.length === 1 ? makeWords(() => program) : {}),
+    },
+    fallback: ITSELF,
+    needsWords: false,
+    help: () => Promise.resolve(renderHelp('', command)),
+    guess: () => undefined,
+  }
+  return program
+}
+
+/** The only command has no name. */
+const ITSELF = ''
+
+function makeWords(program: () => Program): Program['commands'] {
+  return {
+    help: () => Promise.resolve(makeHelpCommand(program())),
+    version: () => Promise.resolve(makeVersionCommand(program().name)),
+  }
+}
+
+function makeCommand(name: string): Command {
+  const isWorker = name.endsWith('worker')
+  const example = isWorker ? `${name} --task TASK-007` : `${name} "Add a login page"`
+  return {
+    summary: SUMMARIES[name.replace(/^forge-/, '')] ?? '',
+    usage: [`${name} [prompt…] [options]`],
+    examples: [
+      [example, 'on a terminal: a conversation'],
+      [`${example} --print`, 'headless: works, prints what it does, exits'],
+      [`forkhestra "${name}:10"`, 'in a loop until it reports that everything is done'],
+    ],
+    options: {
+      print: { short: 'p', help: 'headless; the default inside a run and without a terminal' },
+      ...(isWorker ? { task: { value: '<id>', help: 'the task to work on' } } : {}),
+      cwd: { value: '<path>', help: 'the project, if not the current folder' },
+    },
+    async run(input) {
+      const { runBundled } = await import('./run-bundled.ts')
+      return runBundled(name, input)
+    },
+  }
+}
+
+const SUMMARIES: Readonly<Record<string, string>> = {
+  'task-manager': 'Turn requirements into tasks.',
+  'task-coordinator': 'Coordinate agents until all tasks are done.',
+  'task-worker': 'Work on one task until it is done.',
+}

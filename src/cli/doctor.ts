@@ -1,0 +1,41 @@
+import { constants } from 'node:os'
+import type { Check } from '../host/doctor/check.ts'
+import { examineMachine } from '../host/doctor/doctor.ts'
+import { endAsked } from '../host/doctor/program.ts'
+import { checkTerminal } from '../host/doctor/terminal.ts'
+import { isHangupIgnored } from '../host/stop-switch.ts'
+import type { Input } from './command.ts'
+import { configPath, projectOf } from './front-end.ts'
+
+/** The command `doctor`: exit code 1 if something would keep a run from working. */
+export async function runDoctor(input: Input): Promise<number> {
+  // Asked before we listen ourselves.
+  const terminal = checkTerminal(process.stdout, process.env, isHangupIgnored())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      endAsked()
+      process.exit(128 + constants.signals[signal])
+    })
+  }
+  const project = projectOf(input)
+  const checks = [...(await examineMachine(project, configPath(input, project))), terminal]
+  const problems = checks.filter(({ state }) => state === 'problem').length
+  if (input.flag('json')) console.log(JSON.stringify({ ok: problems === 0, checks }))
+  else console.log([...checks.flatMap(renderCheck), '', summary(checks)].join('\n'))
+  return problems === 0 ? 0 : 1
+}
+
+function renderCheck({ name, state, text, next }: Check): string[] {
+  const head = `${state.padEnd(9)}${name.padEnd(15)}`
+  const lines = text.replaceAll('\n', `\n${' '.repeat(head.length)}`)
+  return [`${head}${lines}`, ...(next === undefined ? [] : [`${' '.repeat(head.length)}${next}`])]
+}
+
+function summary(checks: readonly Check[]): string {
+  const count = (state: Check['state'], word: string) => {
+    const number = checks.filter((check) => check.state === state).length
+    return number === 0 ? [] : [`${number} ${number === 1 ? word : `${word}s`}`]
+  }
+  const parts = [...count('problem', 'problem'), ...count('warning', 'warning')]
+  return parts.length === 0 ? 'All checks passed.' : `${parts.join(', ')}.`
+}

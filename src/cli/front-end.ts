@@ -1,0 +1,75 @@
+import { UserError } from '../base/errors.ts'
+import { loadConfiguration, type Configuration } from '../host/configuration.ts'
+import type { FrontEnd } from '../host/front-end.ts'
+import { openProject, pathFromProject, projectLines, type Project } from '../host/project.ts'
+import type { Input } from './command.ts'
+
+/** The command line as the host sees it; the project is looked up on first use. */
+export function frontEndOf(input: Input): FrontEnd {
+  const cwd = input.text('cwd')
+  let project: Project | undefined
+  return {
+    env: process.env,
+    cwdOption: cwd === undefined ? '' : ` --cwd ${cwd}`,
+    get project() {
+      return (project ??= projectOf(input))
+    },
+    notice,
+    confirm,
+  }
+}
+
+/** A line for the user that is not part of the result. */
+export function notice(line: string): void {
+  console.error(`[forkhestra] ${line}`)
+}
+
+let isAnnounced = false
+
+/** The project that a command works on; a line says which one where it is not the current folder. */
+export function projectOf(input: Input): Project {
+  const project = openProject(input.text('cwd'), process.env)
+  if (!isAnnounced && !input.flag('json')) for (const line of projectLines(project)) notice(line)
+  isAnnounced = true
+  return project
+}
+
+/** The path of `--config`, as the project would write it. */
+export function configPath(input: Input, project: Project): string | undefined {
+  const given = input.text('config')
+  return given === undefined ? undefined : pathFromProject(given, project)
+}
+
+/** The configuration of the project, or the one that was named. */
+export function configurationFor(input: Input, project: Project): Promise<Configuration> {
+  return loadConfiguration(project.folder, configPath(input, project), process.env)
+}
+
+/** Asks on the terminal. The end of the input means no. */
+async function confirm(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return false
+  // Loaded only here: it would take a tenth of the start of every run.
+  const { createInterface } = await import('node:readline')
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const { promise: answer, resolve, reject } = Promise.withResolvers<string>()
+  lines.once('line', resolve)
+  lines.once('close', () => {
+    process.stderr.write('\n')
+    resolve('')
+  })
+  lines.once('SIGINT', () =>
+    reject(new Interrupted('cancelled at a question, before the run started')),
+  )
+  lines.setPrompt(`[forkhestra] ${question} [y/N] `)
+  lines.prompt()
+  try {
+    return /^y(?:es)?$/i.test((await answer).trim())
+  } finally {
+    lines.removeAllListeners('close').close()
+  }
+}
+
+/** By Ctrl-C, before anything ran that would have to be stopped. */
+class Interrupted extends UserError {
+  override readonly exitCode = 130
+}

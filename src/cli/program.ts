@@ -1,0 +1,184 @@
+import { UserError } from '../base/errors.ts'
+import { shellWord } from '../base/shell-quote.ts'
+import { PlanError } from '../chain/plan/problems.ts'
+import { VERSION } from '../host/version.ts'
+import { parseInput, UsageError, wantsJson, type Command } from './command.ts'
+import { guardConsole } from './guard-console.ts'
+import { renderHelp } from './help.ts'
+import { CannotPrint } from './tasks/print.ts'
+import { renderError } from './render-error.ts'
+
+/** One of the programs that the binary is, depending on the name it is called by. */
+export interface Program {
+  readonly name: string
+  readonly summary: string
+  /** What its error messages begin with. */
+  readonly prefix: string
+  /** Loaded on demand, because a call needs one of them. A command may be a program of its own. */
+  readonly commands: Readonly<Record<string, () => Promise<Command | Program>>>
+  readonly aliases?: Readonly<Record<string, string>>
+  /** The command that is meant if the first word is not the name of one. */
+  readonly fallback?: string
+  /** False if it also works without any word. */
+  readonly needsWords?: false
+  /** Words that may not be used yet. */
+  readonly reserved?: ReadonlySet<string>
+  /** Before the list of commands. */
+  readonly help: () => Promise<string>
+  /** For a first word that is not a command, or an error of the fallback: what may be meant. */
+  readonly guess: (words: readonly string[], error?: UsageError) => UsageError | undefined
+}
+
+/** Finds the command, runs it, and turns a user's mistake into a message and an exit code. */
+export async function runProgram(program: Program, args: readonly string[]): Promise<number> {
+  guardConsole()
+  const found: { command?: Command } = {}
+  try {
+    return await dispatch(program, args, found)
+  } catch (error) {
+    return report(program, error, args, found.command)
+  }
+}
+
+async function dispatch(
+  program: Program,
+  args: readonly string[],
+  found: { command?: Command },
+): Promise<number> {
+  const [first, ...rest] = args
+  if (first === undefined && program.needsWords !== false) {
+    await printHelp(program, [])
+    return 2
+  }
+  if (first === '--version' || first === '-V') {
+    console.log(VERSION)
+    return 0
+  }
+  if (first === '--help' || first === '-h') {
+    const words = program.fallback === undefined || nameOf(program, rest[0]) ? rest : []
+    return printHelp(program, words)
+  }
+  if (first !== undefined && program.reserved?.has(first) === true) {
+    throw new UserError(
+      `'${first}' is reserved for a later version.`,
+      `To run an agent of that name: forkhestra run ${first}`,
+    )
+  }
+  const name = nameOf(program, first)
+  const load = program.commands[name ?? program.fallback ?? '']
+  if (load === undefined) throw unknownCommand(program, args)
+  const command = await load()
+  if ('commands' in command) return runProgram(command, rest)
+  found.command = command
+  try {
+    const input = parseInput(name === undefined ? args : rest, command)
+    if (!input.flag('help')) {
+      if (name === undefined) refuseLateCommand(program, args, input.positionals[0])
+      return await command.run(input)
+    }
+    // `forkhestra -v --help chat` asks for the help of chat.
+    const word = nameOf(program, name ?? input.positionals[0])
+    return await printHelp(program, word === undefined ? [] : [word])
+  } catch (error) {
+    if (name !== undefined || !(error instanceof UsageError)) throw error
+    throw program.guess(args, error) ?? error
+  }
+}
+
+/** Without it `--cwd x status` would look for an agent called `status`. */
+function refuseLateCommand(
+  program: Program,
+  args: readonly string[],
+  word: string | undefined,
+): void {
+  if (word === undefined || nameOf(program, word) === undefined) return
+  throw lateCommand(program, args, word)
+}
+
+/** For an option that comes before the command to which it belongs. */
+export function lateCommand(
+  { name, fallback }: Pick<Program, 'name' | 'fallback'>,
+  args: readonly string[],
+  word: string,
+): UsageError {
+  const at = args.lastIndexOf(word)
+  const others = args.toSpliced(at, 1).map(shellWord)
+  const run = [name, fallback, ...others, word].join(' ')
+  return new UsageError(
+    `'${word}' comes after an option.`,
+    [
+      `Write the command first: ${[name, word, ...others].join(' ')}`,
+      ...(word === fallback ? [] : [`To run an agent of that name: ${run}`]),
+    ].join('\n'),
+  )
+}
+
+/** The command that a word names, also by an alias. */
+function nameOf({ commands, aliases = {} }: Program, word: string | undefined): string | undefined {
+  if (word === undefined) return undefined
+  const name = Object.hasOwn(aliases, word) ? aliases[word]! : word
+  return Object.hasOwn(commands, name) ? name : undefined
+}
+
+function unknownCommand(program: Program, words: readonly string[]): UsageError {
+  const error = new UsageError(`Unknown command '${words[0]}'.`, `See: ${program.name} --help`)
+  return program.guess(words) ?? error
+}
+
+/** Prints the help of the program, or of the command that the words name. */
+export async function printHelp(program: Program, words: readonly string[]): Promise<number> {
+  const [word, ...more] = words
+  if (word === undefined) {
+    console.log(await program.help())
+    return 0
+  }
+  const name = nameOf(program, word)
+  if (name === undefined) throw unknownCommand(program, words)
+  const command = await program.commands[name]!()
+  if ('commands' in command) return printHelp(command, more)
+  console.log(renderHelp(name === program.fallback ? '' : name, command))
+  return 0
+}
+
+/** The commands of a program with their summaries. */
+export async function summariesOf({ commands }: Program): Promise<[string, string][]> {
+  return Promise.all(
+    Object.entries(commands).map(async ([name, load]) => {
+      return [name, (await load()).summary] as [string, string]
+    }),
+  )
+}
+
+async function report(
+  program: Program,
+  error: unknown,
+  args: readonly string[],
+  command: Command | undefined,
+): Promise<number> {
+  const { name, prefix } = program
+  if (!(error instanceof UserError)) {
+    console.error(`${name}: internal error. Please report it:`)
+    console.error(error)
+    return 1
+  }
+  if (wantsJson(args) && !(error instanceof CannotPrint)) {
+    try {
+      console.log(await renderJsonError(error, command))
+    } catch (lost) {
+      return report(program, lost, args, command)
+    }
+  }
+  for (const warning of error instanceof PlanError ? error.warnings : [])
+    console.error(`[forkhestra] Warning: ${warning}`)
+  console.error(renderError(prefix, error))
+  return error.exitCode
+}
+
+/** A script that asked for JSON gets the error as JSON, too: for a run it is the only event. */
+async function renderJsonError(error: UserError, command: Command | undefined): Promise<string> {
+  const { exitCode, message, hint, problems } = error
+  if (command?.json !== 'events') return JSON.stringify({ ok: false, problems })
+  const { makeIdentity } = await import('../host/identity.ts')
+  const about = { message, ...(hint === undefined ? {} : { hint }) }
+  return JSON.stringify(makeIdentity().stamp({ type: 'run_refused', exitCode, ...about }))
+}

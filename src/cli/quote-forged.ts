@@ -1,0 +1,27 @@
+/** Takes no room, or room in which nothing is seen. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/gu
+const OURS = /^\s*\[forkhestra\]/i
+/** `[name]`, `[name to name]`, `[name: done]` and `[name: failed (class)]`. */
+const NAME = String.raw`[\p{L}\p{N}_.:/@#-]+`
+const HEADER = new RegExp(
+  String.raw`^\s*\[${NAME}(?: to ${NAME})?(?:\](?:\s|$)|: (?:done|failed)\b)`,
+  'iu',
+)
+
+/** Text of others, in which no line can pass for a line of ours. */
+export function quoteOurLines(text: string): string {
+  return quoteWhere(text, (line) => OURS.test(line))
+}
+
+/** The same for the body of a message: nor can a line pass for the header of another one. */
+export function quoteHeaders(text: string): string {
+  return quoteWhere(text, (line) => OURS.test(line) || HEADER.test(line))
+}
+
+function quoteWhere(text: string, isForged: (line: string) => boolean): string {
+  if (!text.includes('[')) return text
+  return text
+    .split('\n')
+    .map((line) => (isForged(line.replaceAll(UNSEEN, '')) ? `> ${line}` : line))
+    .join('\n')
+}

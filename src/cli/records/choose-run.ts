@@ -1,0 +1,42 @@
+import { UserError } from '../../base/errors.ts'
+import { readWhole } from '../../base/numbers.ts'
+import { recordsOf, type Places } from '../../host/records/place.ts'
+import type { StepState } from '../../records/events/step-state.ts'
+import { findRun, unreadableNewerThan, type RunBrief } from '../../records/journal/runs.ts'
+import { UsageError, type Input } from '../command.ts'
+import { frontEndOf, notice } from '../front-end.ts'
+
+/** Where the records of the project are. */
+export function recordsFor(input: Input): Places {
+  return recordsOf(frontEndOf(input))
+}
+
+/** The run that was typed. */
+export function runWord(input: Input): string | undefined {
+  const [word, ...more] = [...input.positionals, ...input.rest]
+  if (more[0] !== undefined) throw new UsageError(`Unexpected argument '${more[0]}'.`)
+  return word
+}
+
+/** The run that a person means; the newest where none is named. */
+export function chooseRun(input: Input, places: Places): RunBrief {
+  const word = runWord(input)
+  const run = findRun(places, word)
+  const unreadable = word === undefined ? unreadableNewerThan(places, run.id) : []
+  for (const id of unreadable)
+    notice(`Warning: the record of the newer run ${id} cannot be read; this is run ${run.id}`)
+  return run
+}
+
+/** The step of that number, which a run may not have. */
+export function stepOf({ id, state }: Pick<RunBrief, 'id' | 'state'>, number: number): StepState {
+  const step = state.steps.find((each) => each.number === number)
+  if (step !== undefined) return step
+  throw new UserError(`Run ${id} has no step ${number}.`, `See: forkhestra show ${id}`)
+}
+
+/** A whole number that an option gives. */
+export function readNumber(input: Input, option: string, least = 1): number | undefined {
+  const text = input.text(option)
+  return text === undefined ? undefined : readWhole(`--${option}`, text, { least })
+}

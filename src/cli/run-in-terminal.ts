@@ -1,0 +1,83 @@
+import { errorCode, errorText } from '../base/errors.ts'
+import { quoterInside } from '../engines/marker/line-quoter.ts'
+import { DEFAULT_GRACE } from '../chain/plan/policy.ts'
+import { currentProject } from '../host/project.ts'
+import { otherQueues } from '../host/records/unfinished-queues.ts'
+import { runSession, type ReadyRun, type Session, type Watched } from '../host/run-session.ts'
+import { StopSwitch } from '../host/stop-switch.ts'
+import type { RunState } from '../records/events/state.ts'
+import { recordPlaces } from '../records/journal/record-folder.ts'
+import { JsonView } from '../views/json.ts'
+import { PlainView } from '../views/plain.ts'
+import { Terminal } from '../views/terminal.ts'
+import { cwdOption } from '../views/describe.ts'
+
+interface Options extends Pick<Session, 'work'> {
+  readonly verbose: boolean
+  readonly json: boolean
+  /** Whether queues of other runs are mentioned at the end. */
+  readonly mentionsQueues?: boolean
+}
+
+/** Carries a plan out in front of a person or a script, until its end or a signal; its exit code. */
+export async function runInTerminal(ready: ReadyRun, options: Options): Promise<number> {
+  const { plan, session } = ready
+  const { verbose, json, work } = options
+  const stopSwitch = new StopSwitch()
+  // Asked now: at the end of the run it may be gone.
+  const here = currentProject(process.env)
+  let terminal: Terminal | undefined
+  const state = await runSession(ready, {
+    ...session,
+    stop: stopSwitch.stop,
+    force: stopSwitch.force,
+    ownsProcess: true,
+    ...(work === undefined ? {} : { work }),
+    view: (run) => {
+      terminal = openTerminal(stopSwitch, verbose, run)
+      return json
+        ? new JsonView(terminal, session.stamp)
+        : new PlainView(terminal, verbose, run.state, here)
+    },
+  })
+  if (options.mentionsQueues === true && !json) {
+    const places = recordPlaces({ folder: plan.cwd, searched: [plan.cwd] }, process.env)
+    for (const line of await otherQueues(places, plan.run, cwdOption(plan.cwd, here)))
+      terminal?.line(`[forkhestra] ${line}`)
+  }
+  await terminal?.close(stopSwitch)
+  return state.ended?.exitCode ?? 1
+}
+
+function openTerminal(stopSwitch: StopSwitch, uncut: boolean, run: Watched): Terminal {
+  const terminal = new Terminal({
+    env: process.env,
+    makeQuoter: quoterInside(process.env),
+    uncut,
+    onLost: (error) => run.warn(`output is lost: ${errorText(error)}`),
+    onClosed: (error) => {
+      const words = `stdout: ${errorText(error)}`
+      // The user closed the reader, so there is no need to report it.
+      const isNews = errorCode(error) !== 'EPIPE'
+      if (isNews) terminal.warn(`[forkhestra] Error: ${words}`)
+      stopSwitch.outputClosed(
+        `interrupted by ${isNews ? `an error on ${words}` : 'a closed stdout'}`,
+      )
+    },
+  })
+  stopSwitch.listen((signal) => {
+    const seconds = DEFAULT_GRACE.termMs / 1000
+    const gently = isOnlyWaiting(run.state)
+      ? 'stopping the wait and the run'
+      : `stopping: ${seconds} s to finish; press Ctrl-C again to kill it now`
+    const words = signal === 'SIGQUIT' ? 'killing everything' : gently
+    terminal.warn(`[forkhestra] ${signal}: ${words}`)
+  })
+  return terminal
+}
+
+/** Whether no agent runs; where a task waits, others may. */
+function isOnlyWaiting({ waiting, steps }: RunState): boolean {
+  const isRunning = steps.some(({ running }) => running !== undefined)
+  return waiting !== undefined && waiting.task === undefined && !isRunning
+}

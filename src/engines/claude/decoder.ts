@@ -1,0 +1,187 @@
+import { asList, asObject, parseEvent, readLimit, type Event } from './event.ts'
+import { readResult } from './result.ts'
+import { RunningUsage } from './usage.ts'
+import type { Decoder, Fact } from '../engine.ts'
+import { LineReader } from './line-reader.ts'
+import { MarkerScanner } from '../marker/marker.ts'
+import { plainDecoder } from '../program/decoder.ts'
+import { toolBrief } from '../tool-brief.ts'
+
+const NO_RESULT = { kind: 'error', message: 'ended in the middle of its answer' } as const
+
+/** Marks messages that the CLI writes itself, such as the text of an API error. */
+const SYNTHETIC = '<synthetic>'
+
+/** Messages without any of these need no scan for the marker. */
+const MAY_MATTER = /complete|blocked|```|~~~/i
+
+/** Reads the output of `claude --output-format stream-json`. Lines that are not events are plain text. */
+export class ClaudeDecoder implements Decoder {
+  readonly #lines = new LineReader((line) => this.#take(line))
+  readonly #looksForMarker: boolean
+  readonly #now: () => Date
+  readonly #usage = new RunningUsage()
+  #facts: Fact[] = []
+  /** For the current message only, because code fences do not span messages. */
+  #scanner: MarkerScanner | undefined
+  #message: unknown
+  /** For lines that are not events, printed by wrapper scripts. */
+  #plain: Decoder | undefined
+  /** The last usage limit that was reached. */
+  #rejected: ReturnType<typeof readLimit>
+  #hasText = false
+  #hasResult = false
+  #isUnanswered = false
+
+  constructor(looksForMarker: boolean, now = () => new Date()) {
+    this.#looksForMarker = looksForMarker
+    this.#now = now
+  }
+
+  push(bytes: Uint8Array): readonly Fact[] {
+    this.#lines.push(bytes)
+    return this.#takeFacts()
+  }
+
+  end(): readonly Fact[] {
+    this.#lines.end()
+    this.#endMessage()
+    this.#facts.push(...(this.#plain?.end() ?? []))
+    if (this.#isUnanswered) this.#facts.push({ type: 'failure', failure: NO_RESULT })
+    return this.#takeFacts()
+  }
+
+  #takeFacts(): readonly Fact[] {
+    const facts = this.#facts
+    if (facts.length > 0) this.#facts = []
+    return facts
+  }
+
+  #take(bytes: Buffer): void {
+    if (isToolResult(bytes)) return
+    const line = bytes.toString('utf8')
+    const event = parseEvent(line)
+    if (event === undefined) return this.#takeText(line)
+    this.#isUnanswered = event['type'] !== 'result' && !this.#hasResult
+    switch (event['type']) {
+      case 'system':
+        return this.#takeSystem(event)
+      case 'assistant':
+        return this.#takeMessage(event)
+      case 'rate_limit_event':
+        return this.#takeLimit(event)
+      case 'result':
+        this.#hasResult = true
+        this.#endMessage()
+        this.#facts.push(...readResult(event, this.#rejected, this.#now()))
+    }
+  }
+
+  #takeText(line: string): void {
+    if (line === '' && !this.#hasText) return
+    this.#hasText = true
+    this.#facts.push({ type: 'message', text: line })
+    this.#plain ??= plainDecoder('out', this.#looksForMarker, this.#now)
+    this.#facts.push(...this.#plain.push(Buffer.from(`${line}\n`)))
+  }
+
+  #takeSystem(event: Event): void {
+    const { subtype, session_id: id, model } = event
+    if (subtype === 'api_retry') this.#facts.push({ type: 'notice', text: describeRetry(event) })
+    if (subtype !== 'init' || typeof id !== 'string') return
+    const billing = billingOf(event)
+    this.#facts.push({
+      type: 'session',
+      id,
+      ...(typeof model === 'string' ? { model } : {}),
+      ...(billing === undefined ? {} : { billing }),
+    })
+  }
+
+  #takeMessage(event: Event): void {
+    const message = asObject(event['message'])
+    const parent = event['parent_tool_use_id']
+    const from = typeof parent === 'string' ? { parent } : {}
+    if (message === undefined) return
+    for (const block of asList(message['content']).map(asObject)) {
+      if (block?.['type'] === 'text' && typeof block['text'] === 'string') {
+        this.#facts.push({ type: 'message', text: block['text'], ...from })
+        const isOwn = typeof parent !== 'string' && message['model'] !== SYNTHETIC
+        if (isOwn) this.#scan(block['text'], message['id'])
+      } else if (block?.['type'] === 'tool_use' && typeof block['name'] === 'string') {
+        const { name, input } = block
+        this.#facts.push({ type: 'tool', name, brief: toolBrief(input), ...from })
+      }
+    }
+    const tokens = this.#usage.take(message['id'], message['usage'])
+    if (tokens !== undefined) this.#facts.push({ type: 'usage', tokens })
+  }
+
+  /** For the agent's own text only: output of tools and sub-agents does not count. */
+  #scan(text: string, message: unknown): void {
+    if (message === undefined || message !== this.#message) this.#endMessage()
+    if (this.#scanner === undefined && !MAY_MATTER.test(text)) return
+    this.#message = message
+    this.#scanner ??= new MarkerScanner({ looksForMarker: this.#looksForMarker })
+    this.#facts.push(...this.#scanner.push(Buffer.from(`${text}\n`)))
+  }
+
+  #endMessage(): void {
+    this.#facts.push(...(this.#scanner?.end() ?? []))
+    this.#scanner = undefined
+  }
+
+  #takeLimit(event: Event): void {
+    const limit = readLimit(event)
+    if (limit === undefined) return
+    if (limit.status === 'rejected') this.#rejected = limit
+    this.#facts.push(limit)
+  }
+}
+
+const LONG_BYTES = 512
+const BRACE = 123
+const TOOLS = Buffer.from('"user"')
+const OTHERS = ['"assistant"', '"result"', '"system"', '"rate_limit_event"'].map((text) =>
+  Buffer.from(text),
+)
+
+/**
+ * Tool results are most of the stream and are not needed, so that long ones are not parsed. Quotes
+ * inside their texts are escaped, so that they cannot look like another event.
+ */
+function isToolResult(line: Buffer): boolean {
+  if (line.length < LONG_BYTES || line[0] !== BRACE || !line.includes(TOOLS)) return false
+  return !OTHERS.some((needle) => line.includes(needle))
+}
+
+function describeRetry(event: Event): string {
+  const { attempt, max_retries: most, retry_delay_ms: delay, error_status: status, error } = event
+  const seconds = typeof delay === 'number' ? ` in ${Math.round(delay / 1000)} s` : ''
+  const why = [status, error].filter((part) => ['number', 'string'].includes(typeof part))
+  return `claude retries${seconds} (${String(attempt)}/${String(most)}): ${why.join(' ')}`
+}
+
+type Billing = Extract<Fact, { type: 'session' }>['billing']
+
+/** By the source of the key; with a subscription login there is none. */
+const BILLING: Readonly<Record<string, Billing>> = {
+  none: 'subscription',
+  oauth: 'subscription',
+  ANTHROPIC_API_KEY: 'api',
+  apiKeyHelper: 'api',
+  '/login managed key': 'api',
+  user: 'api',
+  project: 'api',
+  org: 'api',
+  temporary: 'api',
+}
+
+/** Names of models on other clouds, which do not use an Anthropic key either. */
+const OTHER_CLOUD = /anthropic\.|@|^arn:/
+
+function billingOf({ apiKeySource: source, model }: Event): Billing {
+  if (typeof source !== 'string' || !Object.hasOwn(BILLING, source)) return undefined
+  const isElsewhere = typeof model === 'string' && OTHER_CLOUD.test(model)
+  return source === 'none' && isElsewhere ? undefined : BILLING[source]
+}

@@ -1,0 +1,77 @@
+import { isStatusLine, mayBecomeStatusLine } from './status-line.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const QUOTE = Buffer.from('> ')
+/** Part of every status line. */
+const HINT = 'ESTRA_'
+const NEWLINE = 10
+/** A longer start of a line is not held back: it is quoted if it may still become a status line. */
+const LONGEST_HELD = 256
+
+/**
+ * Quotes the lines by which an agent completes or blocks its step. Inside a run, forwarded output of
+ * others would otherwise count as output of the agent that called us.
+ */
+export class LineQuoter {
+  /** The start of a line that may become a status line. */
+  #held = Buffer.alloc(0)
+  #isDecided = false
+
+  push(bytes: Uint8Array): Uint8Array {
+    const parts: Uint8Array[] = []
+    let from = this.#held.length > 0 ? 0 : endOfPlain(bytes)
+    if (from > 0) {
+      this.#isDecided = false
+      parts.push(bytes.subarray(0, from))
+    }
+    while (from < bytes.length) {
+      const newline = bytes.indexOf(NEWLINE, from)
+      const end = newline === -1 ? bytes.length : newline + 1
+      parts.push(this.#take(bytes.subarray(from, end), newline !== -1))
+      from = end
+    }
+    return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+  }
+
+  /** Returns what was held back; the line ends here. */
+  finish(): Uint8Array {
+    const line = this.#held
+    this.#held = Buffer.alloc(0)
+    this.#isDecided = false
+    return isStatusLine(line) ? Buffer.concat([QUOTE, line]) : line
+  }
+
+  #take(piece: Uint8Array, isEnd: boolean): Uint8Array {
+    if (this.#isDecided) {
+      this.#isDecided = !isEnd
+      return piece
+    }
+    this.#held = Buffer.concat([this.#held, piece])
+    if (isEnd) return this.finish()
+    const mayBecome = mayBecomeStatusLine(this.#held.subarray(0, LONGEST_HELD))
+    if (mayBecome && this.#held.length <= LONGEST_HELD) return this.#held.subarray(0, 0)
+    const start = this.#held
+    this.#held = Buffer.alloc(0)
+    this.#isDecided = true
+    return mayBecome ? Buffer.concat([QUOTE, start]) : start
+  }
+}
+
+/** The end of the lines that need no check: almost no output has a status line. */
+function endOfPlain(bytes: Uint8Array): number {
+  const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  return chunk.includes(HINT) ? 0 : chunk.lastIndexOf(NEWLINE) + 1
+}
+
+/** Quotes a whole text, if it is printed inside a run. */
+export function quoteLines(text: string, env: Environment): string {
+  const quoter = quoterInside(env)?.()
+  if (quoter === undefined) return text
+  return Buffer.concat([quoter.push(Buffer.from(text)), quoter.finish()]).toString()
+}
+
+/** Undefined outside of a run, where nothing needs quotes. */
+export function quoterInside(env: Environment): (() => LineQuoter) | undefined {
+  return env['FORKHESTRA_RUN_ID'] ? () => new LineQuoter() : undefined
+}

@@ -1,0 +1,71 @@
+import { shorten } from '../../base/shorten.ts'
+import type { Refusal } from '../../records/events/schema.ts'
+
+const MARKER = /^(?:ORCHESTRA|FORKHESTRA)_COMPLETE$/
+const QUOTES = /^["'“”„‘’«»]+|["'“”„‘’«»]+$/g
+
+/** The word alone may be bold, as labels in Markdown are. */
+const BLOCKED =
+  /^(?<bold>\*\*|__)?(?:ORCHESTRA|FORKHESTRA)_BLOCKED(?:\k<bold>:|:\k<bold>|\k<bold>$)(?<reason>.*)$/s
+/** `<reason>`, as in the instructions that an agent may quote. */
+const PLACEHOLDER = /^<[^<>]*>$/
+const LONGEST_REASON = 500
+
+const ESCAPE = 27
+
+const WORDS = ['ORCHESTRA', 'FORKHESTRA'].flatMap((name) => [`${name}_COMPLETE`, `${name}_BLOCKED`])
+const STATUS_START = /^(?:ORCHESTRA|FORKHESTRA)_(?:COMPLETE[\s*_`]*$|BLOCKED)/
+const BEFORE_WORD = /^[\s*_`]+/
+const CUT_CHARACTER = /\ufffd+$/
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\u001b\u0080-\u009f]/
+
+/** A line without colours, surrounding white space, and Markdown around all of it. */
+export function contentOf(line: Buffer): string {
+  return unwrap(withoutColours(line).toString('utf8').trim())
+}
+
+export function withoutColours(line: Buffer): Buffer {
+  return line.includes(ESCAPE) ? Buffer.from(Bun.stripANSI(line.toString('utf8'))) : line
+}
+
+/** Removes `**`, `__` and backticks around the whole line, unless it contains a carriage return. */
+function unwrap(text: string): string {
+  const match = /^(\*\*|__|`+)(.+)\1$/.exec(text)
+  return match === null ? text : unwrap(match[2]!.trim())
+}
+
+export function isMarker(words: string): boolean {
+  return MARKER.test(words)
+}
+
+/** Whether a run would take the line as the marker or as a report that its agent is blocked. */
+export function isStatusLine(line: Buffer): boolean {
+  const words = contentOf(line)
+  return isMarker(words) || readBlocked(words) !== undefined
+}
+
+/** Whether a line that starts like this can become a status line. */
+export function mayBecomeStatusLine(start: Buffer): boolean {
+  // A chunk may end inside a character or an escape sequence.
+  const text = withoutColours(start).toString('utf8').replace(CUT_CHARACTER, '')
+  if (CONTROL.test(text)) return true
+  const words = text.replace(BEFORE_WORD, '')
+  return STATUS_START.test(words) || WORDS.some((word) => word.startsWith(words))
+}
+
+/** Why a line that mentions the marker is not the marker. */
+export function refusalOf(words: string): Refusal {
+  if (MARKER.test(words.toUpperCase())) return 'letter_case'
+  if (MARKER.test(words.replaceAll(QUOTES, '').trim())) return 'quotes'
+  return 'longer_line'
+}
+
+/** The reason why the agent is blocked; undefined if the line does not report that. */
+export function readBlocked(words: string): string | undefined {
+  const found = BLOCKED.exec(words)?.groups?.['reason']
+  if (found === undefined) return undefined
+  const reason = found.trim().replaceAll(/\s+/g, ' ')
+  if (PLACEHOLDER.test(reason)) return undefined
+  return reason === '' ? 'no reason given' : shorten(reason, LONGEST_REASON)
+}

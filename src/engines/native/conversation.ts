@@ -1,0 +1,261 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import { counted } from '../../base/amounts.ts'
+import { awakeMs } from '../../base/awake.ts'
+import type { Fact, FileRead } from '../engine.ts'
+import { costOf, type TieredPrice } from '../prices.ts'
+import { toolBrief } from '../tool-brief.ts'
+import {
+  isCut,
+  isOwnAnswer,
+  type AnswerEntry,
+  type CallPart,
+  type Message,
+} from './conversation/entry.ts'
+import type { History } from './conversation/history.ts'
+import { readMessages } from './conversation/reads.ts'
+import type { AgentIo } from './io.ts'
+import type { Answer } from './models/answer.ts'
+import { askModel } from './models/ask-model.ts'
+import { toPrompt, toTools } from './models/to-prompt.ts'
+import { whyStop } from './must-end.ts'
+import { seenInPrompt, type SeenFiles } from './tools/seen.ts'
+import { errorLine, resultOf, unknownTool, unreadableCall } from './tool-results.ts'
+import type { AgentTool } from './tools/tool.ts'
+
+/** A message for the agent, with files that are read before it. */
+export interface UserMessage {
+  readonly text: string
+  readonly reads?: readonly FileRead[]
+}
+
+export interface Parts {
+  readonly history: History
+  readonly model: LanguageModelV4
+  readonly tools: readonly AgentTool[]
+  readonly seen: SeenFiles
+  readonly maxTurns: number
+  readonly maxOutputTokens?: number | undefined
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly price?: TieredPrice | undefined
+  readonly io: Pick<AgentIo, 'workspace' | 'left' | 'spent'>
+  /** Finds further facts in the text of an answer. */
+  readonly scan?: ((text: string) => readonly Fact[]) | undefined
+}
+
+/** These two are recognised in stored conversations, so their wording must not change. */
+const HAND_BACK =
+  'You have no further tools and turns. Report briefly now what is done, what is not, and where it is.'
+const CONTINUE = 'Your answer was cut off at its greatest length. Go on where it ended.'
+const BUDGET_AGAIN = 'There is budget again, and you have your tools. Continue with the work.'
+const NO_TURN_LEFT = 'The call was not made: no turns left.'
+
+/** A conversation with a model that has tools. */
+export class Conversation {
+  readonly history: History
+  readonly #parts: Parts
+  readonly #tools: ReadonlyMap<string, AgentTool>
+
+  constructor(parts: Parts) {
+    this.history = parts.history
+    this.#parts = parts
+    this.#tools = new Map(parts.tools.map((tool) => [tool.name, tool]))
+  }
+
+  /**
+   * Sends a message and yields facts up to an answer without tool calls. Without a message it continues
+   * the conversation. `signal` may interrupt it at any time; the next call continues.
+   */
+  async *say(said: UserMessage | undefined, signal: AbortSignal): AsyncGenerator<Fact> {
+    // A second signal may end the process before the conversation is closed.
+    signal.addEventListener('abort', () => this.history.markReported(), { once: true })
+    this.history.answerInterruptedCalls()
+    if (said !== undefined) this.hear(said)
+    else if (yield* this.#takeUp()) return
+    const { maxTurns, io } = this.#parts
+    // Turns before an interruption count, too.
+    let turns = said === undefined ? this.history.answerCount : 0
+    for (;;) {
+      signal.throwIfAborted()
+      if (turns >= maxTurns) return yield* this.#outOfTurns(maxTurns)
+      const spent = whyStop(this.history, io)
+      if (spent !== undefined) return yield* this.#handBack(spent, signal)
+      const answer = yield* this.#ask('auto', signal)
+      turns += 1
+      const calls = answer.parts.filter((part) => part.type === 'call')
+      if (calls.length === 0 && !isCut(answer)) return yield* endOf(answer)
+      if (turns >= maxTurns) continue
+      if (isCut(answer)) this.history.add({ type: 'user', text: CONTINUE })
+      yield* this.#callTools(calls, answer, signal)
+    }
+  }
+
+  /** `isLimited`: it ends because of a rate limit. */
+  close(isLimited = false): void {
+    this.history.close(isLimited)
+  }
+
+  /** Adds a message without a request to the model; files may come without text. */
+  hear({ text, reads = [] }: UserMessage): void {
+    const { seen, io } = this.#parts
+    const known = reads.map((read) => {
+      const file = read.ok ? seenInPrompt(read.path, read.text, io.workspace) : undefined
+      if (file !== undefined) seen.note(file)
+      return { ...read, seen: file }
+    })
+    for (const message of readMessages(known, this.history.callCount)) this.history.add(message)
+    if (text !== '') this.history.add({ type: 'user', text })
+  }
+
+  /** Reports a stored answer that was never reported; true if that ends the turn. */
+  *#takeUp(): Generator<Fact, boolean> {
+    const { isAnswered, lastAnswers, lastAnswer, messages } = this.history
+    if (isHandedBack(messages)) return yield* this.#takeBack()
+    const isOpen = lastAnswer !== undefined && isCut(lastAnswer)
+    if (!isAnswered && !isOpen) return false
+    yield this.#usage()
+    yield* this.#report(lastAnswers)
+    if (!isOpen) yield* endOf(lastAnswer ?? {})
+    else if (isAnswered) this.history.add({ type: 'user', text: CONTINUE })
+    return !isOpen
+  }
+
+  /** A report about a spent budget does not complete the work: it continues if there is more. */
+  *#takeBack(): Generator<Fact, boolean> {
+    yield this.#usage()
+    const message = whyStop(this.history, this.#parts.io)
+    if (message === undefined) {
+      this.history.add({ type: 'user', text: BUDGET_AGAIN })
+      return false
+    }
+    yield* this.#report(this.history.lastAnswers)
+    yield { type: 'failure', failure: { kind: 'budget', message } }
+    return true
+  }
+
+  async *#ask(toolChoice: 'auto' | 'none', signal: AbortSignal): AsyncGenerator<Fact, Answer> {
+    const { model, price } = this.#parts
+    const answer = yield* askModel(model, this.#request(toolChoice), signal)
+    const { parts, tokens, finish } = answer
+    const cost = price === undefined ? {} : { costUsd: costOf(tokens, price) }
+    const entry: AnswerEntry = { type: 'assistant', parts, tokens, finish, ...cost }
+    const isRest = asksToContinue(this.history.messages.at(-1))
+    this.history.add(entry)
+    yield* this.#reportProblem()
+    yield* this.#report([entry], isRest)
+    yield this.#usage()
+    this.history.noteReported()
+    return answer
+  }
+
+  #request(toolChoice: 'auto' | 'none'): LanguageModelV4CallOptions {
+    const { head, messages } = this.history
+    const { maxOutputTokens, headers } = this.#parts
+    const tools = toTools(head)
+    return {
+      prompt: toPrompt(head, messages),
+      ...(tools.length === 0 ? {} : { tools, toolChoice: { type: toolChoice } }),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      ...(headers === undefined ? {} : { headers }),
+      // The request has everything, so that the provider need not store it.
+      providerOptions: { openai: { store: false } },
+    }
+  }
+
+  /** Answers that belong together: each continues the previous one. */
+  *#report(answers: readonly AnswerEntry[], isRest = false): Generator<Fact> {
+    for (const [index, { parts }] of answers.entries()) {
+      const texts = textsOf(parts)
+      for (const [block, text] of texts.entries()) {
+        const follows = block > 0 ? '\n' : isRest || index > 0 ? '' : undefined
+        yield { type: 'message', text, ...(follows === undefined ? {} : { follows }) }
+      }
+      yield* this.#parts.scan?.(texts.join('\n')) ?? []
+    }
+  }
+
+  #usage(): Fact {
+    const { turns, tokens, costUsd } = this.history.usage
+    return { type: 'usage', turns, tokens, ...(costUsd === undefined ? {} : { costUsd }) }
+  }
+
+  *#reportProblem(): Generator<Fact> {
+    const text = this.history.takeProblem()
+    if (text !== undefined) yield { type: 'notice', text }
+  }
+
+  /** Calls them one by one, so that it is known which one was interrupted. */
+  async *#callTools(
+    calls: readonly CallPart[],
+    { unreadable, finish }: Answer,
+    signal: AbortSignal,
+  ): AsyncGenerator<Fact> {
+    // The effects of a call survive a power failure, so its record must, too.
+    if (calls.length > 0) await this.history.sync()
+    for (const call of calls) {
+      signal.throwIfAborted()
+      const { id, name, input } = call
+      const tool = this.#tools.get(name)
+      yield { type: 'tool', name, brief: tool?.brief(input) ?? toolBrief(input) }
+      const began = awakeMs()
+      const answer = unreadable.has(id)
+        ? unreadableCall(finish)
+        : await this.#call(tool, call, signal)
+      this.history.add(resultOf(call, answer))
+      if (answer.onSaved !== undefined) await this.history.sync()
+      await answer.onSaved?.()
+      yield* this.#reportProblem()
+      const ms = Math.round(awakeMs() - began)
+      const error = answer.isError === true ? { error: errorLine(answer.text) } : {}
+      const diff = answer.diff === undefined ? {} : { diff: answer.diff }
+      yield { type: 'tool_ended', name, ms, ...error, ...diff }
+    }
+  }
+
+  #call(tool: AgentTool | undefined, { name, input }: CallPart, signal: AbortSignal) {
+    const { workspace, spent } = this.#parts.io
+    if (tool === undefined) return Promise.resolve(unknownTool(name, [...this.#tools.keys()]))
+    return tool.call(input, workspace, AbortSignal.any([signal, spent]))
+  }
+
+  async *#handBack(why: string, signal: AbortSignal): AsyncGenerator<Fact> {
+    this.history.add({ type: 'user', text: `The budget is used up: ${why}. ${HAND_BACK}` })
+    yield* this.#ask('none', signal)
+    this.history.answerOpenCalls(NO_TURN_LEFT)
+    yield { type: 'failure', failure: { kind: 'budget', message: why } }
+  }
+
+  *#outOfTurns(most: number): Generator<Fact> {
+    this.history.answerOpenCalls(NO_TURN_LEFT)
+    const message = `not finished after ${counted(most, 'turn')}; raise "maxTurns" of the agent`
+    yield { type: 'failure', failure: { kind: 'max_turns', message } }
+  }
+}
+
+/** Whether the last answer is the report that `HAND_BACK` asked for. */
+function isHandedBack(messages: readonly Message[]): boolean {
+  const at = messages.findLastIndex(({ type }) => type === 'user')
+  const last = messages[at]
+  const isAsked = last?.type === 'user' && last.text.endsWith(HAND_BACK)
+  return isAsked && messages.slice(at).some(isOwnAnswer)
+}
+
+function asksToContinue(message: Message | undefined): boolean {
+  return message?.type === 'user' && message.text === CONTINUE
+}
+
+function textsOf(parts: Answer['parts']): string[] {
+  return parts.flatMap((part) =>
+    part.type === 'text' && part.text.trim() !== '' ? [part.text] : [],
+  )
+}
+
+const BAD_ENDS: Readonly<Record<string, string>> = {
+  'content-filter': "the provider's content filter stopped the answer",
+  error: 'the provider ended the answer with an error',
+}
+
+function* endOf({ finish = '' }: Partial<Pick<Answer, 'finish'>>): Generator<Fact> {
+  const message = BAD_ENDS[finish]
+  if (message !== undefined) yield { type: 'failure', failure: { kind: 'error', message } }
+}

@@ -1,0 +1,148 @@
+import { errorCode, errorText } from '../../../base/errors.ts'
+import { shorten } from '../../../base/shorten.ts'
+import type { Failure } from '../../engine.ts'
+
+/** Why a request failed, and whether and when it may be retried. */
+export interface Refused {
+  readonly failure: Failure
+  /** Set if a retry may help; `afterMs` is the delay that the server asks for. */
+  readonly again?: { readonly afterMs?: number }
+}
+
+/** The fields of the library's errors. */
+interface ApiError {
+  readonly statusCode?: number | undefined
+  readonly responseHeaders?: Readonly<Record<string, string>> | undefined
+  readonly responseBody?: string | undefined
+  readonly url?: string | undefined
+  readonly message: string
+}
+
+/** The response is incomplete or not an answer at all, and must not be used. */
+export class BrokenAnswer extends Error {}
+
+const LONGEST_MESSAGE = 500
+
+export const BROKE_OFF = 'the answer broke off'
+
+/** The context is full: a retry cannot help. */
+const FULL =
+  /prompt is too long|exceed context limit|context[ _]length|maximum context|context window|input token count.*exceeds|too many (?:input )?tokens|request_too_large/i
+/** Authentication and billing failures are not retried. */
+const AUTH = /credit balance|insufficient_quota|billing|api key not valid|invalid api key/i
+/** Messages of temporary limits mention billing, too; these never end by themselves. */
+const UNPAID = /insufficient_quota|credit balance/i
+/** For errors in the middle of a stream, which have no status. */
+const LIMITED = /rate_limit|resource_exhausted|too many requests/i
+const OVERLOADED = /overloaded|internal server error|unavailable|timeout|timed out/i
+
+export function readRefusal(error: unknown, now: number): Refused {
+  const api = asApiError(error)
+  const status = api?.statusCode
+  const message = wordsOf(api, error)
+  const said = `${message} ${api?.responseBody ?? ''}`
+  if (status === 413 || ((status ?? 400) === 400 && FULL.test(said))) return full(message)
+  if (isRefused(status, said)) return { failure: { kind: 'auth_failed', message } }
+  const afterMs = retryAfter(api, now)
+  const again = afterMs === undefined ? {} : { afterMs }
+  if (isLimit(status, said)) return { failure: limited(message, afterMs, now), again }
+  const isPassing = isStatus(status) ? isPassingStatus(status) : isConnection(error, said)
+  if (isPassing) return { failure: { kind: 'overloaded', message }, again }
+  return { failure: { kind: 'error', message } }
+}
+
+/** Includes unknown models (404), which a retry does not help. */
+function isRefused(status: number | undefined, said: string): boolean {
+  if (status === 401 || status === 402 || status === 403 || status === 404) return true
+  if (isLimit(status, said)) return UNPAID.test(said)
+  return !(isStatus(status) && isPassingStatus(status)) && AUTH.test(said)
+}
+
+function isLimit(status: number | undefined, said: string): boolean {
+  return status === 429 || (!isStatus(status) && LIMITED.test(said))
+}
+
+function full(message: string): Refused {
+  const words = `the context of the model is full: ${message}. Split the work into smaller prompts`
+  return { failure: { kind: 'error', message: words } }
+}
+
+function limited(message: string, afterMs: number | undefined, now: number): Failure {
+  const resetsAt = afterMs === undefined ? {} : { resetsAt: Math.ceil((now + afterMs) / 1000) }
+  return { kind: 'rate_limited', message, ...resetsAt }
+}
+
+/** A stream that broke off has status 200, which says nothing about its end. */
+function isStatus(status: number | undefined): status is number {
+  return status !== undefined && status >= 300
+}
+
+function isPassingStatus(status: number): boolean {
+  return status === 408 || status === 409 || status >= 500
+}
+
+/** Whether the server could not be reached, or its response broke off. */
+function isConnection(error: unknown, said: string): boolean {
+  const hasBegun = asApiError(error)?.statusCode === 200
+  const isNetwork = hasBegun || error instanceof TypeError || errorCode(error) !== undefined
+  if (isBroken(error)) return true
+  return isNetwork || OVERLOADED.test(said) || /connect|socket|network|broke off|fetch/i.test(said)
+}
+
+/** Names of the library's errors for unreadable responses. */
+const BROKEN = ['AI_JSONParseError', 'AI_InvalidResponseDataError', 'AI_EmptyResponseBodyError']
+
+/** Message of the library if the very first event is unreadable. */
+const BROKEN_AT_ONCE = /^Expected a normalized \w+ stream error$/
+
+function isBroken(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  const { name, message } = error
+  const isUnread = BROKEN.includes(name) || BROKEN_AT_ONCE.test(message)
+  return isUnread || error instanceof BrokenAnswer
+}
+
+function asApiError(error: unknown): ApiError | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  const isApi = 'statusCode' in error || 'responseBody' in error
+  return isApi ? (error as ApiError) : undefined
+}
+
+function wordsOf(api: ApiError | undefined, error: unknown): string {
+  const hasBegun = api?.statusCode === 200
+  const isUnread = isBroken(error) && !(error instanceof BrokenAnswer)
+  const text = hasBegun || isUnread ? BROKE_OFF : (messageIn(error) ?? errorText(error))
+  const status = hasBegun || api?.statusCode === undefined ? '' : `${api.statusCode} `
+  const line = `${status}${text}`.trim().replaceAll(/\s+/g, ' ')
+  return shorten(line === '' ? 'no answer' : line, LONGEST_MESSAGE) + addressIn(api)
+}
+
+/** Shown for connection and authentication failures, because the address may be wrong. */
+function addressIn(api: ApiError | undefined): string {
+  const isTold = api?.statusCode === undefined || [401, 402, 403, 404].includes(api.statusCode)
+  if (!isTold || api?.url === undefined || !URL.canParse(api.url)) return ''
+  const { origin, pathname } = new URL(api.url)
+  return ` (${origin}${pathname})`
+}
+
+/** Errors in the middle of a stream are plain objects, not `Error`s. */
+function messageIn(error: unknown): string | undefined {
+  if (typeof error === 'string') return error
+  if (typeof error !== 'object' || error === null) return undefined
+  const inner = 'error' in error ? messageIn(error.error) : undefined
+  const own = 'message' in error && typeof error.message === 'string' ? error.message : undefined
+  return inner ?? own
+}
+
+/** The delay that the server asks for, in any of the usual headers or in the body. */
+function retryAfter(api: ApiError | undefined, now: number): number | undefined {
+  const headers = api?.responseHeaders ?? {}
+  const ms = Number(headers['retry-after-ms'] ?? NaN)
+  if (ms >= 0) return ms
+  const text = headers['retry-after'] ?? ''
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000
+  const date = Date.parse(text)
+  if (!Number.isNaN(date)) return Math.max(0, date - now)
+  const delay = /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(api?.responseBody ?? '')?.[1]
+  return delay === undefined ? undefined : Number(delay) * 1000
+}

@@ -1,0 +1,103 @@
+import { join } from 'node:path'
+import { readTextFile } from '../../base/files.ts'
+import type { Fact, NativeAgent } from '../engine.ts'
+import { priceOf } from '../prices.ts'
+import { QUEUE_TOOLS } from '../tool-names.ts'
+import { randomLetters } from '../../base/ids.ts'
+import { CONVERSATION_HEADER } from '../../base/scripted-model.ts'
+import { Conversation } from './conversation.ts'
+import { History } from './conversation/history.ts'
+import type { AgentIo } from './io.ts'
+import { isScripted, loadModel } from './models/load-model.ts'
+import { SeenFiles } from './tools/seen.ts'
+import type { AgentTool } from './tools/tool.ts'
+import { toolNames } from './tool-sets.ts'
+
+export interface Opening {
+  readonly agent: NativeAgent
+  readonly systemPrompt: string
+  /** Identifies the conversation on resume, together with model, system prompt and tools. */
+  readonly subject: string
+  readonly scan?: ((text: string) => readonly Fact[]) | undefined
+}
+
+/** Starts a conversation, or continues a stored one. */
+export async function openConversation(opening: Opening, io: AgentIo): Promise<Conversation> {
+  const { agent, systemPrompt, subject, scan } = opening
+  const { model: name, maxTurns, maxOutputTokens, prices } = agent
+  const seen = new SeenFiles()
+  const [model, tools] = await Promise.all([loadModel(agent, io.env), makeTools(agent, seen, io)])
+  const descriptions = tools.map(({ name: tool, description, inputSchema }) => ({
+    name: tool,
+    description,
+    inputSchema,
+  }))
+  const print = hashOf([name, systemPrompt, descriptions, subject, io.workspace.cwd])
+  const system = `${systemPrompt}\n\n${describeSurroundings(io.workspace.cwd, new Date())}`
+  const head = { id: `c-${randomLetters(16)}`, model: name, system, tools: descriptions, print }
+  const history = History.open(head, io.storage, io.resumePolicy)
+  for (const file of history.seen) seen.note(file)
+  const price = priceOf(name, prices)
+  const headers = isScripted(agent, io.env) ? { [CONVERSATION_HEADER]: history.head.id } : undefined
+  return new Conversation({
+    history,
+    model,
+    tools,
+    seen,
+    maxTurns,
+    maxOutputTokens,
+    headers,
+    price,
+    io,
+    scan,
+  })
+}
+
+function hashOf(value: unknown): string {
+  return new Bun.CryptoHasher('sha256').update(JSON.stringify(value)).digest('hex')
+}
+
+/** Instructions of a project for agents; the first file that exists is used. */
+const INSTRUCTIONS = ['AGENTS.md', 'CLAUDE.md']
+const LIMIT_BYTES = 64 * 1024
+
+/** The part of the system prompt about folder, date and project; fixed for a conversation. */
+function describeSurroundings(cwd: string, now: Date): string {
+  const facts = [
+    '# Where you are',
+    `Working directory: ${cwd}`,
+    `System: ${process.platform}`,
+    `Date: ${now.toISOString().slice(0, 10)}`,
+  ].join('\n')
+  return [facts, ...instructionsOf(cwd)].join('\n\n')
+}
+
+function instructionsOf(cwd: string): string[] {
+  for (const name of INSTRUCTIONS) {
+    const file = readTextFile(join(cwd, name), LIMIT_BYTES)
+    if (file.kind === 'text' && file.text.trim() !== '')
+      return [`# ${name} of the project\n\n${file.text.trim()}`]
+    if (file.kind === 'unusable')
+      return [
+        `# ${name} of the project\n\nIt is not included here, because it ${file.problem}. Read it yourself.`,
+      ]
+  }
+  return []
+}
+
+/** The tools that an agent gets, in the order in which they are sent to its model. */
+async function makeTools(
+  agent: NativeAgent,
+  seen: SeenFiles,
+  { queue, alive }: Pick<AgentIo, 'queue' | 'alive'>,
+): Promise<AgentTool[]> {
+  const names = toolNames(agent, queue !== undefined)
+  const { makeFileTools } = await import('./tools/file-tools.ts')
+  const needsQueueTools = names.some((name) => QUEUE_TOOLS.includes(name))
+  const queueTools =
+    queue !== undefined && needsQueueTools
+      ? (await import('./tools/queue-tools.ts')).makeQueueTools(queue, alive)
+      : []
+  const all = new Map([...makeFileTools(seen), ...queueTools].map((tool) => [tool.name, tool]))
+  return names.flatMap((name) => all.get(name) ?? [])
+}

@@ -1,0 +1,89 @@
+import * as z from 'zod/mini'
+import { counted } from '../../../base/amounts.ts'
+import { shownPath } from '../../../base/terminal/printable.ts'
+import { applyEdits, describeLines } from './apply-edits.ts'
+import { makeDiff } from './diff.ts'
+import { readExisting, type Existing } from './existing.ts'
+import { flag, path, text } from './fields.ts'
+import { makeTool } from './make-tool.ts'
+import { failed, refused } from './problems.ts'
+import { saveFile } from './save.ts'
+import { seenFile, type SeenFiles, type SeenFile } from './seen.ts'
+import type { AgentTool, ToolAnswer, Workspace } from './tool.ts'
+
+const edit = z.strictObject(
+  {
+    old: text('the text to be replaced').check(
+      z.describe('exact text of the file, without line numbers'),
+    ),
+    new: text('the text to put there'),
+    replaceAll: z.optional(flag()),
+  },
+  { error: 'an object such as { "old": "a", "new": "b" }' },
+)
+
+const list = 'a list such as [{ "old": "a", "new": "b" }]'
+
+const schema = z.strictObject({
+  path: path(),
+  edits: z.array(edit, { error: list }).check(z.minLength(1, { error: list })),
+})
+
+type Input = z.output<typeof schema>
+
+export function makeEditTool(seen: SeenFiles): AgentTool {
+  return makeTool({
+    name: 'edit',
+    description:
+      'Replaces text in a file. Each old must occur exactly once, unless replaceAll. Edits are applied in order: all or none.',
+    schema,
+    brief: (input) => input.path,
+    call: async (input, workspace) => {
+      const existing = readExisting('edit', input.path, workspace)
+      return 'answer' in existing ? existing.answer : change(input, existing, seen, workspace)
+    },
+  })
+}
+
+async function change(
+  input: Input,
+  existing: Existing,
+  seen: SeenFiles,
+  workspace: Workspace,
+): Promise<ToolAnswer> {
+  if (existing.bytes.includes(0)) return refused('edit', input.path, 'it is a binary file')
+  const applied = applyEdits(existing.bytes.toString('latin1'), input.edits)
+  if ('problem' in applied) {
+    return failed(`Nothing was changed in ${shownPath(input.path)}: ${applied.problem}.`)
+  }
+  const bytes = Buffer.from(applied.content, 'latin1')
+  const problem = saveFile(existing.path, bytes, existing.mode, workspace)
+  if (problem !== undefined) return refused('edit', input.path, problem)
+  const knew = seen.knows(seenFile(existing.path, existing.bytes))
+  return {
+    text: `${describeEdit(input.path, applied.lines)}${knew === 'an older state' ? CHANGED : ''}`,
+    diff: await makeDiff(existing.path, existing.bytes, bytes, workspace),
+    ...knownAfter(knew, seenFile(existing.path, bytes), seen),
+  }
+}
+
+const CHANGED = ' The file was changed by somebody else since you read it: read it again.'
+
+const NO_LINE = { first: 1, last: 0, total: 1 }
+
+/** A file seen completely is still known after the edit; of a part, line numbers may have moved. */
+function knownAfter(
+  knew: ReturnType<SeenFiles['knows']>,
+  file: SeenFile,
+  seen: SeenFiles,
+): { readonly seen?: SeenFile } {
+  if (knew !== 'yes' && knew !== 'a part') return {}
+  const now = knew === 'yes' ? file : { ...file, part: NO_LINE }
+  seen.note(now)
+  return { seen: now }
+}
+
+function describeEdit(name: string, lines: readonly (readonly number[])[]): string {
+  const count = counted(lines.flat().length, 'replacement')
+  return `Edited ${shownPath(name)}: ${count}, at ${lines.map(describeLines).join('; ')}.`
+}

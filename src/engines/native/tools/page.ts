@@ -1,0 +1,164 @@
+// oxlint-disable no-control-regex
+import { createHash } from 'node:crypto'
+import { readSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { withoutCutKey } from '../../../base/shorten.ts'
+
+/** A longer line is cut. */
+const LINE_BYTES = 2000
+const CHUNK_BYTES = 1024 * 1024
+
+export interface PageOptions {
+  /** Number of the first line, from 1. */
+  readonly offset: number
+  readonly limit: number
+  readonly limitBytes: number
+  /** Whether to read the whole file, for `total` and `digest`. */
+  readonly toEnd: boolean
+  readonly signal: AbortSignal
+}
+
+/** Some lines of a file. */
+export interface Page {
+  readonly lines: readonly string[]
+  /** Lines of the whole file; undefined if it was not read to the end. */
+  readonly total: number | undefined
+  readonly digest: string | undefined
+  readonly hasCrlf: boolean
+  readonly isUtf8: boolean
+}
+
+/** Reads a page of a file with any size and line length, without blocking the event loop for long. */
+export async function readPage(
+  fd: number,
+  options: PageOptions,
+): Promise<Page | { readonly binary: string }> {
+  const hash = options.toEnd ? createHash('sha256') : undefined
+  const collector = new Collector(options)
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+  for (let position = 0; ;) {
+    const bytes = chunk.subarray(0, readSync(fd, chunk, 0, CHUNK_BYTES, position))
+    const binary = position === 0 ? binaryKind(bytes.subarray(0, KIND_BYTES)) : undefined
+    if (binary !== undefined) return { binary }
+    if (bytes.length === 0) return { ...collector.end(), digest: hash?.digest('hex') }
+    position += bytes.length
+    hash?.update(bytes)
+    collector.add(bytes)
+    if (options.signal.aborted || (collector.isFull && !options.toEnd)) break
+    await setImmediate()
+  }
+  return { ...collector.page, total: undefined, digest: undefined }
+}
+
+class Collector {
+  readonly #options: PageOptions
+  readonly #lines: string[] = []
+  #number = 1
+  #bytes = 0
+  #line: Uint8Array[] = []
+  #lineBytes = 0
+  #hasCrlf = false
+  #isUtf8 = true
+  isFull = false
+
+  constructor(options: PageOptions) {
+    this.#options = options
+  }
+
+  add(bytes: Uint8Array): void {
+    let start = 0
+    for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, start)) {
+      this.#extend(bytes.subarray(start, end))
+      this.#endLine()
+      start = end + 1
+    }
+    this.#extend(bytes.subarray(start))
+  }
+
+  end(): Omit<Page, 'digest'> {
+    if (this.#lineBytes > 0) this.#endLine()
+    return { ...this.page, total: this.#number - 1 }
+  }
+
+  get page() {
+    return { lines: this.#lines, hasCrlf: this.#hasCrlf, isUtf8: this.#isUtf8 }
+  }
+
+  #extend(bytes: Uint8Array): void {
+    const room = LINE_BYTES + 1 - this.#lineBytes
+    // Copied, because the chunk is reused.
+    if (this.#isWanted && room > 0) this.#line.push(Uint8Array.from(bytes.subarray(0, room)))
+    this.#lineBytes += bytes.length
+  }
+
+  get #isWanted(): boolean {
+    return !this.isFull && this.#number >= this.#options.offset
+  }
+
+  #endLine(): void {
+    if (this.#isWanted) this.#take(Buffer.concat(this.#line))
+    this.#number += 1
+    this.#line = []
+    this.#lineBytes = 0
+  }
+
+  #take(start: Buffer): void {
+    const isCrlf = start.at(-1) === 13 && start.length === this.#lineBytes
+    const line = this.#decode(isCrlf ? start.subarray(0, -1) : start)
+    const { limit, limitBytes } = this.#options
+    this.#bytes += Buffer.byteLength(line) + 1
+    // At least one line is returned; otherwise reading could not continue after it.
+    if (this.#bytes > limitBytes && this.#lines.length > 0) return void (this.isFull = true)
+    this.#hasCrlf ||= isCrlf
+    this.#lines.push(line)
+    this.isFull = this.#lines.length >= limit
+  }
+
+  #decode(start: Buffer): string {
+    const isCut = start.length > LINE_BYTES
+    const bytes = isCut ? wholeCharacters(start.subarray(0, LINE_BYTES)) : start
+    const text = bytes.toString('utf8')
+    this.#isUtf8 &&= !text.includes('\uFFFD') || Buffer.from(text).equals(bytes)
+    const isMarked = this.#number === 1 && text.startsWith('\uFEFF')
+    const clean = text.slice(isMarked ? 1 : 0).replaceAll('\0', '\uFFFD')
+    return isCut ? `${withoutCutKey(clean)}… [cut: the line has ${this.#lineBytes} bytes]` : clean
+  }
+}
+
+/** Cuts an incomplete character at the end. */
+function wholeCharacters(bytes: Buffer): Buffer {
+  let end = bytes.length
+  while (end > 0 && end > bytes.length - 3 && (bytes[end - 1]! & 0xc0) === 0x80) end--
+  const lead = bytes[end - 1] ?? 0
+  const size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
+  return end - 1 + size > bytes.length ? bytes.subarray(0, end - 1) : bytes
+}
+
+const SIGNATURES: readonly (readonly [string, RegExp])[] = [
+  ['a PNG image', /^\x89PNG/],
+  ['a JPEG image', /^\xff\xd8\xff/],
+  ['a GIF image', /^GIF8[79]a/],
+  ['a WebP image', /^RIFF....WEBP/s],
+  ['a BMP image', /^BM.{4}\0\0\0\0/s],
+  ['a TIFF image', /^(?:II\*\0|MM\0\*)/],
+  ['an icon', /^\0\0[\x01\x02]\0/],
+  ['an AVIF or HEIC image', /^....ftyp(?:avif|avis|heic|heix|mif1)/s],
+  ['a PDF document', /^%PDF-/],
+  [
+    'UTF-16 text, which `iconv -f UTF-16 -t UTF-8` turns into readable text',
+    /^(?:\xff\xfe|\xfe\xff)/,
+  ],
+  ['a zip archive', /^PK\x03\x04/],
+  ['compressed with gzip', /^\x1f\x8b/],
+  ['a program', /^(?:\x7fELF|\xcf\xfa\xed\xfe|MZ[^\n]*\0)/],
+]
+
+/** How much of the start of a file is checked. */
+const KIND_BYTES = 8192
+
+/** The kind of a binary file by its first bytes; undefined for text. */
+function binaryKind(start: Uint8Array): string | undefined {
+  const bytes = Buffer.from(start).subarray(0, KIND_BYTES).toString('latin1')
+  const known = SIGNATURES.find(([, signature]) => signature.test(bytes))?.[0]
+  return known ?? (bytes.includes('\0') ? 'a binary file' : undefined)
+}

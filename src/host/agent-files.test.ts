@@ -1,0 +1,130 @@
+import { expect, test } from 'bun:test'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeProject, writeFiles, type Files } from '../../tests/support/project.ts'
+import { PROJECT_AGENTS, readAgentFiles, readUserAgents } from './agent-files.ts'
+
+const agent = (name: string) => `---\nname: ${name}\n---\nYou are ${name}.\n`
+
+function makeFolder(files: Files): string {
+  const folder = join(makeProject(), PROJECT_AGENTS)
+  mkdirSync(folder, { recursive: true })
+  writeFiles(folder, files)
+  return folder
+}
+
+const read = (folder: string) => readAgentFiles(folder, PROJECT_AGENTS)
+const messages = (folder: string) => read(folder).problems.map(({ message }) => message)
+
+test('the markdown files of a folder are agents by their names, and nothing else is', () => {
+  const folder = makeFolder({
+    'z.md': agent('first'),
+    'b.md': '---\n---\nYou are b.\n',
+    'sub/c.md': agent('c'),
+    '.hidden.md': agent('hidden'),
+    'notes.txt': agent('notes'),
+    'x.md.bak': agent('x'),
+  })
+  expect([...read(folder).agents.values()].map(({ name, path }) => [name, path])).toEqual([
+    ['b', '.claude/agents/b.md'],
+    ['first', '.claude/agents/z.md'],
+  ])
+  expect(messages(folder)).toEqual([])
+})
+
+test('a folder that is not there, or is none, has no agents', () => {
+  const cwd = makeProject({ '.claude': 'a file\n' })
+  expect(read(join(cwd, PROJECT_AGENTS))).toEqual({ agents: new Map(), problems: [] })
+  expect(read(join(cwd, 'nowhere'))).toEqual({ agents: new Map(), problems: [] })
+})
+
+test('two files of one name are no agent, and both are named', () => {
+  const folder = makeFolder({ 'a.md': agent('x'), 'b.md': agent('x'), 'c.md': agent('c') })
+  expect([...read(folder).agents.keys()]).toEqual(['c'])
+  expect(read(folder).problems).toEqual([
+    {
+      name: 'x',
+      message: ".claude/agents/b.md:2  Its name 'x' is also that of .claude/agents/a.md.",
+      hint: 'Give one of them another name.',
+    },
+  ])
+})
+
+test('a good file is no agent beside a broken one of its name', () => {
+  const broken = agent('x').replace('\n---', '\nmodel: gpt\n---')
+  for (const files of [
+    { 'a.md': agent('x'), 'b.md': broken },
+    { 'a.md': broken, 'b.md': agent('x') },
+    { 'x.md': '---\n: [\n---\n', 'z.md': agent('x') },
+  ]) {
+    const { agents, problems } = read(makeFolder({ ...files, 'c.md': agent('c') }))
+    expect([...agents.keys()]).toEqual(['c'])
+    expect(problems.map(({ name }) => name)).toEqual(['x', 'x'])
+    expect(problems[1]?.message).toMatch(
+      /:2 {2}Its name 'x' is also that of .claude\/agents\/.\.md\.$/,
+    )
+  }
+})
+
+test('a third file of that name does not become the agent', () => {
+  const files = Object.fromEntries(['a', 'b', 'c'].map((name) => [`${name}.md`, agent('x')]))
+  expect(read(makeFolder(files)).agents.size).toBe(0)
+})
+
+test('what cannot be read is told, and the rest is read', () => {
+  const folder = makeFolder({
+    'big.md': `${agent('big')}${'x'.repeat(10_000_000)}`,
+    'bytes.md': new Uint8Array([0x2d, 0x2d, 0x2d, 0x0a, 0xff, 0xfe]),
+    'nul.md': `${agent('nul')}\0`,
+    'good.md': agent('good'),
+  })
+  Bun.spawnSync(['mkfifo', join(folder, 'fifo.md')])
+  mkdirSync(join(folder, 'folder.md'))
+  symlinkSync('loop.md', join(folder, 'loop.md'))
+  symlinkSync('nowhere', join(folder, 'lost.md'))
+  expect([...read(folder).agents.keys()]).toEqual(['good'])
+  expect(messages(folder)).toEqual([
+    '.claude/agents/big.md is 9.5 MiB long, the limit is 1 MiB.',
+    '.claude/agents/bytes.md is not UTF-8 text.',
+    '.claude/agents/fifo.md is not a regular file.',
+    '.claude/agents/folder.md is a directory, expected a file.',
+    '.claude/agents/loop.md is part of a loop of symbolic links.',
+    '.claude/agents/lost.md is a link that leads nowhere.',
+    '.claude/agents/nul.md is not text: it has NUL bytes.',
+  ])
+  expect(read(folder).problems.every(({ isHarmless }) => isHarmless === undefined)).toBe(true)
+})
+
+test('a folder that leads in a circle is told', () => {
+  const cwd = makeProject({ '.claude/x': '' })
+  symlinkSync('agents', join(cwd, PROJECT_AGENTS))
+  expect(messages(join(cwd, PROJECT_AGENTS))).toEqual([
+    '.claude/agents cannot be read: it leads in a circle.',
+  ])
+})
+
+test('notes beside the agents do no harm', () => {
+  expect(read(makeFolder({ 'README.md': '# Our agents\n' })).problems).toMatchObject([
+    { name: 'README', isHarmless: true },
+  ])
+})
+
+test('a link to a file elsewhere is the agent of that file', () => {
+  const folder = makeFolder({})
+  writeFileSync(join(folder, '../shared'), agent('shared'))
+  symlinkSync('../shared', join(folder, 'link.md'))
+  expect([...read(folder).agents.keys()]).toEqual(['shared'])
+})
+
+test('the own agents of a user are where Claude Code keeps its files', () => {
+  const home = makeProject({
+    '.claude/agents/a.md': agent('a'),
+    'moved/agents/b.md': agent('b'),
+  })
+  const names = (env: Record<string, string>) =>
+    [...readUserAgents(env).agents.values()].map(({ path }) => path)
+  expect(names({ HOME: home })).toEqual(['~/.claude/agents/a.md'])
+  const moved = join(home, 'moved')
+  expect(names({ HOME: home, CLAUDE_CONFIG_DIR: moved })).toEqual([join(moved, 'agents/b.md')])
+  expect(names({})).toEqual([])
+})

@@ -1,0 +1,35 @@
+import type { RecordPlaces } from '../../records/journal/record-folder.ts'
+import { listRuns, type RunBrief } from '../../records/journal/runs.ts'
+import { lastExchange } from '../../engines/native/chat-turn.ts'
+import { conversationIn } from '../conversation-path.ts'
+import { isChat } from '../records/is-chat.ts'
+
+/** The newest first. */
+export function chatsIn(places: RecordPlaces): RunBrief[] {
+  return listRuns(places).filter(({ folder }) => isChat(folder))
+}
+
+/** Where the conversation of a chat is. */
+export function chatPath(folder: string): string {
+  return conversationIn(folder, { scope: [], step: 1, iteration: 1, attempt: 1 })!
+}
+
+/** `last` is what was said to the agent last. */
+export function describeChat({ id, folder, status, state, foreign }: RunBrief) {
+  const { spent, steps, startedAt, ended } = state
+  const at = ended?.at ?? startedAt
+  return {
+    run: id,
+    status,
+    ...(foreign === undefined ? {} : { foreign }),
+    agent: steps[0]?.agent ?? '',
+    ageMs: at === undefined ? 0 : Math.max(0, Date.now() - Date.parse(at)),
+    turns: spent.iterations,
+    costUsd: spent.costUsd,
+    last: foreign === undefined ? lastWordsOf(folder) : null,
+  }
+}
+
+function lastWordsOf(folder: string): string | null {
+  return lastExchange({ path: chatPath(folder), env: {} }).person ?? null
+}

@@ -1,0 +1,64 @@
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { UserError } from '../base/errors.ts'
+import { readTextFile } from '../base/files.ts'
+import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
+
+/** The configuration that applies, and what its relative paths are relative to. */
+export interface Configuration {
+  readonly file: string | undefined
+  /** SHA-256 of the file's text, and the text itself. */
+  readonly hash?: string
+  readonly text?: string
+  readonly base: string
+  readonly content: ChainsConfig
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const CONFIG_LIMIT_BYTES = 4 * 1024 * 1024
+
+/** Finds and reads the configuration: the given file, or the first of the places where it may be. */
+export async function loadConfiguration(
+  cwd: string,
+  given: string | undefined,
+  env: Environment,
+): Promise<Configuration> {
+  for (const { path, base } of places(cwd, given, env)) {
+    const file = readTextFile(path, CONFIG_LIMIT_BYTES)
+    if (file.kind === 'text') {
+      const name = nameFor(path, cwd)
+      // Loaded only here: most calls find no configuration, and a validator takes time to load.
+      const { parseChainsFile } = await import('../chain/parse/chains-file.ts')
+      const content = parseChainsFile(file.text, name)
+      const hash = new Bun.CryptoHasher('sha256').update(file.text).digest('hex')
+      return { file: name, hash, text: file.text, base, content }
+    }
+    if (file.kind === 'unusable')
+      throw new UserError(`Configuration ${nameFor(path, cwd)} ${file.problem}.`)
+    if (given !== undefined) {
+      throw new UserError(`Configuration not found: ${given}`, `It was looked for in ${cwd}.`)
+    }
+  }
+  return { file: undefined, base: cwd, content: { chains: {} } }
+}
+
+function places(
+  cwd: string,
+  given: string | undefined,
+  env: Environment,
+): { path: string; base: string }[] {
+  if (given !== undefined) return [{ path: resolve(cwd, given), base: cwd }]
+  const { XDG_CONFIG_HOME: config = '', HOME: home = '' } = env
+  const folders = [config, home && join(home, '.config')].filter(isAbsolute).slice(0, 1)
+  const user = folders.map((folder) => join(folder, 'forkhestra/chains.json'))
+  return [
+    { path: join(cwd, 'forge/orch/chains.json'), base: cwd },
+    { path: join(cwd, 'forge/chains.json'), base: cwd },
+    ...user.map((path) => ({ path, base: dirname(path) })),
+  ]
+}
+
+function nameFor(path: string, cwd: string): string {
+  const name = relative(cwd, path)
+  return name === '' || name.startsWith('..') ? path : name
+}

@@ -1,0 +1,62 @@
+import { errorText } from '../../base/errors.ts'
+import { printable } from '../../base/terminal/printable.ts'
+import type { Leftover } from '../../records/events/schema.ts'
+import type { RecordPlaces } from '../../records/journal/record-folder.ts'
+import { listOwnRuns, unreadableNewerThan } from '../../records/journal/runs.ts'
+import { Family } from '../../run/process/family.ts'
+import { withQueue, type QueuedBrief } from '../records/with-queue.ts'
+import { ok, problem, warning, type Check } from './check.ts'
+
+/** So many processes are named. */
+const NAMED = 3
+
+/** Unfinished runs of this project: active or dead. */
+export function checkRuns(cwd: string, places: RecordPlaces): Check {
+  try {
+    const runs = listOwnRuns(places).map(withQueue)
+    const [unreadable] = unreadableNewerThan(places, runs[0]?.id)
+    if (unreadable !== undefined) {
+      const text = `the record of the last run ${unreadable} cannot be read`
+      return warning('runs', text, 'resume, show and status use the run before it')
+    }
+    return describeRuns(runs.filter(({ state }) => state.cwd === undefined || state.cwd === cwd))
+  } catch (error) {
+    return warning(
+      'runs',
+      `cannot be read: ${printable(errorText(error))}`,
+      `See ${places.roots.join(' and ')}`,
+    )
+  }
+}
+
+function describeRuns(runs: readonly QueuedBrief[]): Check {
+  for (const { id } of runs.filter(({ status }) => status === 'dead')) {
+    const processes = Family.left(id).list()
+    if (processes.length === 0) continue
+    const text = `the run ${id} is dead and left these processes running: ${namesOf(processes)}`
+    return problem('runs', text, `Resume it: forkhestra resume ${id} --kill-orphans`)
+  }
+  const [newest] = runs
+  // Nothing can be queued until that is fixed.
+  if (newest?.unreadable !== undefined) {
+    const text = `the queue of the last run ${newest.id} cannot be used`
+    return problem('runs', text, printable(newest.unreadable))
+  }
+  const driven = runs.find(({ holder }) => holder !== undefined)
+  if (driven !== undefined) {
+    const pid = driven.holder?.pid
+    const who = pid ? ` (pid ${pid})` : ''
+    const text = `${driven.id} is active here${who}; a second run would interfere with it`
+    return warning('runs', text, `Wait for it, or: forkhestra stop ${driven.id}`)
+  }
+  if (newest === undefined) return ok('runs', 'none yet')
+  if (newest.status !== 'dead') return ok('runs', `last run ${newest.id}: ${newest.status}`)
+  const text = `the last run ${newest.id} was killed`
+  return warning('runs', text, `Resume it: forkhestra resume ${newest.id}`)
+}
+
+function namesOf(processes: readonly Leftover[]): string {
+  const names = processes.map(({ pid, command }) => `${printable(command)} (pid ${pid})`)
+  const more = names.length > NAMED ? `, and ${names.length - NAMED} more` : ''
+  return names.slice(0, NAMED).join(', ') + more
+}

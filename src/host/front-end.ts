@@ -1,0 +1,14 @@
+import type { Project } from './project.ts'
+
+/** How a person or a program reaches the host: the command line, the library, an MCP client. */
+export interface FrontEnd {
+  /** The environment of the process, not yet that of agents. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly project: Project
+  /** `--cwd` as the user typed it, for commands in hints; empty where it was not needed. */
+  readonly cwdOption: string
+  /** Shows a line that is not part of the result. */
+  readonly notice: (line: string) => void
+  /** Asks the user; false if there is no terminal. */
+  readonly confirm: (question: string) => Promise<boolean>
+}

@@ -1,0 +1,86 @@
+import { accessSync, constants } from 'node:fs'
+import { isAbsolute, relative, resolve } from 'node:path'
+import { errorCode, NotNow, UserError } from '../base/errors.ts'
+import { statOf } from '../base/files.ts'
+import { shownPath } from '../base/terminal/printable.ts'
+import { findProject, type FoundProject } from '../base/project.ts'
+import { holdsRepository } from '../base/repository.ts'
+import { shellWord } from '../base/shell-quote.ts'
+
+/** The project that a command works on. Agents, gates and configured paths work from its folder. */
+export interface Project extends FoundProject {
+  /** What paths that were typed are relative to. */
+  readonly here: string
+}
+
+/** The folder that was named is taken literally; otherwise the project is looked for upwards. */
+export function openProject(
+  given: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): Project {
+  const here = resolveCwd(given)
+  if (given === undefined) return { ...findProject(here, env), here }
+  return { folder: here, searched: [here], isFound: true, here }
+}
+
+/** The folder that was named, or the current one, as an absolute path. */
+export function resolveCwd(given: string | undefined): string {
+  if (given === undefined) return currentFolder()
+  if (given === '') throw new UserError('The path for --cwd is empty.')
+  const folder = resolve(given)
+  const stat = statOf(folder)
+  if (stat === undefined) throw new UserError(`The folder for --cwd does not exist: ${given}`)
+  if (!stat.isDirectory()) throw new UserError(`The path for --cwd is not a folder: ${given}`)
+  return folder
+}
+
+/** It may be deleted, hidden by a mount or closed to us, also while we are in it. */
+function currentFolder(): string {
+  const folder = resolve('.')
+  try {
+    accessSync(folder, constants.X_OK)
+    return folder
+  } catch (error) {
+    const isGone = errorCode(error) === 'ENOENT'
+    const what = isGone ? 'no longer exists' : 'cannot be read'
+    throw new NotNow(
+      `The current folder ${what}: ${shownPath(folder)}`,
+      'Change to another folder, or name the project with --cwd.',
+    )
+  }
+}
+
+/** The project of the current folder, which may be gone: to know whether a command needs a `--cwd`. */
+export function currentProject(env: Readonly<Record<string, string | undefined>>): string {
+  return findProject(resolve('.'), env).folder
+}
+
+/** Which project it is, where that is not obvious. */
+export function projectLines({ folder, here, foreign }: Project): string[] {
+  const line = folder === here ? [] : [`Project: ${folder}`]
+  if (foreign === undefined) return line
+  const words = `the project in ${foreign} belongs to another user and is not used`
+  return [...line, `Warning: ${words}; to use it: --cwd ${foreign}`]
+}
+
+/** The top of the repository, where a new project belongs, if that is not the current folder. */
+function betterPlace({ isFound, here, searched }: Project): string | undefined {
+  const top = searched.at(-1)!
+  return isFound || top === here || !holdsRepository(top) ? undefined : top
+}
+
+/** Refuses to create a project inside a repository unless the user names the folder. */
+export function checkBeginning(project: Project, command: string): void {
+  const top = betterPlace(project)
+  if (top === undefined) return
+  throw new UserError(
+    `This folder is inside the repository ${top}; a project belongs at its top.`,
+    `Create it there: ${command} --cwd ${shellWord(top)}\nOr in this folder: ${command} --cwd .`,
+  )
+}
+
+/** A path that was typed, as the project would write it. */
+export function pathFromProject(path: string, { folder, here }: Project): string {
+  if (path === '' || folder === here || isAbsolute(path)) return path
+  return relative(folder, resolve(here, path))
+}

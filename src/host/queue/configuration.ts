@@ -1,0 +1,26 @@
+import { UserError } from '../../base/errors.ts'
+import type { Plan } from '../../chain/plan/plan.ts'
+import type { Agents } from '../../chain/plan/resolve-agent.ts'
+import { loadConfiguration, type Configuration } from '../configuration.ts'
+
+/** The current configuration of a run; its plan has only the agents of its steps. */
+export async function configurationOf({
+  cwd,
+  configuration,
+}: Pick<Plan, 'cwd'> & {
+  readonly configuration?: Plan['configuration'] | undefined
+}): Promise<Configuration> {
+  const usual = await loadConfiguration(cwd, undefined, process.env)
+  const isUsual = configuration === undefined || usual.file === configuration.file
+  return isUsual ? usual : loadConfiguration(cwd, configuration.file, process.env)
+}
+
+/** No agents if it cannot be read: the error is reported when one is needed. */
+export async function agentsOf(plan: Plan): Promise<Agents> {
+  try {
+    return (await configurationOf(plan)).content.agents ?? {}
+  } catch (error) {
+    if (error instanceof UserError) return {}
+    throw error
+  }
+}

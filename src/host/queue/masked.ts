@@ -1,0 +1,96 @@
+import { Mask } from '../../base/secrets/mask.ts'
+import { UserError } from '../../base/errors.ts'
+import { makeAgentEnvironment } from '../../engines/environment.ts'
+import type { ChainsConfig } from '../../chain/parse/chains-schema.ts'
+import type { Message } from '../../queue/message.ts'
+import { MAIN, type TaskBrief } from '../../queue/task.ts'
+import { ownFolder } from '../own-folder.ts'
+import { secretsOf } from '../secrets.ts'
+import type { Caller, OpenQueue } from './caller.ts'
+import { configurationOf } from './configuration.ts'
+import { isWhole, planIn } from './store.ts'
+
+/** A prompt of this length was truncated by the store. */
+const BEGINNING = 200
+
+/** The tasks of the caller, or with `all` those of every agent of the run. */
+export async function describeQueue(opened: OpenQueue, all: boolean) {
+  const { client, store, run } = opened
+  const { tasks: own, counts } = await client.queue()
+  const every = await store.list(run)
+  const names = new Map(every.map(({ id, name }) => [id, name]))
+  const shown = await maskTasks(all ? every : own, opened)
+  return { tasks: shown.map((task) => taskJson(task, names)), counts, shown }
+}
+
+function taskJson(
+  { id, name, parent, state, attempt, retry, ageMs, options, beginning, end }: TaskBrief,
+  names: ReadonlyMap<string, string>,
+) {
+  const parentName = names.get(parent ?? '') ?? MAIN
+  const head = { id, name, parent: parentName, state, attempt, retry, ageMs }
+  return { ...head, ...options, prompt: beginning, end }
+}
+
+/** Masked for display only: the store keeps prompts unmasked, because agents need them. */
+async function maskTasks(
+  tasks: readonly TaskBrief[],
+  of: Pick<Caller, 'run' | 'record'>,
+): Promise<readonly TaskBrief[]> {
+  if (tasks.length === 0) return tasks
+  const mask = await maskOf(of)
+  const shown = ({ beginning, ...task }: TaskBrief) => ({
+    ...task,
+    beginning: beginning.length < BEGINNING ? beginning : dropPartialSecret(beginning, mask),
+  })
+  return mask.data(tasks.map(shown))
+}
+
+/** Drops the end of a truncated text if it may be the beginning of a secret. */
+function dropPartialSecret(text: string, mask: Mask): string {
+  return Buffer.from(mask.stream().push(Buffer.from(text))).toString()
+}
+
+/** Agents of the run get messages unmasked. */
+export async function maskMessages(
+  messages: readonly Message[],
+  { isInside, ...of }: Pick<Caller, 'run' | 'record' | 'isInside'>,
+): Promise<readonly Message[]> {
+  // Results are masked before they are stored.
+  const isAsSent = isInside || !messages.some(({ kind }) => kind === 'text')
+  return isAsSent ? messages : (await maskOf(of)).data(messages)
+}
+
+/** Knows the secrets of a run, including those in its configuration. */
+export async function maskOf({ run, record }: Pick<Caller, 'run' | 'record'>): Promise<Mask> {
+  const env = makeAgentEnvironment(process.env, ownFolder())
+  const recorded = planIn(record)
+  if (!isWhole(recorded)) return new Mask(env)
+  const content = (await ifUsable(() => configurationOf(recorded)))?.content ?? { chains: {} }
+  const { readRecorded } = await import('../resume-run.ts')
+  const whole = await ifUsable(() => readRecorded(run, record, env))
+  const plan = whole?.plan ?? recorded
+  return new Mask({ ...secretsOf(plan, env, content.agents), ...configuredSecrets(content) })
+}
+
+/** From the current configuration, in case the plan cannot be restored completely. */
+function configuredSecrets({ chains }: ChainsConfig): Record<string, string> {
+  const secrets: Record<string, string> = {}
+  for (const [chain, { env, steps }] of Object.entries(chains)) {
+    for (const [index, given] of [env, ...steps.map((step) => step.env)].entries()) {
+      for (const [name, value] of Object.entries(given ?? {})) {
+        secrets[`chains.${chain}.${index}.${name}`] = value
+      }
+    }
+  }
+  return secrets
+}
+
+async function ifUsable<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof UserError) return undefined
+    throw error
+  }
+}

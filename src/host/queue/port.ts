@@ -1,0 +1,66 @@
+import { errorWithHint, UserError } from '../../base/errors.ts'
+import type { Plan } from '../../chain/plan/plan.ts'
+import type { AttemptWorktree, QueuePort } from '../../run/chain/ports.ts'
+import { readEventsOf } from '../records/ended-iterations.ts'
+import { ownProgram } from '../own-folder.ts'
+import { hasStore } from './store-path.ts'
+import type { SubAgents } from './sub-agent.ts'
+
+/** How often to check whether an agent has created a queue. */
+const LOOK_MS = 100
+
+/** The queues of a run that this process runs. */
+export function makeQueuePort(
+  record: string | undefined,
+  plan: Plan,
+  env: Readonly<Record<string, string>>,
+): QueuePort | undefined {
+  if (record === undefined) return undefined
+  const isThere = () => hasStore(record)
+  let agents: SubAgents | undefined
+  return {
+    program: ownProgram(),
+    isThere,
+    onceThere: (callback) => onceThere(isThere, callback),
+    open: async () => (await import('./store.ts')).openStoreOf(record, plan),
+    verify: async () => (await import('./store.ts')).refuseUnsound(plan.run, record),
+    reportedEnds: () => reportedEnds(record),
+    worktrees: (id) => worktreesIn(record, id),
+    async subAgent(task, parent, pusher) {
+      agents ??= new (await import('./sub-agent.ts')).SubAgents(plan, env)
+      return agents.find(task, parent, pusher).catch(withHintInMessage)
+    },
+  }
+}
+
+/** The result of a task has one text for error and hint. */
+function withHintInMessage(error: unknown): never {
+  throw error instanceof UserError ? new UserError(errorWithHint(error)) : error
+}
+
+function reportedEnds(record: string): Set<string> {
+  const ends = new Set<string>()
+  for (const { id, attempt } of readEventsOf(record, ['task_ended'])) ends.add(`${id} ${attempt}`)
+  return ends
+}
+
+function worktreesIn(record: string, task: string): AttemptWorktree[] {
+  const found: AttemptWorktree[] = []
+  for (const { id, attempt, worktree } of readEventsOf(record, ['task_started'])) {
+    if (id === task && worktree !== undefined) found.push({ attempt, ...worktree })
+  }
+  return found
+}
+
+function onceThere(isThere: () => boolean, callback: () => void): () => void {
+  const look = () => {
+    if (!isThere()) return
+    clearInterval(timer)
+    callback()
+  }
+  // Polling, because a watch on the folder would fire for every event that is written.
+  const timer = setInterval(look, LOOK_MS)
+  timer.unref()
+  look()
+  return () => clearInterval(timer)
+}

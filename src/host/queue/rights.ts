@@ -1,0 +1,82 @@
+import { UserError } from '../../base/errors.ts'
+import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
+import { namesQueueTools } from '../../engines/native/tool-sets.ts'
+import { onlyReads } from '../../chain/plan/direct-agent.ts'
+import type { Rights, StepNode } from '../../chain/plan/plan.ts'
+
+/** The most that tasks of this agent may do; undefined means everything. */
+export function rightsOf(pusher: StepNode | undefined): Rights | undefined {
+  return pusher === undefined || pusher.agent.engine === 'binary' ? pusher?.rights : pusher.agent
+}
+
+/** From the strictest to the one that never asks. */
+const MODES = ['plan', 'dontAsk', 'default', 'acceptEdits', 'auto', 'bypassPermissions']
+const UNASKED = MODES.at(-1)!
+
+/**
+ * A program can do everything. If its pusher may not run programs, the configuration must name it as an
+ * agent.
+ */
+export function checkProgram({ engine, name }: ResolvedAgent, rights: Rights | undefined): void {
+  if (engine !== 'binary' || rights === undefined || mayRunPrograms(rights)) return
+  throw new UserError(
+    `'${name}' is a program, and ${rights.name} may not run programs. Name it under "agents" in the configuration, or use an agent that is named there.`,
+  )
+}
+
+function mayRunPrograms({ allowedTools, disallowedTools, permissionMode }: Rights): boolean {
+  const isShell = (tool: string) => sameTool(tool, 'Bash')
+  const isAllowed = allowedTools?.some(isShell) !== false
+  const isForbidden = disallowedTools?.some(isShell) === true
+  return isAllowed && !isForbidden && (permissionMode ?? UNASKED) === UNASKED
+}
+
+/** A child has at most the tools and the permission mode of its parent. */
+export function withinRights(agent: ResolvedAgent, rights: Rights | undefined): ResolvedAgent {
+  if (agent.engine === 'binary' || rights === undefined) return agent
+  const { allowedTools: all } = rights
+  const own = agent.allowedTools
+  const allowedTools = all === undefined ? own : (own?.filter((tool) => isIn(tool, all)) ?? all)
+  const disallowed = [
+    ...new Set([...(agent.disallowedTools ?? []), ...(rights.disallowedTools ?? [])]),
+  ]
+  const permissionMode = stricter(agent.permissionMode, rights.permissionMode)
+  return {
+    ...agent,
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...(disallowed.length === 0 ? {} : { disallowedTools: disallowed }),
+    ...(permissionMode === undefined ? {} : { permissionMode }),
+  }
+}
+
+/** For an unknown mode, that of the parent is used. */
+function stricter(own: string | undefined, parent: string | undefined): string | undefined {
+  if (own === undefined || parent === undefined) return parent ?? own
+  const isStricter = MODES.includes(own) && MODES.indexOf(own) < MODES.indexOf(parent)
+  return isStricter ? own : parent
+}
+
+/** Sub-agents may queue and start tasks themselves, unless their parent may not. */
+export function withQueue(agent: ResolvedAgent, rights: Rights | undefined): ResolvedAgent {
+  if (agent.engine === 'binary') return agent
+  return { ...agent, queue: rights?.queue !== false && mayQueue(agent) }
+}
+
+/** A tool list that names queue tools allows them. */
+function mayQueue(agent: DirectAgent): boolean {
+  const isNamed = agent.engine === 'native' && namesQueueTools(agent)
+  return agent.queue ?? (isNamed || !onlyReads(agent))
+}
+
+function isIn(tool: string, tools: readonly string[]): boolean {
+  return tools.includes(tool) || tools.some((each) => !each.includes('(') && sameTool(tool, each))
+}
+
+/** Engines differ in the case of tool names. */
+function sameTool(one: string, other: string): boolean {
+  return withoutPattern(one).toLowerCase() === withoutPattern(other).toLowerCase()
+}
+
+function withoutPattern(tool: string): string {
+  return tool.replace(/\(.*$/s, '').trim()
+}

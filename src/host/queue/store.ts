@@ -1,0 +1,141 @@
+import { renameSync, rmSync } from 'node:fs'
+import { basename } from 'node:path'
+import { Mask } from '../../base/secrets/mask.ts'
+import { errorWithHint } from '../../base/errors.ts'
+import { withLock } from '../../base/linux/lock.ts'
+import { readPlan } from '../../records/journal/read-run.ts'
+import { holderOf } from '../../records/journal/run-lock.ts'
+import type { Plan } from '../../chain/plan/plan.ts'
+import { makeAgentEnvironment } from '../../engines/environment.ts'
+import { DEFAULT_LIMITS, type Limits } from '../../queue/limits.ts'
+import { QueueError } from '../../queue/refusal.ts'
+import { acknowledgedIn } from '../../queue/sqlite/history-count.ts'
+import { setAside } from '../../queue/sqlite/set-aside.ts'
+import { openSqliteStore } from '../../queue/sqlite-store.ts'
+import type { QueueStore } from '../../queue/store.ts'
+import type { FrontEnd } from '../front-end.ts'
+import { ownFolder } from '../own-folder.ts'
+import { secretsOf } from '../secrets.ts'
+import { readEventsOf } from '../records/ended-iterations.ts'
+import { hasStore, storePath } from './store-path.ts'
+
+/**
+ * Opens the queues of a run, with the same limits in all processes of the run: those of its plan. A store that was
+ * deleted during a run is reported by the run itself, and another one takes its place.
+ */
+export async function openStoreOf(
+  record: string,
+  plan: Partial<Plan> = planIn(record),
+): Promise<QueueStore> {
+  if (!hasStore(record) && wasUsed(record)) {
+    if (!isHeld(record)) throw missingStore(record)
+    await renewStore(record, () => !hasStore(record))
+  }
+  return openStoreAt(storePath(record), record, plan)
+}
+
+/** Throws if the store of a run was deleted; while the run is alive, that is a warning. */
+export function refuseMissing(record: string, notice: FrontEnd['notice']): void {
+  if (!wasUsed(record)) return
+  if (!isHeld(record)) throw missingStore(record)
+  const gone = new QueueError({ kind: 'gone', place: storePath(record) })
+  notice(`Warning: ${errorWithHint(gone).replaceAll('\n', ' ')}`)
+}
+
+/** Before a run resumes: throws if its store is damaged or has lost something. */
+export async function refuseUnsound(run: string, record: string): Promise<void> {
+  if (!hasStore(record)) {
+    if (wasUsed(record)) throw missingStore(record)
+    return
+  }
+  const store = await openStoreOf(record)
+  try {
+    const [detail] = await store.verify(run)
+    if (detail === undefined) return
+    throw new QueueError({ kind: 'broken', place: storePath(record), detail })
+  } finally {
+    await store.close()
+  }
+}
+
+/** Replaces the store by an empty one; returns where the old one is kept. */
+export async function renewStore(
+  record: string,
+  isWanted = () => true,
+): Promise<string | undefined> {
+  const place = storePath(record)
+  const fresh = `${place}.new-${process.pid}`
+  try {
+    await (await openStoreAt(fresh, record, {})).close()
+    return withLock(`${place}.lock`, () => {
+      if (!isWanted()) return undefined
+      const kept = setAside(place)
+      renameSync(fresh, place)
+      return kept
+    })
+  } finally {
+    for (const end of ['', '-wal', '-shm']) rmSync(fresh + end, { force: true })
+  }
+}
+
+export function missingStore(record: string): QueueError {
+  return new QueueError({ kind: 'missing', place: storePath(record) })
+}
+
+function isHeld(record: string): boolean {
+  return (holderOf(record)?.life ?? 'dead') !== 'dead'
+}
+
+/** Whether the record shows that there was a store. */
+function wasUsed(record: string): boolean {
+  if (acknowledgedIn(storePath(record)) > 0) return true
+  const types = ['phase_ended', 'task_started', 'task_ended', 'crew_started'] as const
+  for (const event of readEventsOf(record, types)) {
+    const isWithout = event.type === 'phase_ended' && event.phase === 'teardown'
+    if (!isWithout || event.pushed.length > 0) return true
+  }
+  return false
+}
+
+/** Empty if the record is incomplete: then the default limits apply. */
+export function planIn(record: string): Partial<Plan> {
+  try {
+    return readPlan(record)?.plan ?? {}
+  } catch {
+    return {}
+  }
+}
+
+function openStoreAt(place: string, record: string, plan: Partial<Plan>): Promise<QueueStore> {
+  return openSqliteStore(place, {
+    limits: limitsOf(plan),
+    run: basename(record),
+    wasUsed: () => place === storePath(record) && wasUsed(record),
+    isSecret: findSecrets(plan),
+  })
+}
+
+/** Knows the secrets of the environment, which agents inherit, and of the plan. */
+function findSecrets(plan: Partial<Plan>): (text: string) => boolean {
+  let mask: Mask | undefined
+  return (text) => {
+    const env = makeAgentEnvironment(process.env, ownFolder())
+    mask ??= new Mask(isWhole(plan) ? secretsOf(plan, env) : env)
+    return mask.text(text) !== text
+  }
+}
+
+/** Whether steps can be read from it. */
+export function isWhole(plan: Partial<Plan>): plan is Plan {
+  return plan.root !== undefined && plan.recoveries !== undefined
+}
+
+export function limitsOf({ queueLimits = {} }: Partial<Plan>): Limits {
+  const { depth, running, queued, messageBytes } = DEFAULT_LIMITS
+  return {
+    depth: queueLimits.depth ?? depth,
+    running: queueLimits.running ?? running,
+    queued: queueLimits.queued ?? queued,
+    messageBytes: queueLimits.messageBytes ?? messageBytes,
+  }
+}

@@ -1,0 +1,196 @@
+import { isInRepository } from '../../base/repository.ts'
+import { UserError } from '../../base/errors.ts'
+import type { DirectAgent, Provider, ResolvedAgent } from '../../engines/engine.ts'
+import { findModel, parseModel, type NamedModel } from '../../engines/native/model-names.ts'
+import { configuredAgent } from '../../chain/plan/direct-agent.ts'
+import type { Facts } from '../../chain/plan/facts.ts'
+import { defaultPolicy, makePolicy } from '../../chain/plan/make-policy.ts'
+import type { Plan, StepNode } from '../../chain/plan/plan.ts'
+import type { Budget, Policy } from '../../chain/plan/policy.ts'
+import { checkKey } from '../../chain/plan/native-agent.ts'
+import { makePromptRules } from '../../chain/plan/prompt-rules.ts'
+import { configOf, resolveAgent } from '../../chain/plan/resolve-agent.ts'
+import type { WantedTask } from '../../run/chain/ports.ts'
+import type { Configuration } from '../configuration.ts'
+import { readFacts } from '../facts.ts'
+import { configurationOf } from './configuration.ts'
+import { checkProgram, rightsOf, withinRights, withQueue } from './rights.ts'
+
+type Environment = Readonly<Record<string, string>>
+
+/** Finds the agent for each task, in the current configuration. */
+export class SubAgents {
+  readonly #plan: Plan
+  readonly #facts: Facts
+  #configuration: Promise<Configuration> | undefined
+
+  constructor(plan: Plan, env: Environment) {
+    this.#plan = plan
+    this.#facts = readFacts(env)
+  }
+
+  async find(task: WantedTask, parent: string, pusher: StepNode | undefined): Promise<StepNode> {
+    const { agent: name } = task.options
+    const place = placeOf(pusher, this.#plan.cwd)
+    const own =
+      name === undefined ? sameKindAsPusher(place, task, parent, pusher, this.#facts) : undefined
+    const node = own ?? (await this.#named(name!, pusher))
+    const rights = rightsOf(pusher)
+    const limited = withinRights(withModel(node.agent, task, pusher?.agent), rights)
+    const agent = withQueue(limited, rights)
+    const taskBudget = smallerBudget(node.taskBudget, pusher?.taskBudget)
+    const policy = policyFor(task, node.policy, pusher?.policy)
+    checkKey({ agent, policy }, this.#facts)
+    return { ...node, agent, taskBudget, policy, ...(rights === undefined ? {} : { rights }) }
+  }
+
+  async #named(name: string, pusher: StepNode | undefined): Promise<StepNode> {
+    const { cwd } = this.#plan
+    this.#configuration ??= configurationOf(this.#plan)
+    const { content, base } = await this.#configuration
+    const agents = content.agents ?? {}
+    const { prices } = content
+    const known = {
+      agents,
+      cwd,
+      base: cwd,
+      agentBase: base,
+      ...(prices === undefined ? {} : { prices }),
+    }
+    const agent = resolveAgent(name, known, this.#facts)
+    if (!Object.hasOwn(agents, name)) checkProgram(agent, rightsOf(pusher))
+    const config = configOf(agent, agents)
+    const usual = defaultPolicy(agent, isInRepository(cwd))
+    const defaults = pusher === undefined ? usual : withParentDefaults(usual, agent, pusher)
+    const policy = makePolicy({ step: {}, chain: {}, agent: config }, { kind: 'stop' }, defaults)
+    const isRaw = pusher?.rawPrompt === true
+    const rules = { step: {}, chain: {}, agent: config, base: cwd, agentBase: base, isRaw }
+    const { reading: ownReading, ...ownRules } = makePromptRules(rules)
+    const reading = { ...pusher?.reading, ...ownReading }
+    return {
+      ...placeOf(pusher, cwd),
+      agent,
+      args: (config.args ?? []).map((arg) => [arg]),
+      ...ownRules,
+      ...(Object.keys(reading).length === 0 ? {} : { reading }),
+      policy,
+      taskBudget: policy.budget,
+    }
+  }
+}
+
+/** A task belongs to the step of its pusher, where its cost is counted. */
+function placeOf(pusher: StepNode | undefined, cwd: string) {
+  const { id = 's1', number = 1 } = pusher ?? {}
+  return { kind: 'step' as const, id, number, cwd: pusher?.cwd ?? cwd, prompt: [] }
+}
+
+/** The same kind of agent as the pusher, without its system prompt; for a person, `claude`. */
+function sameKindAsPusher(
+  place: ReturnType<typeof placeOf>,
+  task: WantedTask,
+  parent: string,
+  pusher: StepNode | undefined,
+  facts: Facts,
+): StepNode {
+  const text = introduce(task.name, parent)
+  if (pusher === undefined) {
+    const agent = forPerson(text, place.cwd, facts)
+    return { ...place, agent, args: [], policy: defaultPolicy(agent, false) }
+  }
+  const { agent, args, policy, rawPrompt, reading } = pusher
+  const rules = {
+    ...(rawPrompt === undefined ? {} : { rawPrompt }),
+    ...(reading === undefined ? {} : { reading }),
+  }
+  if (agent.engine === 'binary') return { ...place, agent, args, policy, ...rules }
+  const { isBundled, finishesTasks: _, file: _file, ...rest } = agent
+  // `claude` does not know the arguments of a bundled agent.
+  const plain = { ...rest, systemPrompt: [{ text }] }
+  return { ...place, agent: plain, args: isBundled === true ? [] : args, policy, ...rules }
+}
+
+function forPerson(text: string, cwd: string, facts: Facts): DirectAgent {
+  try {
+    return configuredAgent('claude', { systemPromptText: text }, cwd, facts)
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    const other = 'Or name another agent: push --agent.'
+    const hint = error.hint === undefined ? other : `${error.hint}\n${other}`
+    throw new UserError(`${error.message} The task does not name another agent.`, hint)
+  }
+}
+
+function introduce(name: string, parent: string): string {
+  return [
+    `You are ${name}, a sub-agent. ${parent} has given you one task: the message that follows.`,
+    'You know nothing of the conversation of others, and they know nothing of yours.',
+    `Your last message is your result: it goes to ${parent} by itself. Say in it what you did, what`,
+    'you verified, and what you found. If something that you need is missing, say what, and end.',
+    'You are started once for this task: you need not say that all is complete.',
+  ].join('\n')
+}
+
+function withModel(
+  agent: ResolvedAgent,
+  { options }: WantedTask,
+  parent: ResolvedAgent | undefined,
+): ResolvedAgent {
+  if (agent.engine === 'binary') return agent
+  const inherited =
+    agent.inheritsModel === true && parent?.engine === agent.engine ? parent.model : agent.model
+  const model = options.model ?? inherited
+  if (agent.engine === 'claude') return { ...agent, model }
+  return { ...agent, ...(findModel(model) ?? ofProvider(agent.provider, model)) }
+}
+
+/** A model name without a provider uses the agent's provider. */
+function ofProvider(provider: Provider, model: string): NamedModel {
+  const isBare = !model.includes('/') || provider === 'compatible'
+  return parseModel(isBare ? `${provider}/${model}` : model)
+}
+
+function smallerBudget(one: Budget = {}, other: Budget = {}): Budget {
+  const budget: { -readonly [Name in keyof Budget]: Budget[Name] } = { ...other, ...one }
+  for (const name of ['costUsd', 'tokens', 'ms'] as const) {
+    const amounts = [one[name], other[name]].filter((amount) => amount !== undefined)
+    if (amounts.length === 2) budget[name] = Math.min(...amounts)
+  }
+  return budget
+}
+
+/** Settings that the agent leaves out are inherited; the idle timeout only from the same engine. */
+function withParentDefaults(
+  usual: Policy,
+  { engine }: ResolvedAgent,
+  { agent, policy }: StepNode,
+): Policy {
+  const { timeoutMs: _timeout, idleMs: usualIdle, ...rest } = usual
+  const { timeoutMs, retry, maxWaitMs, grace } = policy
+  const idleMs = policy.idleMs ?? (agent.engine === engine ? undefined : usualIdle)
+  return {
+    ...rest,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(idleMs === undefined ? {} : { idleMs }),
+    retry,
+    maxWaitMs,
+    grace,
+  }
+}
+
+/** Tasks have no gates and hooks, but the limits and budgets of their step apply. */
+function policyFor(task: WantedTask, own: Policy, parent: Policy = own): Policy {
+  const { verify: _v, until: _u, when: _w, timeoutMs, ...rest } = own
+  const limits = [task.options.timeoutMs, timeoutMs].filter((each) => each !== undefined)
+  const limit = limits.length === 0 ? undefined : Math.min(...limits)
+  return {
+    ...rest,
+    verify: [],
+    ...(limit === undefined ? {} : { timeoutMs: limit }),
+    budget: parent.budget,
+    stall: 0,
+    onFail: { kind: 'stop' },
+    hooks: {},
+    env: { ...parent.env, ...own.env },
+  }
+}

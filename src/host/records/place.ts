@@ -1,0 +1,16 @@
+import { UserError } from '../../base/errors.ts'
+import { recordPlaces, type RecordPlaces } from '../../records/journal/record-folder.ts'
+import type { FrontEnd } from '../front-end.ts'
+
+/** Where the records of the project are. */
+export type Places = RecordPlaces<readonly [string, ...string[]]>
+
+export function recordsOf({ project, env }: Pick<FrontEnd, 'project' | 'env'>): Places {
+  const { roots, origins } = recordPlaces(project, env)
+  const [first, ...others] = roots
+  if (first !== undefined) return { roots: [first, ...others], origins }
+  throw new UserError(
+    'No place for run records: HOME is not an absolute path.',
+    'Create the folder forge/ in the project, or set HOME.',
+  )
+}

@@ -1,0 +1,302 @@
+import { errorCode, errorText, NotNow, UserError } from '../base/errors.ts'
+import { statOf } from '../base/files.ts'
+import { randomLetters } from '../base/ids.ts'
+import { localTime } from '../base/local-time.ts'
+import { MASKED } from '../base/secrets/encodings.ts'
+import { Mask, unmask } from '../base/secrets/mask.ts'
+import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
+import { applyOverrides, raiseBudgets } from '../chain/plan/make-policy.ts'
+import { stepsOf, type Plan } from '../chain/plan/plan.ts'
+import { makeAgentEnvironment } from '../engines/environment.ts'
+import { makeStamp } from '../records/events/event.ts'
+import { readPlan, readRunState } from '../records/journal/read-run.ts'
+import { holderOf, RunLock } from '../records/journal/run-lock.ts'
+import {
+  findRun,
+  listOwnRuns,
+  unreadableNewerThan,
+  type RunBrief,
+} from '../records/journal/runs.ts'
+import { loadConfiguration } from './configuration.ts'
+import { changedConfiguration } from './configuration-changes.ts'
+import type { FrontEnd } from './front-end.ts'
+import { endOrphansOf } from './orphans.ts'
+import { ownFolder } from './own-folder.ts'
+import { lackingIn, restoreTexts, withoutConfigurationText, type Lacking } from './plan-texts.ts'
+import { agentsOf } from './queue/configuration.ts'
+import { refuseUnsound, renewStore } from './queue/store.ts'
+import { ForeignRecord, takeOver } from './records/foreign.ts'
+import { isChat } from './records/is-chat.ts'
+import { recordsOf, type Places } from './records/place.ts'
+import { readRecordedPlan } from './records/recorded-plan.ts'
+import type { ReadyRun } from './run-session.ts'
+import { nameIn, secretsOf } from './secrets.ts'
+import { VERSION } from './version.ts'
+import { takeWorkingTree } from './working-tree.ts'
+
+/** Another process carries the run out. */
+export class RunIsDriven extends NotNow {
+  constructor(run: string, { pid, since }: { readonly pid: number; readonly since: string }) {
+    const who = pid === 0 ? 'another process' : `process ${pid}, since ${localTime(since)}`
+    super(`Run ${run} is already running (${who}).`, `Watch it: forkhestra logs ${run} --follow`)
+  }
+}
+
+export interface ResumeOptions {
+  /** Absent: the newest run that is not complete. */
+  readonly run?: string | undefined
+  /** What the run may do beyond its plan. */
+  readonly overrides?: Parameters<typeof applyOverrides>[1]
+  /** The prompt, where the record does not contain it because of a secret. */
+  readonly prompt?: string | undefined
+  readonly trustRecord?: boolean
+  readonly newQueue?: boolean
+  readonly killOrphans?: boolean
+  /** Whether another run may be at work in the same working tree. */
+  readonly anyway?: boolean
+  /** Shows what a run from elsewhere would do, before it is refused. */
+  readonly showForeign?: (run: RunBrief) => Promise<void>
+}
+
+/** A run that has steps to resume, or one that has none left. */
+export type Resumable =
+  | { readonly kind: 'ready'; readonly ready: ReadyRun; readonly release: () => void }
+  | { readonly kind: 'finished'; readonly run: RunBrief; readonly isChat: boolean }
+
+/** Prepares a recorded run to continue where its record ends. */
+export async function prepareResume(
+  frontEnd: FrontEnd,
+  options: ResumeOptions,
+): Promise<Resumable> {
+  const places = recordsOf(frontEnd)
+  const run = chooseRun(places, options.run, frontEnd)
+  const warnings = await acceptRecord(run, places, options)
+  const isDead = holderOf(run.folder) !== undefined
+  const lock = takeLock(run.id, run.folder)
+  if (!(lock instanceof RunLock)) throw new RunIsDriven(run.id, lock)
+  try {
+    return await readResumable(run, lock, frontEnd, options, warnings)
+  } catch (error) {
+    // Nothing has started: the run is left as it was found. The lock of a dead process stays, because
+    // it tells the next caller what that process left running.
+    if (error instanceof UserError && !isDead) lock.release()
+    throw error
+  }
+}
+
+/** Shows what a run from elsewhere would do, so that the user can decide whether to trust it. */
+async function acceptRecord(
+  run: RunBrief,
+  places: Places,
+  { trustRecord, showForeign }: ResumeOptions,
+): Promise<string[]> {
+  if (trustRecord === true) return takeOver(run, places)
+  const foreign = places.origins.checkStrictly(run.folder)
+  if (foreign === undefined) return []
+  await showForeign?.(run)
+  throw new ForeignRecord(run, foreign)
+}
+
+/** A run whose record cannot be written cannot continue. */
+function takeLock(id: string, folder: string): ReturnType<typeof RunLock.take> {
+  try {
+    return RunLock.take(folder)
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error
+    throw new NotNow(
+      `The run ${id} cannot continue: ${errorText(error)}.`,
+      'Fix the problem (for example, free disk space) and retry.',
+    )
+  }
+}
+
+/** The one that was named, or the newest that is not complete. */
+function chooseRun(places: Places, word: string | undefined, { notice }: FrontEnd): RunBrief {
+  if (word !== undefined) return findRun(places, word)
+  const runs = listOwnRuns(places)
+  const isOpen = ({ status, folder }: RunBrief) => RESUMABLE.includes(status) && !isChat(folder)
+  const run = runs.find(isOpen) ?? findRun(places, undefined)
+  const [unreadable] = unreadableNewerThan(places, run.id)
+  if (unreadable !== undefined) {
+    throw new NotNow(
+      `The record of the newest run ${unreadable} cannot be read.`,
+      `To resume the one before it: forkhestra resume ${run.id}`,
+    )
+  }
+  const newest = runs.find(({ folder }) => !isChat(folder))
+  if (newest !== undefined && newest.id > run.id) notice(describeChoice(newest, run))
+  return run
+}
+
+/** A newer run is passed over, which the user may not expect. */
+function describeChoice(newest: RunBrief, { id, status, state }: RunBrief): string {
+  const end = state.ended?.at ?? state.startedAt
+  const which = end === undefined ? status : `${ENDINGS[status] ?? status} on ${localTime(end)}`
+  return `The newest run ${newest.id} is ${newest.status}; resuming ${id}, which ${which}`
+}
+
+const ENDINGS: Partial<Record<RunBrief['status'], string>> = {
+  failed: 'failed',
+  stopped: 'was stopped',
+  dead: 'was killed',
+}
+
+const RESUMABLE: readonly RunBrief['status'][] = ['failed', 'stopped', 'dead']
+
+async function readResumable(
+  run: RunBrief,
+  lock: RunLock,
+  frontEnd: FrontEnd,
+  options: ResumeOptions,
+  before: readonly string[],
+): Promise<Resumable> {
+  const { id, folder } = run
+  if (options.newQueue === true) await beginNewQueue(folder, frontEnd)
+  else await refuseUnsound(id, folder)
+  const { state, seq, damage } = readRunState(folder)
+  if (state.ended?.ok === true || isChat(folder)) {
+    lock.release()
+    return { kind: 'finished', run, isChat: isChat(folder) }
+  }
+  const env = makeAgentEnvironment(frontEnd.env, ownFolder())
+  const { plan: recorded, warnings } = await readRecorded(id, folder, env, options.prompt)
+  checkFolder(id, recorded.cwd)
+  const { overrides = {} } = options
+  const plan = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
+  const seat = takeWorkingTree(plan, frontEnd.env, options.anyway === true)
+  try {
+    const ended = await endOrphansOf(id, options.killOrphans === true, frontEnd.confirm)
+    const changed = await changedConfiguration(plan, env)
+    const session = {
+      env,
+      stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
+      agents: await agentsOf(plan),
+      content: await unchangedConfiguration(plan, env),
+      resumed: { folder, lock, state, lostMs: run.lostMs },
+    }
+    const all = [...before, ...damageWarnings(damage), ...warnings, ...ended, ...changed]
+    return { kind: 'ready', ready: { plan, warnings: all, session }, release: () => seat.leave() }
+  } catch (error) {
+    seat.leave()
+    throw error
+  }
+}
+
+async function beginNewQueue(folder: string, { notice }: FrontEnd): Promise<void> {
+  const kept = await renewStore(folder)
+  const old = kept === undefined ? '' : ` The old one is kept as ${kept}`
+  notice(`The run continues with an empty queue.${old}`)
+}
+
+function damageWarnings(damage: readonly string[]): string[] {
+  if (damage.length === 0) return []
+  return [`the record is damaged: ${damage.join(', ')}. The run continues with what is left`]
+}
+
+function checkFolder(id: string, cwd: string): void {
+  if (statOf(cwd)?.isDirectory() === true) return
+  throw new UserError(
+    `The folder of the run ${id} is gone: ${cwd}`,
+    'A run resumes where it was started. Restore the folder, or start a new run.',
+  )
+}
+
+/** The plan as it was made, with its secrets; those alone are not in the record. */
+export async function readRecorded(
+  id: string,
+  folder: string,
+  env: Record<string, string>,
+  prompt?: string,
+) {
+  const found = readPlan(folder)
+  if (found === undefined) {
+    throw new UserError(`Run ${id} ended before its plan was written.`, 'Start a new run.')
+  }
+  const plan = readRecordedPlan(folder)
+  if (plan === undefined) {
+    throw new UserError(
+      `The plan of the run ${id} was made by forkhestra ${found.version}, and this is ${VERSION}.`,
+      'Resume it with that version, or start a new run.',
+    )
+  }
+  const isOlder = found.version !== VERSION
+  const warnings = isOlder ? [`the run was started by forkhestra ${found.version}`] : []
+  return { plan: await withSecrets(id, plan, env, prompt), warnings }
+}
+
+async function withSecrets(
+  id: string,
+  whole: Plan,
+  env: Record<string, string>,
+  prompt: string | undefined,
+): Promise<Plan> {
+  const { plan: recorded, text } = withoutConfigurationText(whole)
+  if (prompt !== undefined && !lackingIn(recorded).some(({ isPrompt }) => isPrompt)) {
+    throw new UserError(
+      `The record of run ${id} contains the whole prompt.`,
+      'Leave out --prompt. To use another prompt, start a new run.',
+    )
+  }
+  const content = await unchangedConfiguration(recorded, env)
+  const known = { ...env, ...configuredSecrets(recorded, content) }
+  const mask = new Mask(secretsOf(unmask(recorded, known).value, env, content?.agents ?? {}))
+  const restored = restoreTexts(recorded, { content, prompt }, mask)
+  const { value, missing } = unmask(restored, known)
+  if (missing.length > 0) throw refusal(id, missing, lackingIn(restored), prompt)
+  const { configuration } = value
+  if (configuration === undefined || text === undefined) return value
+  return { ...value, configuration: { ...configuration, text } }
+}
+
+/** Says what is missing, where, and what can be done about each. */
+function refusal(
+  id: string,
+  missing: readonly string[],
+  texts: readonly Lacking[],
+  prompt: string | undefined,
+): UserError {
+  const names = missing.filter((name) => name !== MASKED)
+  const isPrompt = texts.some((text) => text.isPrompt)
+  const isElsewhere = texts.some((text) => !text.isPrompt)
+  const hints = [
+    ...(names.length > 0 ? ['Set the variables again.'] : []),
+    ...(isPrompt && prompt === undefined
+      ? ['Pass exactly the same prompt again: --prompt TEXT.']
+      : []),
+    ...(isPrompt && prompt !== undefined ? ['--prompt differs from the prompt of the run.'] : []),
+    ...(names.length > 0 || isElsewhere
+      ? ['If a secret was typed in plain text, or the configuration has changed, start a new run.']
+      : []),
+  ]
+  const what = [...names, ...texts.map(({ words }) => words)].join(', ')
+  return new NotNow(
+    `The record of run ${id} does not contain these secrets of its plan: ${what}.`,
+    hints.join(' '),
+  )
+}
+
+/** The values that the configuration gives, where it is still the one that the plan was made from. */
+function configuredSecrets(plan: Plan, content: ChainsConfig | undefined): Record<string, string> {
+  const chain = plan.chain === undefined ? undefined : content?.chains[plan.chain]
+  const secrets: Record<string, string> = {}
+  for (const step of [...stepsOf(plan.root), ...plan.recoveries]) {
+    const own = chain?.steps[step.number - 1]?.env
+    const levels = [content?.agents?.[step.agent.name]?.env, chain?.env, own]
+    for (const [name, value] of levels.flatMap((env) => Object.entries(env ?? {})))
+      secrets[nameIn(step, name)] = value
+  }
+  return secrets
+}
+
+async function unchangedConfiguration(
+  { cwd, configuration }: Plan,
+  env: Record<string, string>,
+): Promise<ChainsConfig | undefined> {
+  if (configuration === undefined) return undefined
+  try {
+    const { hash, content } = await loadConfiguration(cwd, configuration.file, env)
+    return hash === configuration.hash ? content : undefined
+  } catch {
+    return undefined // Gone or broken: changed all the same.
+  }
+}

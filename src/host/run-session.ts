@@ -1,0 +1,248 @@
+import { Mask } from '../base/secrets/mask.ts'
+import type { EventBody, OutputChunk, Stamp } from '../records/events/event.ts'
+import type { RunEvent } from '../records/events/schema.ts'
+import { NO_EVENTS, next, type RunState } from '../records/events/state.ts'
+import { Control } from '../records/journal/control.ts'
+import { recordPlaces } from '../records/journal/record-folder.ts'
+import type { RunLock } from '../records/journal/run-lock.ts'
+import { RunRecord, type RecordProblem } from '../records/journal/run-record.ts'
+import { removeOldRuns } from '../records/journal/runs.ts'
+import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
+import type { Plan } from '../chain/plan/plan.ts'
+import { readPromptText } from '../chain/prompts/prompt-file.ts'
+import { Cgroup } from '../base/linux/cgroup.ts'
+import { adoptOrphans } from '../base/linux/children.ts'
+import type { Ports } from '../run/chain/ports.ts'
+import { runPlan } from '../run/chain/run-plan.ts'
+import { makeTaskPort } from './task-port.ts'
+import { VERSION } from './version.ts'
+import type { View } from '../views/screen.ts'
+import { MaskedOutput } from './masked-output.ts'
+import { conversationIn } from './conversation-path.ts'
+import { makeQueuePort } from './queue/port.ts'
+import { whyWanted } from './records/unfinished-queues.ts'
+import { findMissingSecrets, missingSecretsWarning, secretsOf } from './secrets.ts'
+
+/** How often the record is brought up to date while nothing but output happens. */
+const TICK_MS = 1000
+
+/** How a front end carries a plan out. */
+export interface Session {
+  /** The environment that agents start from. */
+  readonly env: Readonly<Record<string, string>>
+  readonly stamp: Stamp
+  /** Makes what shows the run; it can warn, and look at the state of the run. */
+  readonly view: (run: Watched) => View
+  readonly stop: AbortSignal
+  readonly force: AbortSignal
+  /** All agents that may get a task. */
+  readonly agents?: Parameters<typeof secretsOf>[2]
+  /** The configuration, where it is the one that the plan was made from. */
+  readonly content?: ChainsConfig | undefined
+  /** A run that another process began. */
+  readonly resumed?: Resumed | undefined
+  /** Whether this process belongs to the run alone, with all its descendants. */
+  readonly ownsProcess: boolean
+  /** Whether the run is kept on disk. */
+  readonly isRecorded?: boolean
+  /** What is done with the plan, where it is not run as a whole; `noRecord` says why there is none. */
+  readonly work?: (plan: Plan, ports: Ports, noRecord?: string) => Promise<void>
+}
+
+/** A plan that is ready to be carried out; `session` has all but what only a front end knows. */
+export interface ReadyRun {
+  readonly plan: Plan
+  readonly warnings: readonly string[]
+  readonly session: Pick<Session, 'env' | 'stamp' | 'agents' | 'content' | 'resumed'>
+}
+
+interface Resumed {
+  readonly folder: string
+  readonly lock: RunLock
+  readonly state: RunState
+  /** How long the process that was killed worked after its last event. */
+  readonly lostMs?: number | undefined
+}
+
+/** A run as its view sees it. */
+export interface Watched {
+  readonly state: RunState
+  warn(text: string): void
+}
+
+/** Carries a plan out: every event is masked, recorded and shown. Returns what it came to. */
+export async function runSession(
+  { plan, warnings }: Pick<ReadyRun, 'plan' | 'warnings'>,
+  session: Session,
+): Promise<RunState> {
+  const { env, agents, content, resumed, stop, force, ownsProcess, work = runPlan } = session
+  const hasCgroup = ownsProcess && env['FORKHESTRA_CGROUP'] !== 'off'
+  const cgroup = hasCgroup ? Cgroup.enter(plan.run) : undefined
+  const record = await openRecord(plan, session)
+  const noRecord = record.whyMissing
+  const mask = new Mask(secretsOf(plan, env, agents))
+  const teller = new Teller(record, session, mask)
+  const control = new Control(record.folder)
+  control.clear()
+  const lacks = findMissingSecrets(plan, mask, env, content)
+  const isNews = lacks !== undefined && resumed === undefined
+  for (const text of [...warnings, ...(isNews ? [missingSecretsWarning(lacks)] : [])])
+    teller.warn(text)
+  if (ownsProcess) adoptOrphans()
+  const ticking = setInterval(() => teller.tick(), TICK_MS)
+  const ports: Ports = {
+    emit: (body) => teller.emit(body),
+    mask: (data) => mask.data(data),
+    maskStream: () => mask.stream(),
+    state: () => teller.state,
+    output: (chunk) => teller.output(chunk),
+    keepPrompt: (hash, text) => teller.keepPrompt(hash, text),
+    control,
+    readPrompt: readPromptText,
+    tasks: makeTaskPort(plan.cwd, plan.run, env),
+    env,
+    stop,
+    force,
+    ownsDescendants: ownsProcess,
+    ...(cgroup === undefined ? {} : { cgroup }),
+    queue: makeQueuePort(record.folder, plan, env),
+    record: record.folder,
+    recordPlace: () => record.place,
+    conversation: (place) => conversationIn(record.folder, place),
+    lacks,
+    lostMs: resumed?.lostMs,
+    version: VERSION,
+  }
+  let left: Promise<void> | undefined
+  try {
+    await work(plan, ports, noRecord)
+  } finally {
+    // Takes some ms, in which the rest is done.
+    left = cgroup?.then((group) => group?.leave())
+    clearInterval(ticking)
+    control.clear()
+    teller.close()
+  }
+  await left
+  return teller.state
+}
+
+async function openRecord(
+  { run, cwd }: Plan,
+  { env, stamp, resumed, isRecorded = true }: Session,
+): Promise<RunRecord> {
+  const places = recordPlaces({ folder: cwd, searched: [cwd] }, env)
+  if (resumed !== undefined)
+    return RunRecord.reopen(resumed.folder, stamp, resumed.lock, places.origins)
+  if (!isRecorded) return RunRecord.none(places)
+  const record = RunRecord.begin(places, run, stamp)
+  await removeOldRuns(places, whyWanted)
+  return record
+}
+
+/** Tells the record and the view what happens, without the secrets, and keeps what it comes to. */
+class Teller {
+  readonly #record: RunRecord
+  readonly #view: View
+  readonly #stamp: Stamp
+  readonly #mask: Mask
+  readonly #masked: MaskedOutput
+  /** Hashes of prompts that the record has. */
+  readonly #kept = new Set<string>()
+  state: RunState
+
+  constructor(record: RunRecord, { view, stamp, resumed }: Session, mask: Mask) {
+    this.#record = record
+    this.#stamp = stamp
+    this.#mask = mask
+    this.#masked = new MaskedOutput(mask)
+    this.state = resumed?.state ?? NO_EVENTS
+    this.#view = view(this)
+  }
+
+  warn(text: string): void {
+    this.emit({ type: 'warning', text })
+  }
+
+  emit(body: EventBody): RunEvent {
+    if (body.type === 'iteration_ended' || body.type === 'task_ended') {
+      for (const chunk of this.#masked.end(body.scope)) void this.#pass(chunk)
+    }
+    if (body.type === 'run_ended') this.#settle()
+    const event = this.#stamp(this.#mask.data(body))
+    this.state = next(this.state, event)
+    this.#record.append(event)
+    this.#record.checkpoint(this.state)
+    this.#view.show(event, this.state)
+    this.#tellTrouble()
+    return event
+  }
+
+  output(chunk: OutputChunk): void | Promise<void> {
+    const masked = this.#masked.push(chunk)
+    return masked === undefined ? undefined : this.#pass(masked)
+  }
+
+  keepPrompt(hash: string, text: string): void {
+    if (this.#kept.has(hash)) return
+    this.#kept.add(hash)
+    this.#record.prompt(hash, this.#mask.text(text))
+  }
+
+  tick(): void {
+    this.#record.checkpoint(this.state)
+    this.#record.flush()
+    this.#view.tick?.(Date.now())
+    this.#tellTrouble()
+  }
+
+  close(): void {
+    this.#record.checkpoint(this.state)
+    this.#record.close()
+    for (const trouble of this.#record.takeProblems()) {
+      const body = troubleTold(trouble)
+      if (trouble.kind !== 'back') this.#view.show(this.#stamp(body))
+    }
+  }
+
+  /** Called before `run_ended`, so that the summary can mention problems of the record. */
+  #settle(): void {
+    this.#record.settle()
+    this.#tellTrouble()
+  }
+
+  #pass(chunk: OutputChunk): void | Promise<void> {
+    this.#record.output(chunk)
+    return this.#view.output(chunk)
+  }
+
+  #tellTrouble(): void {
+    for (const trouble of this.#record.takeProblems()) this.emit(troubleTold(trouble))
+  }
+}
+
+function troubleTold({ kind, why }: RecordProblem): EventBody {
+  switch (kind) {
+    case 'lost':
+      return { type: 'record_lost', why }
+    case 'torn':
+      return { type: 'record_lost', why, partly: true }
+    case 'behind':
+      return {
+        type: 'warning',
+        text: `the record cannot be written now: ${why}. The run continues, and retries writing`,
+      }
+    case 'changed':
+      return {
+        type: 'warning',
+        text: 'another program changed the events.ndjson of this run: earlier events may be missing from its record. The run continues, and can still be resumed',
+      }
+    case 'back':
+      return { type: 'warning', text: 'the record can be written again' }
+    case 'gaps':
+      return {
+        type: 'warning',
+        text: `the record is incomplete because it could not be written for a while (${why}): receipts or some output are missing, but nothing that resume needs`,
+      }
+  }
+}

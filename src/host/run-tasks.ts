@@ -1,0 +1,140 @@
+import { errorText } from '../base/errors.ts'
+import type { FoundTask, OpenBefore, TaskCounts } from '../chain/plan/tasks.ts'
+import { Archive, idOfName } from '../tasks/archive.ts'
+import { endIteration } from '../tasks/claims/dead-claims.ts'
+import { isSameIteration, NO_OWNER, type Iteration } from '../tasks/claims/owner.ts'
+import { findTask } from '../tasks/find.ts'
+import { explainReady, listHeld, listTasks } from '../tasks/list.ts'
+import type { Places } from '../tasks/store/places.ts'
+import { hasState, readLocalState, type Attempt, type Claim } from '../tasks/store/state.ts'
+import { readCriteria } from '../tasks/text/criteria.ts'
+import { makeTaskFingerprint } from './task-fingerprint.ts'
+
+/** What a run asks of the tasks of its project. */
+export class RunTasks {
+  readonly #run: string
+  readonly #places: () => Places
+  /** Iterations that could not be ended yet; other processes leave them alone while this one lives. */
+  readonly #owed: { readonly by: Iteration; readonly outcome: string }[] = []
+  readonly #takeFingerprint = makeTaskFingerprint()
+
+  constructor(run: string, places: () => Places) {
+    this.#run = run
+    this.#places = places
+  }
+
+  endIteration(step: number, iteration: number, outcome: string): string[] {
+    const by = { id: this.#run, step: String(step), iteration: String(iteration) }
+    const here = this.#places()
+    if (!hasState(here)) return []
+    const ids = workedAt(by, here)
+    this.#owed.push({ by, outcome })
+    this.#endOwed()
+    return ids
+  }
+
+  fingerprint(): string {
+    try {
+      return this.#takeFingerprint(this.#places().tasks)
+    } catch {
+      // A folder that is closed to this user has no tasks for a run.
+      return ''
+    }
+  }
+
+  find(word: string): FoundTask {
+    return describeTask(this.#places(), word)
+  }
+
+  open(): string[] {
+    try {
+      return explainReady(this.#places(), {}, asking()).tasks.map(({ task }) => task.id)
+    } catch {
+      return [] // `count` reports the problem.
+    }
+  }
+
+  count(before = NOTHING_BEFORE): TaskCounts {
+    this.#endOwed()
+    try {
+      return countTasks(this.#places(), before)
+    } catch (error) {
+      return { ...NOTHING, broken: 1, problem: errorText(error) }
+    }
+  }
+
+  #endOwed(): void {
+    for (const each of this.#owed.splice(0)) {
+      try {
+        endIteration(this.#places(), each.by, each.outcome, new Date())
+      } catch {
+        this.#owed.push(each)
+      }
+    }
+  }
+}
+
+const NOTHING = {
+  ready: 0,
+  blocked: 0,
+  waiting: 0,
+  held: 0,
+  stuck: 0,
+  broken: 0,
+  gone: 0,
+  shelved: [],
+  finished: [],
+  deleted: [],
+  open: 0,
+  total: 0,
+}
+
+const NOTHING_BEFORE: OpenBefore = { inRun: [], inStep: [] }
+
+const asking = () => ({ owner: NO_OWNER, now: new Date() })
+
+function countTasks(places: Places, { inRun, inStep }: OpenBefore): TaskCounts {
+  const { tasks, broken } = explainReady(places, {}, asking())
+  const held = listHeld(places, asking())
+  const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
+  const statuses = new Map(listTasks(places).tasks.map(({ id, status }) => [id, status]))
+  const archive = new Archive(places)
+  const unreadable = new Set(broken.map(({ file }) => idOfName(file)))
+  const deleted = new Set(readLocalState(places).deleted)
+  const isKnown = (id: string) =>
+    statuses.has(id) || archive.has(id) || unreadable.has(id) || deleted.has(id)
+  const isFinished = (id: string) => (statuses.get(id) ?? archive.statusOf(id)) === 'Done'
+  const isShelved = (id: string) =>
+    !statuses.has(id) && archive.has(id) && archive.statusOf(id) !== 'Done'
+  return {
+    ready: count(({ isReady }) => isReady),
+    blocked: count(({ task }) => task.status === 'Blocked'),
+    waiting: count(({ task, isReady }) => task.status === 'To Do' && !isReady),
+    held: count(({ task }) => held.has(task.id)),
+    stuck: count(({ task }) => task.status === 'In Progress' && !held.has(task.id)),
+    broken: broken.length,
+    gone: inRun.filter((id) => !isKnown(id)).length,
+    shelved: inStep.filter(isShelved),
+    finished: inStep.filter(isFinished),
+    deleted: inStep.filter((id) => deleted.has(id) && !statuses.has(id)),
+    open: tasks.length,
+    total: statuses.size + archive.size,
+  }
+}
+
+function describeTask(places: Places, word: string): FoundTask {
+  const { task, text } = findTask(places, word)
+  const { id, status } = task
+  if (status !== 'Done') return { id, lacks: `${id} is ${status}, not Done` }
+  if (readCriteria(text).every(({ isDone }) => isDone)) return { id }
+  return { id, lacks: `${id} is Done, but not all of its criteria are checked` }
+}
+
+/** What an iteration holds, and what it has had and is done with. */
+function workedAt(iteration: Iteration, places: Places): string[] {
+  const { claims, attempts } = readLocalState(places)
+  const isIts = ({ run }: Claim | Attempt) => run !== undefined && isSameIteration(run, iteration)
+  const held = Object.keys(claims).filter((id) => isIts(claims[id]!))
+  const ended = Object.keys(attempts).filter((id) => attempts[id]!.some(isIts))
+  return [...new Set([...held, ...ended])].toSorted()
+}

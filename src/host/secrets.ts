@@ -1,0 +1,114 @@
+import { unmask, type Mask } from '../base/secrets/mask.ts'
+import { MASKED } from '../base/secrets/encodings.ts'
+import { isSecretName } from '../base/secrets/names.ts'
+import type { Lacks } from '../records/events/schema.ts'
+import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
+import { renderTemplate } from '../chain/parse/template.ts'
+import { stepsOf, type Plan, type StepNode } from '../chain/plan/plan.ts'
+import { lackingIn, restoreTexts, withoutConfigurationText, type Lacking } from './plan-texts.ts'
+
+type Named = readonly (readonly [name: string, value: string])[]
+
+/** Agents of a configuration: any of them may get a task. */
+type Agents = Readonly<
+  Record<string, { readonly env?: Readonly<Record<string, string>> | undefined }>
+>
+
+/**
+ * Where secrets of a run may be, by name: what agents inherit, what the configuration gives them
+ * as well, and the values of options such as `--password`. What is not in the environment gets
+ * its step in front of its name: a run that is resumed must not get another value from there.
+ */
+export function secretsOf(
+  plan: Plan,
+  env: Readonly<Record<string, string>>,
+  agents: Agents = {},
+): Record<string, string> {
+  const secrets: Record<string, string> = { ...env }
+  for (const step of allSteps(plan)) {
+    for (const [name, value] of Object.entries(step.policy.env)) {
+      secrets[env[name] === value ? name : nameIn(step, name)] = value
+    }
+    for (const [option, value] of secretArguments(step)) {
+      const isTaken = (secrets[option] ?? value) !== value
+      secrets[isTaken ? nameIn(step, option) : option] = value
+    }
+  }
+  for (const [agent, { env: given = {} }] of Object.entries(agents)) {
+    for (const [name, value] of Object.entries(given)) {
+      const own = `${agent}.${name}`
+      // Somebody may call an agent `step1`.
+      const isTaken = (secrets[own] ?? value) !== value
+      secrets[env[name] === value ? name : isTaken ? `agents.${own}` : own] = value
+    }
+  }
+  return secrets
+}
+
+/** What a configuration gives under a name, wherever it does. */
+export function namedIn(content: unknown): Record<string, string> {
+  const named: Record<string, string> = {}
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, each] of Object.entries(value)) {
+      if (typeof each === 'string') named[`${Object.keys(named).length}.${name}`] = each
+      else visit(each)
+    }
+  }
+  visit(content)
+  return named
+}
+
+function allSteps({ root, recoveries }: Plan): readonly StepNode[] {
+  return [...stepsOf(root), ...recoveries]
+}
+
+/** What a secret is called that only one step has. */
+export function nameIn({ number }: StepNode, name: string): string {
+  return `step${number}.${name}`
+}
+
+function secretArguments({ args }: StepNode): Named {
+  const words = args.map(renderTemplate)
+  return words.flatMap((word, index) => {
+    const [, option = '', value = words[index + 1]] =
+      /^(--?[A-Za-z][\w-]*)(?:=(.*))?$/s.exec(word) ?? []
+    const isSecret = isSecretName(option) && value !== undefined && !value.startsWith('-')
+    return isSecret ? [[option, value] as const] : []
+  })
+}
+
+/** What a resumed run needs again, because records contain no secrets. */
+export function findMissingSecrets(
+  plan: Plan,
+  mask: Mask,
+  env: Readonly<Record<string, string>>,
+  content: ChainsConfig | undefined,
+): Lacks | undefined {
+  const { plan: bare } = withoutConfigurationText(plan)
+  const recorded = restoreTexts(mask.data(bare), { content }, mask)
+  // What the configuration gives its steps is found there again.
+  const configured = allSteps(plan).flatMap((step) =>
+    Object.keys(step.policy.env).map((name) => nameIn(step, name)),
+  )
+  const { missing } = unmask(recorded, env)
+  const names = missing.filter((name) => name !== MASKED && !configured.includes(name))
+  return makeLacks(names, lackingIn(recorded))
+}
+
+function makeLacks(names: readonly string[], texts: readonly Lacking[]): Lacks | undefined {
+  // An option before anything else would name that as its secret.
+  const what = [...texts.map(({ words }) => words), ...names]
+  if (what.length === 0) return undefined
+  const isPrompt = names.length === 0 && texts.every((text) => text.isPrompt)
+  return { what, ...(isPrompt ? { prompt: true } : {}) }
+}
+
+/** Warns the user about secrets in plain text, which the record cannot contain. */
+export function missingSecretsWarning({ what, prompt }: Lacks): string {
+  const then =
+    prompt === true
+      ? 'to resume this run, you will have to pass the prompt again'
+      : 'if this run dies, it cannot be resumed. Put them into environment variables'
+  return `the plan contains secrets in plain text (${what.join(', ')}), which are not recorded: ${then}`
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { stopReason, type StopSignal } from '../run/chain/ports.ts'
+
+/** Turns signals into the two words that a run understands: stop, and at once. */
+export class StopSwitch {
+  readonly #stop = new AbortController()
+  readonly #force = new AbortController()
+
+  get stop(): AbortSignal {
+    return this.#stop.signal
+  }
+  get force(): AbortSignal {
+    return this.#force.signal
+  }
+
+  /** The first call stops the run; any further one says that nothing is to be waited for. */
+  press(signal: StopSignal, words?: string): void {
+    if (this.#stop.signal.aborted || signal === 'SIGQUIT') this.#force.abort()
+    if (!this.#stop.signal.aborted) this.#stop.abort(stopReason(signal, words))
+  }
+
+  /** Stops the run like SIGTERM; further calls do nothing. */
+  outputClosed(words: string): void {
+    if (!this.#stop.signal.aborted) this.press('SIGTERM', words)
+  }
+
+  /** `onFirst` is called with the first signal. */
+  listen(onFirst: (signal: StopSignal) => void): void {
+    const signals: StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGQUIT']
+    // Under nohup the user asked for it; the others are ignored in a shell's background jobs.
+    if (!isHangupIgnored()) signals.push('SIGHUP')
+    for (const signal of signals) {
+      process.on(signal, () => {
+        if (!this.#stop.signal.aborted) onFirst(signal)
+        this.press(signal)
+      })
+    }
+  }
+}
+
+/** Whether we were started under nohup. */
+export function isHangupIgnored(): boolean {
+  return isIgnored('SIGHUP')
+}
+
+/** Whether this process was started to ignore a signal. */
+export function isIgnored(signal: StopSignal): boolean {
+  if (process.platform !== 'linux') return false
+  const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
+  const bit = 1n << BigInt(constants.signals[signal] - 1)
+  return mask !== undefined && (BigInt(`0x${mask}`) & bit) !== 0n
+}

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs'
+import type { Tasks } from '../chain/plan/tasks.ts'
+import { findPlaces } from '../tasks/store/places.ts'
+import type { RunTasks } from './run-tasks.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The tasks of a project, as far as a run asks for them. Most have none, and load nothing for them. */
+export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks {
+  // What an agent finds that calls forge-tasks there, at this moment: it may create the first task, or a
+  // repository around the project.
+  const places = () => findPlaces(cwd, env)
+  let loading: Promise<RunTasks> | undefined
+  const load = () =>
+    (loading ??= import('./run-tasks.ts').then((loaded) => new loaded.RunTasks(run, places)))
+  return {
+    folder: () => places().tasks,
+    async endIteration(...ended) {
+      const { shared, local } = places()
+      if (!existsSync(shared) && !existsSync(local)) return []
+      return (await load()).endIteration(...ended)
+    },
+    async fingerprint() {
+      return existsSync(places().tasks) ? (await load()).fingerprint() : ''
+    },
+    find: async (word) => (await load()).find(word),
+    open: async () => (await load()).open(),
+    count: async (before) => (await load()).count(before),
+  }
+}

@@ -1,0 +1,277 @@
+import { parseDuration } from '../base/durations.ts'
+import { UserError } from '../base/errors.ts'
+import { readWhole } from '../base/numbers.ts'
+import type { Push } from '../queue/client.ts'
+import { messageJson } from '../queue/message-json.ts'
+import type { LeaseQuery } from '../queue/message.ts'
+import { PUSH_OPTIONS, readPushOptions } from '../queue/push-options.ts'
+import type { ReceiveQuery } from '../queue/receive.ts'
+import type { Counts } from '../queue/store.ts'
+import {
+  refuseWithoutQueue,
+  withQueueClient,
+  type Caller,
+  type OpenQueue,
+  type QueueRequest,
+} from '../host/queue/caller.ts'
+import { agentPath, checkAgent } from '../host/queue/check-agent.ts'
+import { driveQueue } from '../host/queue/drive.ts'
+import { receiveWhileDriven } from '../host/queue/receive.ts'
+import { describeQueue, maskMessages } from '../host/queue/masked.ts'
+import {
+  haveSucceeded,
+  checkCanDrive,
+  unfinishedIn,
+  driveUntilDone,
+  type Driven,
+} from '../host/queue/drive.ts'
+import type { FrontEnd } from '../host/front-end.ts'
+import { carryOut, frontEndOf, untilStopped, type SessionOptions } from './session.ts'
+
+export interface QueueOptions {
+  readonly cwd?: string | undefined
+  /** Absent: the run that this program is part of, or the newest one; the first push opens one. */
+  readonly run?: string | undefined
+}
+
+/** What may be said of a task beside its prompt. */
+export interface TaskOptions {
+  readonly name?: string | undefined
+  readonly agent?: string | undefined
+  readonly model?: string | undefined
+  /** Of each attempt: `30m`, or seconds. */
+  readonly timeout?: string | number | undefined
+  /** Further attempts after a failure that may pass. */
+  readonly retry?: number | undefined
+  readonly isolation?: 'shared' | 'worktree' | undefined
+  readonly onParentEnd?: 'wait' | 'cancel' | undefined
+}
+
+export interface RunQueueOptions extends SessionOptions {
+  /** Start only the oldest tasks, this many; absent: all. */
+  readonly count?: number | undefined
+  /** Start all tasks, this many at a time, including new ones. */
+  readonly parallel?: number | undefined
+}
+
+export interface ReceiveOptions extends Omit<ReceiveQuery, 'timeoutMs'> {
+  /** Absent: for as long as an agent could still send. `30m`, or seconds. */
+  readonly timeout?: string | number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface QueueResult {
+  /** Whether all that was worked at succeeded. */
+  readonly success: boolean
+  /** Names of the tasks that were started. */
+  readonly started: readonly string[]
+  /** How many stay queued because no more may run. */
+  readonly held: number
+  /** Names of tasks that an earlier process had started. */
+  readonly unfinished: readonly string[]
+}
+
+/** What is queued, running and finished, as `forkhestra queue --json` has it. */
+export interface QueueListing {
+  readonly tasks: Awaited<ReturnType<typeof describeQueue>>['tasks']
+  /** Null if there is no queue. */
+  readonly counts: Counts | null
+}
+
+export type QueueMessage = ReturnType<typeof messageJson>
+
+/** The queue and the inbox of a run, with the commands of the command line. */
+export class Queue {
+  readonly #frontEnd: FrontEnd
+  readonly #closed = new AbortController()
+  readonly #open = new Set<Promise<unknown>>()
+  #run: string | undefined
+
+  constructor({ cwd, run }: QueueOptions) {
+    this.#frontEnd = frontEndOf(cwd)
+    this.#run = run
+  }
+
+  /** Queues a task and returns its name; nothing is started. */
+  async push(prompt: string, options: TaskOptions = {}): Promise<string> {
+    const push = this.#readPush(prompt, options)
+    if (push.agent !== undefined) await checkAgent(this.#request, push.agent)
+    const [name] = await this.#with(
+      'create-run',
+      ({ client }) => client.push([push]),
+      refuseWithoutQueue,
+    )
+    return name!
+  }
+
+  /** Starts what is queued and works it off; inside of a run, whose process does that, it only starts it. */
+  run(options: RunQueueOptions = {}): Promise<QueueResult> {
+    const running = this.#with(
+      'existing',
+      (opened) => this.#start(opened, options),
+      () => NOTHING,
+    )
+    this.#open.add(running)
+    const forget = () => this.#open.delete(running)
+    running.then(forget, forget)
+    return running
+  }
+
+  /** The tasks of the caller, or of all agents of the run. */
+  list({ all = false }: { readonly all?: boolean | undefined } = {}): Promise<QueueListing> {
+    return this.#with(
+      'existing',
+      async (opened): Promise<QueueListing> => {
+        const { tasks, counts } = await describeQueue(opened, all)
+        return { tasks, counts }
+      },
+      () => ({ tasks: [], counts: null }),
+    )
+  }
+
+  /** Takes the messages that are there, without waiting. */
+  check({ from, max = 100, lifo }: LeaseQuery = {}): Promise<QueueMessage[]> {
+    return this.#with(
+      'existing',
+      async (opened) => take(await opened.client.check({ from, max, lifo }), opened),
+      () => [],
+    )
+  }
+
+  /** Waits for one message, or until each of several senders has answered. */
+  receive({ signal, timeout, ...query }: ReceiveOptions = {}) {
+    const stops = [this.#closed.signal, ...(signal === undefined ? [] : [signal])]
+    const timeoutMs = timeout === undefined ? undefined : readTimeout(timeout)
+    return this.#with(
+      'existing',
+      async (opened) => {
+        const received = await receiveWhileDriven(
+          opened,
+          { ...query, timeoutMs },
+          AbortSignal.any(stops),
+        )
+        const { status, senders, deadlock } = received
+        const messages = await take(received, opened)
+        return { status, senders, messages, ...(deadlock === undefined ? {} : { deadlock }) }
+      },
+      () => ({ status: 'nothing_to_wait_for' as const, senders: [], messages: [] }),
+    )
+  }
+
+  /** Who has sent, and how long ago; the messages stay. */
+  inbox() {
+    return this.#with(
+      'existing',
+      ({ client }) => client.inbox(),
+      () => [],
+    )
+  }
+
+  send(to: string, text: string): Promise<void> {
+    return this.#with('create-store', ({ client }) => client.send(to, text), refuseWithoutQueue)
+  }
+
+  /** Cancels a task and its sub-tasks: waiting ones at once, running ones are asked to stop. */
+  cancel(name: string) {
+    return this.#with('existing', ({ client }) => client.cancel(name), refuseWithoutQueue)
+  }
+
+  /** Stops what this object works at, and waits until it has ended. */
+  async close(): Promise<void> {
+    this.#closed.abort()
+    await Promise.allSettled(this.#open)
+  }
+
+  get #request(): QueueRequest {
+    return { frontEnd: this.#frontEnd, run: this.#run }
+  }
+
+  #readPush(prompt: string, { onParentEnd, ...options }: TaskOptions): Push {
+    const given = Object.entries({ ...options, on_parent_end: onParentEnd })
+    const values = given.flatMap(([name, value]) => {
+      if (value === undefined || !PUSH_OPTIONS.has(name)) return []
+      const text = String(value)
+      return [[name, name === 'agent' ? agentPath(text, this.#frontEnd) : text] as const]
+    })
+    if (prompt.trim() === '') throw new UserError('The prompt of the task is missing.')
+    return { ...readPushOptions(values), prompt }
+  }
+
+  /** An object stays with the run that it began with, also if a newer one begins. */
+  #with<Result>(
+    access: 'create-run' | 'create-store' | 'existing',
+    work: (opened: OpenQueue) => Promise<Result>,
+    nothing: (caller?: Caller) => NoInfer<Result>,
+  ): Promise<Result> {
+    const remember = (opened: OpenQueue) => {
+      this.#run = opened.run
+      return work(opened)
+    }
+    return withQueueClient(this.#request, access, remember, nothing)
+  }
+
+  async #start(opened: OpenQueue, options: RunQueueOptions): Promise<QueueResult> {
+    const { killOrphans = false } = options
+    const [count, parallel] = [readCount('count', options), readCount('parallel', options)]
+    if (count !== undefined && parallel !== undefined)
+      throw new UserError('Give either count or parallel, not both.')
+    const { confirm } = this.#frontEnd
+    const unfinished = opened.isInside ? [] : await unfinishedIn(opened)
+    const mayKill = await checkCanDrive(opened, killOrphans, confirm)
+    const { started, held } = await opened.client.run({ count, parallel })
+    const names = [...unfinished, ...started]
+    const isDone = opened.isInside || names.length === 0
+    const signal = AbortSignal.any([
+      this.#closed.signal,
+      ...(options.signal ? [options.signal] : []),
+    ])
+    const success =
+      isDone || (await workOffHere(this.#frontEnd, opened, names, mayKill, { ...options, signal }))
+    return { success, started, held, unfinished }
+  }
+}
+
+const NOTHING: QueueResult = { success: true, started: [], held: 0, unfinished: [] }
+
+/** Opens the queue and the inbox of a run. */
+export function openQueue(options: QueueOptions = {}): Queue {
+  return new Queue(options)
+}
+
+/** Works off what was started, in this process where no other one does; whether all of it succeeded. */
+export function workOffHere(
+  frontEnd: FrontEnd,
+  driven: Driven,
+  names: readonly string[],
+  mayKill: boolean,
+  options: SessionOptions,
+): Promise<boolean> {
+  return untilStopped(driven.run, options, async (stopping) => {
+    const drive = (lock: Parameters<typeof driveQueue>[2]) =>
+      driveQueue(frontEnd, driven, lock, mayKill, (ready, work) =>
+        carryOut(ready, options, stopping, { work }),
+      )
+    const end = await driveUntilDone(driven, names, drive, () => stopping.stop)
+    return end === 'over' && (await haveSucceeded(driven, names))
+  })
+}
+
+function readCount(name: 'count' | 'parallel', { [name]: value }: RunQueueOptions) {
+  if (value === undefined) return undefined
+  return readWhole(name, String(value), { least: 1, most: 1_000_000 })
+}
+
+/** A number alone is seconds. */
+function readTimeout(timeout: string | number): number {
+  return parseDuration(typeof timeout === 'number' ? `${timeout}s` : timeout, 'timeout')
+}
+
+/** Messages are gone from the inbox once the program has them. */
+async function take(
+  delivery: Awaited<ReturnType<OpenQueue['client']['check']>>,
+  opened: OpenQueue,
+): Promise<QueueMessage[]> {
+  const messages = await maskMessages(delivery.messages, opened)
+  const lost = new Set((await delivery.acknowledge()).map(({ id }) => id))
+  return messages.filter(({ id }) => !lost.has(id)).map((message) => messageJson(message))
+}

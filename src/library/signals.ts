@@ -1,0 +1,64 @@
+import { isIgnored, StopSwitch } from '../host/stop-switch.ts'
+import type { StopSignal } from '../run/chain/ports.ts'
+import { Family } from '../run/process/family.ts'
+
+const SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
+
+/** The runs that a signal has to end, by their switches. */
+const runs = new Map<StopSwitch, string>()
+/** What ends the program once its runs are over, because it does not listen itself. */
+let fatal: StopSignal | undefined
+let allOver = Promise.withResolvers<void>()
+
+const listeners = SIGNALS.map((signal) => {
+  const listener = () => {
+    // Ours is called first: a listener that the program added with `once` still counts.
+    if (process.listenerCount(signal) === 1) fatal ??= signal
+    for (const stopSwitch of runs.keys()) stopSwitch.press(signal)
+  }
+  return [signal, listener] as const
+})
+
+/**
+ * Does the work of a run. A signal stops it, a second one kills; afterwards the program ends by that
+ * signal, unless it listens for it itself.
+ */
+export async function endedBySignals<Result>(
+  run: string,
+  work: (stopSwitch: StopSwitch) => Promise<Result>,
+): Promise<Result> {
+  const stopSwitch = new StopSwitch()
+  if (runs.size === 0) listen()
+  runs.set(stopSwitch, run)
+  if (fatal !== undefined) stopSwitch.press(fatal)
+  try {
+    return await work(stopSwitch)
+  } finally {
+    runs.delete(stopSwitch)
+    if (runs.size === 0) stopListening()
+    // The program must not continue between the ends of two runs.
+    else if (fatal !== undefined) await allOver.promise
+  }
+}
+
+function listen(): void {
+  for (const [signal, listener] of listeners)
+    if (!isIgnored(signal)) process.prependListener(signal, listener)
+  process.on('exit', killAll)
+}
+
+function stopListening(): void {
+  for (const [signal, listener] of listeners) process.off(signal, listener)
+  process.off('exit', killAll)
+  if (fatal === undefined) return
+  process.kill(process.pid, fatal)
+  // Reached where the program has begun to listen in the meantime.
+  fatal = undefined
+  allOver.resolve()
+  allOver = Promise.withResolvers()
+}
+
+/** For a program that calls `process.exit` during a run. */
+function killAll(): void {
+  for (const run of runs.values()) new Family(run, false).kill()
+}

@@ -1,0 +1,36 @@
+import { errorText } from '../base/errors.ts'
+import { callTool } from '../queue/tools/call.ts'
+import type { QueueProvider } from '../queue/tools/provider.ts'
+import type { QueueTool } from '../queue/tools/tool.ts'
+import { TOOLS } from '../queue/tools/tools.ts'
+import { answer, refuse, type ServedTool } from './served-tool.ts'
+
+/** The tools of queue and inbox. */
+export function queueTools(provider: QueueProvider): ServedTool[] {
+  return TOOLS.map((tool) => asServedTool(tool, provider))
+}
+
+function asServedTool(tool: QueueTool, provider: QueueProvider): ServedTool {
+  const { name, description, input, isReading } = tool
+  return {
+    name,
+    description,
+    input,
+    isReading,
+    async call(given, call) {
+      try {
+        const { json, finish } = await callTool(tool, given, provider, call)
+        // Asked before the answer is sent; settles once the client has taken it, or is gone.
+        if (finish !== undefined) {
+          call
+            .isTaken()
+            .then(finish)
+            .catch((error: unknown) => provider.warn(errorText(error)))
+        }
+        return answer(JSON.stringify(json))
+      } catch (error) {
+        return refuse(error)
+      }
+    },
+  }
+}

@@ -1,0 +1,207 @@
+import { UserError } from '../base/errors.ts'
+import { randomLetters } from '../base/ids.ts'
+import { lifeOf, ownIdentity } from '../base/linux/process-identity.ts'
+import { Receiver, type Received, type ReceiveQuery } from './receive.ts'
+import type { InboxLine, Lease, LeaseQuery, Message } from './message.ts'
+import type { Cancelled, Counts, QueueStore, Started } from './store.ts'
+import { nameOf, type Agent, type FollowUp, type TaskBrief, type TaskOptions } from './task.ts'
+
+/** What `/push` says. */
+export interface Push extends TaskOptions {
+  /** Makes a repeated push idempotent; generated if absent. */
+  readonly id?: string | undefined
+  readonly name?: string | undefined
+  readonly prompt: string
+  readonly retry?: number | undefined
+}
+
+/** Messages that are leased to the reader until it acknowledges them. */
+export interface Delivery {
+  readonly messages: readonly Message[]
+  /** Returns the messages whose lease had expired: another reader may get them too. */
+  acknowledge(): Promise<readonly Message[]>
+}
+
+/** The tasks of an agent, and the capacity left. */
+export interface QueueView {
+  readonly tasks: readonly TaskBrief[]
+  readonly counts: Counts
+}
+
+/** What `/run` says. */
+export interface RunOptions {
+  /** Makes a repeated call idempotent. */
+  readonly id?: string | undefined
+  readonly count?: number | undefined
+  readonly parallel?: number | undefined
+}
+
+/** The queue and inbox of one agent of a run; shared by CLI, MCP, library and prompts. */
+export class QueueClient {
+  readonly #store: QueueStore
+  readonly #run: string
+  readonly #agent: Agent
+  readonly #reader = makeHolder('r')
+  /** Deliveries that are not acknowledged yet. */
+  readonly #open = new Set<readonly Lease[]>()
+  #renewal: Timer | undefined
+
+  constructor(store: QueueStore, run: string, agent: Agent) {
+    this.#store = store
+    this.#run = run
+    this.#agent = agent
+  }
+
+  /** Appends all or none to the agent's own queue; returns the names. */
+  async push(pushes: readonly Push[]): Promise<string[]> {
+    for (const { prompt } of pushes) refuseNul(prompt)
+    const tasks = pushes.map((each) => ({
+      ...toTask(each),
+      run: this.#run,
+      parent: this.#agent,
+      // A repeated push with the same id may come from the next attempt.
+      isForAllAttempts: each.id !== undefined,
+    }))
+    await this.#store.push(tasks)
+    return tasks.map(({ name }) => name)
+  }
+
+  /** Starts the oldest `count` tasks (default: all), or drains the queue `parallel` at a time. */
+  run({ id, count, parallel }: RunOptions = {}): Promise<Started> {
+    return parallel === undefined
+      ? this.#store.start(this.#run, this.#agent, count, id)
+      : this.#store.drain(this.#run, this.#agent, parallel, id)
+  }
+
+  /** Takes messages without waiting. */
+  async check(query: LeaseQuery = {}): Promise<Delivery> {
+    await this.#releaseDead()
+    return this.#deliver(await this.#store.lease(this.#run, this.#agent, query, this.#reader))
+  }
+
+  /** Waits for one message, or until each of several senders has answered. */
+  async receive(query: ReceiveQuery, signal: AbortSignal): Promise<Received & Delivery> {
+    await this.#releaseDead()
+    const receiver = new Receiver(this.#store, this.#run, this.#agent, this.#reader)
+    const { leases, ...rest } = await receiver.receive(eachOnce(query), signal)
+    return { ...rest, ...this.#deliver(leases) }
+  }
+
+  async send(to: string, body: string): Promise<void> {
+    if (body === '') throw new UserError('The message is empty.')
+    const id = `m-${randomLetters(16)}`
+    await this.#store.send({ id, run: this.#run, from: this.#agent, to, body })
+  }
+
+  async queue(): Promise<QueueView> {
+    const [tasks, counts] = await Promise.all([
+      this.#store.list(this.#run, { agent: this.#agent }),
+      this.#store.counts(this.#run),
+    ])
+    return { tasks, counts }
+  }
+
+  async hasQueued(): Promise<boolean> {
+    const query = { agent: this.#agent, states: ['queued'], most: 1 } as const
+    return (await this.#store.list(this.#run, query)).length > 0
+  }
+
+  /** A message leased to a dead reader does not count as being read. */
+  async inbox(): Promise<readonly Omit<InboxLine, 'reader'>[]> {
+    const lines = await this.#store.inbox(this.#run, this.#agent)
+    return lines.map(({ reader, ...line }) => ({
+      ...line,
+      isLeased: line.isLeased && (reader === undefined || !isDeadHolder(reader)),
+    }))
+  }
+
+  cancel(name: string): Promise<Cancelled> {
+    const why = `cancelled by ${nameOf(this.#agent)}`
+    return this.#store.cancel(this.#run, name, why, this.#agent)
+  }
+
+  /** Returns unacknowledged messages to the inbox. */
+  close(): Promise<void> {
+    this.#open.clear()
+    this.#updateRenewal()
+    return this.#store.releaseReader(this.#reader)
+  }
+
+  #deliver(leases: readonly Lease[]): Delivery {
+    if (leases.length > 0) this.#open.add(leases)
+    this.#updateRenewal()
+    return {
+      messages: leases.map(({ message }) => message),
+      acknowledge: async () => {
+        const isOurs = await this.#store.ack(leases)
+        this.#open.delete(leases)
+        this.#updateRenewal()
+        return leases.flatMap(({ message }, place) => (isOurs[place] === true ? [] : [message]))
+      },
+    }
+  }
+
+  /** Renews the leases while a slow reader is alive. */
+  #updateRenewal(): void {
+    if (this.#open.size === 0) {
+      clearInterval(this.#renewal)
+      this.#renewal = undefined
+    } else {
+      this.#renewal ??= setInterval(() => this.#renew(), this.#store.times.readerLeaseMs / 3)
+      this.#renewal.unref()
+    }
+  }
+
+  #renew(): void {
+    this.#store.renew(this.#run, this.#agent, this.#reader).catch(() => {
+      // An expired lease is reported when it is acknowledged.
+    })
+  }
+
+  async #releaseDead(): Promise<void> {
+    const dead = await deadHolders(this.#store, this.#run)
+    if (dead.length > 0) await this.#store.releaseDead(this.#run, dead)
+  }
+}
+
+function eachOnce({ from, ...query }: ReceiveQuery): ReceiveQuery {
+  return from === undefined ? query : { ...query, from: [...new Set(from)] }
+}
+
+/** A program argument cannot contain NUL. */
+function refuseNul(prompt: string): void {
+  if (!prompt.includes('\0')) return
+  throw new UserError('The prompt of the task is not text: it contains a NUL character.')
+}
+
+export function toTask({
+  id = `t-${randomLetters(16)}`,
+  name = generatedName(id),
+  prompt,
+  retry,
+  ...options
+}: Push): FollowUp {
+  return { id, name, prompt, retry, options }
+}
+
+/** Long enough that ten thousand names do not collide. */
+const NAME_LENGTH = 10
+
+/** The name of a task without one; always the same for the same id. */
+export function generatedName(id: string): string {
+  return `task-${Bun.hash(id).toString(36).padStart(NAME_LENGTH, '0').slice(-NAME_LENGTH)}`
+}
+
+/** Identifies a reader or worker, so that others can see whether its process is alive. */
+export function makeHolder(kind: 'r' | 'w'): string {
+  return `${ownIdentity() ?? 'unknown'}/${kind}-${randomLetters(10)}`
+}
+
+/** Holders of tasks or messages of a run whose process is certainly gone. */
+export async function deadHolders(store: QueueStore, run: string): Promise<string[]> {
+  return (await store.holders(run)).filter(isDeadHolder)
+}
+
+function isDeadHolder(hand: string): boolean {
+  return lifeOf(hand.split('/', 1)[0]!) === 'dead'
+}

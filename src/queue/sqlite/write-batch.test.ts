@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { makeProject } from '../../../tests/support/project.ts'
+import { refusalOf } from '../../../tests/contract/queue/stage.ts'
+import { openSqliteStore } from '../sqlite-store.ts'
+
+const RUN = 'run-1'
+const TASKS = ['a', 'b', 'c', 'd', 'e'].map((name) => ({
+  id: name,
+  run: RUN,
+  parent: 'main',
+  name,
+  prompt: '',
+}))
+
+/** In the write-ahead log the last page of each commit says how long the file is by then. */
+function commitsIn(path: string): number {
+  const log = readFileSync(`${path}-wal`)
+  const pageBytes = log.readUInt32BE(8)
+  let commits = 0
+  for (let frame = 32; frame < log.length; frame += 24 + pageBytes) {
+    if (log.readUInt32BE(frame + 4) > 0) commits += 1
+  }
+  return commits
+}
+
+async function openStore(): Promise<{ path: string; store: Awaited<ReturnType<typeof open>> }> {
+  const path = join(makeProject(), 'queue.db')
+  const store = await open(path)
+  await store.openRun(RUN)
+  return { path, store }
+}
+
+const open = (path: string) => openSqliteStore(path, { journal: 'wal' })
+
+test('what is written at the same time is one commit, what is written in turn is one each', async () => {
+  const { path, store } = await openStore()
+  const before = commitsIn(path)
+  await Promise.all(TASKS.slice(0, 3).map((task) => store.push([task])))
+  expect(commitsIn(path) - before).toBe(1)
+  for (const task of TASKS.slice(3)) await store.push([task])
+  expect(commitsIn(path) - before).toBe(3)
+  await store.close()
+})
+
+test('nobody has an answer before the commit that all of them share', async () => {
+  const { path, store } = await openStore()
+  const other = new DatabaseSync(path)
+  other.exec('begin immediate')
+  let answers = 0
+  const pushes = TASKS.map((task) => store.push([task]).then(() => (answers += 1)))
+  await Bun.sleep(50)
+  expect(answers).toBe(0)
+  other.exec('commit')
+  other.close()
+  await Promise.all(pushes)
+  expect((await store.list(RUN)).map(({ name }) => name)).toEqual(TASKS.map(({ name }) => name))
+  await store.close()
+})
+
+test('one that is refused leaves the others their commits', async () => {
+  const { path, store } = await openStore()
+  const [first, ...others] = TASKS
+  await store.push([first!])
+  const before = commitsIn(path)
+  const again = store.push([{ ...first!, id: 'another' }])
+  const pushed = others.map((task) => store.push([task]))
+  expect((await refusalOf(again)).kind).toBe('name_taken')
+  await Promise.all(pushed)
+  expect(commitsIn(path) - before).toBe(others.length)
+  expect((await store.list(RUN)).length).toBe(TASKS.length)
+  await store.close()
+})

@@ -1,0 +1,48 @@
+import { formatDuration } from '../../base/durations.ts'
+import { shorten } from '../../base/shorten.ts'
+import type { Outcome } from './schema.ts'
+
+/** How an agent ended: `exit 3`, `killed by SIGKILL`, `timed out after 30 min`; empty if other messages say it. */
+export function describeOutcome(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'exited':
+      return outcome.error === undefined
+        ? `exit ${outcome.code}`
+        : `exit ${outcome.code}: ${oneLine(outcome.error)}`
+    case 'signalled':
+      return `killed by ${outcome.signal}`
+    case 'max_turns':
+    case 'auth_failed':
+    case 'overloaded':
+    case 'rate_limited':
+      return `${NAMES[outcome.kind]}: ${oneLine(outcome.error)}`
+    case 'budget':
+      return `budget spent: ${oneLine(outcome.error)}`
+    case 'timed_out':
+      return `timed out after ${formatDuration(outcome.ms)}`
+    case 'idle':
+      return `silent for ${formatDuration(outcome.ms)}`
+    case 'blocked':
+      return `blocked: ${oneLine(outcome.reason)}`
+    case 'marker':
+    case 'interrupted':
+    case 'spawn_failed':
+      return ''
+  }
+}
+
+const NAMES = {
+  max_turns: 'out of turns',
+  auth_failed: 'authentication failed',
+  overloaded: 'temporarily unavailable',
+  rate_limited: 'limit reached',
+}
+
+const LONGEST = 300
+
+function oneLine(text: string): string {
+  return shorten(text.trim().replaceAll(/\s+/g, ' '), LONGEST)
+}
+
+/** Begins the detail of a step whose worker gave the marker although its task is not done. */
+export const TASK_NOT_DONE = 'the task is not done'

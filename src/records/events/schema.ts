@@ -1,0 +1,369 @@
+import { z } from 'zod'
+import {
+  changes,
+  ends,
+  failureClass,
+  inIteration,
+  inRun,
+  inStep,
+  inTask,
+  lacks,
+  leftInQueue,
+  notQueued,
+  leftover,
+  ofTask,
+  outcome,
+  parent,
+  promptSource,
+  reason,
+  refusal,
+  spent,
+  unmarked,
+  usage,
+  worktree,
+} from './schema-parts.ts'
+
+// All events, as in `--json` and in the journal. Only tests and the schema generator load this file at
+// run time; all other code uses the types.
+
+const promptCommand = z
+  .looseObject({ kind: z.enum(['read', 'push', 'run']), line: z.int() })
+  .describe('A command of a prompt, with its other fields.')
+
+const openTasks = z.array(z.string()).optional()
+
+export const eventSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('run_started'),
+    ...inRun,
+    schema: z.literal(1).describe('Version of the event format.'),
+    version: z.string().describe('Version of forkhestra.'),
+    pid: z.int(),
+    cwd: z.string(),
+    chain: z.string().optional().describe('Name of the chain, if it has one.'),
+    record: z.string().optional().describe('Folder with the record of the run.'),
+    steps: z
+      .array(
+        z.object({
+          step: z.int().min(1),
+          agent: z.string(),
+          name: z.string().optional().describe('Display name.'),
+          maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
+          isRecovery: z.boolean().optional().describe('True if it runs only if another fails.'),
+        }),
+      )
+      .describe('Summary of the steps.'),
+    lacks: lacks.optional(),
+    plan: z.looseObject({}).describe('The complete plan; its format may change.'),
+  }),
+  z.object({
+    type: z.literal('run_resumed'),
+    ...inRun,
+    version: z.string().describe('Version of forkhestra.'),
+    pid: z.int(),
+    step: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('The step it continues with; absent if all steps have ended.'),
+    iteration: z.int().min(1).optional().describe('The next iteration.'),
+    lacks: lacks.optional(),
+    lostMs: z
+      .number()
+      .optional()
+      .describe('How long the previous process worked after its last event, if it was killed.'),
+    plan: z.looseObject({}).optional().describe('The plan, if options have changed it.'),
+  }),
+  z.object({
+    type: z.literal('step_started'),
+    ...inStep,
+    agent: z.string(),
+    maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
+    openTasks: openTasks.describe('The open tasks, if the agent builds from tasks.'),
+  }),
+  z.object({
+    type: z.literal('iteration_started'),
+    ...inIteration,
+    pid: z
+      .int()
+      .optional()
+      .describe('Absent if the agent has no process, or could not be started.'),
+    argv: z.array(z.string()).optional().describe('The exact command.'),
+    prompt: promptSource.optional().describe('Source of the prompt; absent without a prompt.'),
+    promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
+  }),
+  z.object({
+    type: z.literal('command'),
+    ...inStep,
+    iteration: z.int().min(1).optional(),
+    role: z
+      .enum([
+        'verify',
+        'until',
+        'when',
+        'beforeStep',
+        'afterIteration',
+        'afterStep',
+        'afterRun',
+        'onWait',
+      ])
+      .describe('Purpose of the command in the configuration.'),
+    step: z.int().min(1).optional().describe('Absent if it belongs to the whole chain.'),
+    command: z.string(),
+    result: z.enum(['ok', 'failed', 'broken']).describe('broken: it could not be run.'),
+    detail: z.string().describe('The result in words.'),
+    ms: z.int().describe('Duration.'),
+    tail: z.string().optional().describe('The end of its output, if it did not succeed.'),
+  }),
+  z.object({
+    type: z.literal('waiting'),
+    ...inIteration,
+    task: ofTask,
+    why: z.enum(['quota', 'retry']),
+    until: z.iso.datetime().describe('When it continues.'),
+    error: z.string().describe('The message of the agent.'),
+  }),
+  z.object({
+    type: z.literal('waited'),
+    ...inIteration,
+    task: ofTask,
+    ms: z.int(),
+    cause: z.enum(['over', 'retry_now', 'stopped']).describe('What ended the wait.'),
+  }),
+  z.object({
+    type: z.literal('jump'),
+    ...inStep,
+    to: z.int().min(1).describe('The next step.'),
+    count: z.int().min(1).describe('How many times this step has sent the run back.'),
+    times: z.int().min(1).describe('How many times it may do so.'),
+  }),
+  z.object({
+    type: z.literal('output'),
+    ...inIteration,
+    task: ofTask,
+    stream: z.enum(['out', 'err']),
+    text: z.string().optional().describe('The text that the agent printed (in --json).'),
+    log: z.string().optional().describe('Log that contains the bytes (in the journal).'),
+    offset: z.int().optional().describe('Their offset in the output of the iteration.'),
+    bytes: z.int().optional().describe('Their number.'),
+  }),
+  z.object({
+    type: z.literal('message'),
+    ...inIteration,
+    task: ofTask,
+    text: z.string(),
+    parent,
+  }),
+  z.object({
+    type: z.literal('tool'),
+    ...inIteration,
+    task: ofTask,
+    name: z.string(),
+    brief: z.string().describe('The call in one line.'),
+    parent,
+  }),
+  z.object({
+    type: z.literal('tool_ended'),
+    ...inIteration,
+    task: ofTask,
+    name: z.string(),
+    ms: z.int().describe('Duration.'),
+    error: z.string().optional().describe('Why the call failed.'),
+    diff: z.string().optional().describe('Its changes, as a unified diff.'),
+  }),
+  z.object({
+    type: z.literal('limit'),
+    ...inIteration,
+    task: ofTask,
+    status: z.string().describe('allowed, allowed_warning or rejected.'),
+    resetsAt: z.number().optional().describe('Seconds since 1970.'),
+    kind: z.string().optional().describe('Which quota.'),
+    utilization: z.number().optional().describe('From 0 to 1.'),
+  }),
+  z.object({ type: z.literal('marker_refused'), ...inIteration, why: refusal }),
+  z.object({
+    type: z.literal('iteration_ended'),
+    ...inIteration,
+    outcome,
+    exitCode: z
+      .int()
+      .optional()
+      .describe('Exit code of the agent, if it exited and the outcome is not `exited`.'),
+    ms: z.int().describe('Duration.'),
+    outputBytes: z.int().describe('Bytes that the agent printed, on both streams.'),
+    usage: usage.optional(),
+    again: z.boolean().optional().describe('True if it does not count and is repeated.'),
+    ends: ends.optional().describe('How the step ends, if this iteration ends it.'),
+    changes: changes.optional(),
+    tasks: z.array(z.string()).optional().describe('Tasks that the agent worked on.'),
+    changedTasks: z
+      .boolean()
+      .optional()
+      .describe('True if a planner created or changed tasks of forge-tasks.'),
+    openTasks: openTasks.describe('Open tasks that no earlier event of the step lists.'),
+    fingerprint: z.string().optional().describe('Changes when there is progress.'),
+    idle: z.int().min(0).optional().describe('Iterations without progress so far.'),
+    feedback: z.string().optional().describe('What the next prompt says about a failed gate.'),
+  }),
+  z.object({
+    type: z.literal('step_ended'),
+    ...inStep,
+    agent: z.string(),
+    reason,
+    iterations: z.int().min(0),
+    failures: z.int().min(0).describe('How many iterations ended with an error of the agent.'),
+    detail: z.string().optional().describe('The reason in words, for people.'),
+    passed: z.boolean().optional().describe('True if it was skipped by a condition.'),
+    unmarked,
+    deletedTasks: z
+      .array(z.string())
+      .optional()
+      .describe('Open tasks that were deleted during the step.'),
+    spent: spent.optional(),
+  }),
+  z.object({
+    type: z.literal('phase_ended'),
+    ...inStep,
+    phase: z.enum(['setup', 'teardown']).describe('Before the agent, or after it.'),
+    pushed: z.array(z.string()).describe('Names of the tasks that were queued.'),
+    started: z.array(z.string()).describe('Names of the tasks that were started.'),
+    held: z
+      .int()
+      .min(0)
+      .describe('How many stay queued because the limit of running tasks is reached.'),
+    notQueued: z.array(notQueued).optional(),
+  }),
+  z.object({
+    type: z.literal('task_started'),
+    ...inTask,
+    parent: z.string().describe('The agent that queued it.'),
+    agent: z.string(),
+    isStructured: z.boolean().optional().describe('True if events report its output.'),
+    pid: z
+      .int()
+      .optional()
+      .describe('Absent if the agent has no process, or could not be started.'),
+    argv: z.array(z.string()).optional().describe('The exact command.'),
+    promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
+    worktree: worktree.optional(),
+  }),
+  z.object({
+    type: z.literal('task_ended'),
+    ...inTask,
+    parent: z.string().optional().describe('As in task_started; absent if its worker was lost.'),
+    agent: z.string().optional().describe('Absent if its worker was lost.'),
+    success: z.boolean(),
+    class: failureClass.optional(),
+    error: z.string().optional(),
+    again: z.boolean().optional().describe('True if it is retried.'),
+    ms: z.int().describe('Duration.'),
+    outputBytes: z.int().describe('Bytes that the agent printed, on both streams.'),
+    usage: usage.optional(),
+    worktree: worktree.optional(),
+    notQueued: z.array(notQueued).optional(),
+  }),
+  z.object({
+    type: z.literal('crew_started'),
+    ...inRun,
+    version: z.string().describe('Version of forkhestra.'),
+    pid: z
+      .int()
+      .describe('The process that works on the queue of a run whose steps are not running.'),
+  }),
+  z.object({
+    type: z.literal('crew_ended'),
+    ...inRun,
+    queued: z.int().min(0).describe('How many tasks are waiting to start.'),
+    names: z.array(z.string()).describe('Their names, at most 20.'),
+  }),
+  z.object({ type: z.literal('warning'), ...inRun, text: z.string() }),
+  z.object({
+    type: z.literal('record_lost'),
+    ...inRun,
+    why: z.string().describe('Why the run continues without a record.'),
+    partly: z.boolean().optional().describe('True if only the last events are missing from it.'),
+  }),
+  z.object({
+    type: z.literal('run_ended'),
+    ...inRun,
+    ok: z.boolean(),
+    exitCode: z.int(),
+    stopped: z
+      .object({
+        signal: z
+          .enum(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])
+          .optional()
+          .describe('Absent after `forkhestra stop`.'),
+        words: z.string(),
+      })
+      .optional()
+      .describe('What stopped the run early.'),
+    leftovers: z
+      .array(leftover)
+      .describe('Processes that the agents left running and forkhestra ended.'),
+    spent: spent.optional(),
+    uncommitted: z
+      .int()
+      .optional()
+      .describe('How many files the run changed and left uncommitted; absent if none or unknown.'),
+    queue: leftInQueue.optional(),
+  }),
+  z.object({
+    type: z.literal('dry_run'),
+    ...inRun,
+    steps: z
+      .array(
+        z.object({
+          step: z.int().min(1),
+          agent: z.string(),
+          name: z.string().optional().describe('Display name.'),
+          kind: z.string().describe('How the agent is run: binary, claude or native.'),
+          agentFile: z.string().optional().describe('The Claude Code file that defines it.'),
+          maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
+          args: z.array(z.string()),
+          prompt: z.object({ text: z.string(), source: promptSource }).optional(),
+          argv: z.array(z.string()),
+          queueTools: z.boolean().optional().describe('True if it gets queue and inbox as tools.'),
+          buildsFromTasks: z
+            .boolean()
+            .optional()
+            .describe('True if its marker counts only when no task of forge-tasks is ready.'),
+          phases: z
+            .object({ setup: z.array(promptCommand), teardown: z.array(promptCommand) })
+            .optional()
+            .describe('What the prompt does before and after the agent; absent if nothing.'),
+          policy: z
+            .looseObject({})
+            .optional()
+            .describe('Limits, gates and what happens on failure; its format may change.'),
+          isRecovery: z.boolean().optional().describe('True if it runs only if another fails.'),
+        }),
+      )
+      .describe('What would run.'),
+    chain: z
+      .looseObject({})
+      .optional()
+      .describe('Settings of the whole chain: budget, when, hooks.'),
+  }),
+  z.object({
+    type: z.literal('run_refused'),
+    ...inRun,
+    exitCode: z.int(),
+    message: z.string(),
+    hint: z.string().optional(),
+  }),
+])
+
+export type RunEvent = z.infer<typeof eventSchema>
+export type Outcome = z.infer<typeof outcome>
+export type Reason = z.infer<typeof reason>
+export type Refusal = z.infer<typeof refusal>
+export type Leftover = z.infer<typeof leftover>
+export type Spent = z.infer<typeof spent>
+export type Usage = z.infer<typeof usage>
+export type Changes = z.infer<typeof changes>
+export type Worktree = z.infer<typeof worktree>
+export type Lacks = z.infer<typeof lacks>
+export type LeftInQueue = z.infer<typeof leftInQueue>
+export type NotQueued = z.infer<typeof notQueued>
+export type End = z.infer<typeof ends>

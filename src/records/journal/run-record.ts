@@ -1,0 +1,214 @@
+import { withoutSkips } from '../../base/awake.ts'
+import { errorText } from '../../base/errors.ts'
+import type { OutputChunk, Stamp } from '../events/event.ts'
+import type { RunEvent } from '../events/schema.ts'
+import type { RunState } from '../events/state.ts'
+import { readCheckpoint } from './checkpoint.ts'
+import { Journal } from './journal.ts'
+import type { Origins } from './origins.ts'
+import { makeRecordFolder, type RecordPlaces } from './record-folder.ts'
+import { repairRecord } from './reopen.ts'
+import { RunLock } from './run-lock.ts'
+
+export interface RecordProblem {
+  /**
+   * `lost`: there is no record, or it was removed. `behind`: it cannot be written at the moment. `back`:
+   * it can be written again. `gaps`: at the end, files other than the events are missing. `torn`: at the
+   * end, events are missing. `changed`: another program has changed its events.
+   */
+  readonly kind: 'lost' | 'behind' | 'back' | 'gaps' | 'torn' | 'changed'
+  readonly why: string
+}
+
+/**
+ * The journal of a run. A record that cannot be written does not stop the run: failed writes are
+ * retried, and a record that is lost is reported as a problem.
+ */
+export class RunRecord {
+  #journal: Journal | undefined
+  #lock: RunLock | undefined
+  readonly #problems: RecordProblem[] = []
+  /** Why the record cannot be written at the moment. */
+  #behind: string | undefined
+  /** The first reason; later changes between `behind` and `back` are not reported. */
+  #firstWhy: string | undefined
+  #hasLostOutput = false
+  #isTornReported = false
+  #isBackReported = false
+  #isChangeReported = false
+  /** Undefined if there is no record. */
+  readonly folder: string | undefined
+  readonly #origins: Origins
+
+  private constructor(origins: Origins, open: (record: RunRecord) => string | undefined) {
+    this.#origins = origins
+    this.folder = this.#guard(() => open(this))
+    if (this.folder === undefined) this.#releaseLock()
+  }
+
+  /** Begins the record of a new run. */
+  static begin(places: RecordPlaces, run: string, stamp: Stamp): RunRecord {
+    return new RunRecord(places.origins, (record) => {
+      const [root] = places.roots
+      if (root === undefined) throw new Error('HOME is not an absolute path')
+      const folder = makeRecordFolder(root, run)
+      places.origins.sign(folder, undefined)
+      const lock = RunLock.take(folder)
+      if (!(lock instanceof RunLock)) throw new Error(`${folder} belongs to process ${lock.pid}`)
+      record.#lock = lock
+      record.#journal = new Journal(folder, stamp)
+      return folder
+    })
+  }
+
+  /** Continues the record of a run that another process has left. */
+  static reopen(folder: string, stamp: Stamp, lock: RunLock, origins: Origins): RunRecord {
+    return new RunRecord(origins, (record) => {
+      record.#lock = lock
+      repairRecord(folder)
+      record.#journal = new Journal(folder, stamp, { damage: readCheckpoint(folder)?.damage ?? [] })
+      return folder
+    })
+  }
+
+  /** For a run without a record. */
+  static none({ origins }: RecordPlaces): RunRecord {
+    return new RunRecord(origins, () => undefined)
+  }
+
+  /** Where the record is now, even if it was moved; undefined if it is lost. */
+  get place(): string | undefined {
+    return this.#journal?.place
+  }
+
+  append(event: RunEvent): void {
+    if (event.type === 'run_started' || event.type === 'run_resumed') this.#sign(event.plan)
+    this.#guard(() => this.#journal?.append(event))
+  }
+
+  output(chunk: OutputChunk): void {
+    const isTaken = this.#guard(() => this.#journal?.output(chunk) ?? true)
+    if (isTaken === undefined) this.#hasLostOutput = true
+  }
+
+  /** Saves a prompt once per hash; receipts refer to it. */
+  prompt(hash: string, text: string): void {
+    this.#guard(() => this.#journal?.prompt(hash, text))
+  }
+
+  /** Takes the state after all appended events; saved from time to time. */
+  checkpoint(state: RunState): void {
+    if (this.#journal?.isWhole === true) this.#journal.checkpoint(state)
+  }
+
+  /** Called regularly, also while nothing but output arrives. */
+  flush(): void {
+    this.#restoreLock()
+    if (this.#behind === undefined) this.#guard(() => this.#journal?.flush())
+    else this.#catchUp()
+  }
+
+  /** Called before the end of the run is reported: anything still missing is a problem. */
+  settle(): void {
+    if (this.#behind !== undefined) this.#catchUp()
+    if (this.#journal === undefined) return
+    const hasGaps = this.#hasLostOutput || this.#journal.hasBacklog
+    if (!this.#journal.isWhole) this.#reportTorn()
+    else if (hasGaps) this.#problems.push({ kind: 'gaps', why: this.#firstWhy ?? '' })
+  }
+
+  /** Also releases the lock, which is held to the end even if the record was lost. */
+  close(): void {
+    if (this.#behind !== undefined) this.#catchUp(true)
+    this.#guard(() => this.#journal?.close())
+    if (this.#journal?.isWhole === false) this.#reportTorn()
+    this.#releaseLock()
+  }
+
+  /** Why the record could not be created. */
+  get whyMissing(): string | undefined {
+    return this.folder === undefined ? this.#problems[0]?.why : undefined
+  }
+
+  /** Problems since the last call, and their ends. */
+  takeProblems(): RecordProblem[] {
+    return this.#problems.splice(0)
+  }
+
+  /** Signs before the plan is written, so that no plan in a record is ever unsigned. */
+  #sign(plan: unknown): void {
+    if (this.folder !== undefined && plan !== undefined) this.#origins.sign(this.folder, plan)
+  }
+
+  #catchUp(isLast = false): void {
+    const journal = this.#journal
+    const isBack = this.#guard(() => {
+      journal?.catchUp(isLast)
+      return true
+    })
+    if (isBack !== true) return
+    if (!this.#isBackReported) this.#problems.push({ kind: 'back', why: this.#firstWhy ?? '' })
+    this.#isBackReported = true
+    this.#behind = undefined
+  }
+
+  #restoreLock(): void {
+    try {
+      this.#lock?.restore()
+      this.#lock?.beat(withoutSkips())
+    } catch {
+      // The lock of the folder still shows that the run is driven.
+    }
+  }
+
+  #releaseLock(): void {
+    try {
+      this.#lock?.release()
+    } catch {
+      // The lock is ignored once this process has ended.
+    }
+  }
+
+  #guard<T>(write: () => T): T | undefined {
+    const journal = this.#journal
+    try {
+      const result = write()
+      if (journal?.takeChange() === true) this.#reportChanged()
+      const error = journal?.takeError()
+      if (error !== undefined) this.#fallBehind(errorText(error))
+      return result
+    } catch (error) {
+      if (journal === undefined || journal.isDeleted) this.#lose(journal, error)
+      else this.#fallBehind(errorText(error))
+      return undefined
+    }
+  }
+
+  #fallBehind(why: string): void {
+    this.#behind = why
+    if (this.#firstWhy === undefined) this.#problems.push({ kind: 'behind', why })
+    this.#firstWhy ??= why
+  }
+
+  #reportChanged(): void {
+    if (!this.#isChangeReported) this.#problems.push({ kind: 'changed', why: '' })
+    this.#isChangeReported = true
+  }
+
+  #reportTorn(): void {
+    if (this.#isTornReported) return
+    this.#isTornReported = true
+    this.#problems.push({ kind: 'torn', why: this.#behind ?? '' })
+  }
+
+  #lose(journal: Journal | undefined, error: unknown): void {
+    this.#journal = undefined
+    this.#behind = undefined
+    this.#problems.push({ kind: 'lost', why: errorText(error) })
+    try {
+      journal?.abandon()
+    } catch {
+      // The problem is already reported.
+    }
+  }
+}

@@ -1,0 +1,283 @@
+import { readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { errorCode, errorText, UserError } from '../../base/errors.ts'
+import { lstatOf } from '../../base/files.ts'
+import { holdFolder } from '../../base/linux/lock.ts'
+import { addWork, type RunState } from '../events/state.ts'
+import type { Foreign } from './origins.ts'
+import { eventsPath, readRunState } from './read-run.ts'
+import type { RecordPlaces } from './record-folder.ts'
+import { holderOf, lastBeatOf, withoutLife, type Holder } from './run-lock.ts'
+
+/** A run, as read from its record. */
+export interface RunBrief {
+  readonly id: string
+  readonly folder: string
+  readonly status: 'running' | 'waiting' | 'complete' | 'failed' | 'stopped' | 'dead'
+  readonly state: RunState
+  /** How long it worked after its last event, if it was killed; the state includes it. */
+  readonly lostMs?: number
+  /** Descriptions of missing events. */
+  readonly damage: readonly string[]
+  /** The process that drives it now. */
+  readonly holder?: Holder
+  /** Why it does not count as made here; such a run can only be viewed. */
+  readonly foreign?: Foreign
+}
+
+/** How many ids a hint lists. */
+const NAMED = 5
+
+/** Valid names of records; messages print them. */
+const NAME = /^\w[\w.-]*$/
+
+/** Prefix of folders that are being removed. */
+const REMOVED = '.removed-'
+
+/** The runs in these folders, newest first. */
+export function listRuns(places: RecordPlaces, isWanted?: (folder: string) => boolean): RunBrief[] {
+  return readRuns(places, isWanted).runs
+}
+
+/** The runs that were made here, newest first. */
+export function listOwnRuns(
+  places: RecordPlaces,
+  isWanted: (folder: string) => boolean = () => true,
+): RunBrief[] {
+  const isOwn = (folder: string) => places.origins.isSigned(folder) && isWanted(folder)
+  return listRuns(places, isOwn)
+}
+
+/** The runs in these folders, newest first, and the ids of unreadable records. */
+export function readRuns(
+  places: RecordPlaces,
+  isWanted: (folder: string) => boolean = () => true,
+): { runs: RunBrief[]; broken: string[] } {
+  const runs: RunBrief[] = []
+  const broken: string[] = []
+  for (const folder of recordsIn(places.roots).filter(isWanted)) {
+    const run = readBrief(folder, places)
+    if (run === undefined) broken.push(basename(folder))
+    else runs.push(run)
+  }
+  return { runs, broken }
+}
+
+/**
+ * The run with that id, or with the only id that begins or ends with `word`. Without `word`, the newest
+ * run made here, or else the newest of all.
+ */
+export function findRun(places: RecordPlaces, word: string | undefined): RunBrief {
+  const { roots } = places
+  if (word === undefined) {
+    const newest = newestOwnRun(places) ?? newestOf(recordsIn(roots), places)
+    if (newest !== undefined) return newest
+    const [broken] = recordsIn(roots)
+    if (broken !== undefined) throw unreadable(broken)
+    throw new UserError('There are no runs yet.', `Records are kept in ${roots[0]}.`)
+  }
+  const records = recordsIn(roots)
+  const id = chooseId(
+    records.map((each) => basename(each)),
+    word,
+  )
+  const folder = records.find((each) => basename(each) === id)!
+  const run = readBrief(folder, places)
+  if (run !== undefined) return run
+  throw unreadable(folder)
+}
+
+function unreadable(folder: string): UserError {
+  return new UserError(`The record of run ${basename(folder)} cannot be read.`, `See ${folder}.`)
+}
+
+/** The newest run that was made here and is readable. */
+export function newestOwnRun(places: RecordPlaces): RunBrief | undefined {
+  const own = recordsIn(places.roots).filter((folder) => places.origins.isSigned(folder))
+  return newestOf(own, places)
+}
+
+/** Ids of unreadable records made here that are newer than that run. */
+export function unreadableNewerThan(places: RecordPlaces, id = ''): string[] {
+  return recordsIn(places.roots)
+    .filter((folder) => basename(folder) > id && places.origins.isSigned(folder))
+    .filter((folder) => readBrief(folder, places) === undefined)
+    .map((folder) => basename(folder))
+}
+
+function newestOf(folders: readonly string[], places: RecordPlaces): RunBrief | undefined {
+  for (const folder of folders) {
+    const run = readBrief(folder, places)
+    if (run !== undefined) return run
+  }
+  return undefined
+}
+
+/** Why the record in a folder must be kept; undefined if it may be removed. */
+export type WhyWanted = (folder: string) => string | undefined | Promise<string | undefined>
+
+/** The records after the newest `keep` ones; foreign ones count as older than all own ones. */
+export function oldRecords(
+  { roots, origins }: RecordPlaces,
+  keep: number,
+  withForeign = false,
+): string[] {
+  const records = recordsIn(roots)
+  if (records.length <= keep) return []
+  const { own = [], others = [] } = Object.groupBy(records, (folder) =>
+    origins.isSigned(folder) ? 'own' : 'others',
+  )
+  return [...own, ...(withForeign ? others : [])].slice(keep)
+}
+
+export interface Pruned {
+  readonly removed: readonly string[]
+  readonly failed: readonly { readonly id: string; readonly why: string }[]
+}
+
+/** Removes records, except those that are driven or wanted. A failure does not stop the others. */
+export async function pruneRuns(
+  places: RecordPlaces,
+  old: readonly string[],
+  whyWanted?: WhyWanted,
+): Promise<Pruned> {
+  const removed: string[] = []
+  const failed: Pruned['failed'][number][] = []
+  const attempt = async (id: string, work: () => void | Promise<void>) => {
+    try {
+      await work()
+    } catch (error) {
+      failed.push({ id, why: errorText(error) })
+    }
+  }
+  // Folders that a dead process was about to remove.
+  for (const root of places.roots) {
+    for (const name of namesIn(root).filter((each) => each.startsWith(REMOVED)))
+      await attempt(name.slice(REMOVED.length), () => removeFolder(join(root, name)))
+  }
+  for (const folder of old) {
+    const id = basename(folder)
+    await attempt(id, async () => {
+      // Never remove files of the repository.
+      if (places.origins.checkStrictly(folder) === 'tracked') return
+      if (await remove(folder, whyWanted)) removed.push(id)
+    })
+  }
+  return { removed, failed }
+}
+
+/** How many of the runs made here are kept. */
+const KEPT_RUNS = 50
+
+/** Removes old records when a new run starts. The next run retries failed removals. */
+export async function removeOldRuns(places: RecordPlaces, whyWanted?: WhyWanted): Promise<void> {
+  const here = { ...places, roots: places.roots.slice(0, 1) }
+  try {
+    await pruneRuns(here, oldRecords(here, KEPT_RUNS), whyWanted)
+  } catch {
+    // Must not keep the new run from having a record.
+  }
+}
+
+/** The folders of all records, newest first: ids sort by time. */
+export function recordsIn(roots: readonly string[]): string[] {
+  return roots
+    .flatMap((root) =>
+      namesIn(root)
+        .filter((name) => NAME.test(name))
+        .map((name) => join(root, name)),
+    )
+    .filter((folder) => lstatOf(folder)?.isDirectory() === true)
+    .filter((folder) => lstatOf(eventsPath(folder)) !== undefined)
+    .toSorted((one, other) => (basename(one) < basename(other) ? 1 : -1))
+}
+
+function namesIn(root: string): string[] {
+  try {
+    return readdirSync(root)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return []
+    throw error
+  }
+}
+
+function readBrief(folder: string, { origins }: RecordPlaces): RunBrief | undefined {
+  const id = basename(folder)
+  try {
+    const found = holderOf(folder)
+    const holder = found === undefined || found.life === 'dead' ? undefined : withoutLife(found)
+    const { state, damage } = readRunState(folder)
+    const lostMs = found?.life === 'dead' ? lostTime(state, lastBeatOf(folder)) : 0
+    // A run that has just started may have no event yet.
+    if (state.startedAt === undefined && holder === undefined) return undefined
+    const status = statusOf(state, found?.life)
+    const foreign = origins.check(folder)
+    return {
+      id,
+      folder,
+      status,
+      state: addWork(state, lostMs),
+      damage,
+      ...(lostMs === 0 ? {} : { lostMs }),
+      ...(holder === undefined ? {} : { holder }),
+      ...(foreign === undefined ? {} : { foreign }),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function lostTime({ clock, skippedMs = 0, ended }: RunState, lastBeat = 0): number {
+  if (clock === undefined || ended !== undefined) return 0
+  return Math.max(0, Math.round(Math.min(lastBeat, Date.now()) - (clock - skippedMs)))
+}
+
+/** `life` is that of the lock's holder; a run that ended cleanly has none. */
+function statusOf(
+  { ended, waiting, hasCrew }: RunState,
+  life: NonNullable<ReturnType<typeof holderOf>>['life'] | undefined,
+): RunBrief['status'] {
+  const isDriven = life !== undefined && life !== 'dead'
+  const isQueueOpen = hasCrew === true && life !== undefined
+  if (ended !== undefined && !isQueueOpen) {
+    if (ended.stopped !== undefined) return 'stopped'
+    return ended.ok ? 'complete' : 'failed'
+  }
+  if (!isDriven) return 'dead'
+  return waiting === undefined ? 'running' : 'waiting'
+}
+
+function chooseId(ids: readonly string[], word: string): string {
+  if (ids.includes(word)) return word
+  const found = word === '' ? [] : ids.filter((id) => id.startsWith(word) || id.endsWith(word))
+  if (found.length === 1) return found[0]!
+  if (found.length > 1) throw new UserError(`Several runs match '${word}'.`, nameSome(found))
+  const hint = ids.length === 0 ? 'There are no runs yet.' : nameSome(ids)
+  throw new UserError(`No run matches '${word}'.`, hint)
+}
+
+function nameSome(ids: readonly string[]): string {
+  const more = ids.length > NAMED ? `, and ${ids.length - NAMED} more` : ''
+  return `Runs, newest first: ${ids.slice(0, NAMED).join(', ')}${more}`
+}
+
+/** Renames the folder first, so that no reader sees half a record; false if it is driven or wanted. */
+async function remove(folder: string, whyWanted?: WhyWanted): Promise<boolean> {
+  if ((await whyWanted?.(folder)) !== undefined) return false
+  if ((holderOf(folder)?.life ?? 'dead') !== 'dead') return false
+  // The folder's lock keeps others from driving it. No lock file is written into a foreign record.
+  const giveBack = holdFolder(folder)
+  if (giveBack === undefined) return false
+  try {
+    const removed = join(dirname(folder), `${REMOVED}${basename(folder)}`)
+    renameSync(folder, removed)
+    removeFolder(removed)
+    return true
+  } finally {
+    giveBack()
+  }
+}
+
+function removeFolder(path: string): void {
+  rmSync(path, { recursive: true, force: true })
+}

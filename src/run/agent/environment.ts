@@ -1,0 +1,74 @@
+import { ownIdentity } from '../../base/linux/process-identity.ts'
+import type { QueueServer } from '../../engines/engine.ts'
+import type { StepNode } from '../../chain/plan/plan.ts'
+import { MAIN, type Acting } from '../../queue/task.ts'
+import type { Context } from '../chain/context.ts'
+import type { Ports } from '../chain/ports.ts'
+
+/** The environment of every process of a step. */
+export function stepEnvironment(
+  step: StepNode,
+  iteration: number,
+  { plan, ports }: Pick<Context, 'plan' | 'ports'>,
+): Record<string, string> {
+  return {
+    ...runEnvironment(plan.run, ports),
+    ...step.policy.env,
+    PWD: step.cwd,
+    FORKHESTRA_STEP: String(step.number),
+    FORKHESTRA_AGENT: step.agent.name,
+    FORKHESTRA_ITERATION: String(iteration),
+    FORKHESTRA_MAX_ITERATIONS: String(step.loop ?? 1),
+  }
+}
+
+/** The environment of every process of a run. */
+export function runEnvironment(
+  run: string,
+  { env, record }: Pick<Ports, 'env' | 'record'>,
+): Record<string, string> {
+  const {
+    FORKHESTRA_RUN_PATH: outer,
+    FORKHESTRA_RUN_PROCESS: _process,
+    FORKHESTRA_RECORD: _record,
+    FORKHESTRA_PARENT_NAME: _parent,
+    FORKHESTRA_TASK_ID: _task,
+    FORKHESTRA_TASK_ATTEMPT: _attempt,
+    ...inherited
+  } = env
+  const identity = ownIdentity()
+  return {
+    ...inherited,
+    FORKHESTRA_RUN_ID: run,
+    // Other agents send messages to this name.
+    FORKHESTRA_AGENT_NAME: MAIN,
+    ...(record === undefined ? {} : { FORKHESTRA_RECORD: record }),
+    ...(identity === undefined ? {} : { FORKHESTRA_RUN_PROCESS: identity }),
+    FORKHESTRA_RUN_PATH: outer ? `${outer}:${run}` : run,
+  }
+}
+
+/** The MCP server for queue and inbox of one agent; undefined if the run has no queues. */
+export function queueServer(
+  run: string,
+  { queue, record }: Pick<Ports, 'queue' | 'record'>,
+  acting?: Acting,
+): QueueServer | undefined {
+  if (queue?.program === undefined || record === undefined) return undefined
+  const env = {
+    FORKHESTRA_RUN_ID: run,
+    FORKHESTRA_AGENT_NAME: MAIN,
+    FORKHESTRA_RECORD: record,
+    ...(acting === undefined ? {} : actingEnvironment(acting)),
+  }
+  return { program: queue.program, env }
+}
+
+/** Tells the queue tools which task, and which attempt at it, they act for. */
+export function actingEnvironment({ name, task, attempt }: Acting): Record<string, string> {
+  return {
+    FORKHESTRA_AGENT_NAME: name,
+    FORKHESTRA_TASK_ID: task,
+    FORKHESTRA_TASK_ATTEMPT: String(attempt),
+  }
+}

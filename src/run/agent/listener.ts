@@ -1,0 +1,113 @@
+import { afterAwake } from '../../base/awake.ts'
+import type { Decoder, Fact, Launch } from '../../engines/engine.ts'
+import type { Usage } from '../../records/events/schema.ts'
+import { LastWords, type Words } from './last-words.ts'
+import type { Place } from '../chain/place.ts'
+import type { Ports } from '../chain/ports.ts'
+import type { Verdict } from './verdict.ts'
+
+/** After this silence a marker counts without a line break: some agents never print one. */
+const SILENCE_MS = 5000
+
+type Stream = 'out' | 'err'
+
+/** Takes the output of an agent: facts go to the verdict and the events, bytes to the ports. */
+export class Listener {
+  readonly #place: Place
+  readonly #verdict: Verdict
+  readonly #ports: Ports
+  readonly #onUsage: (usage: Usage | undefined) => void
+  readonly #isStructured: boolean
+  readonly #lastWords: LastWords
+  readonly #decoders: { readonly out?: Decoder | undefined; readonly err?: Decoder | undefined }
+  #isOver = false
+  #endSilence: (() => void) | undefined
+  outputBytes = 0
+
+  constructor(
+    launch: Launch,
+    place: Place,
+    verdict: Verdict,
+    ports: Ports,
+    onUsage: (usage: Usage | undefined) => void,
+  ) {
+    this.#place = place
+    this.#verdict = verdict
+    this.#ports = ports
+    this.#onUsage = onUsage
+    this.#isStructured = launch.isStructured === true
+    this.#lastWords = new LastWords(this.#isStructured)
+    this.#decoders =
+      launch.kind === 'loop' ? {} : { out: launch.decode('out'), err: launch.decode('err') }
+  }
+
+  get lastWords(): Words {
+    return this.#lastWords.words
+  }
+
+  hear(stream: Stream, bytes: Uint8Array): void | Promise<void> {
+    // After a stop, a stream may still deliver a chunk.
+    if (this.#isOver) return undefined
+    this.outputBytes += bytes.length
+    this.#take(this.#decoders[stream]?.push(bytes) ?? [])
+    if (stream === 'out') this.#hearOut(bytes)
+    const inEvents = this.#isStructured && stream === 'out' ? { isInEvents: true } : {}
+    return this.#ports.output({ ...this.#place, stream, bytes, ...inEvents })
+  }
+
+  /** The same for a native agent, whose output is its facts. */
+  hearFact(fact: Fact): void | Promise<void> {
+    if (this.#isOver) return undefined
+    this.#take([fact])
+    // The message repeats it.
+    if (fact.type === 'delta') return undefined
+    const bytes = Buffer.from(`${JSON.stringify(fact)}\n`)
+    this.outputBytes += bytes.length
+    return this.#ports.output({ ...this.#place, stream: 'out', bytes, isInEvents: true })
+  }
+
+  close(): void {
+    this.#isOver = true
+    this.#endSilence?.()
+  }
+
+  /** Decodes the rest of unfinished lines. */
+  end(): void {
+    for (const decoder of [this.#decoders.out, this.#decoders.err]) this.#take(decoder?.end() ?? [])
+  }
+
+  #hearOut(bytes: Uint8Array): void {
+    if (this.#place.task !== undefined) this.#lastWords.hear(bytes)
+    this.#endSilence?.()
+    const takeMarker = () => this.#verdict.take([{ type: 'marker' }])
+    const isDone = this.#decoders.out?.isDoneIfSilent === true
+    this.#endSilence = isDone ? afterAwake(SILENCE_MS, takeMarker) : undefined
+  }
+
+  #take(facts: readonly Fact[]): void {
+    this.#verdict.take(facts)
+    for (const fact of facts) {
+      this.#lastWords.take(fact)
+      this.#report(fact)
+    }
+    if (facts.length > 0) this.#onUsage(this.#verdict.usage)
+  }
+
+  /** Messages and tool calls are events; other facts only matter to the verdict. */
+  #report(fact: Fact): void {
+    const { emit } = this.#ports
+    const { task } = this.#place
+    const whose = task === undefined ? '' : `task ${task}: `
+    if (fact.type === 'notice') emit({ type: 'warning', text: `${whose}${fact.text}` })
+    switch (fact.type) {
+      case 'message': {
+        const { follows: _, ...message } = fact
+        return void emit({ ...this.#place, ...message })
+      }
+      case 'tool':
+      case 'tool_ended':
+      case 'limit':
+        emit({ ...this.#place, ...fact })
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { firstCause } from '../../base/first-cause.ts'
+import type { Fact } from '../../engines/engine.ts'
+import type { Grace } from '../../chain/plan/policy.ts'
+import type { Exit } from '../process/child.ts'
+import { cutBy, type Cut, type Limits } from '../process/process.ts'
+import { Silence } from './silence.ts'
+
+/** What supervising a native agent, which has no process, needs. */
+export interface LoopSupervision {
+  readonly grace: Grace
+  readonly limits: Limits
+  readonly stop: AbortSignal
+  readonly force: AbortSignal
+  /** Gets the facts in order; a promise makes the agent wait. */
+  readonly take: (fact: Fact) => void | Promise<void>
+  /** Settles when the agent should end; its grace period begins then. */
+  readonly enough: Promise<void>
+}
+
+/** What a native agent gets from its supervisor. */
+export interface LoopDelivery {
+  /** Aborts when it must end at once. */
+  readonly end: AbortSignal
+  /** Aborts, with a text as its reason, when its budget is spent: one last answer is allowed. */
+  readonly spent: AbortSignal
+  /** Resets the silence limit. */
+  readonly alive: () => void
+}
+
+/** Supervises a native agent like a process; undefined if the run was stopped first. */
+export async function followLoop(
+  begin: (hands: LoopDelivery) => AsyncIterable<Fact>,
+  supervision: LoopSupervision,
+): Promise<Exit | Cut | undefined> {
+  const { limits, grace, force } = supervision
+  const silence = new Silence(limits.idleMs)
+  const [end, spent] = [new AbortController(), new AbortController()]
+  const alive = () => void silence.breakFor(() => undefined)
+  const facts = begin({ end: end.signal, spent: spent.signal, alive })
+  const told = pump(facts, (fact) => silence.breakFor(() => supervision.take(fact)))
+  try {
+    const cause = await waitForEnd(told, silence, spent, supervision)
+    if (cause === 'exit') return await told
+    end.abort()
+    await firstCause({ told, late: grace.termMs, force })
+    const cut = cutBy(cause, limits)
+    if (cause === 'stop' || cut !== undefined) return cut
+    return { kind: 'exited', code: 0 }
+  } finally {
+    silence.end()
+    end.abort()
+  }
+}
+
+/** A failure that the agent reports becomes an exit code; a bug is thrown. */
+async function pump(
+  facts: AsyncIterable<Fact>,
+  take: (fact: Fact) => void | Promise<void>,
+): Promise<Exit> {
+  let hasFailed = false
+  for await (const fact of facts) {
+    if (fact.type === 'failure') hasFailed = fact.failure !== undefined
+    await take(fact)
+  }
+  return { kind: 'exited', code: hasFailed ? 1 : 0 }
+}
+
+async function waitForEnd(
+  told: Promise<Exit>,
+  silence: Silence,
+  spent: AbortController,
+  { enough, grace, limits, stop }: LoopSupervision,
+): Promise<'exit' | 'stop' | 'late' | 'timeout' | 'idle' | 'budget'> {
+  const { timeoutMs: timeout, budget } = limits
+  const ends = { exit: told, stop, timeout, idle: silence.tooLong }
+  const cause = await firstCause({ ...ends, enough, budget })
+  if (cause === 'enough') return firstCause({ exit: told, stop, late: grace.markerMs })
+  if (cause !== 'budget') return cause
+  spent.abort(budget!.reason)
+  const then = await firstCause({ exit: told, stop, late: grace.markerMs })
+  return then === 'late' ? 'budget' : then
+}

@@ -1,0 +1,251 @@
+import { awakeMs } from '../../base/awake.ts'
+import { asUserError, UserError } from '../../base/errors.ts'
+import type { MaskStream } from '../../base/secrets/mask.ts'
+import type { Fact, LoopLaunch } from '../../engines/engine.ts'
+import type { Outcome } from '../../records/events/schema.ts'
+import { stepAt } from '../../records/events/state.ts'
+import { isFailure } from '../../records/events/step-state.ts'
+import { makeLaunch } from '../../chain/plan/launch.ts'
+import { builtInVariables, type StepNode } from '../../chain/plan/plan.ts'
+import type { Budget } from '../../chain/plan/policy.ts'
+import { isBlank } from '../../chain/prompts/choose.ts'
+import { hasSetup, hasTeardown } from '../../chain/prompts/read-phases.ts'
+import { keepPrompt, readerFor } from '../agent/agent-turn.ts'
+import { leftOver } from './budget.ts'
+import { refuseTasks } from './chat-tasks.ts'
+import type { Context } from './context.ts'
+import { queueServer, stepEnvironment } from '../agent/environment.ts'
+import { followAgent } from '../agent/follow-agent.ts'
+import type { LoopDelivery } from '../agent/loop.ts'
+import { makeIo, type NativeTurn } from '../agent/native-turn.ts'
+import { iterationPlace, placeOf, type Place } from './place.ts'
+import { setUpAt, tearDownAt, type PhaseDone, type Phases } from './prompt-tasks.ts'
+
+/** The person in a chat, as the front end implements it. */
+export interface Person {
+  /** The next message; undefined if there is none. `stop` aborts when the chat has to end. */
+  next(stop: AbortSignal): Promise<string | undefined>
+  /** A turn begins; the signal aborts when the person interrupts it. */
+  turnBegins(): AbortSignal
+  /** Shows a piece of the answer. */
+  hear(piece: string): void
+  /** Discards the pieces of the current message: it is streamed again from its beginning. */
+  restartAnswer(): void
+  /** The turn is over; the outcome is undefined if the agent was not asked anything. */
+  turnEnds(outcome: Outcome | undefined): void
+  /** The message could not be understood, and none of it has taken effect. */
+  refused(error: UserError): void
+  /** No message follows; the run ends as soon as its sub-agents have ended. */
+  leaves(): void
+  /** Whether this number of failed turns makes the chat a failure. */
+  hasFailed(failures: number): boolean
+}
+
+/** A message, read as a prompt. */
+interface Spoken {
+  readonly launch: LoopLaunch
+  readonly phases: Phases
+  readonly place: Place
+  readonly left: Budget
+  readonly prompt: Parameters<typeof keepPrompt>[0]
+}
+
+/** How often a chat checks whether it should stop. */
+const POLL_MS = 500
+
+/** The turns of a chat. Each is an iteration of its step and continues the same conversation. */
+export class ChatTurns {
+  readonly #context: Omit<Context, 'progress'>
+  readonly #step: StepNode
+  readonly #person: Person
+  /** Messages of this session; only those that the agent gets are iterations. */
+  #count = 0
+  failures = 0
+
+  constructor(context: Omit<Context, 'progress'>, step: StepNode, person: Person) {
+    this.#context = context
+    this.#step = step
+    this.#person = person
+  }
+
+  /** Runs turns until the person leaves. */
+  async talk(): Promise<void> {
+    const { stop, control } = this.#context.ports
+    const asked = new AbortController()
+    const looking = setInterval(() => control.isStopRequested && asked.abort(), POLL_MS)
+    const end = AbortSignal.any([stop, asked.signal])
+    try {
+      for (let text = await this.#person.next(end); text !== undefined;) {
+        await this.#take(text)
+        text = end.aborted ? undefined : await this.#person.next(end)
+      }
+    } finally {
+      clearInterval(looking)
+    }
+  }
+
+  async #take(text: string): Promise<void> {
+    const stop = AbortSignal.any([this.#person.turnBegins(), this.#context.ports.stop])
+    let outcome: Outcome | undefined
+    try {
+      outcome = await this.#turn(text, stop)
+    } catch (error) {
+      this.#person.refused(asUserError(error))
+      this.failures += 1
+    }
+    if (outcome !== undefined && isBad(outcome)) this.failures += 1
+    this.#person.turnEnds(outcome)
+  }
+
+  async #turn(text: string, stop: AbortSignal): Promise<Outcome | undefined> {
+    const spoken = this.#read(text)
+    const { launch, phases, place } = spoken
+    this.#count += 1
+    const { queue } = this.#context.ports
+    try {
+      if (queue !== undefined) await refuseTasks(phases, this.#step, queue)
+      if (hasSetup(phases)) await this.#doPhase('setup', spoken)
+      if (isBlank(phases.content)) {
+        if (launch.turn.reads?.length)
+          await keepReads(launch, { ...this.#turnOf(spoken), left: {} })
+        return undefined
+      }
+      const outcome = await this.#ask(spoken, stop)
+      const isSuccess = !isBad(outcome)
+      if (hasTeardown(phases, isSuccess)) await this.#doPhase('teardown', spoken, isSuccess)
+      return outcome
+    } finally {
+      this.#context.spending.told(place.scope)
+    }
+  }
+
+  /** Refuses a message that cannot be understood before any of it takes effect. */
+  #read(text: string): Spoken {
+    const { plan, ports, spending } = this.#context
+    const step = { ...this.#step, prompt: [{ level: 'command line' as const, text: [text] }] }
+    const broke = spending.spentBudget(step)
+    if (broke !== undefined) {
+      throw noBudget(plan.run, leftOver(step, plan, ports.state()), broke.detail)
+    }
+    const { iterations } = stepAt(ports.state(), step.number)
+    const place = iterationPlace(step, ports.state(), iterations + 1, 1)
+    const values = builtInVariables(plan.run, step, place.iteration)
+    let left: Budget = {}
+    const made = makeLaunch(step, values, ports.readPrompt, {
+      mode: 'chat',
+      queue: queueServer(plan.run, ports),
+      readFile: readerFor(step, (warning) => ports.emit({ type: 'warning', text: warning })),
+      promise: (mayQueue) => {
+        left = spending.promise(step, place, { mayQueue })
+        return left.costUsd
+      },
+    })
+    const { launch, phases, prompt } = made
+    if (launch.kind !== 'loop') throw new Error('no agent to talk to')
+    return { launch, phases, place, left, prompt: prompt?.text ?? '' }
+  }
+
+  async #ask({ launch, place, left, prompt }: Spoken, stop: AbortSignal): Promise<Outcome> {
+    const { ports } = this.#context
+    const { promptHash } = keepPrompt(prompt, ports)
+    const source = { level: 'command line' as const }
+    const argv = [...launch.argv]
+    ports.emit({ type: 'iteration_started', ...place, argv, prompt: source, promptHash })
+    const began = awakeMs()
+    const begin = chatTurn(this.#person)
+    const following = { ...this.#turnOf({ place, left }), stop, begin }
+    const turned = await followAgent(launch, this.#step, following, this.#context).end
+    const { outcome, outputBytes, usage } = turned
+    ports.emit({
+      type: 'iteration_ended',
+      ...place,
+      outcome,
+      ms: Math.round(awakeMs() - began),
+      outputBytes,
+      ...(usage === undefined ? {} : { usage }),
+    })
+    return outcome
+  }
+
+  #turnOf({ place, left }: Pick<Spoken, 'place' | 'left'>) {
+    const { ports, family, queues } = this.#context
+    const env = stepEnvironment(this.#step, place.iteration, this.#context)
+    return { step: this.#step, place, env, left, queue: queues.provider(), ports, family }
+  }
+
+  /** Carries out the commands before or after the agent's turn. */
+  async #doPhase(
+    phase: 'setup' | 'teardown',
+    { phases, place }: Spoken,
+    isSuccess = true,
+  ): Promise<void> {
+    const { plan, ports, queues } = this.#context
+    const id = [plan.run, ...place.scope, `t${this.#count}`, phase].join('.')
+    const none: PhaseDone = { pushed: [], started: [], held: 0 }
+    const done = await queues.provider()?.use(
+      'create-run',
+      ({ client }) =>
+        phase === 'setup' ? setUpAt(client, phases, id) : tearDownAt(client, phases, isSuccess, id),
+      () => none,
+    )
+    if (done === undefined) throw new UserError('Queues need a run record, and this chat has none.')
+    const { rounds } = stepAt(ports.state(), this.#step.number)
+    const { refused, ...rest } = done
+    ports.emit({ type: 'phase_ended', ...placeOf(this.#step, rounds), phase, ...rest })
+    if (refused !== undefined) throw refused
+  }
+}
+
+/** A turn that was stopped, or that ran out of budget, counts as failed, too. */
+function isBad(outcome: Outcome): boolean {
+  return isFailure(outcome) || outcome.kind === 'interrupted' || outcome.kind === 'budget'
+}
+
+const LARGER = [
+  ['costUsd', '--max-cost'],
+  ['tokens', '--max-tokens'],
+  ['ms', '--max-duration'],
+] as const
+
+function noBudget(run: string, left: Budget, detail = ''): UserError {
+  const [, option] = LARGER.find(([name]) => left[name] === 0) ?? LARGER[0]
+  return new UserError(
+    `The budget of this chat is used up: ${detail}.`,
+    `Continue with a larger one: forkhestra chat --resume ${run} ${option} …`,
+  )
+}
+
+/** For a run without secrets. */
+const UNMASKED: MaskStream = { push: (bytes) => bytes, end: () => new Uint8Array(0) }
+
+const QUIET: LoopDelivery = {
+  end: new AbortController().signal,
+  spent: new AbortController().signal,
+  alive: () => undefined,
+}
+
+/** Continues the conversation of the chat instead of a new one, and streams the answer. */
+function chatTurn(person: Pick<Person, 'hear' | 'restartAnswer'>) {
+  return async function* (
+    launch: LoopLaunch,
+    turn: NativeTurn,
+    hands: LoopDelivery,
+  ): AsyncGenerator<Fact> {
+    const { runChatTurn } = await import('../../engines/native/chat-turn.ts')
+    const mask = turn.ports.maskStream?.() ?? UNMASKED
+    yield* runChatTurn(launch, chatIo(turn, hands), { person, mask }, hands.end)
+  }
+}
+
+/** Adds files to the conversation without asking the model anything. */
+async function keepReads(launch: LoopLaunch, turn: NativeTurn): Promise<void> {
+  const { addReads } = await import('../../engines/native/chat-turn.ts')
+  await addReads(launch, chatIo(turn, QUIET))
+}
+
+/** All turns of all sessions share one conversation. */
+function chatIo(turn: NativeTurn, hands: LoopDelivery) {
+  const { round: _, ...place } = turn.place
+  const first = { ...place, iteration: 1, attempt: 1 }
+  return { ...makeIo({ ...turn, place: first }, hands), resumePolicy: 'always' as const }
+}

@@ -1,0 +1,24 @@
+import type { RunEvent } from '../../records/events/schema.ts'
+import type { HookName } from '../../chain/plan/policy.ts'
+import type { StepNode } from '../../chain/plan/plan.ts'
+import { runCommand } from '../process/command.ts'
+import type { Context } from './context.ts'
+
+/** Runs the hooks of step and chain with the event on stdin; returns the first failure. */
+export async function runHooks(
+  name: HookName,
+  event: RunEvent,
+  step: StepNode | undefined,
+  context: Pick<Context, 'plan' | 'ports' | 'family'>,
+  stop?: AbortSignal,
+): Promise<string | undefined> {
+  let problem: string | undefined
+  for (const command of [step?.policy.hooks[name], context.plan.hooks[name]]) {
+    if (command === undefined) continue
+    const iteration = 'iteration' in event ? event.iteration : undefined
+    const request = { role: name, command, step, iteration, stdin: `${JSON.stringify(event)}\n` }
+    const { result, detail } = await runCommand(request, context, stop)
+    if (result === 'failed' || result === 'broken') problem ??= `${name}: ${command}: ${detail}`
+  }
+  return problem
+}

@@ -1,0 +1,171 @@
+import { describeOutcome } from '../../records/events/describe-outcome.ts'
+import type { End, Outcome } from '../../records/events/schema.ts'
+import { isFailure } from '../../records/events/step-state.ts'
+import type { StepNode } from '../../chain/plan/plan.ts'
+import type { TurnResult } from '../agent/follow-agent.ts'
+import { runCommand } from '../process/command.ts'
+import type { Context, Judgement } from './context.ts'
+import { askGates } from './gates.ts'
+import type { Patience } from './patience.ts'
+import type { Place } from './place.ts'
+import { stopReasonOf } from './ports.ts'
+import type { TaskVerdict } from '../../chain/plan/task-verdict.ts'
+import { taskEnd } from './task-check.ts'
+
+/** The iteration that is judged. */
+interface Case {
+  readonly step: StepNode
+  readonly place: Place
+  readonly patience: Patience
+  readonly context: Context
+}
+
+/** Decides what the outcome of an iteration means; a marker has to pass the gates. */
+export async function judge(turned: TurnResult, of: Case): Promise<Judgement> {
+  const { outcome, refusal } = turned
+  const isOnce = of.step.loop === undefined
+  const isDone =
+    outcome.kind === 'marker' || (isOnce && outcome.kind === 'exited' && !isFailure(outcome))
+  if (!isDone) return decide({ outcome, refusal }, of)
+  const passed = await passGates({ outcome, refusal }, of)
+  if (passed.isAgain === true) return passed
+  if (passed.ends !== undefined) return { ...passed, outcome: turned.unmarked }
+  if (passed.gate?.isOpen === true) {
+    const left = await taskEnd(of.step, of.context.ports)
+    if (left?.reason === 'blocked') return { ...passed, ends: endBy(left) }
+    const detail = left?.isHeld === true ? { detail: left.detail } : {}
+    return { ...passed, ends: { reason: isOnce ? 'single_run' : 'marker', ...detail } }
+  }
+  const refused = { ...passed, outcome: turned.unmarked }
+  if (!isOnce) return decide(refused, of)
+  return { ...refused, refusal, ends: { reason: 'gate_failed', detail: passed.gate?.detail } }
+}
+
+/** Adds the result of the gates; if they cannot run, the step ends. */
+async function passGates(seen: Judgement, of: Case): Promise<Judgement> {
+  const answer = await askGates(of.step, of.place.iteration, of.context)
+  switch (answer.kind) {
+    case 'open':
+      return { ...seen, gate: { isOpen: true, detail: '' } }
+    case 'shut': {
+      const { why: refusal, detail, feedback } = answer
+      return { ...seen, gate: { isOpen: false, detail }, refusal, feedback }
+    }
+    case 'late':
+      return { ...seen, ends: lateEnd(answer.detail) }
+    case 'broken':
+      return { ...seen, ends: { reason: 'error', detail: answer.detail } }
+    case 'stopped':
+      return breakOff(seen, of)
+  }
+}
+
+/** The end of a step for whose check the budget left no time. */
+function lateEnd(words: string): End {
+  return { reason: 'budget', detail: `budget spent: ${words}` }
+}
+
+/** The run was stopped before the iteration could be judged, so a resume repeats it. */
+function breakOff(seen: Judgement, { context }: Case): Judgement {
+  const ends = interrupted(context.ports.stop)
+  return { ...seen, outcome: { kind: 'interrupted' }, isAgain: true, ends }
+}
+
+/** Judges an outcome without an accepted marker. */
+async function decide(seen: Judgement, of: Case): Promise<Judgement> {
+  const { outcome } = seen
+  const next = of.patience.after(outcome)
+  if (next !== undefined) {
+    return { ...seen, isAgain: true, ...('reason' in next ? { ends: next } : { pause: next }) }
+  }
+  switch (outcome.kind) {
+    case 'interrupted':
+      return breakOff(seen, of)
+    case 'spawn_failed':
+      return { ...seen, isAgain: true, ends: { reason: 'error', detail: outcome.error } }
+    case 'auth_failed':
+      // Authentication failures are not retried.
+      return { ...seen, isAgain: true, ends: { reason: 'auth', detail: outcome.error } }
+    case 'blocked':
+      return { ...seen, ends: { reason: 'blocked', detail: outcome.reason } }
+    case 'budget': {
+      // The agent reports its share; the user knows the whole budget.
+      const { spending } = of.context
+      const isOurs = of.step.agent.engine !== 'binary' && isMoney(outcome.error)
+      const known = isOurs ? spending.spentMoney(of.step) : undefined
+      if (known !== undefined && spending.hasMore(of.place))
+        return of.step.loop === undefined ? { ...seen, isAgain: true } : continueLoop(seen, of)
+      return { ...seen, ends: known ?? { reason: 'budget', detail: describeOutcome(outcome) } }
+    }
+    default: {
+      const early = await continueLoop(seen, of)
+      const isOver = early.ends !== undefined || of.step.loop !== undefined
+      return isOver ? early : { ...early, ends: endOnce(outcome) }
+    }
+  }
+}
+
+/** Unless the step turns out to be done. */
+async function continueLoop(seen: Judgement, of: Case): Promise<Judgement> {
+  return (await askUntil(seen, of)) ?? (await finishTasks(seen, of))
+}
+
+function isMoney(words: string): boolean {
+  return /\$|\bUSD\b/.test(words)
+}
+
+/** The end of the step if its `until` command succeeds. */
+async function askUntil(seen: Judgement, of: Case): Promise<Judgement | undefined> {
+  const { step, context } = of
+  const { iteration } = of.place
+  const { until } = step.policy
+  if (until === undefined) return undefined
+  const request = { role: 'until' as const, command: until, step, iteration }
+  const { result, detail } = await runCommand(request, context)
+  switch (result) {
+    case 'ok':
+      return { ...seen, ends: { reason: 'until', detail: until } }
+    case 'stopped':
+      return breakOff(seen, of)
+    case 'late':
+      return { ...seen, ends: lateEnd(`${until}: ${detail}`) }
+    case 'broken': {
+      const words = `until cannot be run: ${until}: ${detail}`
+      return { ...seen, ends: { reason: 'error', detail: words } }
+    }
+    case 'failed':
+      return undefined
+  }
+}
+
+/** Ends a step that builds from tasks after its last task, if the gates agree. */
+async function finishTasks(seen: Judgement, of: Case): Promise<Judgement> {
+  const { step, context } = of
+  const verdict = isFailure(seen.outcome) ? undefined : await taskEnd(step, context.ports)
+  const ends = verdict && endBy(verdict)
+  if (ends?.reason !== 'until' || step.policy.verify.length === 0) return { ...seen, ends }
+  // The gates have already run and failed.
+  if (seen.gate !== undefined) return seen
+  const passed = await passGates(seen, of)
+  // Without a marker there is nothing to refuse.
+  const judged = { ...passed, refusal: seen.refusal }
+  return passed.gate?.isOpen === true ? { ...judged, ends } : judged
+}
+
+function endBy({ reason, detail }: TaskVerdict): End {
+  return { reason, detail }
+}
+
+/** The end of a step that runs once. */
+function endOnce(outcome: Outcome): End {
+  const isLate = outcome.kind === 'timed_out' || outcome.kind === 'idle'
+  return { reason: isLate ? 'timeout' : 'agent_failed', detail: describeOutcome(outcome) }
+}
+
+export function interrupted(stop: AbortSignal): End {
+  const words = stop.aborted ? stopReasonOf(stop).words : STOP_ASKED
+  return { reason: 'interrupted', detail: words }
+}
+
+/** Why a run ended that another process asked to stop after its iteration. */
+export const STOP_ASKED = 'stopped by forkhestra stop'

@@ -1,0 +1,124 @@
+import type { MaskStream } from '../../base/secrets/mask.ts'
+import type { EventBody, OutputChunk } from '../../records/events/event.ts'
+import type { Lacks, RunEvent, Worktree } from '../../records/events/schema.ts'
+import type { RunState } from '../../records/events/state.ts'
+import type { StepNode } from '../../chain/plan/plan.ts'
+import type { Cgroup } from '../../base/linux/cgroup.ts'
+import type { Place } from './place.ts'
+import type { Tasks } from '../../chain/plan/tasks.ts'
+import type { ReadPrompt } from '../../chain/prompts/choose.ts'
+import type { QueueStore } from '../../queue/store.ts'
+import type { TaskHead } from '../../queue/task.ts'
+
+/** The signals that end a run. */
+export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT'
+
+/** Everything that a run needs from its host. */
+export interface Ports {
+  /** Emits an event and returns it as it was recorded. */
+  readonly emit: (event: EventBody) => RunEvent
+  /** Masks secrets in data that is used before it becomes an event. */
+  readonly mask?: <Data>(data: Data) => Data
+  /** Masks secrets in a stream of bytes that is cut before it becomes an event. */
+  readonly maskStream?: () => MaskStream
+  /** The state after all events so far, those of earlier processes included. */
+  readonly state: () => RunState
+  /** Saves a prompt under its hash. */
+  readonly keepPrompt: (hash: string, text: string) => void
+  readonly control: Control
+  /** A returned promise makes the agent wait until more output can be taken. */
+  readonly output: (chunk: OutputChunk) => void | Promise<void>
+  readonly readPrompt: ReadPrompt
+  /** The tasks of the project. */
+  readonly tasks: Tasks
+  /** The base environment of every agent. */
+  readonly env: Readonly<Record<string, string>>
+  /** Aborts, with a `StopReason`, when the run has to end. */
+  readonly stop: AbortSignal
+  /** Aborts when everything must end without waiting. */
+  readonly force: AbortSignal
+  /** Whether every descendant of this process belongs to the run, orphans included. */
+  readonly ownsDescendants: boolean
+  /** The cgroup of the run, which contains this process as well. */
+  readonly cgroup?: Promise<Cgroup | undefined>
+  /** Queues and inboxes; absent if the run has no record to keep them in. */
+  readonly queue?: QueuePort | undefined
+  /** The file for the conversation of a native agent; if absent, it is not saved. */
+  readonly conversation?: ((place: Place) => string | undefined) | undefined
+  /** The folder of the record, for `run_started`. */
+  readonly record?: string | undefined
+  /** Where the record is now; undefined if it no longer exists. */
+  readonly recordPlace?: (() => string | undefined) | undefined
+  readonly lacks?: Lacks | undefined
+  /** How long a process that was killed worked after its last event. */
+  readonly lostMs?: number | undefined
+  readonly version: string
+}
+
+/** Access to the queues and inboxes of a run. */
+export interface QueuePort {
+  /** Our own program as an MCP server; if absent, agents get no queue tools. */
+  readonly program?: string | undefined
+  /** Whether the store exists. */
+  isThere(): boolean
+  /** Calls back once the store exists; returns a function that cancels this. */
+  onceThere(callback: () => void): () => void
+  /** Creates the store if necessary. */
+  open(): Promise<QueueStore>
+  /** Fails if the store is damaged, or not as its history says. */
+  verify(): Promise<void>
+  /** The attempts whose end is in the events, as task id and number. */
+  reportedEnds(): ReadonlySet<string>
+  /** The worktrees of the attempts at a task, from the events, oldest first. */
+  worktrees(id: string): readonly AttemptWorktree[]
+  /**
+   * The sub-agent for a task; `pusher` is the agent that queued it, if an agent did. Throws a
+   * `UserError` if the sub-agent does not exist.
+   */
+  subAgent(task: WantedTask, parent: string, pusher: StepNode | undefined): Promise<StepNode>
+}
+
+/** The part of a task that determines its sub-agent. */
+export type WantedTask = Pick<TaskHead, 'name' | 'options'>
+
+/** The worktree of one attempt at a task. */
+export interface AttemptWorktree extends Worktree {
+  readonly attempt: number
+}
+
+/** Requests of other processes to a run. */
+export interface Control {
+  /** Whether the run should end after this iteration. */
+  readonly isStopRequested: boolean
+  /** Whether a wait should end now; reading it clears the request. */
+  takeRetryNow(): boolean
+}
+
+/** For a run that takes no requests. */
+export const NO_CONTROL: Control = { isStopRequested: false, takeRetryNow: () => false }
+
+export const EXIT_CODES: Record<StopSignal, number> = {
+  SIGINT: 130,
+  SIGTERM: 143,
+  SIGHUP: 129,
+  SIGQUIT: 131,
+}
+
+/** Why a run is stopped: the signal for agents, and a text for people. */
+export interface StopReason {
+  readonly signal: StopSignal
+  readonly words: string
+}
+
+export function stopReason(signal: StopSignal, words = `interrupted by ${signal}`): StopReason {
+  return { signal, words }
+}
+
+/** The reason of an aborted signal; any reason that is not ours counts as SIGTERM. */
+export function stopReasonOf(stop: AbortSignal): StopReason {
+  const reason: unknown = stop.reason
+  if (typeof reason === 'string' && Object.hasOwn(EXIT_CODES, reason))
+    return stopReason(reason as StopSignal)
+  if (typeof reason !== 'object' || reason === null) return stopReason('SIGTERM')
+  return 'signal' in reason && 'words' in reason ? (reason as StopReason) : stopReason('SIGTERM')
+}

@@ -1,0 +1,186 @@
+import { UserError } from '../../base/errors.ts'
+import type { NotQueued } from '../../records/events/schema.ts'
+import { stepAt } from '../../records/events/state.ts'
+import type { makeLaunch } from '../../chain/plan/launch.ts'
+import type { Plan, StepNode } from '../../chain/plan/plan.ts'
+import { toTask, QueueClient, type Push, type RunOptions } from '../../queue/client.ts'
+import { isStoreFailure } from '../subagents/store-failures.ts'
+import { isWantedAfter } from '../../chain/prompts/read-phases.ts'
+import type { QueueStore } from '../../queue/store.ts'
+import { MAIN, type Agent } from '../../queue/task.ts'
+import { describeNotQueued } from '../subagents/not-queued.ts'
+import { placeOf } from './place.ts'
+import type { Ports } from './ports.ts'
+
+/** A prompt, split into the commands before it, its content and the commands after it. */
+export type Phases = ReturnType<typeof makeLaunch>['phases']
+
+/** The agent that owns a queue. */
+interface Owner {
+  readonly store: QueueStore
+  readonly run: string
+  readonly agent: Agent
+}
+
+/** The result of the commands of one phase. */
+export interface PhaseDone {
+  readonly pushed: string[]
+  readonly started: string[]
+  readonly held: number
+  /** Why one of them could not be queued. */
+  readonly refused?: UserError
+}
+
+type PushCommand = Phases['teardown'][number]
+
+/**
+ * Carries out the commands before the content of a prompt. `id` is stable for the same prompt of the
+ * same agent, so that a resumed run does not repeat what an earlier process did.
+ */
+export function setUp(phases: Phases, id: string, owner: Owner): Promise<PhaseDone> {
+  return setUpAt(new QueueClient(owner.store, owner.run, owner.agent), phases, id)
+}
+
+/** The same through the agent's own client. */
+export async function setUpAt(
+  client: QueueClient,
+  { setup }: Phases,
+  id: string,
+): Promise<PhaseDone> {
+  const done: PhaseDone & { held: number } = { pushed: [], started: [], held: 0 }
+  for (const { pushes, start } of partsOf(setup, id)) {
+    if (pushes.length > 0) done.pushed.push(...(await client.push(pushes)))
+    if (start === undefined) continue
+    const { started, held } = await client.run(start)
+    done.started.push(...started)
+    done.held += held
+  }
+  return done
+}
+
+/** Tasks that are queued together, and the /run after them. */
+interface Part {
+  readonly pushes: (Push & { readonly id: string })[]
+  start?: RunOptions
+}
+
+function partsOf(setup: Phases['setup'], id: string): Part[] {
+  const parts: Part[] = [{ pushes: [] }]
+  for (const [index, command] of setup.entries()) {
+    if (command.kind === 'push') parts.at(-1)!.pushes.push(asPush(command, `${id}.${index}`))
+    if (command.kind !== 'run') continue
+    parts.at(-1)!.start = { id: `${id}.${index}`, count: command.count, parallel: command.parallel }
+    parts.push({ pushes: [] })
+  }
+  return parts
+}
+
+/**
+ * Carries out the commands after the content of a prompt, each once for an `id`, however often its
+ * agent ends. A refused command does not prevent the others.
+ */
+async function tearDown(
+  phases: Phases,
+  isSuccess: boolean,
+  id: string,
+  { store, run, agent }: Owner,
+): Promise<Pushed> {
+  const pushes: Push[] = []
+  for (const push of pushesAfter(phases, isSuccess, id)) {
+    if ((await store.task(run, push.id)) === undefined) pushes.push(push)
+  }
+  return pushWhatFits(new QueueClient(store, run, agent), pushes)
+}
+
+interface Refused {
+  readonly name: string
+  readonly error: UserError
+}
+
+interface Pushed {
+  readonly pushed: readonly string[]
+  readonly refused: readonly Refused[]
+}
+
+async function pushWhatFits(client: QueueClient, pushes: readonly Push[]): Promise<Pushed> {
+  if (pushes.length === 0) return { pushed: [], refused: [] }
+  try {
+    return { pushed: await client.push(pushes), refused: [] }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    if (pushes.length === 1 || isStoreFailure(error)) return allRefused(pushes, error)
+  }
+  const each: Pushed[] = []
+  for (const push of pushes) each.push(await pushWhatFits(client, [push]))
+  return {
+    pushed: each.flatMap(({ pushed }) => pushed),
+    refused: each.flatMap(({ refused }) => refused),
+  }
+}
+
+function allRefused(pushes: readonly Push[], error: UserError): Pushed {
+  return { pushed: [], refused: pushes.map((push) => ({ name: toTask(push).name, error })) }
+}
+
+/** The same through the agent's own client, for an `id` that is used once. */
+export async function tearDownAt(
+  client: QueueClient,
+  phases: Phases,
+  isSuccess: boolean,
+  id: string,
+): Promise<PhaseDone> {
+  const { pushed, refused } = await pushWhatFits(client, pushesAfter(phases, isSuccess, id))
+  const [first] = refused
+  const none = { started: [], held: 0 }
+  return { pushed: [...pushed], ...none, ...(first === undefined ? {} : { refused: first.error }) }
+}
+
+/** The tasks that a prompt queues after its agent, with ids derived from `id`. */
+export function pushesAfter({ teardown }: Phases, isSuccess: boolean, id: string) {
+  return teardown.flatMap((command, index) => {
+    if (!isWantedAfter(command, isSuccess)) return []
+    return [asPush(command, `${id}.${command.on ?? 'success'}.${index}`)]
+  })
+}
+
+function asPush({ kind: _kind, line: _line, on: _on, ...push }: PushCommand, id: string) {
+  return { ...push, id }
+}
+
+interface Opening {
+  readonly plan: Plan
+  readonly ports: Ports
+  readonly open: () => Promise<QueueStore>
+}
+
+/** Queues, once, what the prompt of a step asks for after its agent. */
+export async function tearDownStep(
+  step: StepNode,
+  phases: Phases,
+  isSuccess: boolean,
+  { plan, ports, open }: Opening,
+): Promise<void> {
+  const { rounds, notQueued: before = [] } = stepAt(ports.state(), step.number)
+  const id = `${plan.run}.${step.id}.teardown`
+  const { pushed, refused } = await open()
+    .then((store) => tearDown(phases, isSuccess, id, { store, run: plan.run, agent: MAIN }))
+    .catch((error: unknown) => {
+      if (!(error instanceof UserError)) throw error
+      return allRefused(pushesAfter(phases, isSuccess, id), error)
+    })
+  const notQueued = refused.map(({ name, error }) => asNotQueued(name, error))
+  for (const each of notQueued) {
+    const text = `after step ${step.number} (${step.agent.name}): ${describeNotQueued(each)}`
+    ports.emit({ type: 'warning', text })
+  }
+  // An earlier round has done all of it.
+  if (pushed.length + notQueued.length + before.length === 0) return
+  const done = { pushed: [...pushed], started: [], held: 0 }
+  const left = notQueued.length === 0 ? {} : { notQueued }
+  const place = placeOf(step, rounds)
+  ports.emit({ type: 'phase_ended', ...place, phase: 'teardown', ...done, ...left })
+}
+
+function asNotQueued(name: string, { message: error, hint }: UserError): NotQueued {
+  return { name, error, ...(hint === undefined ? {} : { hint }) }
+}

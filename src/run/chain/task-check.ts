@@ -1,0 +1,86 @@
+import { stepAt } from '../../records/events/state.ts'
+import { UserError } from '../../base/errors.ts'
+import { TASK_NOT_DONE } from '../../records/events/describe-outcome.ts'
+import { builtInVariables, type StepNode } from '../../chain/plan/plan.ts'
+import type { TaskCounts } from '../../chain/plan/tasks.ts'
+import {
+  endOfTasks,
+  picksTask,
+  describeReady,
+  workerTask,
+  type TaskVerdict,
+} from '../../chain/plan/task-verdict.ts'
+import type { Values } from '../../chain/prompts/choose.ts'
+import type { Context } from './context.ts'
+import type { Ports } from './ports.ts'
+
+/** Why the marker of an agent that works on tasks is refused. */
+export async function whyNotDone(
+  step: StepNode,
+  iteration: number,
+  { plan, ports }: Pick<Context, 'plan' | 'ports'>,
+): Promise<{ readonly why: 'tasks_ready' | 'task_open'; readonly detail: string } | undefined> {
+  const ready = await stillReady(step, ports)
+  if (ready !== undefined) return { why: 'tasks_ready', detail: ready }
+  const lacks = await workerLacks(step, builtInVariables(plan.run, step, iteration), ports)
+  return lacks === undefined
+    ? undefined
+    : { why: 'task_open', detail: `${TASK_NOT_DONE}: ${lacks}` }
+}
+
+/** What is missing from the task of a worker: the named one, or any that it picked. */
+async function workerLacks(
+  step: StepNode,
+  values: Values,
+  ports: Ports,
+): Promise<string | undefined> {
+  const word = workerTask(step, values)
+  if (word !== undefined) return lacksOf(word, ports)
+  if (!picksTask(step)) return undefined
+  const counts = await countTasks(step, ports)
+  const lacks = await Promise.all(counts.finished.map((id) => lacksOf(id, ports)))
+  if (lacks.includes(undefined)) return undefined
+  const end = endOfTasks(counts)
+  if (end?.reason === 'until' && lacks.length === 0) return undefined
+  return lacks[0] ?? end?.detail ?? 'no task was finished'
+}
+
+async function lacksOf(word: string, { tasks }: Ports): Promise<string | undefined> {
+  try {
+    return (await tasks.find(word)).lacks
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return error.message
+  }
+}
+
+/** A text if tasks are ready and the agent builds from tasks. */
+export async function stillReady(step: StepNode, ports: Ports): Promise<string | undefined> {
+  if (step.agent.finishesTasks !== true) return undefined
+  const { ready } = await countTasks(step, ports)
+  return ready === 0 ? undefined : describeReady(ready)
+}
+
+/** The end of a step whose agent builds from tasks; undefined if the tasks do not decide it. */
+export async function taskEnd(step: StepNode, ports: Ports): Promise<TaskVerdict | undefined> {
+  return step.agent.finishesTasks === true ? endOfTasks(await countTasks(step, ports)) : undefined
+}
+
+/** Counts the tasks, including what became of those that were open before. */
+export function countTasks({ number }: StepNode, { tasks, state }: Ports): Promise<TaskCounts> {
+  const { openTasks: inRun = [] } = state()
+  const { openTasks: inStep = [] } = stepAt(state(), number)
+  return tasks.count({ inRun, inStep })
+}
+
+/** For an event: open tasks that no event of the step has listed yet. */
+export async function newlyOpen(
+  step: StepNode,
+  { tasks, state }: Ports,
+): Promise<{ readonly openTasks?: string[] }> {
+  const { agent, number } = step
+  if (agent.finishesTasks !== true && !picksTask(step)) return {}
+  const known = new Set(stepAt(state(), number).openTasks)
+  const openTasks = (await tasks.open()).filter((id) => !known.has(id))
+  return openTasks.length === 0 ? {} : { openTasks }
+}

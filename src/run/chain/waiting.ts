@@ -1,0 +1,87 @@
+import { CLOCKS } from '../../base/awake.ts'
+import { firstCause } from '../../base/first-cause.ts'
+import type { StepNode } from '../../chain/plan/plan.ts'
+import type { Context } from './context.ts'
+import { runHooks } from './hooks.ts'
+import type { Pause } from './patience.ts'
+import type { Place } from './place.ts'
+
+/** How often a wait checks the clock and the requests of other processes. */
+const POLL_MS = 500
+/** How long the hook may keep running after the wait, and after a wait that was cut short. */
+const HOOK_MS = 10_000
+const CUT_SHORT_MS = 1000
+
+type Waiting = Pick<Context, 'plan' | 'ports' | 'family'>
+
+/** Waits until the pause is over, and returns what ended the wait. */
+export async function waitFor(
+  { why, until, error }: Pause,
+  step: StepNode | undefined,
+  place: Place,
+  context: Waiting,
+): Promise<'over' | 'retry_now' | 'stopped'> {
+  const { ports } = context
+  const began = Date.now()
+  // Clears a request that came after the end of an earlier wait.
+  ports.control.takeRetryNow()
+  const event = ports.emit({
+    type: 'waiting',
+    ...place,
+    why,
+    until: new Date(until).toISOString(),
+    error,
+  })
+  const over = new AbortController()
+  const hook = runHooks('onWait', event, step, context, AbortSignal.any([ports.stop, over.signal]))
+  const cause = await waitUntil(until, context)
+  // The hook runs beside the wait and may finish.
+  const late = cause === 'over' ? HOOK_MS : CUT_SHORT_MS
+  await firstCause({ hook, late, stop: ports.stop })
+  over.abort()
+  await hook
+  ports.emit({ type: 'waited', ...place, ms: Date.now() - began, cause })
+  return cause
+}
+
+async function waitUntil(
+  until: number,
+  { ports: { stop, control } }: Waiting,
+): Promise<'over' | 'retry_now' | 'stopped'> {
+  const watch = new Watch(until)
+  for (;;) {
+    if (stop.aborted || control.isStopRequested) return 'stopped'
+    if (control.takeRetryNow()) return 'retry_now'
+    const rest = watch.restMs()
+    if (rest <= 0) return 'over'
+    await pause(Math.min(rest, POLL_MS), stop)
+  }
+}
+
+/** A plain timer: after the machine has slept, it is over at once. */
+async function pause(ms: number, stop: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>()
+  const timer = setTimeout(over.resolve, ms)
+  await firstCause({ over: over.promise, stop })
+  clearTimeout(timer)
+}
+
+/**
+ * The time left until a moment, by the first of two clocks that reaches it: one stops while the
+ * machine sleeps, the other one may be set back by hours.
+ */
+export class Watch {
+  readonly #until: number
+  readonly #clocks: typeof CLOCKS
+  readonly #end: number
+
+  constructor(until: number, clocks = CLOCKS) {
+    this.#until = until
+    this.#clocks = clocks
+    this.#end = clocks.passed() + until - clocks.time()
+  }
+
+  restMs(): number {
+    return Math.min(this.#until - this.#clocks.time(), this.#end - this.#clocks.passed())
+  }
+}

@@ -1,0 +1,137 @@
+import { awakeMs } from '../../base/awake.ts'
+import { formatDuration } from '../../base/durations.ts'
+import type { EventBody } from '../../records/events/event.ts'
+import type { ProcessLaunch } from '../../engines/engine.ts'
+import { DEFAULT_GRACE, DEFAULT_POLICY } from '../../chain/plan/policy.ts'
+import { stepAt } from '../../records/events/state.ts'
+import type { StepNode } from '../../chain/plan/plan.ts'
+import { leftOver, watchTime } from '../chain/budget.ts'
+import { SpawnError, type Exit } from './child.ts'
+import type { Context as WholeContext } from '../chain/context.ts'
+import { runEnvironment, stepEnvironment } from '../agent/environment.ts'
+import { placeOf } from '../chain/place.ts'
+import { startProcess, type Cut } from './process.ts'
+import { Tail } from './tail.ts'
+
+/** A command of the configuration, and the place in the run that it belongs to. */
+export interface CommandRequest {
+  readonly role: (EventBody & { type: 'command' })['role']
+  readonly command: string
+  /** Absent if it belongs to the whole chain. */
+  readonly step?: StepNode | undefined
+  readonly iteration?: number | undefined
+  /** Empty if absent. */
+  readonly stdin?: string
+}
+
+export interface CommandEnd {
+  /** `late`: the budget left no more time; `broken`: the command could not run. */
+  readonly result: 'ok' | 'failed' | 'late' | 'broken' | 'stopped'
+  readonly detail: string
+  readonly tail: string
+}
+
+type Context = Pick<WholeContext, 'plan' | 'ports' | 'family'>
+
+/** Exit codes of the shell for a command that it could not run. */
+const NOT_RUN: readonly number[] = [126, 127]
+
+/** Runs a command in the shell, supervised like an agent, and emits its result. */
+export async function runCommand(
+  request: CommandRequest,
+  context: Context,
+  stop: AbortSignal = context.ports.stop,
+): Promise<CommandEnd> {
+  const { role, command, step, iteration } = request
+  const began = awakeMs()
+  const tail = new Tail(context.ports.maskStream)
+  const end = await supervise(request, tail, context, stop)
+  const { result, detail } = judge(end)
+  const text = tail.end()
+  if (result === 'stopped') return { result, detail, tail: text }
+  context.ports.emit({
+    type: 'command',
+    ...placeIn(step, iteration, context),
+    role,
+    command,
+    result: result === 'late' ? 'failed' : result,
+    detail,
+    ms: Math.round(awakeMs() - began),
+    ...(result === 'ok' || text === '' ? {} : { tail: text }),
+  })
+  return { result, detail, tail: text }
+}
+
+function placeIn(step: StepNode | undefined, iteration: number | undefined, { ports }: Context) {
+  if (step === undefined) return { scope: [] }
+  const place = placeOf(step, stepAt(ports.state(), step.number).rounds)
+  return iteration === undefined
+    ? place
+    : { ...place, scope: [...place.scope, `i${iteration}`], iteration }
+}
+
+async function supervise(
+  request: CommandRequest,
+  tail: Tail,
+  context: Context,
+  stop: AbortSignal,
+): Promise<Exit | Cut | SpawnError | undefined> {
+  const { plan, ports, family } = context
+  const { command, step, iteration = 1, stdin } = request
+  const launch: ProcessLaunch = {
+    kind: 'process',
+    argv: ['/bin/sh', '-c', command],
+    env: {},
+    ...(stdin === undefined ? {} : { stdin }),
+    decode: () => undefined,
+  }
+  const time = timeFor(request, context)
+  try {
+    const { pid, finished } = startProcess(launch, {
+      cwd: step?.cwd ?? plan.cwd,
+      env:
+        step === undefined
+          ? { ...runEnvironment(plan.run, ports), PWD: plan.cwd }
+          : stepEnvironment(step, iteration, context),
+      grace: step?.policy.grace ?? DEFAULT_GRACE,
+      limits: { timeoutMs: (step?.policy ?? DEFAULT_POLICY).timeoutMs, budget: time.over },
+      stop,
+      force: ports.force,
+      take: (stream, bytes) => tail.add(stream, bytes),
+    })
+    return await family.whileAlive(pid, finished)
+  } catch (error) {
+    if (error instanceof SpawnError) return error
+    throw error
+  } finally {
+    time.stop()
+  }
+}
+
+/** Gates are limited by the time that the budget leaves, hooks are not. */
+function timeFor({ role, step }: CommandRequest, { plan, ports }: Context) {
+  const isCheck = step !== undefined && (role === 'verify' || role === 'until')
+  const { ms } = isCheck ? leftOver(step, plan, ports.state()) : {}
+  const over = new AbortController()
+  return { over: over.signal, stop: watchTime(ms, (words) => over.abort(words)) }
+}
+
+function judge(end: Exit | Cut | SpawnError | undefined): Pick<CommandEnd, 'result' | 'detail'> {
+  if (end === undefined) return { result: 'stopped', detail: 'stopped' }
+  if (end instanceof SpawnError) return { result: 'broken', detail: end.message }
+  switch (end.kind) {
+    case 'exited':
+      if (end.code === 0) return { result: 'ok', detail: 'exit 0' }
+      return {
+        result: NOT_RUN.includes(end.code) ? 'broken' : 'failed',
+        detail: `exit ${end.code}`,
+      }
+    case 'signalled':
+      return { result: 'failed', detail: `killed by ${end.signal}` }
+    case 'timed_out':
+    case 'idle':
+      return { result: 'failed', detail: `timed out after ${formatDuration(end.ms)}` }
+    case 'budget':
+      return { result: 'late', detail: end.error }
+  }
+}

@@ -1,0 +1,269 @@
+import { readlinkSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { Leftover } from '../../records/events/schema.ts'
+import { Cgroup } from '../../base/linux/cgroup.ts'
+import { MARK_FD } from './child.ts'
+import { endProcesses, isNoneLeft, isRunning, stopAndKill } from './end-processes.ts'
+import { hasDeadChild, reap } from '../../base/linux/children.ts'
+import { isOwnChild } from '../../base/linux/own-children.ts'
+import type { Processes } from '../chain/context.ts'
+import type { Ports } from '../chain/ports.ts'
+import {
+  readOwnChildren,
+  readProc,
+  readProcesses,
+  readVariable,
+  type Row,
+} from '../../base/linux/process-table.ts'
+
+/** How often adopted orphans are reaped while an agent runs. */
+const REAP_MS = 2000
+/** The least time between two reaps while agents end side by side. */
+const PAUSE_MS = 50
+
+/** The processes of one run: everything that its agents started, daemons included. */
+export class Family implements Processes {
+  readonly #run: string
+  readonly #owns: boolean
+  /** Children from before the run, for example after `exec` in a shell: not part of the run. */
+  readonly #strangers: ReadonlySet<number>
+  readonly #agents = new Set<number>()
+  readonly #groups: readonly Cgroup[]
+  #reapedAt = -PAUSE_MS
+  #looking: Promise<number[]> | undefined
+
+  /** For a run of this process. */
+  static async of(run: string, { ownsDescendants, cgroup }: Ports): Promise<Family> {
+    const group = await cgroup
+    return new Family(run, ownsDescendants, group === undefined ? [] : [group])
+  }
+
+  /** For a run whose process is dead. */
+  static left(run: string): Family {
+    return new Family(run, false, Cgroup.left().get(run))
+  }
+
+  /**
+   * `ownsDescendants`: whether every descendant of this process belongs to the run. `groups` contain
+   * only processes of the run and this one.
+   */
+  constructor(run: string, ownsDescendants: boolean, groups: readonly Cgroup[] = []) {
+    this.#run = run
+    this.#groups = groups
+    this.#owns = ownsDescendants
+    this.#strangers = new Set(ownsDescendants ? readOwnChildren() : [])
+  }
+
+  /** Waits for the end of an agent, and reaps orphans that end in the meantime. */
+  async whileAlive<Result>(agent: number, finished: Promise<Result>): Promise<Result> {
+    this.#agents.add(agent)
+    const timer = this.#owns ? setInterval(() => this.#reapAdopted(), REAP_MS) : undefined
+    try {
+      return await finished
+    } finally {
+      clearInterval(timer)
+      this.#agents.delete(agent)
+      if (this.#owns) this.#reapSoon()
+    }
+  }
+
+  /** With many agents side by side, not at every end. */
+  #reapSoon(): void {
+    const now = performance.now()
+    if (this.#agents.size > 0 && now - this.#reapedAt < PAUSE_MS) return
+    this.#reapedAt = now
+    this.#reapAdopted()
+  }
+
+  /** The processes that are still running. */
+  list(): Leftover[] {
+    return this.#find().map(named)
+  }
+
+  /** Ends all processes of the run, and returns them. */
+  async end(force: AbortSignal): Promise<Leftover[]> {
+    const isGone = () => this.#isGone()
+    if (isGone()) return []
+    const kill = () => this.#groups.forEach((group) => group.kill())
+    const ended = await endAndName(() => this.#find(), force, { isGone, kill })
+    if (this.#owns) this.#reapAdopted()
+    return ended
+  }
+
+  /** Kills all processes of the run without waiting, for a process that exits now. */
+  kill(): void {
+    stopAndKill(() => this.#find())
+  }
+
+  /** Ends the processes that an attempt at a task left running, and returns them. */
+  async endTask(key: string, force: AbortSignal): Promise<Leftover[]> {
+    if (!this.#owns || (await this.#adoptedSoon()).length === 0) return []
+    if (isNoneLeft(() => this.#orphansOf(key))) return []
+    const trees = new Map<number, () => number[]>()
+    const find = () => {
+      for (const pid of this.#orphansOf(key)) if (!trees.has(pid)) trees.set(pid, treeOf(pid))
+      return [...new Set([...trees.values()].flatMap((tree) => tree()))]
+    }
+    return endAndName(find, force)
+  }
+
+  /** Tasks that end at the same moment share one scan. */
+  #adoptedSoon(): Promise<number[]> {
+    this.#looking ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#looking = undefined
+        resolve(this.#adopted())
+      })
+    })
+    return this.#looking
+  }
+
+  /** A process whose parent has ended becomes our child, so only our children are checked. */
+  #orphansOf(key: string): number[] {
+    return this.#adopted().filter((pid) => pathIn(pid, TASK_PATH).includes(key))
+  }
+
+  #find(): number[] {
+    const rows = readProcesses()
+    const below = this.#owns ? descendantsOf([process.pid], rows, this.#strangers) : []
+    const grouped = this.#groups.flatMap((group) => group.list())
+    // Last, because it is the fastest: a process that forks and exits can evade the slower scans.
+    const adopted = this.#owns ? this.#adopted().filter(isRunning) : []
+    return [...new Set([...below, ...bearersOf(this.#run, rows), ...grouped, ...adopted])]
+  }
+
+  /** Reliable even for processes that fork and exit faster than a scan. */
+  #isGone(): boolean {
+    if (!this.#owns || process.platform !== 'linux') return isNoneLeft(() => this.#find())
+    this.#reapAdopted()
+    // We have adopted every living process, or one of its ancestors.
+    return this.#adopted().length === 0 && this.#find().length === 0
+  }
+
+  /** Removes zombies of adopted orphans; the runtime waits for its own children itself. */
+  #reapAdopted(): void {
+    if (!hasDeadChild()) return
+    for (const pid of this.#adopted()) reap(pid)
+  }
+
+  #adopted(): number[] {
+    return readOwnChildren().filter((pid) => !this.#strangers.has(pid) && !isOwnChild(pid))
+  }
+}
+
+/** All living descendants of some processes, without the subtrees of strangers. */
+function descendantsOf(
+  roots: readonly number[],
+  rows: readonly Row[],
+  strangers: ReadonlySet<number> = new Set(),
+): number[] {
+  const children = Map.groupBy(rows, (row) => row.parent)
+  const found: number[] = []
+  const visit = (pid: number) => {
+    for (const row of children.get(pid) ?? []) {
+      if (strangers.has(row.pid)) continue
+      if (!row.isDead) found.push(row.pid)
+      visit(row.pid)
+    }
+  }
+  roots.forEach(visit)
+  return found
+}
+
+/**
+ * Finds a process and its descendants. Repeated calls remember descendants whose parent has ended
+ * in the meantime.
+ */
+export function treeOf(root: number): () => number[] {
+  const known = new Set([root])
+  return () => {
+    const rows = readProcesses()
+    for (const pid of descendantsOf([...known], rows)) known.add(pid)
+    return rows.flatMap(({ pid, isDead }) => (known.has(pid) && !isDead ? [pid] : []))
+  }
+}
+
+/** All living processes with this run's id in their environment (Linux only). */
+function bearersOf(run: string, rows: readonly Row[]): number[] {
+  if (process.platform !== 'linux') return []
+  return rows
+    .filter((row) => !row.isDead && row.pid !== process.pid && runsOf(row.pid).includes(run))
+    .map((row) => row.pid)
+}
+
+/** The processes that dead runs left running, by run, from one scan of all processes. */
+export function findLeft(runs: readonly string[]): Map<string, Leftover[]> {
+  const found = new Map<string, Set<number>>()
+  if (runs.length === 0 || process.platform !== 'linux') return new Map()
+  const add = (run: string, pid: number) => {
+    if (runs.includes(run)) found.set(run, (found.get(run) ?? new Set()).add(pid))
+  }
+  for (const { pid, isDead } of readProcesses()) {
+    if (!isDead && pid !== process.pid) runsOf(pid).forEach((run) => add(run, pid))
+  }
+  for (const [run, groups] of Cgroup.left()) {
+    groups.forEach((group) => group.list().forEach((pid) => add(run, pid)))
+  }
+  return new Map([...found].map(([run, pids]) => [run, [...pids].map(named)]))
+}
+
+/** The nested runs in which a process was started. */
+function runsOf(pid: number): string[] {
+  const path = pathIn(pid, 'FORKHESTRA_RUN_PATH')
+  return path.length > 0 ? path : markOf(pid)
+}
+
+/** The run of a process whose environment was emptied, by the record that it has inherited. */
+function markOf(pid: number): string[] {
+  try {
+    return [basename(readlinkSync(`/proc/${pid}/fd/${MARK_FD}`)).replace(/ \(deleted\)$/, '')]
+  } catch {
+    return []
+  }
+}
+
+/** The variable with the nested attempts at tasks in which a process was started. */
+export const TASK_PATH = 'FORKHESTRA_TASK_PATH'
+
+function pathIn(pid: number, variable: string): string[] {
+  return readVariable(pid, variable)?.split(':') ?? []
+}
+
+/** `sleep 60 (pid 7), make (pid 8, could not be killed)`. */
+export function describeLeftovers(leftovers: readonly Leftover[]): string {
+  return leftovers
+    .map(({ pid, command, survived }) => {
+      const still = survived === true ? ', could not be killed' : ''
+      return `${command} (pid ${pid}${still})`
+    })
+    .join(', ')
+}
+
+/** Program and first argument only: the rest may contain secrets. */
+function nameOf(pid: number): string {
+  const [program, first] = (readProc(pid, 'cmdline') ?? '').split('\0')
+  if (!program) return 'unknown'
+  const name = basename(program)
+  return first && !first.startsWith('-') && first.length < 60 ? `${name} ${first}` : name
+}
+
+function named(pid: number): Leftover {
+  return { pid, command: nameOf(pid) }
+}
+
+/** Ends what `find` returns, and names it, including processes that survived. */
+async function endAndName(
+  find: () => number[],
+  force: AbortSignal,
+  options?: Parameters<typeof endProcesses>[2],
+): Promise<Leftover[]> {
+  let found: Leftover[] = []
+  const findAndName = () => {
+    const pids = find()
+    if (found.length === 0) found = pids.map(named)
+    return pids
+  }
+  const survivors = await endProcesses(findAndName, force, options)
+  const ended = found.filter(({ pid }) => !survivors.includes(pid))
+  return [...ended, ...survivors.map((pid) => ({ ...named(pid), survived: true }))]
+}

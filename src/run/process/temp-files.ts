@@ -1,0 +1,105 @@
+import {
+  closeSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { devNull, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { processIdentity } from '../../base/linux/process-identity.ts'
+import type { ProcessLaunch } from '../../engines/engine.ts'
+
+/** Temporary files of a process: private to this user, and removed at its end. */
+export interface TempFiles {
+  readonly argv: readonly string[]
+  readonly stdin: number
+  /** Call after the start: the process has its own descriptor. */
+  closeStdin(): void
+  /** Call after the end of the process. */
+  remove(): void
+}
+
+let empty: number | undefined
+
+/** /dev/null, opened once. */
+function emptyInput(): number {
+  return (empty ??= openSync(devNull, 'r'))
+}
+
+/** Writes the texts that are too long for the command line. */
+export function makeTempFiles(
+  { argv, stdin, files = [] }: ProcessLaunch,
+  place?: string,
+): TempFiles {
+  if (stdin === undefined && files.length === 0) {
+    return { argv, stdin: emptyInput(), closeStdin: () => undefined, remove: () => undefined }
+  }
+  // The process may have another working directory.
+  const temp = resolve(place ?? tmpdir())
+  removeLeftovers(temp)
+  const folder = mkdtempSync(join(temp, `forkhestra-${process.pid}-`))
+  const remove = () => removeFolder(folder)
+  try {
+    const paths = new Map(
+      files.map(({ at, text, name }) => [at, write(folder, name ?? `${at}`, text)]),
+    )
+    const fd = stdin === undefined ? undefined : openSync(write(folder, 'stdin', stdin), 'r')
+    return {
+      argv: argv.map((word, index) => paths.get(index) ?? word),
+      stdin: fd ?? emptyInput(),
+      closeStdin: () => {
+        if (fd !== undefined) closeSync(fd)
+      },
+      remove,
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+function write(folder: string, name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text, { mode: 0o600 })
+  return path
+}
+
+/** May fail while a process still writes into the folder; a later run removes it. */
+function removeFolder(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch {
+    // Not worth ending a run for.
+  }
+}
+
+const OWN = /^forkhestra-(\d+)-\w{6}$/
+/** Recent folders are kept: the agent may outlive its run, or the pid may be of another container. */
+const OLD_MS = 24 * 3600 * 1000
+
+/** Folders that this process has already cleaned up. */
+const swept = new Set<string>()
+
+/** Removes what killed processes left: these files may contain copies of the user's files. */
+function removeLeftovers(temp: string): void {
+  if (swept.has(temp)) return
+  swept.add(temp)
+  for (const name of namesIn(temp)) {
+    const pid = OWN.exec(name)?.[1]
+    if (pid === undefined || processIdentity(Number(pid)) !== undefined) continue
+    const stat = lstatSync(join(temp, name), { throwIfNoEntry: false })
+    const isOurs = stat?.isDirectory() === true && stat.uid === process.getuid?.()
+    if (isOurs && Date.now() - stat.mtimeMs > OLD_MS) removeFolder(join(temp, name))
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

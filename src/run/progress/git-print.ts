@@ -1,0 +1,93 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  type Stats,
+} from 'node:fs'
+
+/** Longer files are compared by size and time. */
+const LONG_BYTES = 1024 * 1024
+
+/** The most bytes read for one snapshot; files beyond that are compared by size and time, too. */
+const MOST_BYTES = 16 * 1024 * 1024
+
+/** What opening a file costs, in bytes read. */
+const LEAST_BYTES = 4096
+
+const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants
+
+/** Makes short texts that differ if the files differ. */
+export class Fingerprinter {
+  #left = MOST_BYTES
+  readonly #buffer = Buffer.allocUnsafeSlow(LONG_BYTES)
+  readonly #ownOutput = [1, 2].flatMap(identifyOutput)
+
+  /** The path need not be valid UTF-8. Undefined for the file that our own output is redirected to. */
+  print(path: Buffer): string | undefined {
+    try {
+      const stat = lstatSync(path)
+      if (this.#ownOutput.includes(identify(stat))) return undefined
+      if (stat.isSymbolicLink()) return `link ${hash(readlinkSync(path, 'buffer'))}`
+      if (stat.isDirectory()) return 'folder'
+      return stat.isFile() ? this.#printFile(path, stat) : 'special'
+    } catch {
+      return 'none'
+    }
+  }
+
+  #printFile(path: Buffer, stat: Stats): string {
+    const kind = (stat.mode & 0o100) === 0 ? 'file' : 'program'
+    const isLong = stat.size > LONG_BYTES || Math.max(stat.size, LEAST_BYTES) > this.#left
+    const content = isLong ? undefined : this.#read(path)
+    if (content === undefined) return `${kind} ${stat.size} ${stat.mtimeMs}`
+    this.#left -= Math.max(content.length, LEAST_BYTES)
+    return `${kind} ${hash(content)}`
+  }
+
+  /** Reads up to the length of the buffer; undefined if this user has no permission. */
+  #read(path: Buffer): Buffer | undefined {
+    let fd: number
+    try {
+      // It may have become a pipe or a link since `lstat`.
+      fd = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+    } catch {
+      return undefined
+    }
+    try {
+      let length = 0
+      while (length < LONG_BYTES) {
+        const got = readSync(fd, this.#buffer, length, LONG_BYTES - length, null)
+        if (got === 0) break
+        length += got
+      }
+      return this.#buffer.subarray(0, length)
+    } catch {
+      return undefined
+    } finally {
+      closeSync(fd)
+    }
+  }
+}
+
+function identify({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`
+}
+
+/** The file that a stream of ours is redirected to, as in `forkhestra builder:8 > night.log`. */
+function identifyOutput(fd: number): string[] {
+  try {
+    const stat = fstatSync(fd)
+    return stat.isFile() ? [identify(stat)] : []
+  } catch {
+    return []
+  }
+}
+
+/** Stable across processes: a resumed run compares with earlier hashes. */
+export function hash(content: Buffer | string): string {
+  return Bun.hash.wyhash(content).toString(36)
+}

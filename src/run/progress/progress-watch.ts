@@ -1,0 +1,136 @@
+import type { End } from '../../records/events/schema.ts'
+import { describeOutcome } from '../../records/events/describe-outcome.ts'
+import { isInRepository } from '../../base/repository.ts'
+import { stepAt } from '../../records/events/state.ts'
+import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
+import type { Fingerprint, Judgement, Measured, Progress } from '../chain/context.ts'
+import type { Ports } from '../chain/ports.ts'
+import { changesBetween, takeSnapshot, type GitSnapshot } from './git-snapshot.ts'
+
+/** Compares the repository and the tasks before and after iterations. */
+export class ProgressWatch implements Progress {
+  readonly #plan: Plan
+  readonly #ports: Ports
+  #latest: GitSnapshot | undefined
+  /** The snapshot from before this process changed anything. */
+  #first: GitSnapshot | undefined
+  /** The files that an earlier process of the run changed. */
+  #changedBefore: ReadonlySet<string> = new Set()
+  readonly #isGit: boolean
+  #hasWarned = false
+
+  constructor(plan: Plan, ports: Ports) {
+    this.#plan = plan
+    this.#ports = ports
+    // With GIT_DIR only git knows where the repository is.
+    this.#isGit = ports.env['GIT_DIR'] !== undefined || isInRepository(plan.cwd)
+  }
+
+  /** Call before an iteration; only the first one of a step takes a new fingerprint. */
+  async begin(step: StepNode): Promise<Fingerprint | undefined> {
+    if (this.#latest === undefined) {
+      this.#latest = await this.#takeSnapshot()
+      this.#first = this.#latest
+      this.#changedBefore = new Set(this.#ports.state().changedFiles)
+    }
+    if (step.policy.stall === 0) return undefined
+    const { fingerprint } = stepAt(this.#ports.state(), step.number)
+    return fingerprint === undefined ? this.#fingerprint(this.#latest) : parse(fingerprint)
+  }
+
+  /** Call after an iteration was judged. */
+  async measure(
+    step: StepNode,
+    { outcome, gate, isAgain }: Judgement,
+    before: Fingerprint | undefined,
+  ): Promise<Measured> {
+    const earlier = this.#latest
+    const snapshot = await this.#takeSnapshot()
+    this.#latest = snapshot ?? earlier
+    const changes =
+      earlier === undefined || snapshot === undefined
+        ? {}
+        : { changes: await changesBetween(this.#plan.cwd, earlier, snapshot, this.#ports.env) }
+    if (before === undefined || isAgain === true) return changes
+    const { idle } = stepAt(this.#ports.state(), step.number)
+    // Without a snapshot, progress is unknown.
+    if (this.#isGit && snapshot === undefined) return { ...changes, idle }
+    const after = {
+      ...(await this.#fingerprint(snapshot)),
+      ...(gate === undefined ? {} : { gate: gate.isOpen ? 'open' : gate.detail }),
+      outcome: outcome.kind === 'exited' ? `exited ${outcome.code}` : outcome.kind,
+    }
+    const fingerprint = JSON.stringify(after)
+    return { ...changes, fingerprint, idle: isProgress(before, after) ? 0 : idle + 1 }
+  }
+
+  /** The number of files that the run changed and did not commit; undefined if none or unknown. */
+  async countUncommitted(): Promise<number | undefined> {
+    // Programs such as formatters are not expected to commit.
+    const isDirect = stepsOf(this.#plan.root).some(({ agent }) => agent.engine !== 'binary')
+    if (!isDirect || this.#ports.state().hasChangedFiles !== true) return undefined
+    const prints = [...((await this.#takeSnapshot())?.prints ?? [])]
+    const changed = prints.filter(
+      ([path, print]) => this.#first?.prints.get(path) !== print || this.#changedBefore.has(path),
+    )
+    return changed.length === 0 ? undefined : changed.length
+  }
+
+  async #takeSnapshot(): Promise<GitSnapshot | undefined> {
+    if (!this.#isGit) return undefined
+    // Claiming and releasing a task is not progress; the content of tasks is compared separately.
+    const uncounted = [this.#ports.tasks.folder()]
+    const snapshot = await takeSnapshot(this.#plan.cwd, this.#ports.env, uncounted)
+    if (snapshot === undefined) this.#warn()
+    return snapshot
+  }
+
+  #warn(): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    const text = 'git does not answer: cannot tell whether iterations make progress'
+    this.#ports.emit({ type: 'warning', text })
+  }
+
+  async #fingerprint(snapshot: GitSnapshot | undefined): Promise<Fingerprint> {
+    return {
+      ...(snapshot === undefined ? {} : { git: `${snapshot.head} ${snapshot.tree}` }),
+      tasks: await this.#ports.tasks.fingerprint(),
+    }
+  }
+}
+
+function isProgress(before: Fingerprint, after: Fingerprint): boolean {
+  const parts = ['git', 'tasks', 'gate', 'outcome'] as const
+  return parts.some((part) => {
+    const [was, is] = [before[part], after[part]]
+    return was !== undefined && is !== undefined && was !== is
+  })
+}
+
+function parse(fingerprint: string): Fingerprint {
+  return JSON.parse(fingerprint) as Fingerprint
+}
+
+/** The end of a step without progress, with everything that was compared. */
+export function stalledEnd(
+  idle: number,
+  { outcome, gate, feedback }: Judgement,
+  fingerprint: string | undefined,
+): End {
+  const { git, tasks } = parse(fingerprint ?? '{}')
+  const evidence = [
+    ...(git === undefined ? [] : [`${describeHead(git)} and the working tree`]),
+    ...(tasks === undefined || tasks === '' ? [] : ['the tasks']),
+    ...(gate === undefined ? [] : ['the checks']),
+    `the outcome (${describeOutcome(outcome) || outcome.kind})`,
+  ]
+  // Ready tasks close the gate as well, but without feedback.
+  const failing = feedback === undefined ? '' : `a check fails (${gate?.detail}); `
+  const words = `${failing}${evidence.join(', ')} did not change`
+  return { reason: 'stalled', detail: `${idle} iterations without progress: ${words}` }
+}
+
+function describeHead(git: string): string {
+  return git.startsWith('undefined ') ? 'no commit' : `HEAD ${git.slice(0, 7)}`
+}

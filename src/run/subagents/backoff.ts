@@ -1,0 +1,216 @@
+import { withoutSkips } from '../../base/awake.ts'
+import { UserError } from '../../base/errors.ts'
+import { localTime } from '../../base/local-time.ts'
+import { describeOutcome } from '../../records/events/describe-outcome.ts'
+import type { Outcome } from '../../records/events/schema.ts'
+import { stepAt } from '../../records/events/state.ts'
+import type { StepNode } from '../../chain/plan/plan.ts'
+import type { RetryDelay } from '../../queue/store.ts'
+import type { FailureClass, TaskHead } from '../../queue/task.ts'
+import { spentBudget } from '../chain/budget.ts'
+import { Patience, type Pause } from '../chain/patience.ts'
+import { placeOf, type Place } from '../chain/place.ts'
+import type { Pushers } from './pushers.ts'
+import { waitFor } from '../chain/waiting.ts'
+import type { PoolContext } from './work-task.ts'
+
+/** Why a task may not run now: it is delayed, or it fails. */
+export type Deferral = RetryDelay | { readonly class: FailureClass; readonly error: string }
+
+/** Used if a refusal names no time. */
+const REFUSED_MS = 60_000
+
+/** Delays or fails tasks whose kind of agent has hit a limit or was refused. */
+export class Backoff {
+  readonly #context: PoolContext
+  readonly #pushers: Pushers
+  readonly #closing: AbortSignal
+  readonly #onWaitOver: () => Promise<void>
+  readonly #patience = new Map<string, Patience>()
+  /** Current pauses, by kind of agent. */
+  readonly #pauses = new Map<string, Pause>()
+  /** A wait may outlast its pause because of a hook. */
+  readonly #waits = new Set<Promise<void>>()
+  readonly #refusals = new Map<string, { readonly until: number; readonly error: string }>()
+
+  /** `onWaitOver` is called after each wait; `closing` ends all of them. */
+  constructor(
+    context: PoolContext,
+    pushers: Pushers,
+    closing: AbortSignal,
+    onWaitOver: () => Promise<void>,
+  ) {
+    this.#context = context
+    this.#pushers = pushers
+    this.#closing = closing
+    this.#onWaitOver = onWaitOver
+  }
+
+  get isPausing(): boolean {
+    return this.#pauses.size > 0
+  }
+
+  /** Undefined if a task of this step may start now. */
+  deferralOf(node: StepNode, now = Date.now()): Deferral | undefined {
+    for (const kind of [kindOf(node), modelOf(node)]) {
+      const { until = 0, error = '' } = this.#refusals.get(kind) ?? {}
+      if (until > now) return { class: 'fatal', error: `not started: ${error}` }
+    }
+    const pause = this.#pauseOf(kindOf(node))
+    return pause === undefined ? undefined : laterAt(pause.until)
+  }
+
+  /** The clock ends a pause, because its wait may not have noticed yet or may be waiting for a hook. */
+  #pauseOf(kind: string): Pause | undefined {
+    const pause = this.#pauses.get(kind)
+    if (pause === undefined || pause.until > Date.now()) return pause
+    this.#endPause(kind, pause)
+    return undefined
+  }
+
+  #endPause(kind: string, pause: Pause): void {
+    if (this.#pauses.get(kind) !== pause) return
+    this.#pauses.delete(kind)
+    this.#patience.get(kind)?.waited()
+  }
+
+  /** What the outcome of a task's agent means for that task and for others of its kind. */
+  after(node: StepNode, outcome: Outcome, place: Place): Deferral | undefined {
+    if (outcome.kind === 'auth_failed') {
+      this.#refusals.set(modelOf(node), { until: Infinity, error: describeOutcome(outcome) })
+      return undefined
+    }
+    const kind = kindOf(node)
+    const isLimited = outcome.kind === 'rate_limited'
+    if (this.#pauseOf(kind) !== undefined) return isLimited ? this.deferralOf(node) : undefined
+    const patience = this.#patience.get(kind) ?? new Patience(node.policy)
+    this.#patience.set(kind, patience)
+    const next = patience.after(outcome)
+    return isLimited && next !== undefined
+      ? this.#afterLimit(node, outcome, next, place)
+      : undefined
+  }
+
+  #afterLimit(
+    node: StepNode,
+    outcome: Outcome & { kind: 'rate_limited' },
+    next: NonNullable<ReturnType<Patience['after']>>,
+    place: Place,
+  ): Deferral {
+    const { plan, ports } = this.#context
+    if ('reason' in next) {
+      const error = `${describeOutcome(outcome)}; ${next.detail}`
+      const until = Math.max((outcome.resetsAt ?? 0) * 1000, Date.now() + REFUSED_MS)
+      this.#refusals.set(kindOf(node), { until, error })
+      return { class: 'fatal', error }
+    }
+    const { until } = next
+    if (spentBudget(node, plan, ports.state(), withoutSkips(until)) !== undefined) {
+      const error = `a wait until ${localTime(until)} would exceed the remaining time budget`
+      return { class: 'budget', error }
+    }
+    this.#pause(kindOf(node), next, place)
+    return laterAt(until)
+  }
+
+  /** Continues the wait of an earlier process: the tasks that hit the limit are still postponed. */
+  async restore(): Promise<void> {
+    const { store, plan, ports } = this.#context
+    const { nextReadyInMs } = await store.outlook(plan.run)
+    if (nextReadyInMs === null || nextReadyInMs <= store.times.longestPauseMs) return
+    const { id = 's1', number = 1 } = this.#pushers.main ?? {}
+    const { rounds, iterations, attempt } = stepAt(ports.state(), number)
+    const place = {
+      ...placeOf({ id, number }, rounds),
+      iteration: Math.max(1, iterations),
+      attempt: Math.max(1, attempt),
+    }
+    const until = Date.now() + nextReadyInMs
+    this.#pause('', { why: 'quota', until, error: 'tasks have hit a limit' }, place)
+  }
+
+  /** Postpones ready tasks that would only hit the same limit. */
+  async postpone(): Promise<void> {
+    const { store, plan } = this.#context
+    const ready = await store.list(plan.run, { isDue: true })
+    const kinds = new Map<string, string>()
+    const groups = new Map<string, string[]>()
+    for (const task of ready) {
+      // There may be thousands of tasks, but few kinds.
+      const like = `${task.parent} ${task.options.agent}`
+      const kind = kinds.get(like) ?? (await this.#kindOfTask(task))
+      kinds.set(like, kind)
+      const group = groups.get(kind) ?? []
+      group.push(task.id)
+      groups.set(kind, group)
+    }
+    for (const [kind, ids] of groups) {
+      const pause = this.#pauseOf(kind)
+      if (pause !== undefined) await store.postpone(plan.run, ids, pause.until - Date.now())
+    }
+  }
+
+  /** Settles when no wait is left; closing the pool ends them. */
+  async end(): Promise<void> {
+    await Promise.all(this.#waits)
+  }
+
+  async #kindOfTask(task: TaskHead): Promise<string> {
+    try {
+      return kindOf(await this.#pushers.nodeFor(task, await this.#pushers.of(task)))
+    } catch (error) {
+      // It is reported when the task is started.
+      if (error instanceof UserError) return 'none'
+      throw error
+    }
+  }
+
+  #pause(kind: string, pause: Pause, place: Place): void {
+    this.#pauses.set(kind, pause)
+    const over = this.#wait(kind, pause, place)
+    this.#waits.add(over)
+    const forget = () => this.#waits.delete(over)
+    over.then(forget, forget)
+  }
+
+  async #wait(kind: string, pause: Pause, place: Place): Promise<void> {
+    const { store, plan, ports } = this.#context
+    const stop = AbortSignal.any([ports.stop, this.#closing])
+    const context = { ...this.#context, ports: { ...ports, stop } }
+    const cause = await waitFor(pause, this.#pushers.main, place, context)
+    this.#endPause(kind, pause)
+    if (cause === 'stopped') return
+    if (cause === 'retry_now') {
+      const ready = await store.list(plan.run, { states: ['ready'] })
+      const ids = ready.map(({ id }) => id)
+      await store.postpone(plan.run, ids, 0)
+    }
+    await this.#onWaitOver()
+  }
+}
+
+/** Computed late: time passes until it is stored, and the task must not end up behind later ones. */
+function laterAt(until: number): RetryDelay {
+  return {
+    get inMs() {
+      return Math.max(0, until - Date.now())
+    },
+  }
+}
+
+/** Agents share a limit if they use the same program with the same settings. */
+function kindOf({ agent, policy }: StepNode): string {
+  const program = programOf(agent)
+  return `${program} ${JSON.stringify(policy.env)}`
+}
+
+function programOf(agent: StepNode['agent']): string {
+  if (agent.engine === 'binary') return agent.name
+  return agent.engine === 'claude' ? 'claude' : `${agent.provider} ${agent.baseUrl ?? ''}`
+}
+
+/** A refusal applies to one model only. */
+function modelOf(node: StepNode): string {
+  const { agent } = node
+  return `${kindOf(node)} ${agent.engine === 'binary' ? '' : (agent.model ?? '')}`
+}

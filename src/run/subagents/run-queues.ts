@@ -1,0 +1,334 @@
+import { errorWithHint, UserError } from '../../base/errors.ts'
+import type { End, LeftInQueue } from '../../records/events/schema.ts'
+import { stepAt } from '../../records/events/state.ts'
+import { isComplete } from '../../records/events/step-state.ts'
+import { makeLaunch } from '../../chain/plan/launch.ts'
+import { builtInVariables, stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
+import { hasSetup, hasTeardown } from '../../chain/prompts/read-phases.ts'
+import type { QueueStore } from '../../queue/store.ts'
+import { MAIN } from '../../queue/task.ts'
+import type { QueueProvider } from '../../queue/tools/provider.ts'
+import { cancelChildren } from './task-children.ts'
+import type { WorkerPool } from './worker-pool.ts'
+import type { Family } from '../process/family.ts'
+import { leftInQueue, queuedIn } from './left-in-queue.ts'
+import type { Queues } from '../chain/context.ts'
+import { placeOf } from '../chain/place.ts'
+import { makeQueueProvider } from './queue-provider.ts'
+import type { Ports, QueuePort } from '../chain/ports.ts'
+import {
+  isStoreFailure,
+  isStoreGone,
+  isStoreLost,
+  retryStoreFailures,
+  StoreWarnings,
+} from './store-failures.ts'
+import type { Phases } from '../chain/prompt-tasks.ts'
+import type { Spending } from '../chain/spending.ts'
+
+/** The queues and inboxes of a run; the store is opened on first use. */
+export class RunQueues implements Queues {
+  readonly #plan: Plan
+  readonly #ports: Ports
+  readonly #family: Family
+  readonly #spending: Spending
+  #opening: Promise<QueueStore> | undefined
+  #pool: WorkerPool | undefined
+  /** Pools whose store was deleted. */
+  readonly #abandoned: { readonly pool: WorkerPool; readonly store: QueueStore }[] = []
+  /** Set once the store was damaged or lost. */
+  #damage: UserError | undefined
+  /** Whether started tasks have not ended although nobody stopped the run. */
+  #isAnyLeft = false
+  readonly #warnings: StoreWarnings
+  /** The texts of all warnings so far. */
+  readonly #warned = new Set<string>()
+  readonly #ending = new AbortController()
+  #stopWatching: () => void = () => undefined
+  /** The step whose agent is, or was last, `main`. */
+  #step: StepNode | undefined
+  #main: 'running' | 'idle' | undefined
+  /** The phases of the last prompt of each step. */
+  readonly #phases = new Map<number, Phases>()
+
+  constructor(plan: Plan, ports: Ports, family: Family, spending: Spending) {
+    this.#plan = plan
+    this.#ports = ports
+    this.#family = family
+    this.#spending = spending
+    this.#warnings = new StoreWarnings((text) => this.#emitWarning(text))
+    const steps = stepsOf(plan.root)
+    this.#step = steps[ports.state().at - 1] ?? steps.at(-1)
+  }
+
+  /** Opens the store if it exists, or as soon as an agent creates it. */
+  async begin(): Promise<void> {
+    const { queue } = this.#ports
+    const open = (ms?: number) => this.#guard(() => this.#withRetries(() => this.#open(), ms))
+    if (queue?.isThere() === true) await open()
+    else this.#stopWatching = queue?.onceThere(() => void open(Infinity)) ?? this.#stopWatching
+  }
+
+  /** Before a step's agent starts: runs the setup of its prompt, once per step. */
+  async beginTurn(step: StepNode, phases: Phases): Promise<void> {
+    const { run } = this.#plan
+    this.#step = step
+    this.#phases.set(step.number, phases)
+    const { rounds, isSetUp } = stepAt(this.#ports.state(), step.number)
+    const isDue = !isSetUp && hasSetup(phases)
+    if (isDue) await this.#open()
+    const store = await this.#opening
+    if (store === undefined) return
+    await this.#setMain('running')
+    if (!isDue) return
+    const { setUp } = await import('../chain/prompt-tasks.ts')
+    const done = await setUp(phases, `${run}.${step.id}.setup`, { store, run, agent: MAIN })
+    this.#ports.emit({ type: 'phase_ended', ...placeOf(step, rounds), phase: 'setup', ...done })
+  }
+
+  /** For the built-in agent as `main`; undefined if the run cannot have queues. */
+  provider(): QueueProvider | undefined {
+    const { queue, emit } = this.#ports
+    if (queue === undefined) return undefined
+    return makeQueueProvider({
+      run: this.#plan.run,
+      agent: MAIN,
+      isThere: () => queue.isThere(),
+      open: async () => {
+        const store = await this.#open()
+        await this.#setMain('running')
+        return store
+      },
+      checkAgent: (name) =>
+        queue.subAgent({ name: 'task', options: { agent: name } }, MAIN, this.#step),
+      warn: (text) => emit({ type: 'warning', text }),
+    })
+  }
+
+  /**
+   * Waits for the tasks of a step's agent. The teardown comes last, so that a queue that is still being
+   * drained does not start what it pushes.
+   */
+  async endStep(step: StepNode, end: End): Promise<void> {
+    await this.#guard(async () => {
+      await this.#withRetries(async () => {
+        // The agent may have pushed something just before it ended.
+        if (this.#ports.queue?.isThere() === true) await this.#open()
+        const store = await this.#opening
+        await this.#setMain('idle')
+        if (store !== undefined) await cancelChildren(store, this.#plan.run, MAIN)
+      })
+      await this.settle()
+    })
+    await this.#guard(() => this.#tearDown(step, end))
+  }
+
+  /** Retries teardown pushes of completed steps that were refused in an earlier process. */
+  async tearDownAgain(): Promise<void> {
+    for (const step of stepsOf(this.#plan.root)) {
+      const { reason, notQueued = [] } = stepAt(this.#ports.state(), step.number)
+      if (reason === undefined || !isComplete(reason) || notQueued.length === 0) continue
+      await this.#guard(() => this.#tearDown(step, { reason }))
+    }
+  }
+
+  /** Waits until all started tasks have ended, or the run is stopped. */
+  async settle(): Promise<void> {
+    const { stop, control } = this.#ports
+    await Promise.all(this.#abandoned.map(({ pool }) => pool.idle()))
+    while (!stop.aborted && !control.isStopRequested) {
+      // Read each time: the store may have been deleted and replaced.
+      const store = await this.#opening
+      if (store === undefined) return
+      // Tasks end all the time: query the store only when this process runs none.
+      await this.#pool?.idle()
+      if (this.#pool?.hasLostStore === true) return
+      if (await this.#withRetries(() => this.#isSettled(store))) return
+    }
+    await this.#pool?.idle()
+  }
+
+  /** Whether all started tasks have ended; waits a moment if not. */
+  async #isSettled(store: QueueStore): Promise<boolean> {
+    const { run } = this.#plan
+    const mark = await store.mark()
+    const { isReady, isRunning } = await store.outlook(run)
+    const broken = this.#pool?.broken
+    broken?.throwIfAborted()
+    if (!isReady && !isRunning) return true
+    const { stop } = this.#ports
+    const ends = [stop, AbortSignal.timeout(LOOK_MS), ...(broken === undefined ? [] : [broken])]
+    await store.wait(run, mark, AbortSignal.any(ends))
+    return false
+  }
+
+  left(): Promise<LeftInQueue | undefined> {
+    return this.#guard(() => this.#left(), true)
+  }
+
+  async #left(): Promise<LeftInQueue | undefined> {
+    const { queue, stop, control } = this.#ports
+    const { run } = this.#plan
+    const opened = await this.#opening
+    if (queue === undefined || (opened === undefined && !queue.isThere())) return undefined
+    const store = opened ?? (await queue.open())
+    try {
+      const { isReady, isRunning } = await store.outlook(run)
+      this.#isAnyLeft = (isReady || isRunning) && !stop.aborted && !control.isStopRequested
+      return await leftInQueue(store, run)
+    } finally {
+      if (opened === undefined) await store.close()
+    }
+  }
+
+  /** False if the store was damaged or lost, or started tasks are left; final after `close`. */
+  get isSound(): boolean {
+    return this.#damage === undefined && !this.#isAnyLeft
+  }
+
+  get damage(): UserError | undefined {
+    return this.#damage
+  }
+
+  /** Tasks that are not started yet. */
+  async queued(): Promise<{ queued: number; names: string[] }> {
+    const none = { queued: 0, names: [] }
+    const found = await this.#guard(async () => {
+      const store = await this.#opening
+      return store === undefined ? none : queuedIn(store, this.#plan.run)
+    })
+    return found ?? none
+  }
+
+  /** Starts no more tasks and waits for the running ones. */
+  async endWork(): Promise<void> {
+    this.#ending.abort()
+    this.#stopWatching()
+    for (const { pool } of this.#abandoned) await pool.end()
+    await this.#pool?.end()
+  }
+
+  async close(): Promise<void> {
+    await this.#guard(() => this.#setMain('idle'))
+    for (const { store } of this.#abandoned) await store.close()
+    const store = await this.#opening
+    await store?.close()
+    const { queue, stop } = this.#ports
+    if (queue === undefined || stop.aborted || this.#damage !== undefined) return
+    // Damage to files that were open may show only after they are closed.
+    if (store !== undefined || queue.isThere()) await this.#guard(() => queue.verify())
+  }
+
+  #withRetries<Result>(work: () => Promise<Result>, ms?: number): Promise<Result> {
+    const stop = AbortSignal.any([this.#ports.stop, this.#ending.signal])
+    return retryStoreFailures(work, stop, this.#warnings, ms)
+  }
+
+  /** A broken queue store is a warning, because the run may not need it. */
+  async #guard<Result>(work: () => Promise<Result>, isLast = false): Promise<Result | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error
+      if (isStoreLost(error) || (isLast && isStoreFailure(error))) this.#damage ??= error
+      if (isStoreLost(error)) this.#pool?.abandonStore(error)
+      this.#warn(error)
+      return undefined
+    }
+  }
+
+  #warn(error: UserError): void {
+    const text = errorWithHint(error).replaceAll('\n', ' ')
+    if (!this.#warned.has(text)) this.#emitWarning(text)
+  }
+
+  #emitWarning(text: string): void {
+    this.#warned.add(text)
+    this.#ports.emit({ type: 'warning', text })
+  }
+
+  async #setMain(state: 'running' | 'idle'): Promise<void> {
+    if (state === this.#main) return
+    const store = await this.#opening
+    if (store === undefined) return
+    await store.setMain(this.#plan.run, state)
+    this.#main = state
+  }
+
+  #open(): Promise<QueueStore> {
+    this.#opening ??= this.#openStore().catch((error: unknown) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  async #openStore(): Promise<QueueStore> {
+    const { queue, state } = this.#ports
+    if (queue === undefined || state().record === undefined) {
+      throw new UserError(
+        'Queues need a run record, and this run has none.',
+        'Remove /push and /run from the prompt, or run with a record.',
+      )
+    }
+    const store = await queue.open()
+    try {
+      await store.openRun(this.#plan.run)
+      this.#pool = await this.#startPool(store, queue)
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+    this.#stopWatching()
+    return store
+  }
+
+  async #startPool(store: QueueStore, queue: QueuePort): Promise<WorkerPool> {
+    const loaded = await import('./worker-pool.ts')
+    const [plan, ports] = [this.#plan, this.#ports]
+    const [family, spending] = [this.#family, this.#spending]
+    const pool = new loaded.WorkerPool(
+      { plan, ports, family, spending, store },
+      queue,
+      () => this.#step,
+      this.#warnings,
+      (error) => this.#abandon(pool, store, error),
+    )
+    await pool.start()
+    return pool
+  }
+
+  /** If the store was deleted, later pushes go to a new one. */
+  #abandon(pool: WorkerPool, store: QueueStore, error: UserError): void {
+    this.#warn(error)
+    this.#damage ??= error
+    if (pool !== this.#pool || !isStoreGone(error)) return
+    this.#abandoned.push({ pool, store })
+    this.#pool = undefined
+    this.#opening = undefined
+    this.#main = undefined
+    if (!this.#ending.signal.aborted) void this.begin()
+  }
+
+  async #tearDown(step: StepNode, { reason }: End): Promise<void> {
+    // The step is not over: a resume continues it.
+    if (reason === 'interrupted' || reason === 'quota' || reason === 'auth') return
+    const [plan, ports] = [this.#plan, this.#ports]
+    const isSuccess = isComplete(reason)
+    const phases = this.#phases.get(step.number) ?? readPhasesOf(step, plan, ports)
+    const { notQueued = [] } = stepAt(ports.state(), step.number)
+    if (!hasTeardown(phases, isSuccess) && notQueued.length === 0) return
+    const { tearDownStep } = await import('../chain/prompt-tasks.ts')
+    await tearDownStep(step, phases, isSuccess, { plan, ports, open: () => this.#open() })
+  }
+}
+
+/** In case a change notification was missed. */
+const LOOK_MS = 2000
+
+/** For a step whose agent ran in an earlier process. */
+function readPhasesOf(step: StepNode, plan: Plan, { state, readPrompt }: Ports): Phases {
+  const { iterations } = stepAt(state(), step.number)
+  const values = builtInVariables(plan.run, step, Math.max(1, iterations))
+  return makeLaunch(step, values, readPrompt).phases
+}

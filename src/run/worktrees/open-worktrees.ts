@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs'
+import type { QueueStore } from '../../queue/store.ts'
+import type { TaskHead } from '../../queue/task.ts'
+import type { QueuePort } from '../chain/ports.ts'
+import type { FinishedWorktree, TaskWorktree, Worktrees } from './worktree.ts'
+
+interface Dependencies {
+  readonly run: string
+  readonly store: QueueStore
+  readonly worktrees: Worktrees
+  readonly queue: QueuePort | undefined
+}
+
+interface Open {
+  readonly worktree: TaskWorktree
+  /** Its own attempt is over, but other tasks still work in it. */
+  isLeft: boolean
+}
+
+/** The worktrees in use; each is kept until the last task that works in it has ended. */
+export class OpenWorktrees {
+  readonly #deps: Dependencies
+  /** By the id of the task that it was made for. */
+  readonly #open = new Map<string, Open>()
+  #hasEarlyEnd = false
+
+  constructor(around: Dependencies) {
+    this.#deps = around
+  }
+
+  add({ id }: TaskHead, worktree: TaskWorktree): void {
+    this.#open.set(id, { worktree, isLeft: false })
+  }
+
+  of(id: string): TaskWorktree | undefined {
+    return this.#open.get(id)?.worktree
+  }
+
+  /** A task has ended before its children. */
+  noteEarlyEnd(): void {
+    this.#hasEarlyEnd = true
+  }
+
+  /** At the end of an attempt, before it is reported: what became of the worktrees it was in. */
+  async leave(task: TaskHead, willRetry: boolean): Promise<readonly FinishedWorktree[]> {
+    const own = this.#open.get(task.id)
+    const left = own === undefined ? [] : [await this.#leaveOwn(task, own)]
+    return willRetry ? left : [...left, ...(await this.#finishLeft(task))]
+  }
+
+  /** Finishes worktrees that two tasks left at the same time, each believing that the other stayed. */
+  async end(): Promise<void> {
+    await this.#finishLeft()
+  }
+
+  /** Worktrees of earlier attempts that still exist. */
+  describeEarlier({ id }: Pick<TaskHead, 'id'>, before: number): string {
+    const known = this.#deps.queue?.worktrees(id) ?? []
+    return known
+      .filter(({ attempt, path }) => attempt < before && existsSync(path))
+      .map(
+        ({ attempt, path, branch }) =>
+          `[forkhestra] The work of attempt ${attempt} is in ${path} (branch ${branch})`,
+      )
+      .join('\n')
+  }
+
+  async #leaveOwn(task: TaskHead, own: Open): Promise<FinishedWorktree> {
+    const { worktree } = own
+    if (!(await this.#isAnyBelow(task))) {
+      this.#open.delete(task.id)
+      return this.#deps.worktrees.finish(worktree)
+    }
+    own.isLeft = true
+    const { path, branch } = worktree
+    const description = `[forkhestra] Its tasks still work in ${path} (branch ${branch})`
+    return { worktree: { path, branch, isKept: true }, description }
+  }
+
+  async #isAnyBelow({ id, name }: TaskHead): Promise<boolean> {
+    const { store, run } = this.#deps
+    const { isReady, isRunning } = await store.outlook(run, { name, task: id })
+    if (isReady || isRunning || !this.#hasEarlyEnd) return isReady || isRunning
+    return tasksWithOpenChildren(await store.list(run)).has(id)
+  }
+
+  /** Finishes worktrees that are no longer in use; `leaving` counts as ended. */
+  async #finishLeft(leaving?: TaskHead): Promise<FinishedWorktree[]> {
+    if (this.#open.size === 0) return []
+    const left = [...this.#open].filter(([id, { isLeft }]) => isLeft && id !== leaving?.id)
+    if (left.length === 0) return []
+    const { store, run, worktrees } = this.#deps
+    const tasks = await store.list(run)
+    const owners = tasksWithOpenChildren(
+      tasks.filter(({ id }) => id !== leaving?.id),
+      tasks,
+    )
+    const done: FinishedWorktree[] = []
+    for (const [id, { worktree }] of left) {
+      if (owners.has(id)) continue
+      this.#open.delete(id)
+      done.push(await worktrees.finish(worktree))
+    }
+    return done
+  }
+}
+
+/** Ids of tasks with a started descendant; queued ones end together with their parent. */
+function tasksWithOpenChildren(tasks: readonly TaskHead[], all = tasks): ReadonlySet<string> {
+  const parents = new Map(all.map(({ id, parent }) => [id, parent]))
+  const owners = new Set<string>()
+  for (const { parent, state } of tasks) {
+    if (state !== 'ready' && state !== 'running') continue
+    for (let at = parent; at !== null && at !== undefined && !owners.has(at);) {
+      owners.add(at)
+      at = parents.get(at) ?? null
+    }
+  }
+  return owners
+}

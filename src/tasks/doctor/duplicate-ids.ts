@@ -1,0 +1,180 @@
+import { dirname, join, relative } from 'node:path'
+import type { Draft } from '../store/change.ts'
+import { applyChanges } from '../text/changes.ts'
+import { idOfFileName, makeFileName } from '../file-name.ts'
+import { setField } from '../text/frontmatter.ts'
+import { HIGHEST_NUMBER, readId, renderId, type TaskId } from '../id.ts'
+import { runGit } from '../store/git.ts'
+import type { Places } from '../store/places.ts'
+import { listFiles } from '../store/folder.ts'
+import { readTaskText } from '../store/scan.ts'
+import { byAge } from '../task.ts'
+import { copiesIn } from './archived-copies.ts'
+import type { Check, Finding, FixTools } from './finding.ts'
+import { allTasks, isArchived, nameOf, type LocatedTask } from './located-task.ts'
+
+/** Tasks that got the same id in two clones. The fix gives the younger one a new id. */
+export const duplicateIds: Check = {
+  // Duplicates among open tasks are already reported as broken files.
+  find: (places) =>
+    findDuplicates(allTasks(places), places)
+      .filter(({ older, younger }) => [older, younger].some((each) => isArchived(each, places)))
+      .map((pair) => findingOf(pair, places)),
+
+  fix: (places, _scan, fixing) => {
+    const all = allTasks(places)
+    const pairs = findDuplicates(all, places)
+    if (pairs.length === 0) return []
+    const giveNumber = makeNumbers(fixing.draft, places, all)
+    const texts = new Texts()
+    const findings = pairs.flatMap((pair) => {
+      const id = giveNumber(readId(pair.younger.task.id)!.prefix)
+      return id === undefined ? [] : fixPair(pair, id, { all, places, texts, fixing })
+    })
+    texts.write(fixing.draft)
+    return findings
+  },
+}
+
+interface Pair {
+  readonly older: LocatedTask
+  readonly younger: LocatedTask
+}
+
+interface FixContext {
+  readonly all: readonly LocatedTask[]
+  readonly places: Places
+  readonly texts: Texts
+  readonly fixing: FixTools
+}
+
+function fixPair(pair: Pair, id: TaskId, { all, places, texts, fixing }: FixContext): Finding[] {
+  const { task, path } = pair.younger
+  const meant = all.filter(
+    (each) =>
+      referencesOf(each).includes(task.id) &&
+      fixing.youngerReferences.has(referenceKey(each, pair.younger)),
+  )
+  texts.change(path, (text) => setField(text, 'id', renderId(id)))
+  fixing.draft.move(path, join(dirname(path), makeFileName(id, task.title)))
+  return [
+    { ...findingOf(pair, places), mended: `renumbered to ${renderId(id)}` },
+    ...meant.map((each) => renameReference(each, task.id, id, texts, fixing.now)),
+  ]
+}
+
+/** References to the younger of two tasks with the same id. Slow, because it asks git. */
+export function findYoungerReferences(places: Places): ReadonlySet<string> {
+  const all = allTasks(places)
+  const referring = Map.groupBy(
+    all.flatMap((each) => referencesOf(each).map((id) => ({ each, id }))),
+    ({ id }) => id,
+  )
+  const meant = findDuplicates(all, places).flatMap(({ older, younger }) =>
+    (referring.get(younger.task.id) ?? [])
+      .filter(({ each }) => refersToYounger(each, younger, older, places))
+      .map(({ each }) => referenceKey(each, younger)),
+  )
+  return new Set(meant)
+}
+
+function referenceKey(reference: LocatedTask, younger: LocatedTask): string {
+  return `${reference.path}\0${younger.path}\0${younger.task.id}`
+}
+
+function referencesOf({ task }: LocatedTask): string[] {
+  return [...new Set([...task.dependencies, ...(task.parent === undefined ? [] : [task.parent])])]
+}
+
+/** Files that change several times before they are written. */
+class Texts {
+  readonly #changed = new Map<string, string>()
+
+  change(path: string, apply: (text: string) => string): void {
+    this.#changed.set(path, apply(this.#changed.get(path) ?? readTaskText(path)))
+  }
+
+  write(draft: Draft): void {
+    for (const [path, text] of this.#changed) draft.write(path, text)
+  }
+}
+
+/** An archived copy of the same task does not count. */
+function findDuplicates(all: readonly LocatedTask[], places: Places): Pair[] {
+  const copied = new Set(copiesIn(all, places).map(({ archived }) => archived))
+  const tasks = all.filter((each) => !copied.has(each))
+  return [...Map.groupBy(tasks, ({ task }) => task.id).values()].flatMap((group) => {
+    const [older, ...others] = group.toSorted((a, b) => byAge(a.task, b.task))
+    return others.map((younger) => ({ older: older!, younger }))
+  })
+}
+
+function findingOf({ older, younger }: Pair, places: Places): Finding {
+  const problem = `has the same id ${older.task.id} as "${nameOf(older, places)}"`
+  return { file: nameOf(younger, places), problem }
+}
+
+/** Returns ids that were never used, not even by archived or broken files. */
+function makeNumbers(
+  draft: Draft,
+  places: Places,
+  all: readonly LocatedTask[],
+): (prefix: string) => TaskId | undefined {
+  const highest = new Map(Object.entries(draft.state.numbers))
+  const names = [...listFiles(places.tasks), ...listFiles(places.archive)]
+  const ids = [...names.map(idOfFileName), ...all.map(({ task }) => readId(task.id))]
+  for (const id of ids) {
+    if (id === undefined) continue
+    highest.set(id.prefix, Math.max(highest.get(id.prefix) ?? 0, id.number))
+  }
+  return (prefix) => {
+    const number = (highest.get(prefix) ?? 0) + 1
+    if (number > HIGHEST_NUMBER) return undefined
+    highest.set(prefix, number)
+    const { state } = draft
+    draft.state = { ...state, numbers: { ...state.numbers, [prefix]: number } }
+    return { prefix, number }
+  }
+}
+
+function renameReference(
+  { task, path }: LocatedTask,
+  from: string,
+  id: TaskId,
+  texts: Texts,
+  now: Date,
+): Finding {
+  const to = renderId(id)
+  const changes = {
+    ...(task.dependencies.includes(from)
+      ? { removeDependencies: [from], addDependencies: [to] }
+      : {}),
+    ...(task.parent === from ? { parent: to } : {}),
+  }
+  texts.change(path, (text) => applyChanges(text, changes, now))
+  return {
+    file: task.file,
+    problem: `refers to ${from}, now ${to}`,
+    mended: 'updated the reference',
+  }
+}
+
+/**
+ * Whether a reference to an id that two tasks share means the younger one: it does if only the younger one
+ * existed in the commit that added the reference. If git cannot tell, it means the older one.
+ */
+function refersToYounger(
+  reference: LocatedTask,
+  younger: LocatedTask,
+  older: LocatedTask,
+  places: Places,
+): boolean {
+  const { root } = places
+  const name = (path: string) => relative(root, path)
+  const search = ['log', '--format=%H', `-S${younger.task.id}`, '--', name(reference.path)]
+  const commit = runGit(root, search)?.trim().split('\n').at(-1)
+  if (commit === undefined || commit === '') return false
+  const isIn = ({ path }: LocatedTask) =>
+    runGit(root, ['cat-file', '-e', `${commit}:./${name(path)}`]) !== undefined
+  return isIn(younger) && !isIn(older)
+}

@@ -1,0 +1,83 @@
+import { unreachable } from '../../base/errors.ts'
+import { PRIORITIES, STATUSES, type Priority } from '../../tasks/status.ts'
+import { clamp, showCards, type Board, type Prompt } from './board.ts'
+import { HELP } from './help.ts'
+import type { Key } from '../../base/terminal/keys.ts'
+import { layoutOf } from './layout.ts'
+import { textOf, typeKey } from './line-input.ts'
+import { askForStatus, distanceOf, nameOf, say, setStatus, still, type Step } from './steps.ts'
+
+/** Handles a key while a prompt is open. */
+export function answer(board: Board, prompt: Prompt, key: Key): Step {
+  const closed = { ...board, prompt: undefined }
+  switch (prompt.kind) {
+    case 'help':
+      return scrollHelp(board, prompt.top, nameOf(key))
+    case 'status': {
+      const status = STATUSES.find((each) => isMeant(key, each.toLowerCase()))
+      return status === undefined ? still(closed) : askForStatus(closed, prompt.id, status)
+    }
+    case 'take': {
+      if (nameOf(key).toLowerCase() === 'y') return setStatus(closed, prompt.id, prompt.status)
+      return still(say(closed, `${prompt.id} stays with ${prompt.owner}.`))
+    }
+    case 'priority': {
+      const priorities = [...PRIORITIES, 'none'] as const
+      const priority = priorities.find((each) => isMeant(key, each))
+      return priority === undefined ? still(closed) : setPriority(closed, prompt.id, priority)
+    }
+    default:
+      return typeLine(board, prompt, key)
+  }
+}
+
+function isMeant(key: Key, word: string): boolean {
+  return key.name === 'text' && word.startsWith(key.text)
+}
+
+function scrollHelp(board: Board, top: number, key: string): Step {
+  const { pageHeight } = layoutOf(board.size)
+  const by = distanceOf(key, pageHeight)
+  if (by === undefined) return still({ ...board, prompt: undefined })
+  const next = clamp(top + by, HELP.length - pageHeight)
+  return still({ ...board, prompt: { kind: 'help', top: next } })
+}
+
+type LinePrompt = Extract<Prompt, { readonly line: unknown }>
+
+function typeLine(board: Board, prompt: LinePrompt, key: Key): Step {
+  const closed = { ...board, prompt: undefined }
+  if (key.name === 'escape') {
+    return still(prompt.kind === 'filter' ? showCards(closed, { filter: '' }) : closed)
+  }
+  if (key.name === 'enter') return finishLine(closed, prompt)
+  const line = typeKey(prompt.line, key)
+  const typed = { ...board, prompt: { ...prompt, line } }
+  return still(prompt.kind === 'filter' ? showCards(typed, { filter: textOf(line) }) : typed)
+}
+
+function finishLine(board: Board, prompt: LinePrompt): Step {
+  const text = textOf(prompt.line).trim()
+  switch (prompt.kind) {
+    case 'filter':
+      return still(board)
+    case 'assign':
+      return assign(board, prompt.id, text)
+    case 'create':
+      if (text === '') return still(say(board, 'A task needs a title.'))
+      return { board, effects: [{ type: 'create', title: text }] }
+    default:
+      return unreachable(prompt)
+  }
+}
+
+function setPriority(board: Board, id: string, priority: Priority | 'none'): Step {
+  const words = priority === 'none' ? 'no priority' : `the priority ${priority}`
+  const done = `${id} has ${words}.`
+  return { board, effects: [{ type: 'edit', id, changes: { priority }, done }] }
+}
+
+function assign(board: Board, id: string, name: string): Step {
+  const done = name === '' ? `${id} has no assignee.` : `${id} is assigned to ${name}.`
+  return { board, effects: [{ type: 'edit', id, changes: { assignee: name }, done }] }
+}

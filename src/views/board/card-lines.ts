@@ -1,0 +1,84 @@
+import { criterionLines, type Criterion } from '../../tasks/text/criteria.ts'
+import type { Brief } from '../../tasks/view.ts'
+import { wrap } from '../../base/terminal/columns.ts'
+
+export interface CardLine {
+  readonly text: string
+  readonly isHeading?: boolean
+  /** The criterion that the line is part of. */
+  readonly criterion?: Criterion
+}
+
+const made = new WeakMap<Brief, { readonly width: number; readonly lines: readonly CardLine[] }>()
+
+/** The brief as wrapped lines; cached, because every key needs them. */
+export function cardLines(brief: Brief, width: number): readonly CardLine[] {
+  const known = made.get(brief)
+  if (known?.width === width) return known.lines
+  const lines = makeLines(brief, width)
+  made.set(brief, { width, lines })
+  return lines
+}
+
+function makeLines(brief: Brief, width: number): CardLine[] {
+  const { task, dependencies } = brief
+  const plain = (text: string) => wrap(text, width).map((line) => ({ text: line }))
+  const heading = (text: string) =>
+    wrap(text, width).map((line) => ({ text: line, isHeading: true }))
+  const section = (name: string, text: string) =>
+    text.trim() === '' ? [] : [{ text: '' }, ...heading(name), ...plain(text.trimEnd())]
+  const checklist = brief.checklist.flatMap((piece) =>
+    typeof piece === 'string' ? plain(piece) : linesOf(piece, width),
+  )
+  return [
+    ...heading(`${task.id}  ${task.title}`),
+    ...fieldsOf(brief).flatMap(([key, value]) => (value ? plain(`${key}: ${value}`) : [])),
+    ...(brief.intro === '' ? [] : [{ text: '' }, ...plain(brief.intro)]),
+    ...section('Description', brief.description),
+    ...(checklist.length === 0
+      ? []
+      : [{ text: '' }, ...heading('Acceptance Criteria'), ...checklist]),
+    ...section('Implementation Plan', brief.plan),
+    ...section('Implementation Notes', brief.notes),
+    ...brief.others.flatMap(({ name, text }) =>
+      text === '' ? [{ text: '' }, ...heading(name)] : section(name, text),
+    ),
+    ...dependencies.flatMap(({ id, notes }) => section(`Notes of ${id}`, notes)),
+  ]
+}
+
+function attemptOf({ owner, outcome, why }: Brief['attempts'][number]): string {
+  return `${owner}: ${why === undefined ? outcome : `${outcome}, ${why}`}`
+}
+
+/** The open dependencies of a task that is To Do. */
+function waitsFor({ task, dependencies }: Brief): string {
+  if (task.status !== 'To Do') return ''
+  const open = dependencies.filter(({ status }) => status !== 'Done')
+  return open.map(({ id, status }) => `${id} (${status})`).join(', ')
+}
+
+function linesOf(criterion: Criterion, width: number): CardLine[] {
+  const lines = wrap(criterionLines(criterion), width)
+  return lines.map((line) => ({ text: line, criterion }))
+}
+
+function fieldsOf(brief: Brief): (readonly [string, string | undefined])[] {
+  const { task, claim } = brief
+  const since = claim?.settled === undefined ? 'since' : `${claim.settled} in ${claim.root} since`
+  return [
+    ['status', task.status],
+    ['priority', task.priority],
+    ['assignee', task.assignee],
+    ['claimed', claim === undefined ? undefined : `${claim.owner}, ${since} ${claim.at}`],
+    ['labels', task.labels.join(', ')],
+    ['depends on', brief.dependencies.map(({ id, status }) => `${id} (${status})`).join(', ')],
+    ['waits for', waitsFor(brief)],
+    ['blocks', brief.blocks.join(', ')],
+    ['parent', task.parent],
+    ['due', task.due],
+    ['created', task.createdAt],
+    ['attempts', brief.attempts.map(attemptOf).join('; ')],
+    ['file', task.file],
+  ]
+}

@@ -1,0 +1,69 @@
+import { isOwner, NO_OWNER, type Owner } from '../../tasks/claims/owner.ts'
+import type { TaskDatabase } from '../../tasks/database.ts'
+import type { Broken } from '../../tasks/store/scan.ts'
+import type { Claim } from '../../tasks/store/state.ts'
+import type { Task } from '../../tasks/task.ts'
+import { STATUSES } from '../../tasks/status.ts'
+
+export interface Card {
+  readonly task: Task
+  readonly isReady: boolean
+  /** Who holds it, or where it was finished but not merged here. */
+  readonly holder: string | undefined
+  /** Another owner who would lose it if its status changed. */
+  readonly owner: string | undefined
+  /** The text that filters search. */
+  readonly words: string
+}
+
+export interface Snapshot {
+  readonly cards: readonly Card[]
+  readonly broken: readonly Broken[]
+}
+
+export function readSnapshot(database: TaskDatabase): Snapshot {
+  const { tasks, broken, claims, owner } = database.overview()
+  return { cards: tasks.map(({ task, isReady }) => makeCard(task, isReady, claims, owner)), broken }
+}
+
+export function makeCard(
+  task: Task,
+  isReady: boolean,
+  claims: ReadonlyMap<string, Claim> = new Map(),
+  me: Owner = NO_OWNER,
+): Card {
+  const words = [task.id, task.title, task.assignee ?? '', ...task.labels].join('\n').toLowerCase()
+  const claim = claims.get(task.id)
+  return { task, isReady, holder: holderOf(task, claim), owner: ownerOf(task, claim, me), words }
+}
+
+/** A fresh clone has no claims, so the assignee counts. */
+function ownerOf(task: Task, claim: Claim | undefined, me: Owner): string | undefined {
+  if (claim !== undefined && claim.settled === undefined) {
+    return isOwner(claim, me) ? undefined : claim.owner
+  }
+  return task.status === 'In Progress' && task.assignee !== me.name ? task.assignee : undefined
+}
+
+function holderOf(task: Task, claim: Claim | undefined): string | undefined {
+  if (claim === undefined || task.status === 'Done') return undefined
+  return claim.settled === undefined
+    ? claim.owner
+    : `${claim.owner}, ${claim.settled} in ${claim.root}`
+}
+
+export interface Filter {
+  readonly words: string
+  readonly isOnlyReady: boolean
+}
+
+/** The cards that match the filter, one list per status. */
+export function makeColumns({ cards }: Snapshot, filter: Filter): readonly (readonly Card[])[] {
+  const wanted = filter.words.toLowerCase().split(/\s+/).filter(Boolean)
+  const columns = new Map<string, Card[]>(STATUSES.map((status) => [status, []]))
+  for (const card of cards) {
+    if (filter.isOnlyReady && !card.isReady) continue
+    if (wanted.every((word) => card.words.includes(word))) columns.get(card.task.status)?.push(card)
+  }
+  return [...columns.values()]
+}

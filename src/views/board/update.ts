@@ -1,0 +1,144 @@
+import { unreachable } from '../../base/errors.ts'
+import type { Brief } from '../../tasks/view.ts'
+import { STATUSES, type Status } from '../../tasks/status.ts'
+import { answer } from './answer.ts'
+import { clamp, selectId, settle, showCards, type Board, type Prompt } from './board.ts'
+import type { Key } from '../../base/terminal/keys.ts'
+import type { Size } from '../../base/terminal/tty.ts'
+import { layoutOf } from './layout.ts'
+import { readCard } from './read-card.ts'
+import type { Snapshot } from './snapshot.ts'
+import { askForStatus, distanceOf, nameOf, say, still, withTask, type Step } from './steps.ts'
+
+export type BoardEvent =
+  | { readonly type: 'key'; readonly key: Key }
+  | { readonly type: 'resized'; readonly size: Size }
+  | { readonly type: 'loaded'; readonly snapshot: Snapshot }
+  | { readonly type: 'opened'; readonly brief: Brief }
+  /** The open task cannot be read any more. */
+  | { readonly type: 'gone'; readonly why: string }
+  | { readonly type: 'created'; readonly id: string }
+  | { readonly type: 'said'; readonly text: string; readonly isError: boolean }
+
+export function update(board: Board, event: BoardEvent): Step {
+  switch (event.type) {
+    case 'key':
+      return pressKey({ ...board, message: undefined }, event.key)
+    case 'resized':
+      return still(settle({ ...board, size: event.size }))
+    case 'loaded':
+      return still(showCards(board, { snapshot: event.snapshot }))
+    case 'opened':
+      return still(showBrief(board, event.brief))
+    case 'gone':
+      return still(say({ ...board, open: undefined, prompt: undefined }, event.why, true))
+    case 'created':
+      return still(say(selectId(board, event.id), `Created ${event.id}.`))
+    case 'said':
+      return still(say(board, event.text, event.isError))
+    default:
+      return unreachable(event)
+  }
+}
+
+function showBrief(board: Board, brief: Brief): Board {
+  const { open } = board
+  const isSame = open?.brief.task.id === brief.task.id
+  return settle({ ...board, open: isSame ? { ...open, brief } : { brief, cursor: 0, top: 0 } })
+}
+
+function pressKey(board: Board, key: Key): Step {
+  if (key.name === 'ctrl-c') return { board, effects: [{ type: 'quit' }] }
+  if (key.name === 'ctrl-z') return { board, effects: [{ type: 'suspend' }] }
+  if (board.prompt !== undefined) return answer(board, board.prompt, key)
+  // Pasted text must not run commands.
+  if (key.name === 'paste') return still(board)
+  const name = nameOf(key)
+  return (
+    (board.open === undefined ? browse(board, name) : readCard(board, name)) ?? act(board, name)
+  )
+}
+
+/** Keys on the columns. */
+function browse(board: Board, key: string): Step | undefined {
+  const page = layoutOf(board.size).rowsPerColumn
+  switch (key) {
+    case 'left':
+    case 'h':
+      return still(settle({ ...board, column: clamp(board.column - 1, STATUSES.length - 1) }))
+    case 'right':
+    case 'l':
+      return still(settle({ ...board, column: clamp(board.column + 1, STATUSES.length - 1) }))
+    case 'enter':
+      return withTask(board, ({ id }) => ({ board, effects: [{ type: 'open', id }] }))
+    case 'escape':
+      return still(showCards(board, { filter: '' }))
+    case 'r':
+      return still(showCards(board, { isOnlyReady: !board.isOnlyReady }))
+    case 'q':
+      return { board, effects: [{ type: 'quit' }] }
+    default: {
+      const by = distanceOf(key, page)
+      if (by === undefined) return undefined
+      const row = (board.rows[board.column] ?? 0) + by
+      const last = (board.columns[board.column]?.length ?? 0) - 1
+      return still(settle({ ...board, rows: board.rows.with(board.column, clamp(row, last)) }))
+    }
+  }
+}
+
+/** Keys that mean the same on the columns and on a card. */
+function act(board: Board, key: string): Step {
+  const ask = (prompt: Prompt) => still({ ...board, prompt })
+  switch (key) {
+    case '<':
+    case 'H':
+    case 'shift-left':
+      return moveCard(board, -1)
+    case '>':
+    case 'L':
+    case 'shift-right':
+      return moveCard(board, 1)
+    case 'b':
+      return withTask(board, ({ id, status }) => {
+        return askForStatus(board, id, status === 'Blocked' ? 'To Do' : 'Blocked')
+      })
+    case 'u':
+      return { board, effects: [{ type: 'undo' }] }
+    case 's':
+      return withTask(board, ({ id }) => ask({ kind: 'status', id }))
+    case 'p':
+      return withTask(board, ({ id }) => ask({ kind: 'priority', id }))
+    case 'a':
+      return withTask(board, ({ id, assignee = '' }) => {
+        return ask({ kind: 'assign', id, line: { before: assignee, after: '' } })
+      })
+    case 'e':
+      return withTask(board, ({ file }) => ({ board, effects: [{ type: 'editor', file }] }))
+    case 'n':
+      return ask({ kind: 'create', line: { before: '', after: '' } })
+    case '/':
+      return still({
+        ...board,
+        open: undefined,
+        prompt: { kind: 'filter', line: { before: board.filter, after: '' } },
+      })
+    case '?':
+      return ask({ kind: 'help', top: 0 })
+    default:
+      return still(board)
+  }
+}
+
+/** Blocked is between To Do and In Progress. */
+const STATUS_ORDER: readonly Status[] = ['To Do', 'In Progress', 'Done']
+const BLOCKED_AT = 0.5
+
+function moveCard(board: Board, by: 1 | -1): Step {
+  return withTask(board, ({ id, status }) => {
+    const at = status === 'Blocked' ? BLOCKED_AT : STATUS_ORDER.indexOf(status)
+    const next = STATUS_ORDER[by > 0 ? Math.floor(at + 1) : Math.ceil(at - 1)]
+    if (next !== undefined) return askForStatus(board, id, next)
+    return still(say(board, `${status} is the last column in that direction.`))
+  })
+}

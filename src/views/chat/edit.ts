@@ -1,0 +1,103 @@
+import { firstCharacter, withoutLast } from '../../base/terminal/graphemes.ts'
+import type { Key } from '../../base/terminal/keys.ts'
+
+/** Text being edited; the cursor is between its halves. */
+export interface Edit {
+  readonly before: string
+  readonly after: string
+}
+
+export const NOTHING_TYPED: Edit = { before: '', after: '' }
+
+export function textOf({ before, after }: Edit): string {
+  return before + after
+}
+
+/** The text after a key; the same object where the key means nothing to it. */
+export function typeKey(edit: Edit, key: Key): Edit {
+  const { before, after } = edit
+  switch (key.name) {
+    case 'text':
+    case 'paste':
+      return { before: before + typeable('text' in key ? key.text : ''), after }
+    case 'alt-enter':
+      return { before: `${before}\n`, after }
+    case 'backspace':
+      return { before: withoutLast(before), after }
+    case 'delete':
+    case 'ctrl-d':
+      return { before, after: after.slice(firstCharacter(after).length) }
+    case 'left':
+    case 'ctrl-b':
+      return moveTo(edit, withoutLast(before).length)
+    case 'right':
+    case 'ctrl-f':
+      return moveTo(edit, before.length + firstCharacter(after).length)
+    case 'word-left':
+      return moveTo(edit, before.replace(/\S*\s*$/, '').length)
+    case 'word-right':
+      return moveTo(edit, before.length + /^\s*\S*/.exec(after)![0].length)
+    case 'home':
+    case 'ctrl-a':
+      return moveTo(edit, lineStart(before))
+    case 'end':
+    case 'ctrl-e':
+      return moveTo(edit, before.length + lineEnd(after))
+    case 'up':
+    case 'ctrl-p':
+      return moveLine(edit, -1)
+    case 'down':
+    case 'ctrl-n':
+      return moveLine(edit, 1)
+    case 'ctrl-u':
+      return { before: before.slice(0, lineStart(before)), after }
+    case 'ctrl-k':
+      return { before, after: after.slice(lineEnd(after)) }
+    case 'ctrl-w':
+      return { before: before.replace(/\S*\s*$/, ''), after }
+    default:
+      return edit
+  }
+}
+
+/** Whether there is another line above the cursor, or below it. */
+export function hasLine({ before, after }: Edit, direction: -1 | 1): boolean {
+  return (direction === -1 ? before : after).includes('\n')
+}
+
+function lineStart(before: string): number {
+  return before.lastIndexOf('\n') + 1
+}
+
+function lineEnd(after: string): number {
+  const end = after.indexOf('\n')
+  return end === -1 ? after.length : end
+}
+
+function moveTo(edit: Edit, at: number): Edit {
+  const text = textOf(edit)
+  return { before: text.slice(0, at), after: text.slice(at) }
+}
+
+/** To the same place of the next line, as far as it goes. */
+function moveLine(edit: Edit, direction: -1 | 1): Edit {
+  if (!hasLine(edit, direction)) return edit
+  const { before, after } = edit
+  const start = lineStart(before)
+  const place = before.length - start
+  if (direction === -1) {
+    const above = lineStart(before.slice(0, start - 1))
+    return moveTo(edit, Math.min(above + place, start - 1))
+  }
+  const below = before.length + lineEnd(after) + 1
+  const length = lineEnd(textOf(edit).slice(below))
+  return moveTo(edit, below + Math.min(place, length))
+}
+
+/** Lines and tabs of a paste stay; what would move a cursor does not. */
+function typeable(text: string): string {
+  return text
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+    .toWellFormed()
+}

@@ -1,0 +1,20 @@
+/** What `/help` says. */
+export const CHAT_HELP: readonly string[] = [
+  'Enter sends the message. End a line with \\ or press Alt-Enter to continue on the next line.',
+  'Up and Down recall earlier input. Ctrl-C stops the turn; twice at an empty prompt, it quits.',
+  '',
+  'At the beginning of a message:',
+  '  /read FILE                      give the file to the agent as if it had read it',
+  '  /push [name=N] … "PROMPT"       queue a task for a sub-agent; after the text: when it is answered',
+  '  /run [N]   /run parallel=N      start the queued tasks',
+  '',
+  'On their own:',
+  '  /queue  /inbox                  show tasks; show senders of messages',
+  '  /check [from=a,b] [max=N]       read the messages in the inbox',
+  '  /receive [from=a,b] [timeout=S] wait for messages',
+  '  /send AGENT MESSAGE             send a message to a sub-agent',
+  '  /cancel TASK                    cancel a task and its sub-tasks',
+  '  /cost   /help   /quit (or /exit)',
+  '',
+  'A second slash sends it as text: //read',
+]

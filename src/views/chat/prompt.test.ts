@@ -1,0 +1,93 @@
+import { expect, test } from 'bun:test'
+import { makePaint } from '../../base/terminal/columns.ts'
+import { KeyParser } from '../../base/terminal/keys.ts'
+import { textOf } from './edit.ts'
+import { makeInputHistory } from './input-history.ts'
+import { atEnd, pressKey, type Prompt, type Wish } from './prompt.ts'
+import { promptRows } from './rows.ts'
+
+const [UP, DOWN, LEFT, RIGHT, HOME, END] = ['A', 'B', 'D', 'C', 'H', 'F'].map(
+  (letter) => `\u001b[${letter}`,
+)
+
+function type(keys: string, past: readonly string[] = []) {
+  let prompt: Prompt = { edit: atEnd(''), past: makeInputHistory(past) }
+  const wishes: Wish[] = []
+  for (const key of new KeyParser().push(Buffer.from(keys))) {
+    const pressed = pressKey(prompt, key)
+    prompt = pressed.prompt
+    if (pressed.wish !== undefined) wishes.push(pressed.wish)
+  }
+  const { before, after } = prompt.edit
+  return { text: `${before}|${after}`, wishes, prompt }
+}
+
+test.each([
+  ['abc', 'abc|'],
+  [`abc${LEFT}${LEFT}X`, 'aX|bc'],
+  [`abc${HOME}X${END}Y`, 'XabcY|'],
+  [`one two${LEFT}\u0017`, 'one |o'],
+  [`one two\u001bb\u001bbX\u001bf`, 'Xone| two'],
+  [`one two\u001b[1;5DX`, 'one X|two'],
+  [`one${LEFT}\u000b`, 'on|'],
+  [`one\u001b\rtwo\u0015`, 'one\n|'],
+  [`one\u001b\rtwo${UP}X`, 'oneX|\ntwo'],
+  [`a\u001b\rtwo${UP}${DOWN}X`, 'a\nt|wo'.replace('t|wo', 'tX|wo')],
+  [`e\u0301\u007f`, '|'],
+  [`👨‍👩‍👧${LEFT}x${RIGHT}`, 'x👨‍👩‍👧|'],
+  ['a\\\rb', 'a\nb|'],
+  [`\u001b[200~a\u0007b\r\nc\u001b[201~`, 'ab\nc|'],
+])('%j leaves %j', (keys, text) => {
+  expect(type(keys).text).toBe(text)
+})
+
+test.each<[string, readonly Wish[]]>([
+  ['hi\r', [{ type: 'say', text: 'hi' }]],
+  ['  \r', []],
+  ['a\\\r\r', [{ type: 'say', text: 'a\n' }]],
+  ['\u0004', [{ type: 'end' }]],
+  ['x\u0004', []],
+  ['x\u0003', [{ type: 'interrupt' }]],
+  ['\u001a\u000c', [{ type: 'suspend' }, { type: 'clear' }]],
+])('%j asks for %j', (keys, wishes) => {
+  expect(type(keys).wishes).toEqual([...wishes])
+})
+
+test('what was typed before comes back, and what is being typed is not lost by that', () => {
+  const past = ['one', 'two\nlines']
+  expect(type(`draft${UP}`, past).text).toBe('two\nlines|')
+  expect(type(`draft${UP}${UP}${UP}${UP}`, past).text).toBe('one|')
+  expect(type(`draft${UP}${DOWN}`, past).text).toBe('draft|')
+  expect(type(`new\r${UP}`, past).text).toBe('new|')
+  expect(type('same\rsame\r', past).prompt.past.entries).toEqual([...past, 'same'])
+})
+
+test('rows are no wider than the terminal, and the cursor is where the next character comes', () => {
+  const paint = makePaint(false)
+  for (const text of [
+    '',
+    'x',
+    'a longer text that has to be broken',
+    '漢字漢字漢字漢字',
+    'a\nb\n',
+  ]) {
+    for (let width = 5; width < 30; width += 1) {
+      const { rows, cursor } = promptRows(atEnd(text), width, 100, paint)
+      expect(rows.every((row) => Bun.stringWidth(row) < width)).toBe(true)
+      expect(cursor.row).toBe(rows.length - 1)
+      expect(cursor.column).toBe(Bun.stringWidth(rows.at(-1)!))
+      expect(rows.map((row) => row.slice(2)).join('')).toBe(text.replaceAll('\n', ''))
+    }
+  }
+})
+
+test('of a text that is too long for the terminal what is around the cursor is shown', () => {
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`).join('\n')
+  const { rows, cursor } = promptRows(atEnd(lines), 20, 3, makePaint(false))
+  expect(rows.map((row) => row.trim())).toEqual(['line 17', 'line 18', 'line 19'])
+  expect(cursor.row).toBe(2)
+  const up = promptRows({ before: '', after: lines }, 20, 3, makePaint(false))
+  expect(up.rows.map((row) => row.slice(2))).toEqual(['line 0', 'line 1', 'line 2'])
+  expect(up.cursor).toEqual({ row: 0, column: 2 })
+  expect(textOf(atEnd(lines))).toBe(lines)
+})

@@ -1,0 +1,207 @@
+import type { EventOf } from '../records/events/event.ts'
+import { shellWord } from '../base/shell-quote.ts'
+import { formatDuration } from '../base/durations.ts'
+import { localTime } from '../base/local-time.ts'
+import type { Lacks, Reason, Refusal } from '../records/events/schema.ts'
+import { describeOutcome, TASK_NOT_DONE } from '../records/events/describe-outcome.ts'
+import { isComplete, type StepState } from '../records/events/step-state.ts'
+
+export const REFUSALS: Record<Refusal, string> = {
+  code_fence: 'inside a code fence',
+  longer_line: 'inside a longer line',
+  quotes: 'in quotes',
+  letter_case: 'in another case',
+  stderr: 'on stderr',
+  tasks_ready: 'tasks are still ready',
+  task_open: 'its task is not done',
+  gate: 'a check failed',
+}
+
+/** `step`, `agent default, file prompts/x.md`, `none`. */
+export function describeSource(source: EventOf<'iteration_started'>['prompt']): string {
+  if (source === undefined) return 'none'
+  return source.file === undefined ? source.level : `${source.level}, file ${source.file}`
+}
+
+/** `Running: lint`, `Starting: build (max 3 iterations, 2nd time)`. */
+export function describeStart(
+  { maxIterations, round }: Pick<EventOf<'step_started'>, 'maxIterations' | 'round'>,
+  name: string,
+): string {
+  const details = [
+    ...(maxIterations === undefined ? [] : [`max ${iterations(maxIterations)}`]),
+    ...(round === undefined ? [] : [`${ordinal(round)} time`]),
+  ]
+  const verb = maxIterations === undefined ? 'Running' : 'Starting'
+  return `${verb}: ${name}${details.length === 0 ? '' : ` (${details.join(', ')})`}`
+}
+
+function ordinal(count: number): string {
+  const isTeen = count % 100 > 10 && count % 100 < 14
+  return `${count}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][count % 10]) ?? 'th'}`
+}
+
+export function iterations(count: number): string {
+  return `${count} ${count === 1 ? 'iteration' : 'iterations'}`
+}
+
+/** `complete (2/3 iterations, marker)`, `incomplete (exit 3)`, `not started`. */
+export function describeStep(step: StepState): string {
+  if (step.isUnmarked === true)
+    return `${describeCount(step)} without the marker; continued because ${step.detail}`
+  if (isNotStarted(step)) return `not started: ${step.detail}`
+  if (step.isPassed) return `skipped (${step.detail})`
+  if (step.reason === undefined || step.reason === 'skipped') return 'not started'
+  const state = isComplete(step.reason) ? 'complete' : 'incomplete'
+  const more = step.detail === undefined ? '' : `; ${step.detail}`
+  if (step.reason === 'single_run') return `${state} (exit 0${more})`
+  if (step.maxIterations === undefined) return `${state} (${describeFailure(step)})`
+  const why = step.reason === 'marker' ? `marker${more}` : (step.detail ?? 'max iterations reached')
+  return `${state} (${describeCount(step)}, ${why})`
+}
+
+/** `2/3 iterations`; an iteration that is repeated does not count. */
+export function describeCount({
+  iterations: count,
+  isAgain,
+  maxIterations = 1,
+}: StepState): string {
+  return `${isAgain ? count - 1 : count}/${iterations(maxIterations)}`
+}
+
+/** Whether a step ended before its first iteration, because there was nothing to do. */
+export function isNotStarted({ reason, iterations: count }: StepState): boolean {
+  return reason === 'until' && count === 0
+}
+
+/** Reasons that their detail does not name. */
+const NAMED: Partial<Record<Reason, string>> = {
+  blocked: 'blocked',
+  stalled: 'stalled',
+  quota: 'quota',
+  auth: 'auth',
+  timeout: 'timeout',
+  gate_failed: 'gate failed',
+  error: 'error',
+}
+
+/** The text in the parentheses of `Failed at step 2: builder (…)`, such as `blocked: no key`. */
+export function describeReason(step: StepState): string {
+  const name = NAMED[step.reason ?? 'skipped']
+  const words = describeFailure(step)
+  return name === undefined || words === step.reason ? words : `${name}: ${words}`
+}
+
+/** Like `describeReason`, without the name of the reason. */
+export function describeFailure(step: StepState): string {
+  if (step.reason === 'max_iterations') {
+    return `max iterations reached, ${step.iterations}/${step.maxIterations}`
+  }
+  return step.detail ?? step.reason ?? ''
+}
+
+/** Shows that the agent itself failed, rather than just not completing the work. */
+export function describeFailing({ failures, iterations: count, lastFailure }: StepState): string {
+  const last = lastFailure === undefined ? '' : `; last failure: ${describeOutcome(lastFailure)}`
+  return `The agent failed in ${failures} of ${iterations(count)}${last}`
+}
+
+/** `Limit of the plan (five_hour): rejected, resets at 2026-01-20 10:00`. */
+export function describeLimit({ status, kind, resetsAt, utilization }: EventOf<'limit'>): string {
+  const which = kind === undefined ? '' : ` (${kind})`
+  const used = utilization === undefined ? '' : `, ${Math.round(utilization * 100)} % used`
+  const when = resetsAt === undefined ? '' : `, resets at ${localTime(resetsAt * 1000)}`
+  return `Limit of the plan${which}: ${status}${used}${when}`
+}
+
+function adviceForTasks(detail = ''): string | undefined {
+  if (detail.endsWith('files are gone'))
+    return 'Look for the files with git status and git stash list, restore them, then resume'
+  if (detail.includes(' archived, not Done'))
+    return 'Bring archived tasks back with forge-tasks unarchive ID, or delete those that are not needed, then resume'
+  if (detail.includes(' in progress that nobody holds'))
+    return 'Give tasks that nobody holds free with forge-tasks release ID (see forge-tasks list -s "In Progress"), then resume'
+  if (detail.startsWith('tasks left'))
+    return 'See what each task waits for with forge-tasks list --ready --explain, open one with forge-tasks edit ID --status todo, then resume'
+  if (detail === 'there are no tasks') return 'Create some with forge-tasks create, then resume'
+  return undefined
+}
+
+/** The prompt may mention tasks although the agent is not a builder. */
+function buildTheRest(agent: string): string {
+  const unless = `; if '${agent}' does not build tasks, set "tasks": false for it`
+  return `Resume to build the rest, or start with more iterations${/^(?:fk:)?builder$/.test(agent) ? '' : unless}`
+}
+
+/** `Deleted during step 1 (builder): TASK-001`; undefined if no open task was deleted. */
+export function describeDeletedTasks({ number, agent, deletedTasks = [] }: StepState) {
+  if (deletedTasks.length === 0) return undefined
+  return `Deleted during step ${number} (${agent}): ${deletedTasks.join(', ')}`
+}
+
+function adviceForCommand(detail: string): string {
+  const [option] = /^(?:the check|until)(?= cannot)/.exec(detail) ?? []
+  const another = option === 'until' ? '--until' : '--verify'
+  const instead =
+    option === undefined ? '' : `. To use another one: forkhestra resume ${another} COMMAND`
+  return `Check that the program exists and is executable: the command runs with /bin/sh in the folder of the run${instead}`
+}
+
+/** What to do next, if the reason alone does not say it. */
+export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): string | undefined {
+  switch (reason) {
+    case 'error':
+      if (lastOutcome?.kind === 'spawn_failed') return lastOutcome.hint
+      // The shell exited with 126 or 127.
+      return detail?.includes(' cannot be run: ') === true ? adviceForCommand(detail) : undefined
+    case 'auth':
+      return 'See what is missing: forkhestra doctor'
+    case 'blocked':
+      // The agent has said itself what it needs.
+      return lastOutcome?.kind === 'blocked' ? undefined : adviceForTasks(detail)
+    case 'max_iterations':
+      return detail?.endsWith('still ready') === true ? buildTheRest(agent) : undefined
+    case 'gate_failed':
+      if (detail?.endsWith('still ready') === true) return buildTheRest(agent)
+      // The built-in check of a worker's task failed, not a command.
+      if (detail?.startsWith(TASK_NOT_DONE) === true)
+        return 'See how far each task is with forge-tasks list, then resume'
+      return 'Run the check yourself, fix what it reports, then resume'
+    case 'stalled':
+      if (detail?.includes(': a check fails (') === true)
+        return 'Run the check yourself, fix what it reports, then resume'
+      return 'Read what the last iterations said; a clearer prompt, a smaller task or --stall 0 may help'
+    case 'quota':
+      return 'Resume after the reset; to wait longer next time, set "maxWait" in the configuration'
+    case 'timeout':
+      return 'To give it longer: --timeout or --idle-timeout'
+    default:
+      return undefined
+  }
+}
+
+/** `Waiting for the limit to be reset, 1 h 02 min left, until 2026-01-20 17:00: …`. */
+export function describeWait({ why, until, error }: EventOf<'waiting'>, now: number): string {
+  const left = Math.max(0, Date.parse(until) - now)
+  const what = why === 'quota' ? 'for the limit to be reset' : 'before another try'
+  const words = error.trim().replaceAll(/\s+/g, ' ').slice(0, 200)
+  return `Waiting ${what}, ${formatDuration(left)} left, until ${localTime(until)}: ${words}`
+}
+
+/** The option that a command needs if the run belongs to another folder than the reader's. */
+export function cwdOption(cwd: string | undefined, here: string | undefined): string {
+  if (cwd === undefined || here === undefined || cwd === here) return ''
+  return ` --cwd ${shellWord(cwd)}`
+}
+
+/** The option that raises a spent budget: without it, a resume would end at once. */
+export function moreBudget({ reason, detail = '' }: StepState): string {
+  if (reason !== 'budget') return ''
+  if (detail.includes('$')) return ' --max-cost <more>'
+  return detail.includes('tokens') ? ' --max-tokens <more>' : ' --max-duration <more>'
+}
+
+/** Why a run cannot be resumed as it is. */
+export function describeMissingSecrets({ what }: Lacks): string {
+  return `the record does not contain ${what.join(', ')}`
+}

@@ -1,0 +1,225 @@
+import { expect, test } from 'bun:test'
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { forkhestra } from '../support/forkhestra.ts'
+import { makeProject, sh } from '../support/project.ts'
+
+const ok = sh('exit 0')
+
+/** Refused before anything runs: exit 2, nothing on stdout, one message without a stack. */
+async function refusal(args: readonly string[], cwd: string): Promise<string> {
+  const { code, stdout, stderr } = await forkhestra(args, { cwd })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toStartWith('[forkhestra] Error: ')
+  expect(stderr).not.toMatch(/^\s+at /m)
+  return stderr
+}
+
+const configurations: readonly (readonly [string, string | Uint8Array, string])[] = [
+  ['empty', '', 'forge/orch/chains.json  is empty.'],
+  [
+    'an array',
+    '[]',
+    'forge/orch/chains.json:1:1  the file is an empty list, expected an object with "chains"',
+  ],
+  [
+    'null',
+    'null',
+    'forge/orch/chains.json:1:1  the file is null, expected an object with "chains"',
+  ],
+  ['binary', new Uint8Array([0, 1, 2, 255, 254]), 'is not UTF-8 text'],
+  ['invalid UTF-8', new Uint8Array([0x7b, 0xff, 0x7d]), 'is not UTF-8 text'],
+  ['50 MB', ' '.repeat(50_000_000), 'is 47.7 MiB long, the limit is 4 MiB'],
+  ['cut off', '{ "chains": { "a": ', 'forge/orch/chains.json:1:20'],
+]
+
+test.each(configurations)('a configuration that is %s', async (_, content, message) => {
+  const cwd = makeProject({ ok, 'forge/orch/chains.json': content })
+  expect(await refusal(['ok'], cwd)).toContain(message)
+})
+
+test('a folder where the configuration should be, a link in a circle, a FIFO', async () => {
+  const cwd = makeProject({ ok })
+  mkdirSync(join(cwd, 'forge/orch/chains.json'), { recursive: true })
+  expect(await refusal(['ok'], cwd)).toContain('is a directory, expected a file')
+  symlinkSync('loop.json', join(cwd, 'loop.json'))
+  expect(await refusal(['ok', '--config', 'loop.json'], cwd)).toContain('loop of symbolic links')
+  await Bun.$`mkfifo pipe.json`.cwd(cwd)
+  expect(await refusal(['ok', '--config', 'pipe.json'], cwd)).toContain('is not a regular file')
+  expect(await refusal(['ok', '--config', 'gone.json'], cwd)).toContain(
+    'Configuration not found: gone.json',
+  )
+})
+
+test('prompt files that are no text', async () => {
+  const cwd = makeProject({
+    ok,
+    'bad.md': new Uint8Array([0xff, 0xfe]),
+    'nul.md': 'a\0b',
+    'huge.md': 'x'.repeat(20 * 1024 * 1024),
+  })
+  mkdirSync(join(cwd, 'folder.md'))
+  const prompt = (file: string) => refusal(['ok', '--prompt-file', file], cwd)
+  expect(await prompt('bad.md')).toContain('Prompt file bad.md is not UTF-8 text.')
+  expect(await prompt('nul.md')).toContain('has NUL bytes')
+  expect(await prompt('huge.md')).toContain('is 20 MiB long, the limit is 16 MiB')
+  expect(await prompt('folder.md')).toContain('is a directory, expected a file')
+})
+
+const usage: readonly (readonly [readonly string[], string])[] = [
+  [['--promt', 'x'], 'Unknown option --promt, did you mean --prompt?'],
+  [['ok', '-x'], 'Unknown option -x'],
+  [['ok', '--json=yes'], "Option --json takes no value, got 'yes'."],
+  [['ok', '--prompt'], 'Option --prompt needs a value'],
+  [[''], 'The chain is empty.'],
+  [['  '], 'The chain is empty.'],
+  [['ok', '--chain', 'c'], "Unexpected argument 'ok' beside --chain c."],
+  [['ok', 'more'], "Unexpected argument 'more'."],
+  [['ok', '-'], 'Quote the chain'],
+  [['A=1'], 'No agent or chain given.'],
+  [['ok:0'], "The count '0' is not a whole number from 1 to 100000."],
+  [['ok:100001'], "The count '100001' is not a whole number"],
+  [['ok:-1'], "The count '-1' is not a whole number"],
+  [['ok:1.5'], "The count '1.5' is not a whole number"],
+  [['ok:'], "The count after the colon is missing in 'ok:'."],
+  [[':3'], 'The agent before the colon is missing.'],
+  [['-> ok'], "An agent is missing before '->'."],
+  [['ok ->'], "An agent is missing after '->'."],
+  [['ok -> -> ok'], "An agent is missing before '->'."],
+  [['ok ok'], "'->' is missing before 'ok'."],
+  [['(ok)'], 'Groups in parentheses are not available yet.'],
+  [['ok & ok'], "Parallel agents with '&' are not available yet."],
+  [['ok || ok'], "Fallback agents with '||' are not available yet."],
+  [['ok -> -x'], "An agent's name cannot begin with '-'"],
+  [['..'], 'Agent not found: ..'],
+  [['/'], 'is a directory, expected a program'],
+  [['ok', '--cwd', 'gone'], 'The folder for --cwd does not exist: gone'],
+  [['ok', '--cwd', 'ok/x'], 'The folder for --cwd does not exist: ok/x'],
+  [['ok', '-p', '--dry-run'], 'Option -p needs a value, and --dry-run is an option.'],
+  [['ok', '-p', 'a', '-p', 'b'], 'Option -p is given twice.'],
+  [['x'.repeat(300)], 'Agent not found: xxx'],
+  [['constructor'], 'Agent not found: constructor'],
+  [['ok', '--prompt-file', ''], 'The path for --prompt-file is empty.'],
+  [['--chain', ''], 'The name for --chain is empty.'],
+  [['ok', 'A=1', 'A=2'], "The variable 'A' is given twice."],
+  [['ok → ok'], "Agents are joined with '->', not with '→'."],
+  [['ok', '--cwd', 'ok'], 'The path for --cwd is not a folder: ok'],
+  [['watch'], "'watch' is reserved for a later version."],
+  [['completions', 'tcsh'], "No completions for 'tcsh'."],
+]
+
+test.each(usage)('%j is refused with a message that says what to do', async (args, message) => {
+  const cwd = makeProject({ ok })
+  expect(await refusal(args, cwd)).toContain(message)
+})
+
+test('a caret stands under the place of a mistake', async () => {
+  const stderr = await refusal(['ok -> ok:x -> ok'], makeProject({ ok }))
+  expect(stderr).toContain('    ok -> ok:x -> ok\n             ^\n')
+})
+
+test('no arguments at all: help and exit code 2', async () => {
+  const { code, stdout } = await forkhestra([], { cwd: makeProject() })
+  expect(code).toBe(2)
+  expect(stdout).toContain('Examples:')
+})
+
+const programs: readonly (readonly [string, string | Uint8Array, number, string])[] = [
+  ['is not executable', 'echo hi\n', 0o644, 'is not executable'],
+  [
+    'asks for an interpreter that is not there',
+    '#!/no/such/sh\n',
+    0o755,
+    "asks for '/no/such/sh' in its first line",
+  ],
+  ['has Windows line endings', '#!/bin/sh\r\necho hi\r\n', 0o755, 'has Windows line endings'],
+  ['is garbage', new Uint8Array([1, 2, 0, 3, 0, 4]), 0o755, 'is not a script and not a program'],
+]
+
+test.each(programs)('an agent that %s', async (_, content, mode, message) => {
+  const cwd = makeProject()
+  writeFileSync(join(cwd, 'agent'), content)
+  chmodSync(join(cwd, 'agent'), mode)
+  expect(await refusal(['./agent'], cwd)).toContain(message)
+})
+
+test('an agent that is a truncated program fails to start with the right reason', async () => {
+  const cwd = makeProject()
+  writeFileSync(join(cwd, 'agent'), new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 0]))
+  chmodSync(join(cwd, 'agent'), 0o755)
+  const { code, stderr } = await forkhestra(['./agent'], { cwd })
+  expect(code).toBe(1)
+  expect(stderr).toContain('is not an executable for this system')
+})
+
+test('an agent that deletes its own working directory is not blamed for it', async () => {
+  const cwd = makeProject({ agent: sh('rm -rf "$PWD"'), 'sub/x': '' })
+  const { code, stderr } = await forkhestra(['agent:3', '--cwd', 'sub'], { cwd })
+  expect(code).toBe(1)
+  expect(stderr).toContain(
+    `[forkhestra] Error: agent: the working directory ${cwd}/sub no longer exists\n`,
+  )
+})
+
+test('an agent that deletes itself is named', async () => {
+  const cwd = makeProject({ agent: sh('rm "$0"') })
+  const { code, stderr } = await forkhestra(['agent:3'], { cwd })
+  expect(code).toBe(1)
+  expect(stderr).toContain(`${cwd}/agent no longer exists`)
+})
+
+test('a program called from a folder that is gone says so', async () => {
+  const cwd = makeProject({
+    ok,
+    start: sh('mkdir gone; cd gone; rmdir ../gone; exec forkhestra ok'),
+  })
+  const { stderr } = await forkhestra(['start'], { cwd })
+  expect(stderr).toContain('current working directory was deleted')
+  expect(stderr).not.toMatch(/^\s+at /m)
+})
+
+test('a record that cannot be written is a warning; the run goes on', async () => {
+  const cwd = makeProject({ ok, 'forge/orch/runs': 'a file where a folder should be' })
+  const { code, stderr } = await forkhestra(['ok'], { cwd })
+  expect(code).toBe(0)
+  expect(stderr).toContain('[forkhestra] Warning: the run continues without a record: ')
+})
+
+test('an entry of PATH that is not a folder harms nobody', async () => {
+  const cwd = makeProject({ ok })
+  const PATH = `/etc/passwd:${cwd}:${process.env['PATH']}`
+  expect((await forkhestra(['ok'], { cwd, env: { PATH } })).code).toBe(0)
+})
+
+test('a file of garbage is refused quickly and not in full', async () => {
+  const cwd = makeProject({ ok, 'forge/orch/chains.json': `[${'1 2 '.repeat(200_000)}` })
+  const began = performance.now()
+  const message = await refusal(['ok'], cwd)
+  expect(message.length).toBeLessThan(10_000)
+  expect(message).toMatch(/… and \d+ more/)
+  expect(performance.now() - began).toBeLessThan(5000)
+})
+
+test('names of agents with spaces work from the configuration', async () => {
+  const cwd = makeProject({
+    'my agent': sh('echo spaced'),
+    'forge/orch/chains.json': '{"chains":{"c":{"steps":[{"agent":"./my agent"}]}}}',
+  })
+  expect((await forkhestra(['--chain', 'c'], { cwd })).stdout).toContain('spaced')
+})
+
+test('a chain that starts itself is stopped', async () => {
+  const cwd = makeProject({ self: sh('exec forkhestra self') })
+  const { code, stderr } = await forkhestra(['self'], { cwd })
+  expect(code).toBe(1)
+  expect(stderr).toContain('Runs are nested too deeply (16 levels).')
+})
+
+test('an argument that no system takes is refused before anything runs', async () => {
+  const args = ['x'.repeat(140_000)]
+  const chains = { c: { steps: [{ agent: 'ok', args }] } }
+  const cwd = makeProject({ ok, 'forge/orch/chains.json': JSON.stringify({ chains }) })
+  expect(await refusal(['--chain', 'c', '--dry-run'], cwd)).toContain(
+    "An argument for 'ok' has 140000 bytes",
+  )
+})

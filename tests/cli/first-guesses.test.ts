@@ -1,0 +1,224 @@
+import { expect, test } from 'bun:test'
+import { version } from '../../package.json'
+import { TaskProject } from '../support/forge-tasks.ts'
+import { forkhestra, Running, shell } from '../support/forkhestra.ts'
+import { makeProject, sh } from '../support/project.ts'
+
+test.each([
+  [['builder:5', 'Fix the tests'], 'forkhestra builder:5 -p "Fix the tests"'],
+  [['builder:5', 'Fix', 'the', 'tests'], 'forkhestra builder:5 -p "Fix the tests"'],
+  [['builder:5 Fix the tests'], 'forkhestra builder:5 -p "Fix the tests"'],
+  [['Fix the tests'], 'forkhestra builder:10 -p "Fix the tests"'],
+  [['planner:3 --> builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner:3', '-->', 'builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner:3', '->', 'builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner:3', '=>', 'builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner:3,', 'builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner:3 => builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner:3, builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner:3 –> builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner:3 - > builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner:3 —› builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['builder: 5'], 'forkhestra builder:5'],
+  [['builder:', '5'], 'forkhestra builder:5'],
+  [['builder:5', '-m', 'Fix the tests'], 'Pass the prompt with -p'],
+  [['planner:3', 'builder:2'], 'forkhestra "planner:3 -> builder:2"'],
+  [['planner', '3'], 'forkhestra planner:3'],
+  [['planner', 'x3'], 'forkhestra planner:3'],
+  [['--cwd', '.', 'status'], 'Write the command first: forkhestra status --cwd .\n'],
+  [['-v', 'resume'], 'Write the command first: forkhestra resume -v\n'],
+  [['--follow', 'logs'], 'Write the command first: forkhestra logs --follow\n'],
+  [['-v', 'run', 'builder:2'], 'Write the command first: forkhestra run -v builder:2\n'],
+  [['-v', 'status'], 'To run an agent of that name: forkhestra run -v status\n'],
+  [['--list'], 'forkhestra list'],
+  [['--status'], 'forkhestra status'],
+  [['--resume'], 'forkhestra resume'],
+  [['--continue'], 'forkhestra resume'],
+  [['-version'], 'did you mean --version?'],
+  [['builder', '--iterations', '5'], 'forkhestra builder:5'],
+  [['builder', '-n', '5'], 'forkhestra builder:5'],
+  [['builder', '--model', 'opus'], 'forge/orch/chains.json'],
+  [['chain', 'build'], 'forkhestra --chain build'],
+  [['chains'], "did you mean 'forkhestra list'?"],
+  [['agents'], "did you mean 'forkhestra list'?"],
+  [['start', 'builder:3'], 'Did you mean: forkhestra builder:3'],
+  [['continue'], "did you mean 'forkhestra resume'?"],
+  [['task', 'list'], 'Did you mean: forkhestra tasks list'],
+  [['--chain', 'builder:3'], 'forkhestra builder:3'],
+  [['--chain', 'build', 'all'], "Unexpected argument 'all' beside --chain build."],
+  [['list', 'agents'], 'Usage: forkhestra list'],
+  [['help', 'tsks'], 'Did you mean: forkhestra tasks'],
+  [['help', 'chains'], 'forkhestra list'],
+])('forkhestra %p is answered with what to type', async (args, hint) => {
+  const { code, stdout, stderr } = await forkhestra(args, { cwd: makeProject() })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(hint)
+})
+
+test.each(['ui', 'watch', 'worker', 'workers', 'worktrees', 'store', 'upgrade', 'uninstall'])(
+  '%s is reserved, and an agent of that name is run with run',
+  async (word) => {
+    const cwd = makeProject({ [word]: sh(`echo agent ${word}`) })
+    const { code, stderr } = await forkhestra([word], { cwd })
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `[forkhestra] Error: '${word}' is reserved for a later version.\n  To run an agent of that name: forkhestra run ${word}\n`,
+    })
+    expect((await forkhestra(['run', word], { cwd })).stdout).toContain(`agent ${word}\n`)
+  },
+)
+
+test('help and version are what the options are', async () => {
+  const cwd = makeProject()
+  const [help, option] = await Promise.all(
+    [['help'], ['--help']].map((a) => forkhestra(a, { cwd })),
+  )
+  expect(help).toEqual(option)
+  for (const args of [
+    ['help', 'resume'],
+    ['--help', 'resume'],
+  ])
+    expect(await forkhestra(args, { cwd })).toEqual(await forkhestra(['resume', '--help'], { cwd }))
+  const tasks = await forkhestra(['help', 'tasks', 'list'], { cwd })
+  expect(tasks.stdout).toContain('forge-tasks list --ready')
+  for (const args of [['version'], ['-V'], ['--version']])
+    expect(await forkhestra(args, { cwd })).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  expect((await forkhestra(['version', '--json'], { cwd })).stdout).toBe(
+    `{"version":"${version}"}\n`,
+  )
+})
+
+test('status shows live runs, the last run and open tasks', async () => {
+  const cwd = makeProject({
+    bad: sh('exit 3'),
+    slow: sh('echo begun', 'exec sleep 60'),
+    'forge/keep': '',
+  })
+  const empty = await forkhestra(['status'], { cwd })
+  expect(empty).toEqual({
+    code: 0,
+    stdout: 'Live runs: none\nLast run: none\nTasks: none\n',
+    stderr: '',
+  })
+  await forkhestra(['tasks', 'create', 'One'], { cwd })
+  await forkhestra(['tasks', 'create', 'Two', '-s', 'done'], { cwd })
+  await forkhestra(['bad'], { cwd })
+  const live = new Running(['slow'], { cwd })
+  await live.printed('begun')
+  const { code, stdout } = await forkhestra(['status'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout.replaceAll(/\d{8}-\d{6}-\w+/g, 'RUN').replaceAll(/  +/g, '  ')).toMatch(
+    /^Live runs:\n  RUN  running  slow  .*\nLast run:\n  RUN  failed  bad  .*\nTasks: 1 open \(1 ready\), 1 done\nNext: forkhestra logs RUN --follow\nNext: forkhestra show RUN, then forkhestra resume RUN\n$/,
+  )
+  const json = JSON.parse((await forkhestra(['status', '--json'], { cwd })).stdout)
+  expect(json).toMatchObject({
+    live: [{ status: 'running' }],
+    last: { status: 'failed' },
+    tasks: { total: 2, ready: 1 },
+  })
+  live.signal('SIGTERM')
+  await live.finished
+})
+
+test.each([
+  [['done', '1'], 'forge-tasks edit 1 --status done'],
+  [['close', '1'], 'forge-tasks edit 1 --status done'],
+  [['start', '1'], 'forge-tasks claim 1'],
+  [['assign', '1', 'me'], 'forge-tasks edit 1 --assignee me'],
+  [['comment', '1', 'looks good'], 'forge-tasks edit 1 --append-notes "looks good"'],
+  [['todo'], 'forge-tasks list --status todo'],
+  [['ready'], 'forge-tasks list --ready'],
+  [['1'], 'forge-tasks view 1'],
+  [['TASK-001'], 'forge-tasks view TASK-001'],
+  [['Buy milk'], 'forge-tasks create "Buy milk"'],
+  [['--list'], 'forge-tasks list'],
+  [['task', 'create', 'X'], 'forge-tasks create X'],
+  [['creat', 'X'], 'forge-tasks create X'],
+  [['rm'], 'The id is missing.'],
+  [['create', 'Add', 'a', 'login'], "forge-tasks create 'Add a login'"],
+  [['create', '--title', 'X'], 'forge-tasks create "Title"'],
+  [['edit', '1', 'done'], 'forge-tasks edit 1 --status done'],
+  [['edit', '1', 'status=done'], 'forge-tasks edit 1 --status done'],
+  [['edit', '1', '--done'], '--status done'],
+  [['list', 'done'], 'forge-tasks list --status done'],
+  [['list', '--done'], '--status done'],
+])('forge-tasks %p is answered with what to type', async (args, hint) => {
+  const { code, stdout, stderr } = await new TaskProject().run(args)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(hint)
+})
+
+test('obvious names for commands of forge-tasks work', async () => {
+  const project = new TaskProject()
+  const tasks = async (...args: string[]) => (await project.run(args)).stdout
+  expect(await tasks('add', 'One')).toBe('Created TASK-001: One\n')
+  expect(await tasks('new', 'Two')).toBe('Created TASK-002: Two\n')
+  expect(await tasks('find', 'One')).toContain('TASK-001')
+  expect(await tasks('get', '1')).toContain('title: One')
+  expect(await tasks('status')).toContain('To Do: 2')
+  expect(await tasks('remove', '2')).toBe('Deleted TASK-002\n')
+  expect(await tasks('version')).toBe(`${version}\n`)
+  expect(await tasks('--help', 'add')).toStartWith('Create a task')
+})
+
+test('the chains of the help exist after init, and reference their variables', async () => {
+  const cwd = makeProject({ claude: sh('exit 0') })
+  const env = { IS_SANDBOX: '1' }
+  await forkhestra(['init'], { cwd })
+  await forkhestra(['tasks', 'create', 'One'], { cwd })
+  const { stdout } = await forkhestra(['help'], { cwd })
+  const examples = Array.from(
+    stdout.matchAll(/forkhestra (--chain [a-z].*?)  /g),
+    ([, words]) => words!,
+  )
+  expect(examples.length).toBeGreaterThan(1)
+  for (const words of examples) {
+    const { code, stderr } = await forkhestra([...words.split(' '), '--dry-run'], { cwd, env })
+    expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' })
+  }
+})
+
+test('a program in the folder that a built-in agent shadows is named with its command', async () => {
+  const cwd = makeProject({ builder: sh('exit 0'), 'forge/.keep': '' })
+  await forkhestra(['tasks', 'create', 'One'], { cwd })
+  const env = { PATH: process.env['PATH'] ?? '' }
+  const { stderr } = await forkhestra(['builder:5', '--dry-run'], { cwd, env })
+  expect(stderr).toContain('there is also ./builder here; to run it: forkhestra ./builder:5\n')
+})
+
+test('a variable in another case is answered with its name', async () => {
+  const chains = { ship: { steps: [{ agent: './a', prompt: 'Build ${FEATURE}.' }] } }
+  const cwd = makeProject({ 'forge/orch/chains.json': JSON.stringify({ chains }) })
+  const { code, stderr } = await forkhestra(['--chain', 'ship', 'feature=login'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toContain('Write FEATURE=… instead of feature=…\n')
+})
+
+test('prompt check warns of files that cannot be read, and exits with 0', async () => {
+  const cwd = makeProject({ 'p.md': '/read missing.md\nDo it\n' })
+  const { code, stdout } = await forkhestra(['prompt', 'check', 'p.md'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toContain(`Warning: 'missing.md' cannot be read; the agent would get`)
+})
+
+test.each([
+  [['a b'], 'Write: forkhestra "a -> b", or, as a prompt, forkhestra builder:10 -p "a b"\n'],
+  [['tasks', '--cwd', '.', 'list'], 'Did you mean: forge-tasks list --cwd .\n'],
+  [['chat'], 'and set OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY.'],
+  [['validate'], 'with "engine": "native" also provider/id such as "openai/gpt-6-sol"'],
+])('%p leads to what was meant', async (args, hint) => {
+  const agents = { x: { engine: 'native', model: 'foo' } }
+  const files = { 'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }) }
+  const cwd = makeProject(args[0] === 'validate' ? files : {})
+  const { code, stderr } = await forkhestra(args, { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toContain(hint)
+})
+
+test('an unquoted chain: the file that the shell has emptied is named', async () => {
+  const cwd = makeProject({ a: sh('true'), b: sh('echo mine') })
+  const { code, stderr } = await shell('forkhestra ./a:2 -> ./b', cwd)
+  expect(code).toBe(2)
+  expect(stderr).toContain('Quote the chain')
+  expect(stderr).toContain("The shell has emptied 'b', or created it: restore it")
+})

@@ -1,0 +1,325 @@
+import { expect, test } from 'bun:test'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promptFiles } from '../../src/chain/builtins/agents.ts'
+import { environment, forkhestra, FORKHESTRA, type Finished } from '../support/forkhestra.ts'
+import { makeProject, sh } from '../support/project.ts'
+
+const CONFIGURATION = ['forge/orch/chains.json', 'forge/orch/chains.schema.json']
+const SPECS = ['PLAN', 'SPECS', 'AGENTS'].map((name) => `forge/orch/specs/${name}.md`)
+const PERSONAS = ['worker', 'task-builder', 'supervisor'].map(
+  (name) => `.agents/personas/${name}.md`,
+)
+const ALL = [...CONFIGURATION, ...SPECS, ...PERSONAS]
+
+const filesIn = (cwd: string) =>
+  readdirSync(cwd, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(cwd.length + 1))
+    .toSorted()
+
+const lines = (word: string, paths: readonly string[], why = '') =>
+  paths.map((path) => `${word} ${path}${why}\n`).join('')
+
+const NEXT = `
+Next: write what is to be built into forge/orch/specs/PLAN.md and SPECS.md, and run
+  forkhestra --chain build-all
+`
+
+const OFFER = `
+To tell coding agents about forkhestra in AGENTS.md, run
+  forkhestra init --agents-md
+`
+
+const AGENTS_MD = readFileSync(join(import.meta.dir, '../../AGENTS.md'), 'utf8')
+/** The section for users' projects, which AGENTS.md of this repository ends with. */
+const SECTION = AGENTS_MD.slice(AGENTS_MD.indexOf('## forkhestra\n'))
+
+test('a fresh project gets a configuration and templates, and is told what comes next', async () => {
+  const cwd = makeProject()
+  const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
+  expect(stderr).toBe('')
+  expect(stdout).toBe(lines('Wrote', ALL) + NEXT + OFFER)
+  expect(code).toBe(0)
+  expect(filesIn(cwd)).toEqual(ALL.toSorted())
+})
+
+test('what init writes is valid and can be run', async () => {
+  const claude = sh('echo ORCHESTRA_COMPLETE')
+  const cwd = makeProject({ claude })
+  const env = { IS_SANDBOX: '1' }
+  await forkhestra(['init', '--eject-prompts'], { cwd })
+  const { code, stdout } = await forkhestra(['validate'], { cwd, env })
+  expect(stdout).toBe('forge/orch/chains.json is valid: chains 1, agents 1.\n')
+  expect(code).toBe(0)
+  const run = await forkhestra(['--chain', 'docs', 'TOPIC=usage'], { cwd, env })
+  expect(run.stdout).toContain('[forkhestra] Complete after 1 iteration')
+  expect(run.code).toBe(0)
+})
+
+test('existing files are not changed, and the rest is written', async () => {
+  const cwd = makeProject({ 'forge/orch/specs/PLAN.md': 'Mine\n' })
+  const [plan = '', ...others] = SPECS
+  const first = await forkhestra(['init'], { cwd })
+  expect(first.stdout).toBe(
+    lines('Wrote', [...CONFIGURATION, ...others, ...PERSONAS]) +
+      lines('Left alone:', [plan], ' (it exists already)') +
+      NEXT +
+      OFFER,
+  )
+  const second = await forkhestra(['init'], { cwd })
+  expect(second.stdout).toBe(lines('Left alone:', ALL, ' (it exists already)') + NEXT + OFFER)
+  expect(second.code).toBe(0)
+  expect(readFileSync(join(cwd, plan), 'utf8')).toBe('Mine\n')
+})
+
+test('a persona that is there is kept as it is, and can be read into a prompt', async () => {
+  const mine = 'I work slowly.\n'
+  const agent = sh('echo "$1"')
+  const cwd = makeProject({ agent, '.agents/personas/worker.md': mine })
+  const { stdout } = await forkhestra(['init'], { cwd })
+  expect(stdout).toContain('Left alone: .agents/personas/worker.md (it exists already)\n')
+  const prompt = PERSONAS.map((path) => `/read ${path}\n`).join('')
+  const run = await forkhestra(['./agent', '-p', `${prompt}Begin.`], { cwd })
+  expect(run.stdout).toContain(mine)
+  expect(run.stdout).toContain('# Task builder\n')
+  expect(run.stdout).toContain('# Supervisor\n')
+  expect(run.code).toBe(0)
+})
+
+test('where a file is in place of the folder of personas, nothing is written', async () => {
+  const cwd = makeProject({ '.agents': 'mine\n' })
+  const { code, stderr } = await forkhestra(['init'], { cwd })
+  expect(stderr).toContain('.agents/personas/worker.md cannot be written: .agents is not a folder')
+  expect(code).toBe(1)
+  expect(filesIn(cwd)).toEqual(['.agents'])
+})
+
+test('--eject-prompts also writes every built-in prompt, complete', async () => {
+  const cwd = makeProject({ 'forge/orch/prompts/builder.md': 'Mine\n' })
+  const { code, stdout } = await forkhestra(['init', '--eject-prompts'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toContain('Left alone: forge/orch/prompts/builder.md (it exists already)\n')
+  for (const [path, text] of promptFiles()) {
+    const written = readFileSync(join(cwd, path), 'utf8')
+    expect(written).toBe(path.endsWith('prompts/builder.md') ? 'Mine\n' : text)
+  }
+})
+
+test('--agents-md writes AGENTS.md where there is none, once', async () => {
+  const cwd = makeProject()
+  const first = await forkhestra(['init', '--agents-md'], { cwd })
+  expect(first.stderr).toBe('')
+  expect(first.stdout).toBe(lines('Wrote', [...ALL, 'AGENTS.md']) + NEXT)
+  expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe(SECTION)
+  const second = await forkhestra(['init', '--agents-md', '--json'], { cwd })
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    written: [],
+    left: [
+      ...ALL.map((path) => ({ path })),
+      { path: 'AGENTS.md', why: 'it has the section already' },
+    ],
+  })
+  expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe(SECTION)
+})
+
+test.each([
+  ['AGENTS.md', '# Ours\n\nBe kind.\n', '\n'],
+  ['CLAUDE.md', '# Ours, without a last newline', '\n\n'],
+  ['AGENTS.md', '', ''],
+])('--agents-md appends to %s, and only when asked', async (path, mine, gap) => {
+  const cwd = makeProject({ [path]: mine })
+  const plain = await forkhestra(['init'], { cwd })
+  expect(plain.stdout).toEndWith(NEXT + OFFER.replace('AGENTS.md', path))
+  expect(readFileSync(join(cwd, path), 'utf8')).toBe(mine)
+  const { stdout } = await forkhestra(['init', '--agents-md'], { cwd })
+  expect(stdout).toStartWith(`Added a section to ${path}\n`)
+  expect(stdout).toEndWith(NEXT)
+  expect(readFileSync(join(cwd, path), 'utf8')).toBe(mine + gap + SECTION)
+  expect(filesIn(cwd)).toEqual([...ALL, path].toSorted())
+})
+
+test('where AGENTS.md cannot be added to, nothing is written', async () => {
+  const cwd = makeProject()
+  writeFileSync(join(cwd, 'AGENTS.md'), new Uint8Array([0xff, 0xfe]))
+  const { code, stderr } = await forkhestra(['init', '--agents-md'], { cwd })
+  expect(stderr).toBe(
+    '[forkhestra] Error: AGENTS.md is not UTF-8 text\n  Fix or move the file. Nothing was written.\n',
+  )
+  expect(code).toBe(2)
+  expect(filesIn(cwd)).toEqual(['AGENTS.md'])
+})
+
+test('nothing is written through a link that leads out of the project', async () => {
+  const folder = makeProject({ '.profile': 'mine\n', 'clone/src/a': '' })
+  const cwd = join(folder, 'clone')
+  symlinkSync('../.profile', join(cwd, 'AGENTS.md'))
+  const { code, stderr } = await forkhestra(['init', '--agents-md', '--cwd', cwd], { cwd })
+  expect(stderr).toBe(
+    '[forkhestra] Error: AGENTS.md is a link that leads out of the project\n  Fix or move the file. Nothing was written.\n',
+  )
+  expect(code).toBe(2)
+  expect(readFileSync(join(folder, '.profile'), 'utf8')).toBe('mine\n')
+  expect(filesIn(cwd)).toEqual(['AGENTS.md', 'src/a'])
+})
+
+test.each([
+  ['forge', ['init']],
+  ['forge/orch', ['init']],
+  ['.agents', ['init', '--agents-md']],
+  ['forge/orch/prompts', ['init', '--eject-prompts']],
+])('nothing is written through a committed link in place of a folder: %s', async (link, args) => {
+  const folder = makeProject({ 'mine/.keep': '', 'clone/src/a': '' })
+  const cwd = join(folder, 'clone')
+  mkdirSync(dirname(join(cwd, link)), { recursive: true })
+  symlinkSync(join(folder, 'mine'), join(cwd, link))
+  await Bun.$`git init -q && git add -A`.cwd(cwd).quiet()
+  const { code, stdout, stderr } = await forkhestra(args, { cwd })
+  expect(stderr).toBe(
+    `[forkhestra] Error: ${link} is a link that leads out of the project\n  Replace it by a folder; a link that git does not track is followed. Nothing was written.\n`,
+  )
+  expect(stdout).toBe('')
+  expect(code).toBe(2)
+  expect(filesIn(join(folder, 'mine'))).toEqual(['.keep'])
+  expect(filesIn(join(cwd, 'src'))).toEqual(['a'])
+  expect(existsSync(join(cwd, 'AGENTS.md'))).toBe(false)
+})
+
+test('a link that the user made in place of a folder is followed', async () => {
+  const folder = makeProject({ 'mine/.keep': '', 'clone/src/a': '' })
+  const cwd = join(folder, 'clone')
+  await Bun.$`git init -q`.cwd(cwd).quiet()
+  symlinkSync('../mine', join(cwd, 'forge'))
+  expect(await forkhestra(['init'], { cwd })).toMatchObject({ code: 0 })
+  expect(existsSync(join(folder, 'mine/orch/chains.json'))).toBe(true)
+})
+
+test('where another file cannot be written, AGENTS.md is as it was', async () => {
+  const cwd = makeProject({ 'AGENTS.md': 'Mine\n', '.agents': 'a file\n' })
+  const { code } = await forkhestra(['init', '--agents-md'], { cwd })
+  expect(code).toBe(1)
+  expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe('Mine\n')
+})
+
+test('nothing is written that would hide what counts today', async () => {
+  const cwd = makeProject({
+    'forge/chains.json': '{ "chains": {} }',
+    'ralph/SPECS.md': 'All of it\n',
+  })
+  const { code, stdout } = await forkhestra(['init'], { cwd })
+  expect(stdout).toBe(
+    lines('Wrote', PERSONAS) +
+      lines('Left alone:', CONFIGURATION, ' (forge/chains.json counts)') +
+      lines('Left alone:', SPECS, ' (the specs are in ralph)') +
+      NEXT.replace('forge/orch/specs', 'ralph') +
+      OFFER,
+  )
+  expect(code).toBe(0)
+  expect(filesIn(cwd)).toEqual([...PERSONAS, 'forge/chains.json', 'ralph/SPECS.md'].toSorted())
+})
+
+test('--cwd names the project, and --json answers with one object', async () => {
+  const cwd = makeProject({ 'sub/forge/orch/specs/PLAN.md': 'Mine\n' })
+  const { stdout } = await forkhestra(['init', '--cwd', 'sub', '--json'], { cwd })
+  const [plan = '', ...others] = SPECS
+  expect(JSON.parse(stdout)).toEqual({
+    ok: true,
+    written: [...CONFIGURATION, ...others, ...PERSONAS],
+    left: [{ path: plan, why: 'it exists already' }],
+    next: 'forkhestra --chain build-all',
+  })
+  expect(existsSync(join(cwd, 'forge'))).toBe(false)
+})
+
+test.each([
+  ['forge', 'forge/orch/chains.json cannot be written: forge is not a folder'],
+  [
+    'forge/orch/specs',
+    'forge/orch/specs/PLAN.md cannot be written: forge/orch/specs is not a folder',
+  ],
+])(
+  'a file in place of the folder %s is one error, and nothing is half done',
+  async (path, words) => {
+    const cwd = makeProject({ [path]: 'a file\n' })
+    const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
+    expect(stderr).toBe(`[forkhestra] Error: ${words}
+  Nothing was written. Make it writable and retry.
+`)
+    expect(stdout).toBe('')
+    expect(code).toBe(1)
+    expect(filesIn(cwd)).toEqual([path])
+  },
+)
+
+test('a folder, or a link to nowhere, in place of a file is one error', async () => {
+  const cwd = makeProject()
+  mkdirSync(join(cwd, 'forge/orch/specs'), { recursive: true })
+  symlinkSync('/no/such/file', join(cwd, 'forge/orch/specs/SPECS.md'))
+  const link = await forkhestra(['init'], { cwd })
+  expect(link.stderr).toBe(`[forkhestra] Error: forge/orch/specs/SPECS.md is not a regular file.
+  Move it out of the way. Nothing was written.
+`)
+  expect(link.code).toBe(2)
+  mkdirSync(join(cwd, 'forge/orch/chains.json'))
+  const folder = await forkhestra(['init', '--json'], { cwd })
+  expect(JSON.parse(folder.stdout)).toMatchObject({ ok: false, problems: [{}] })
+  expect(folder.code).toBe(2)
+  expect(filesIn(cwd)).toEqual(['forge/orch/specs/SPECS.md'])
+})
+
+/** The program where the file system refuses, also for root. */
+async function initUnder(program: readonly string[], cwd: string): Promise<Finished> {
+  const child = Bun.spawn([...program, 'init'], {
+    cwd,
+    env: environment({ cwd }),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ])
+  return { code, stdout, stderr }
+}
+
+test('on a read-only disk there is one error', async () => {
+  const cwd = makeProject()
+  const mount = 'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" && cd "$PWD"'
+  const program = ['unshare', '-rm', 'sh', '-c', `${mount} && exec "$0" "$@"`, FORKHESTRA]
+  const { code, stdout, stderr } = await initUnder(program, cwd)
+  expect(stderr).toStartWith('[forkhestra] Error: forge/orch/chains.json cannot be written: EROFS')
+  expect(stderr.split('\n')).toHaveLength(3)
+  expect(stdout).toBe('')
+  expect(code).toBe(1)
+})
+
+test('where the disk is full in the middle, everything is taken back', async () => {
+  const cwd = makeProject()
+  // Room for the first files and not for the last: each file takes at least one page.
+  const mount = 'mount -t tmpfs -o size=20k tmpfs "$PWD" && cd "$PWD"'
+  const script = `${mount} && "$0" "$@"; code=$?; ls -A; exit $code`
+  const { code, stdout, stderr } = await initUnder(
+    ['unshare', '-rm', 'sh', '-c', script, FORKHESTRA],
+    cwd,
+  )
+  expect(stderr).toContain('cannot be written: ENOSPC')
+  expect(stderr).toContain('Nothing was written.')
+  expect(stdout).toBe('')
+  expect(code).toBe(1)
+})
+
+test('a word too many is refused', async () => {
+  const cwd = makeProject()
+  const { code, stderr } = await forkhestra(['init', 'here'], { cwd })
+  expect(stderr).toStartWith("[forkhestra] Error: Unexpected argument 'here'.\n")
+  expect(code).toBe(2)
+  expect(filesIn(cwd)).toEqual([])
+})

@@ -1,0 +1,154 @@
+import { expect, test } from 'bun:test'
+import { dirname, join } from 'node:path'
+import { version } from '../../package.json'
+import { environment, FORKHESTRA, forkhestra } from '../support/forkhestra.ts'
+import { McpClient } from '../support/mcp.ts'
+import { makeProject, sh } from '../support/project.ts'
+import { runsOf } from '../support/record.ts'
+
+const env = { IS_SANDBOX: '1' }
+const claude = sh('exit 0')
+const chains = (content: object) => ({ 'forge/orch/chains.json': JSON.stringify(content) })
+
+test('an agent without a system prompt is told from a name that nobody knows', async () => {
+  const cwd = makeProject(chains({ agents: { helper: { defaultPrompt: 'x' } }, chains: {} }))
+  const { code, stderr } = await forkhestra(['helper'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toStartWith(
+    "[forkhestra] Error: Agent 'helper' of the configuration has no system prompt, and no program is called 'helper'.\n",
+  )
+  expect(stderr).toContain('"systemPromptText"')
+  expect(stderr).not.toContain('did you mean')
+})
+
+test.each([
+  ['where the specs are missing', { claude }],
+  ['where claude is missing', { 'forge/orch/specs/PLAN.md': 'Build it.' }],
+])('a program that a built-in agent shadows is named %s', async (_, files) => {
+  const cwd = makeProject({ planner: sh('echo program'), ...files })
+  const { code, stderr } = await forkhestra(['planner:3'], {
+    cwd,
+    env: { ...env, PATH: `${cwd}:/usr/bin:/bin` },
+  })
+  expect(code).toBe(2)
+  expect(stderr).toStartWith(
+    `[forkhestra] Warning: 'planner' is the built-in agent, not ${cwd}/planner; to run the program, type its path.\n[forkhestra] Error: Agent 'planner' `,
+  )
+})
+
+test('a variable with a wrong name is shown beside the one that is missing', async () => {
+  const step = { agent: 'echo', args: ['${TASK_ID}'] }
+  const cwd = makeProject(chains({ chains: { one: { steps: [step] } } }))
+  const { code, stderr } = await forkhestra(['--chain', 'one', 'TASKID=1'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toBe(
+    "[forkhestra] Warning: Variable 'TASKID' is set, but nothing references it.\n" +
+      "[forkhestra] Error: Variable 'TASK_ID' referenced in 'echo' but not provided\n" +
+      '  Write TASK_ID=… instead of TASKID=…\n',
+  )
+})
+
+test('a prompt file that lacks a variable overrides what is below it', async () => {
+  const steps = [{ agent: 'echo', promptFile: 'prompts/${NAME}.md' }]
+  const cwd = makeProject(
+    chains({
+      agents: { echo: { defaultPrompt: '${THIRD}' } },
+      chains: { one: { prompt: '${OTHER}', steps } },
+    }),
+  )
+  const { code, stderr } = await forkhestra(['--chain', 'one'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toBe(
+    "[forkhestra] Error: Variable 'NAME' referenced in 'echo' but not provided\n  Add NAME=value to the command.\n",
+  )
+})
+
+test('a configuration that names the prompts of built-in agents says how to get them', async () => {
+  const agents = {
+    planner: { systemPrompt: 'forge/orch/prompts/planner.md' },
+    builder: { systemPrompt: './forge/orch/prompts/builder.md' },
+    'fk:builder': { systemPrompt: 'system-prompts/fk/builder.md' },
+  }
+  const steps = Object.keys(agents).map((agent) => ({ agent, iterations: 3 }))
+  const cwd = makeProject({ claude, ...chains({ agents, chains: { all: { steps } } }) })
+  const refused = await forkhestra(['--chain', 'all', '--dry-run'], { cwd, env })
+  expect(refused.code).toBe(2)
+  expect(refused.stderr.match(/To write the built-in prompt there: .*/g)).toEqual([
+    'To write the built-in prompt there: forkhestra init --eject-prompts',
+    'To write the built-in prompt there: forkhestra init --eject-prompts',
+  ])
+  expect(refused.stderr).toContain(
+    'Without "systemPrompt" the agent has its built-in prompt; forkhestra init --eject-prompts writes that to forge/orch/prompts/fk/builder.md.',
+  )
+  const validated = await forkhestra(['validate'], { cwd, env })
+  expect(validated.stderr).toContain('forkhestra init --eject-prompts')
+  await forkhestra(['init', '--eject-prompts'], { cwd })
+  const { code } = await forkhestra(['planner:3', '--dry-run'], { cwd, env })
+  expect(code).toBe(0)
+})
+
+test('a task for an agent that does not exist is refused when it is pushed', async () => {
+  const cwd = makeProject({ 'forge/.keep': '', worker: sh('exit 0') })
+  const { code, stdout, stderr } = await forkhestra(['push', '--agent', './wroker', 'hi'], { cwd })
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain('Error: Agent not found: ./wroker\n')
+  expect(runsOf(cwd)).toEqual([])
+  expect((await forkhestra(['push', '--agent', 'wroker', 'hi'], { cwd })).code).toBe(2)
+  expect((await forkhestra(['push', '--agent', './worker', 'hi'], { cwd })).code).toBe(0)
+  const misspelt = ['push', '--agent', './worker', '--model', 'sonet', 'hi']
+  expect((await forkhestra(misspelt, { cwd })).stderr).toContain("did you mean 'sonnet'?")
+  await using client = await McpClient.start(cwd)
+  expect(await client.call('push', { prompt: 'hi', agent: './wroker' })).toContain(
+    'Agent not found: ./wroker',
+  )
+  expect(await client.call('push', { prompt: 'hi', agent: './worker', name: 'one' })).toBe(
+    '{"name":"one"}',
+  )
+})
+
+test('a bundled agent joins its words to one prompt', async () => {
+  const cwd = makeProject({ claude: sh('for last; do :; done; printf %s "$last" > prompt') })
+  const program = join(dirname(FORKHESTRA), 'forge-task-manager')
+  const call = (...words: string[]) =>
+    Bun.spawnSync([program, ...words], { cwd, env: environment({ cwd, env }) })
+  const { exitCode } = call('Create', 'tasks', 'from', 'plan.md', '--print')
+  expect(exitCode).toBe(0)
+  expect(await Bun.file(join(cwd, 'prompt')).text()).toBe('Create tasks from plan.md')
+  expect(call('help').stdout.toString()).toStartWith('Turn requirements into tasks.')
+  expect(call('version').stdout.toString()).toBe(`${version}\n`)
+})
+
+test('a step that has a name is called by it', async () => {
+  const steps = [
+    { name: 'lint', agent: 'sh', args: ['-c', 'exit 0'] },
+    { name: 'build', agent: './agent', iterations: 2 },
+    { agent: './agent' },
+    { name: 'deploy', agent: 'sh', when: 'false' },
+  ]
+  const cwd = makeProject({
+    agent: sh('echo ORCHESTRA_COMPLETE'),
+    ...chains({ chains: { all: { steps } } }),
+  })
+  const { code, stdout } = await forkhestra(['--chain', 'all'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout.split('\n').filter((line) => line.startsWith('[forkhestra] '))).toEqual([
+    '[forkhestra] Running: lint',
+    '[forkhestra] Done: lint (exit 0)',
+    '[forkhestra] Starting: build (max 2 iterations)',
+    '[forkhestra] Iteration 1/2',
+    '[forkhestra] Complete after 1 iteration',
+    '[forkhestra] Running: ./agent',
+    '[forkhestra] Done: ./agent (exit 0)',
+    '[forkhestra] Running: deploy',
+    '[forkhestra] Skipped: deploy (when: false)',
+    '[forkhestra] Chain complete (4/4 steps, 1 skipped)',
+  ])
+})
+
+test('the plain dry run shows every limit that can end a step', async () => {
+  const cwd = makeProject({ claude, 'forge/orch/specs/PLAN.md': 'Build it.', '.git/HEAD': '' })
+  const { stdout } = await forkhestra(['planner:9', '--dry-run'], { cwd, env })
+  expect(stdout).toContain(
+    '       limits: 4 h per iteration, 30 min of silence, 3 iterations without progress, retries for 2 h, waits up to 6 h\n',
+  )
+})

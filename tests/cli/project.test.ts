@@ -1,0 +1,361 @@
+import { describe, expect, test } from 'bun:test'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { FORGE_TASKS } from '../support/forge-tasks.ts'
+import { environment, forkhestra, FORKHESTRA } from '../support/forkhestra.ts'
+import { makeProject, sh, writeFiles, type Files } from '../support/project.ts'
+
+const CHAINS = JSON.stringify({
+  chains: {
+    build: { prompt: 'Go', steps: [{ agent: './worker', iterations: 2, verify: 'test -f gate' }] },
+  },
+})
+
+const PROJECT: Files = {
+  '.git/HEAD': '',
+  'forge/orch/chains.json': CHAINS,
+  worker: sh('pwd > where', 'echo "$1"', 'echo ORCHESTRA_COMPLETE'),
+  gate: '',
+  'src/deep/x': '',
+}
+
+/** A repository with a project at its top, and a folder deep in it. */
+function makeRepository(files: Files = {}): { readonly top: string; readonly deep: string } {
+  const top = makeProject({ ...PROJECT, ...files })
+  return { top, deep: join(top, 'src/deep') }
+}
+
+/** All calls have the same home and state, wherever they are made. */
+async function call(program: string, args: readonly string[], cwd: string, home: string) {
+  const child = Bun.spawn([program, ...args], {
+    cwd,
+    env: environment({ cwd: home }),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ])
+  return { code, stdout, stderr }
+}
+
+const HOME = '/nonexistent'
+
+test('a run in a subfolder is a run of the project: its chain, its gate, its records', async () => {
+  const { top, deep } = makeRepository()
+  const { code, stdout, stderr } = await call(FORKHESTRA, ['--chain', 'build'], deep, top)
+  expect(stdout).toContain('Go\n')
+  expect(stdout).toContain('Chain complete (1/1 steps)')
+  expect(stderr).toStartWith(`[forkhestra] Project: ${top}\n`)
+  expect(code).toBe(0)
+  expect(readFileSync(join(top, 'where'), 'utf8')).toBe(`${top}\n`)
+  expect(readdirSync(join(top, 'forge/orch/runs')).length).toBe(2)
+  expect(existsSync(join(deep, 'forge'))).toBe(false)
+})
+
+test('a gate of the project counts in a subfolder', async () => {
+  const { top, deep } = makeRepository()
+  const args = ['./../../worker:1', '-p', 'Go', '--verify', 'test -f nothing']
+  const { code, stdout } = await call(FORKHESTRA, args, deep, top)
+  expect(code).toBe(1)
+  expect(stdout).toContain('test -f nothing')
+})
+
+test('paths that are typed are relative to where they are typed', async () => {
+  const { top, deep } = makeRepository({
+    'src/deep/note.md': 'From below',
+    'src/deep/own': sh('pwd', 'echo "$1"'),
+    'src/deep/other.json': JSON.stringify({
+      chains: { other: { steps: [{ agent: './worker' }] } },
+    }),
+    'src/deep/check.md': 'Checked',
+  })
+  const run = await call(FORKHESTRA, ['./own', '--prompt-file', 'note.md'], deep, top)
+  expect(run.stdout).toContain(`${top}\nFrom below\n`)
+  const other = ['--config', 'other.json', '--chain', 'other', '--prompt-file=note.md']
+  expect((await call(FORKHESTRA, other, deep, top)).stdout).toContain('From below\n')
+  const check = await call(FORKHESTRA, ['prompt', 'check', 'check.md'], deep, top)
+  expect([check.code, check.stdout]).toEqual([0, expect.stringContaining('Checked')])
+  const missing = await call(FORKHESTRA, ['./own', '--prompt-file', 'no.md'], deep, top)
+  expect(missing.stderr).toContain('Prompt file not found: src/deep/no.md')
+})
+
+test('the agent of a queued task is relative to where it was typed', async () => {
+  const { top, deep } = makeRepository({ 'src/deep/own': sh('pwd > result') })
+  await call(FORKHESTRA, ['push', '--agent', './own', 'Do it'], deep, top)
+  await call(FORKHESTRA, ['push', '--agent', '../../worker', 'Do it'], deep, top)
+  const { code } = await call(FORKHESTRA, ['run-queue'], deep, top)
+  expect(code).toBe(0)
+  expect(readFileSync(join(top, 'result'), 'utf8')).toBe(`${top}\n`)
+  expect(existsSync(join(top, 'where'))).toBe(true)
+})
+
+const READING = [
+  'list',
+  'list --json',
+  'validate',
+  'runs --json',
+  'show --json',
+  'show',
+  'logs',
+  'cost --json',
+  'clean --keep 10',
+  'queue',
+  'inbox',
+  'check',
+  'stop',
+  'status',
+  'retry-now',
+  'resume',
+  'prompt check --chain build',
+  '--chain build --dry-run -v',
+  'chat --list',
+  'completions --candidates 2 forkhestra --chain ',
+]
+
+test('verbs that look tell the same in a subfolder', async () => {
+  const { top, deep } = makeRepository()
+  await call(FORKHESTRA, ['--chain', 'build'], top, top)
+  const plain = (text: string) => text.replaceAll(/[\d.]+ s ago|"\w+Ms":\d+|\d{8}-\d{6}-\w+/g, '')
+  await Promise.all(
+    READING.map(async (line) => {
+      const args = line.split(' ')
+      const above = await call(FORKHESTRA, args, top, top)
+      const below = await call(FORKHESTRA, args, deep, top)
+      expect([line, plain(below.stdout)]).toEqual([line, plain(above.stdout)])
+      expect([line, below.code]).toEqual([line, above.code])
+    }),
+  )
+})
+
+test('doctor checks the project, and advises no nested one', async () => {
+  const { top, deep } = makeRepository({ 'forge/orch/specs/PLAN.md': 'Plan' })
+  const { stdout, stderr } = await call(FORKHESTRA, ['doctor'], deep, top)
+  expect(stderr).toBe(`[forkhestra] Project: ${top}\n`)
+  expect(stdout).toContain('forge/orch/chains.json is valid')
+  expect(stdout).not.toContain('forkhestra init')
+})
+
+describe('forge-tasks', () => {
+  test('works from a subfolder, and says on which project', async () => {
+    const { top, deep } = makeRepository()
+    await call(FORGE_TASKS, ['create', 'Task'], top, top)
+    for (const line of ['list', 'next', 'view 1', 'search task', 'stats', 'doctor']) {
+      const above = await call(FORGE_TASKS, line.split(' '), top, top)
+      const below = await call(FORGE_TASKS, line.split(' '), deep, top)
+      expect(below).toEqual({ ...above, stderr: `forge-tasks: Project: ${top}\n` })
+      const plain = await call(FORGE_TASKS, [...line.split(' '), '--plain'], deep, top)
+      expect(plain.stderr).toBe('')
+    }
+  })
+
+  test.each(['src/forge/main.py', 'src/deep/forge/x', 'src/forge'])(
+    'is not captured by %s, which is no project',
+    async (path) => {
+      const { top, deep } = makeRepository({ [path]: '' })
+      await call(FORGE_TASKS, ['create', 'Task'], deep, top)
+      expect(readdirSync(join(top, 'forge/tasks')).length).toBe(1)
+    },
+  )
+
+  test('begins a project in the middle of a repository only where --cwd says so', async () => {
+    const top = makeProject({ '.git/HEAD': '', 'src/x': '' })
+    const src = join(top, 'src')
+    const refused = await call(FORGE_TASKS, ['create', 'One'], src, HOME)
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toContain(
+      `Create it there: forge-tasks create --cwd ${top}\n  Or in this folder: forge-tasks create --cwd .\n`,
+    )
+    expect(existsSync(join(src, 'forge'))).toBe(false)
+    const { stdout } = await call(FORGE_TASKS, ['create', 'One', '--cwd', '.'], src, HOME)
+    expect(stdout).toBe('Created TASK-001: One\n')
+    expect(existsSync(join(src, 'forge/tasks'))).toBe(true)
+  })
+})
+
+test('--cwd is taken literally', async () => {
+  const { top, deep } = makeRepository()
+  const args = ['--chain', 'build', '--cwd', 'src/deep']
+  const { code, stderr } = await call(FORKHESTRA, args, top, HOME)
+  expect(code).not.toBe(0)
+  expect(stderr).not.toContain('Project:')
+  await call(FORGE_TASKS, ['create', 'Here', '--cwd', deep], top, HOME)
+  expect(existsSync(join(deep, 'forge/tasks'))).toBe(true)
+})
+
+test('a nested project is a project of its own', async () => {
+  const { top, deep } = makeRepository({ 'src/forge/tasks/config.json': '{"prefix":"SUB"}' })
+  const { stdout, stderr } = await call(FORGE_TASKS, ['create', 'Inner'], deep, top)
+  expect([stdout, stderr]).toEqual([
+    'Created SUB-001: Inner\n',
+    `forge-tasks: Project: ${top}/src\n`,
+  ])
+})
+
+test.each([
+  ['a repository inside of it', '.git/HEAD', ''],
+  ['a worktree or submodule inside of it', '.git', 'gitdir: ../../.git/modules/deep\n'],
+])('%s has its own top', async (_, path, text) => {
+  const { top, deep } = makeRepository({ [`src/deep/${path}`]: text })
+  const { stdout, stderr } = await call(FORKHESTRA, ['list'], deep, top)
+  expect(stdout).not.toContain('chains.json')
+  expect(stderr).toBe('')
+})
+
+describe('without a repository', () => {
+  const outside = { ...PROJECT, '.git/HEAD': undefined }
+
+  test('the search goes up to the folder below the home', async () => {
+    const home = makeProject({ 'site/forge/orch/chains.json': CHAINS, 'site/src/x': '' })
+    const { stderr } = await call(FORKHESTRA, ['list'], join(home, 'site/src'), home)
+    expect(stderr).toBe(`[forkhestra] Project: ${home}/site\n`)
+  })
+
+  test('the home itself captures nothing below it', async () => {
+    const { '.git/HEAD': _, ...files } = outside
+    const home = makeProject(files)
+    const { stdout, stderr } = await call(FORKHESTRA, ['list'], join(home, 'src'), home)
+    expect(stdout).not.toContain('chains.json')
+    expect(stderr).toBe('')
+    expect((await call(FORKHESTRA, ['list'], home, home)).stdout).toContain('chains.json')
+  })
+})
+
+test.skipIf(process.getuid?.() !== 0)(
+  'the project of another user is named, and not used',
+  async () => {
+    const { top, deep } = makeRepository()
+    chownSync(top, 12_345, 12_345)
+    const { stdout, stderr } = await call(FORKHESTRA, ['list'], deep, HOME)
+    expect(stdout).not.toContain('chains.json')
+    expect(stderr).toBe(
+      `[forkhestra] Warning: the project in ${top} belongs to another user and is not used; to use it: --cwd ${top}\n`,
+    )
+    const within = await call(FORKHESTRA, ['list'], top, HOME)
+    expect([within.stdout, within.stderr]).toEqual([expect.stringContaining('chains.json'), ''])
+  },
+)
+
+describe('init', () => {
+  test.each([
+    ['forkhestra init', FORKHESTRA],
+    ['forge-tasks init', FORGE_TASKS],
+  ])('%s proposes the top of the repository', async (command, program) => {
+    const top = makeProject({ '.git/HEAD': '', 'src/x': '' })
+    const src = join(top, 'src')
+    const { code, stderr } = await call(program, ['init'], src, HOME)
+    expect(code).toBe(2)
+    expect(stderr).toContain(`${command} --cwd ${top}\n`)
+    expect(readdirSync(src)).toEqual(['x'])
+    const here = await call(program, ['init', '--cwd', '.'], src, HOME)
+    expect([here.code, existsSync(join(src, 'forge'))]).toEqual([0, true])
+  })
+
+  test('in a project it goes on with that project', async () => {
+    const { top, deep } = makeRepository()
+    await call(FORKHESTRA, ['init'], deep, top)
+    expect(existsSync(join(top, 'forge/orch/specs/PLAN.md'))).toBe(true)
+    expect(existsSync(join(deep, 'forge'))).toBe(false)
+  })
+})
+
+describe('records', () => {
+  test('from before there was a folder forge/ are found after it, also from a subfolder', async () => {
+    const top = makeProject({ '.git/HEAD': '', 'src/x': '', worker: sh('exit 3') })
+    const src = join(top, 'src')
+    await forkhestra(['./worker'], { cwd: top })
+    await call(FORKHESTRA, ['../worker'], src, top)
+    writeFiles(top, { 'forge/orch/chains.json': CHAINS })
+    await forkhestra(['./worker'], { cwd: top })
+    const listed = async (cwd: string): Promise<string[]> => {
+      const { stdout } = await call(FORKHESTRA, ['runs', '--json'], cwd, top)
+      return JSON.parse(stdout).runs.map(({ id }: { id: string }) => id)
+    }
+    const [above, below] = [await listed(top), await listed(src)]
+    expect([above.length, below.length]).toEqual([2, 3])
+    const oldest = below.at(-1)!
+    expect((await call(FORKHESTRA, ['show', oldest], src, top)).code).toBe(0)
+    expect((await call(FORKHESTRA, ['logs', oldest], top, top)).code).toBe(0)
+    const resumed = await call(FORKHESTRA, ['resume', oldest], src, top)
+    expect(resumed.stdout).toContain('Running: ./worker')
+    const cleaned = await call(FORKHESTRA, ['clean', '--keep', '1'], src, top)
+    expect(cleaned.stdout).toContain('2 runs removed')
+  })
+
+  test('of a repository without a project are found from its subfolders', async () => {
+    const top = makeProject({ '.git/HEAD': '', worker: sh('true') })
+    mkdirSync(join(top, 'src'))
+    await forkhestra(['./worker'], { cwd: top })
+    const { stdout } = await call(FORKHESTRA, ['runs'], join(top, 'src'), top)
+    expect(stdout).toContain('complete')
+  })
+})
+
+test.each([
+  'edit 1 -s done',
+  'next --claim',
+  'claim 1',
+  'archive 1',
+  'archive --done',
+  'unarchive 1',
+  'release 1',
+  'delete 1',
+  'doctor --fix',
+  'create A --depends-on 7',
+])('forge-tasks %s leaves a folder without a project as it is', async (words) => {
+  const cwd = makeProject()
+  await call(FORGE_TASKS, words.split(' '), cwd, cwd)
+  expect(readdirSync(cwd).filter((name) => !name.startsWith('.'))).toEqual([])
+})
+
+test('the first task makes a project, with its lock and its state', async () => {
+  const cwd = makeProject()
+  expect((await call(FORGE_TASKS, ['create', 'A'], cwd, cwd)).code).toBe(0)
+  expect(readdirSync(join(cwd, 'forge/tasks')).toSorted()).toEqual(['.local', 'TASK-001 - A.md'])
+})
+
+test.each([
+  ['forkhestra', FORKHESTRA, ['runs', 'list', 'queue', 'show', 'validate', 'doctor']],
+  ['forge-tasks', FORGE_TASKS, ['list', 'next', 'stats']],
+])('%s says that a folder above hides the current one', async (_, program, verbs) => {
+  const { top, deep } = makeRepository()
+  for (const verb of verbs) {
+    const script = `cd ${deep} && mount -t tmpfs none ${join(top, 'src')} && exec ${program} ${verb}`
+    const { code, stdout, stderr } = await call('unshare', ['-rm', 'sh', '-c', script], top, top)
+    expect({ verb, code, stdout }).toEqual({ verb, code: 1, stdout: '' })
+    expect(stderr).toContain(`The current folder no longer exists: ${deep}\n  Change to`)
+  }
+})
+
+test.skipIf(process.getuid?.() !== 0)('a current folder without access is named', async () => {
+  const { deep, top } = makeRepository()
+  const script = `cd ${deep} && exec setpriv --reuid 65534 --clear-groups ${FORKHESTRA} runs`
+  const { code, stderr } = await call('sh', ['-c', script], top, HOME)
+  expect(code).toBe(1)
+  expect(stderr).toStartWith(`[forkhestra] Error: The current folder cannot be read: `)
+})
+
+test('a run whose agent deletes the current folder says so and fails', async () => {
+  const { top } = makeRepository({
+    'project/forge/.keep': '',
+    'project/agent': sh('while [ -e "$PWD" ]; do rm -rf "$PWD"; done'),
+  })
+  const cwd = join(top, 'project')
+  const { code, stdout, stderr } = await call(FORKHESTRA, ['./agent', '--cwd', cwd], cwd, top)
+  expect(stdout).toContain('All steps are complete, but the run failed (exit code 1)')
+  expect(stderr).toContain(`the project folder ${cwd} was deleted or renamed during the run`)
+  expect(stderr).not.toContain('Error')
+  expect(code).toBe(1)
+})
+
+test('a folder that is named is used from a current folder that is hidden', async () => {
+  const { top, deep } = makeRepository()
+  const hide = `cd ${deep} && mount -t tmpfs none ${join(top, 'src')}`
+  const script = `${hide} && exec ${FORKHESTRA} --chain build --cwd ${top}`
+  const { code, stdout } = await call('unshare', ['-rm', 'sh', '-c', script], top, top)
+  expect(stdout).toContain('Chain complete (1/1 steps)')
+  expect(code).toBe(0)
+})

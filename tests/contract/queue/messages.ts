@@ -1,0 +1,180 @@
+import { expect, test } from 'bun:test'
+import type { LeaseQuery } from '../../../src/queue/message.ts'
+import type { Home } from './home.ts'
+import { DONE, newMessage, refusalOf, RUN, Stage } from './stage.ts'
+
+const TIMES = { readerLeaseMs: 1000 }
+
+async function mailed(home: Home): Promise<Stage> {
+  const stage = await Stage.set(home, { times: TIMES })
+  await stage.push('main', ['a', 'b', 'c', 'd'])
+  for (const [from, body] of Object.entries({ a: '1', b: '2', c: '3', d: '4' })) {
+    await stage.store.send(newMessage(from, 'main', body))
+    stage.clock.pass(1)
+  }
+  return stage
+}
+
+async function bodies(stage: Stage, query: LeaseQuery, reader: string): Promise<string[]> {
+  const leases = await stage.store.lease(RUN, 'main', query, reader)
+  return leases.map(({ message }) => (message.kind === 'text' ? message.body : ''))
+}
+
+export function testMessages(home: Home): void {
+  test('a message is there until it is acknowledged, and then gone', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    await store.send(newMessage('main', 'main', 'hello'))
+    const leases = await store.lease(RUN, 'main', {}, 'r1')
+    expect(leases).toMatchObject([{ message: { kind: 'text', from: 'main', body: 'hello' } }])
+    expect(await store.ack(leases)).toEqual([true])
+    expect(await store.ack(leases)).toEqual([false])
+    expect(await store.lease(RUN, 'main', {}, 'r1')).toEqual([])
+    expect((await store.counts(RUN)).messages).toBe(0)
+    await stage.strike()
+  })
+
+  test('a message that is sent again is sent once, also after it was read', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    const message = newMessage('main', 'main', 'hello')
+    await store.send(message)
+    await store.send(message)
+    const leases = await store.lease(RUN, 'main', { max: 9 }, 'r1')
+    expect(leases).toHaveLength(1)
+    await store.ack(leases)
+    await store.send(message)
+    expect(await store.inbox(RUN, 'main')).toEqual([])
+    await stage.strike()
+  })
+
+  test('who is unknown or ended gets no message, and the sender knows at once', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    await store.settle(await stage.begin('main', 'a'), DONE)
+    const send = (to: string) => refusalOf(store.send(newMessage('main', to, 'hello')))
+    expect(await send('nobody')).toEqual({ kind: 'unknown_agent', name: 'nobody' })
+    expect(await send('a')).toEqual({ kind: 'agent_ended', name: 'a' })
+    const lost = { ...newMessage('main', 'main', 'x'), run: 'other' }
+    expect(await refusalOf(store.send(lost))).toEqual({ kind: 'unknown_run', run: 'other' })
+    await stage.strike()
+  })
+
+  test('who is unknown or ended sends nothing', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    await store.settle(await stage.begin('main', 'a'), DONE)
+    const send = (from: string) => refusalOf(store.send(newMessage(from, 'main', 'hello')))
+    expect(await send('nobody')).toEqual({ kind: 'unknown_agent', name: 'nobody' })
+    expect(await send('a')).toEqual({ kind: 'agent_ended', name: 'a' })
+    expect(await stage.read('main')).toEqual(['a: done'])
+    await stage.strike()
+  })
+
+  test.each<[string, LeaseQuery, string[]]>([
+    ['the oldest', {}, ['1']],
+    ['the three oldest', { max: 3 }, ['1', '2', '3']],
+    ['all', { max: 9 }, ['1', '2', '3', '4']],
+    ['the two newest', { lifo: true, max: 2 }, ['4', '3']],
+    ['those of two senders', { from: ['b', 'd'], max: 9 }, ['2', '4']],
+    ['the newest of two senders', { from: ['b', 'd'], lifo: true }, ['4']],
+    ['those of nobody', { from: ['nobody'], max: 9 }, []],
+  ])('of four messages one can have %s', async (_, query, expected) => {
+    const stage = await mailed(home)
+    expect(await bodies(stage, query, 'r1')).toEqual(expected)
+    await stage.strike()
+  })
+
+  test('what one reader has in hand no other gets', async () => {
+    const stage = await mailed(home)
+    expect(await bodies(stage, { max: 2 }, 'r1')).toEqual(['1', '2'])
+    expect(await bodies(stage, { max: 9 }, 'r2')).toEqual(['3', '4'])
+    expect(await bodies(stage, { max: 9 }, 'r1')).toEqual([])
+    const lines = await stage.store.inbox(RUN, 'main')
+    expect(lines.every(({ isLeased }) => isLeased)).toBe(true)
+    await stage.strike()
+  })
+
+  test('a reader that does not acknowledge in time is too late once another has it', async () => {
+    const stage = await mailed(home)
+    const { store } = stage
+    const late = await store.lease(RUN, 'main', { max: 2 }, 'r1')
+    stage.clock.pass(1000)
+    const again = await store.lease(RUN, 'main', {}, 'r1')
+    expect(again).toMatchObject([{ delivery: 2, message: { body: '1' } }])
+    expect(await store.ack(late)).toEqual([false, true])
+    expect(await store.ack(again)).toEqual([true])
+    await stage.strike()
+  })
+
+  test('what a dead reader had is delivered again, in its old place', async () => {
+    const stage = await mailed(home)
+    const leases = await stage.store.lease(RUN, 'main', { max: 2 }, 'r1')
+    await stage.store.releaseReader('r1')
+    expect(await bodies(stage, { max: 9 }, 'r2')).toEqual(['1', '2', '3', '4'])
+    expect(await stage.store.ack(leases)).toEqual([false, false])
+    await stage.strike()
+  })
+
+  test('expire takes back what readers have that are known to be dead', async () => {
+    const stage = await mailed(home)
+    await bodies(stage, { max: 1 }, 'dead')
+    await bodies(stage, { max: 1 }, 'alive')
+    await stage.store.expire(RUN, ['dead'])
+    expect(await bodies(stage, { max: 9 }, 'r2')).toEqual(['1', '3', '4'])
+    await stage.strike()
+  })
+
+  test('what dead readers have is taken back, and what is worked at is not touched', async () => {
+    const stage = await mailed(home)
+    const { store } = stage
+    await stage.begin('a', 'busy')
+    await store.lease(RUN, 'main', { max: 1 }, 'dead')
+    const [held] = await store.lease(RUN, 'main', { max: 1 }, 'alive')
+    expect((await store.holders(RUN)).toSorted()).toEqual(['alive', 'dead', 'worker of busy'])
+    await store.releaseDead(RUN, ['dead', 'worker of busy'])
+    const [again] = await store.lease(RUN, 'main', { max: 1 }, 'next')
+    expect(again).toMatchObject({ delivery: 2 })
+    expect(await store.ack([held!])).toEqual([true])
+    expect(await stage.states()).toMatchObject({ busy: 'running' })
+    await stage.strike()
+  })
+
+  test('the inbox tells senders and ages', async () => {
+    const stage = await mailed(home)
+    await stage.store.start(RUN, 'main', 1)
+    await stage.store.settle(await stage.claim('a'), DONE)
+    const lines = await stage.store.inbox(RUN, 'main')
+    expect(lines.map(({ from, kind, ageMs }) => `${from} ${kind} ${ageMs}`)).toEqual([
+      'a text 4',
+      'b text 3',
+      'c text 2',
+      'd text 1',
+      'a result 0',
+    ])
+    expect((await refusalOf(stage.store.inbox(RUN, 'nobody'))).kind).toBe('unknown_agent')
+    await stage.strike()
+  })
+
+  test('any text arrives as it was', async () => {
+    const stage = await Stage.set(home)
+    const body = 'NUL \0, quotes \' " `, 𝄞, \r\n, and more'.repeat(1000)
+    await stage.store.send(newMessage('main', 'main', body))
+    expect(await bodies(stage, {}, 'r1')).toEqual([body])
+    await stage.strike()
+  })
+
+  test('two runs do not see each other', async () => {
+    const stage = await Stage.set(home)
+    const { store } = stage
+    await store.openRun('other')
+    await stage.push('main', ['a'])
+    await store.push([{ id: 'other-a', run: 'other', parent: 'main', name: 'a', prompt: 'x' }])
+    await store.start('other', 'main')
+    expect((await store.claim('other', 'w'))?.task.id).toBe('other-a')
+    expect(await store.claim(RUN, 'w')).toBeNull()
+    expect(await store.list('other')).toHaveLength(1)
+    expect(await store.verify('other')).toEqual([])
+    await stage.strike()
+  })
+}

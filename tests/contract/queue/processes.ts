@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test'
+import { Mate } from './crew.ts'
+import type { Home } from './home.ts'
+import { newMessage, RUN, Stage } from './stage.ts'
+import { SYSTEM_CLOCK } from '../../../src/queue/clock.ts'
+
+const PATIENCE_MS = 120_000
+
+function names(count: number): string[] {
+  return Array.from({ length: count }, (_, place) => `n${place}`)
+}
+
+export function testProcesses(home: Home): void {
+  test(
+    'eight processes open an empty store at once',
+    async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const place = home.makePlace()
+        const mates = names(8).map((name) => new Mate(home, place, 'open', name, {}))
+        const lines = await Promise.all(mates.map((mate) => mate.finish()))
+        expect(lines).toEqual(mates.map(() => [['opened']]))
+      }
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'eight workers take each task once, and never more than the cap allows',
+    async () => {
+      const limits = { running: 5 }
+      const stage = await Stage.set(home, { clock: SYSTEM_CLOCK, limits })
+      await stage.push('main', names(200))
+      await stage.store.drain(RUN, 'main', 4)
+      const mates = names(8).map(
+        (name) => new Mate(home, stage.place, 'claimAll', name, { limits }),
+      )
+      const lines = (await Promise.all(mates.map((mate) => mate.finish()))).flat()
+      const taken = lines.map(([, id]) => id)
+      expect(taken).toHaveLength(200)
+      expect(new Set(taken).size).toBe(200)
+      expect(Math.max(...lines.map(([, , running]) => Number(running)))).toBeLessThanOrEqual(4)
+      expect(await stage.store.counts(RUN)).toMatchObject({ ended: 200, messages: 200 })
+      await stage.strike()
+    },
+    PATIENCE_MS,
+  )
+
+  test(
+    'readers that race for messages get each of them once',
+    async () => {
+      const stage = await Stage.set(home, { clock: SYSTEM_CLOCK })
+      for (const name of names(150)) await stage.store.send(newMessage('main', 'main', name))
+      const mates = names(4).map((name) => new Mate(home, stage.place, 'readAll', name, {}))
+      const read = (await Promise.all(mates.map((mate) => mate.finish())))
+        .flat()
+        .map(([, id]) => id)
+      expect(read).toHaveLength(150)
+      expect(new Set(read).size).toBe(150)
+      await stage.strike()
+    },
+    PATIENCE_MS,
+  )
+}

@@ -1,0 +1,123 @@
+import { expect } from 'bun:test'
+import type { Clock } from '../../../src/queue/clock.ts'
+import { QueueError } from '../../../src/queue/refusal.ts'
+import type { Refusal } from '../../../src/queue/refusal.ts'
+import type { QueueStore } from '../../../src/queue/store.ts'
+import type { Agent, Claim, End, NewTask, TaskOptions } from '../../../src/queue/task.ts'
+import type { Home, OpenOptions } from './home.ts'
+
+export const RUN = 'run-1'
+export const DONE = { success: true, output: 'done' } as const satisfies End
+
+export function failed(failure: (End & { success: false })['class']): End {
+  return { success: false, class: failure, error: `it is ${failure}`, partialOutput: 'half' }
+}
+
+/** A time that passes only when a test says so. */
+export class TestClock implements Clock {
+  #now = 1_800_000_000_000
+
+  now(): number {
+    return this.#now
+  }
+
+  pass(ms: number): void {
+    this.#now += ms
+  }
+}
+
+interface PushOptions extends TaskOptions {
+  readonly retry?: number
+  readonly isForAllAttempts?: boolean
+}
+
+/** A store with one open run, and short words for what tests do with it. */
+export class Stage {
+  readonly clock = new TestClock()
+  readonly place: string
+  readonly store: QueueStore
+
+  private constructor(store: QueueStore, place: string, clock: TestClock) {
+    this.store = store
+    this.place = place
+    this.clock = clock
+  }
+
+  static async set(home: Home, options: OpenOptions = {}): Promise<Stage> {
+    const clock = new TestClock()
+    const place = home.makePlace()
+    const store = await home.open(place, { clock, ...options })
+    await store.openRun(RUN)
+    return new Stage(store, place, clock)
+  }
+
+  push(parent: Agent, names: readonly string[], options: PushOptions = {}): Promise<void> {
+    return this.store.push(names.map((name) => newTask(parent, name, options)))
+  }
+
+  /** Pushes one task, starts it and takes it. */
+  async begin(parent: Agent, name: string, options: PushOptions = {}): Promise<Claim> {
+    await this.push(parent, [name], options)
+    await this.store.start(RUN, parent)
+    return this.claim(name)
+  }
+
+  async claim(name: string): Promise<Claim> {
+    const claim = await this.store.claim(RUN, `worker of ${name}`)
+    expect(claim?.task.name).toBe(name)
+    return claim!
+  }
+
+  /** What an inbox has, in short: who, and what or how. */
+  async read(agent: string): Promise<string[]> {
+    const leases = await this.store.lease(RUN, agent, { max: 100 }, 'test')
+    await this.store.releaseReader('test')
+    return leases.map(({ message }) => {
+      if (message.kind === 'text') return `${message.from}: ${message.body}`
+      const { end } = message
+      return `${message.from}: ${end.success ? end.output : end.class}`
+    })
+  }
+
+  async states(): Promise<Record<string, string>> {
+    const tasks = await this.store.list(RUN)
+    return Object.fromEntries(tasks.map(({ name, state }) => [name, state]))
+  }
+
+  /** To be called at the end of each test: whatever happened, the store can prove that it was right. */
+  async strike(): Promise<void> {
+    const violations = await this.store.verify(RUN)
+    await this.store.close()
+    expect(violations).toEqual([])
+  }
+}
+
+let tasks = 0
+
+export function newTask(
+  parent: Agent,
+  name: string,
+  { retry = 0, isForAllAttempts, ...options }: PushOptions = {},
+): NewTask {
+  tasks += 1
+  const id = `task-${tasks}-${name}`
+  return { id, run: RUN, parent, name, prompt: `Do ${name}`, options, retry, isForAllAttempts }
+}
+
+let messages = 0
+
+export function newMessage(from: string, to: string, body: string) {
+  messages += 1
+  return { id: `message-${messages}`, run: RUN, from, to, body }
+}
+
+/** What a store said no to. */
+export async function refusalOf(work: Promise<unknown>): Promise<Refusal> {
+  try {
+    await work
+  } catch (error) {
+    if (error instanceof QueueError) return error.refusal
+    throw error
+  }
+  throw new Error('it was not refused')
+}

@@ -1,0 +1,87 @@
+import { expect, test } from 'bun:test'
+import { SYSTEM_CLOCK } from '../../../src/queue/clock.ts'
+import { Mate } from './crew.ts'
+import type { Home } from './home.ts'
+import { RUN, Stage } from './stage.ts'
+
+const KILLS = 300
+const SLOTS = 6
+const TIMES = { taskLeaseMs: 300, readerLeaseMs: 300, firstPauseMs: 1, longestPauseMs: 20 }
+const PATIENCE_MS = 300_000
+
+/** What the store has promised to processes that were killed afterwards. */
+class Promises {
+  readonly pushed: string[] = []
+  readonly ended: string[] = []
+  readonly acked: string[] = []
+
+  add(lines: readonly (readonly string[])[]): void {
+    for (const [word, id] of lines) {
+      if (word === 'pushed') this.pushed.push(id!)
+      else if (word === 'ended') this.ended.push(id!)
+      else if (word === 'acked') this.acked.push(id!)
+    }
+  }
+}
+
+async function killThemAll(home: Home, place: string, promises: Promises): Promise<void> {
+  await Promise.all(
+    Array.from({ length: SLOTS }, async (_, slot) => {
+      for (let kill = 0; kill < KILLS / SLOTS; kill += 1) {
+        const mate = new Mate(home, place, 'storm', `s${slot}-${kill}`, { times: TIMES })
+        // Some die before their first word, most in the midst of their work.
+        if (Math.random() < 0.9) await mate.said(1 + Math.floor(Math.random() * 8))
+        await Bun.sleep(Math.random() * 15)
+        promises.add(await mate.kill())
+      }
+    }),
+  )
+}
+
+/** One that is not killed does what is left. */
+async function finishAll(stage: Stage, promises: Promises): Promise<void> {
+  const { store } = stage
+  for (;;) {
+    await store.expire(RUN)
+    await store.start(RUN, 'main')
+    const claim = await store.claim(RUN, 'last')
+    if (claim !== null) {
+      await store.settle(claim, { success: true, output: 'last' })
+      promises.ended.push(claim.task.id)
+    }
+    const leases = await store.lease(RUN, 'main', { max: 100 }, 'last')
+    await store.ack(leases)
+    promises.acked.push(...leases.map(({ message }) => message.id))
+    const { queued, ready, running, messages } = await store.counts(RUN)
+    if (queued + ready + running + messages === 0) return
+    if (claim === null) await Bun.sleep(5)
+  }
+}
+
+function twice(ids: readonly string[]): string[] {
+  const seen = new Set<string>()
+  return ids.filter((id) => seen.size === seen.add(id).size)
+}
+
+export function testStorm(home: Home): void {
+  test(
+    `${KILLS} times kill -9 lose nothing, and nothing is done or delivered twice`,
+    async () => {
+      const stage = await Stage.set(home, { clock: SYSTEM_CLOCK, times: TIMES })
+      const promises = new Promises()
+      await killThemAll(home, stage.place, promises)
+      await finishAll(stage, promises)
+      const tasks = await stage.store.list(RUN)
+      const ids = new Set(tasks.map(({ id }) => id))
+      expect(promises.pushed.filter((id) => !ids.has(id))).toEqual([])
+      expect(tasks.filter(({ end }) => end?.success !== true)).toEqual([])
+      expect(twice(promises.ended)).toEqual([])
+      expect(twice(promises.acked)).toEqual([])
+      expect(promises.ended.length).toBeGreaterThan(KILLS / 2)
+      // Else none was killed at work, and nothing was shown.
+      expect(tasks.filter(({ attempt }) => attempt > 1).length).toBeGreaterThan(KILLS / 30)
+      await stage.strike()
+    },
+    PATIENCE_MS,
+  )
+}

@@ -1,0 +1,173 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { forkhestra, survivors } from '../support/forkhestra.ts'
+import { makeProject, sh } from '../support/project.ts'
+import { problemsOf, tasksOf } from '../support/queue.ts'
+import { journalOf, ofType, runsOf } from '../support/record.ts'
+
+/** Tells what it has taken while it works, as the real one does, and what it cost at its end. */
+const CLAUDE = sh(
+  'for last; do :; done',
+  'name=$FORKHESTRA_AGENT_NAME',
+  'printf "%s\\n" "$@" > "args-$name"',
+  'echo "$name" >> begun',
+  `tell() { printf '{"type":"assistant","message":{"id":"m%s","usage":{"input_tokens":%s,"output_tokens":0},"content":[{"type":"text","text":"so far"}]}}\\n' "$1" "$1"; }`,
+  `end() { printf '{"type":"result","subtype":"success","is_error":false,"result":"done","total_cost_usd":%s}\\n' "$1"; }`,
+  'cost=0.01',
+  'eval "$last"',
+  'end $cost',
+)
+
+const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+
+interface Made {
+  readonly work: string
+  readonly names?: readonly string[]
+  readonly width?: number
+  readonly chain?: object
+  readonly step?: object
+}
+
+function makeBudgetProject({ work, names = NAMES, width = 5, chain = {}, step = {} }: Made) {
+  const prompt = [
+    ...names.map((name) => `/push name=${name} '${work}'`),
+    `/run parallel=${width}`,
+    `forkhestra receive --json --from ${names.join(',')} > got; touch read`,
+  ].join('\n')
+  const agents = { lead: { systemPromptText: 'You lead.', retry: { attempts: 1 } } }
+  const chains = { work: { steps: [{ agent: 'lead', prompt, ...step }], ...chain } }
+  const config = JSON.stringify({ agents, chains })
+  return makeProject({ claude: CLAUDE, 'forge/orch/chains.json': config })
+}
+
+function run(cwd: string) {
+  return forkhestra(['--chain', 'work'], { cwd, env: { IS_SANDBOX: '1' } })
+}
+
+function eventsOf(cwd: string) {
+  return journalOf(cwd, runsOf(cwd)[0]!)
+}
+
+function budgetOf(cwd: string, name: string): number {
+  const args = readFileSync(join(cwd, `args-${name}`), 'utf8').split('\n')
+  return Number(args[args.indexOf('--max-budget-usd') + 1])
+}
+
+/** By the events: under load a task may be ended before its program has begun to write. */
+function startedIn(cwd: string): string[] {
+  const started = ofType(eventsOf(cwd), 'task_started')
+  return started.flatMap(({ task, pid }) => (pid === undefined ? [] : [task])).toSorted()
+}
+
+test('tasks that begin together share what is left of the money, and leave a share for others', async () => {
+  const names = NAMES.slice(0, 5)
+  const cwd = makeBudgetProject({ work: 'sleep 0.3', names, chain: { maxCostUsd: 1.2 } })
+  expect((await run(cwd)).code).toBe(0)
+  expect(budgetOf(cwd, 'main')).toBe(0.6)
+  expect(names.map((name) => budgetOf(cwd, name))).toEqual([0.1, 0.1, 0.1, 0.1, 0.1])
+})
+
+test('one that begins later gets what the others have not been promised', async () => {
+  const names = ['a', 'b', 'c']
+  const work = 'cost=0.1; [ $name = a ] || sleep 0.5'
+  const cwd = makeBudgetProject({ work, names, width: 2, chain: { maxCostUsd: 1.2 } })
+  expect((await run(cwd)).code).toBe(0)
+  // The lead is promised 0.60, b 0.20; a has cost 0.10: half of 0.30.
+  expect(names.map((name) => budgetOf(cwd, name))).toEqual([0.2, 0.2, 0.15])
+})
+
+test('no money is promised twice, also not to the agent of the step and its tasks', async () => {
+  const later = 'forkhestra push name=late "sleep 0.3"; forkhestra run-queue'
+  const cwd = makeBudgetProject({
+    work: `${later}; sleep 1`,
+    names: ['early'],
+    step: { maxCostUsd: 1 },
+  })
+  expect((await run(cwd)).code).toBe(0)
+  expect(['main', 'early', 'late'].map((name) => budgetOf(cwd, name))).toEqual([0.5, 0.25, 0.12])
+})
+
+test('a task for which no money is left is not begun', async () => {
+  const prompt =
+    'forkhestra push name=a true; forkhestra run-queue; forkhestra receive --json > got'
+  const agents = { lead: { systemPromptText: 'You lead.' } }
+  const chains = { work: { steps: [{ agent: 'lead', prompt, maxCostUsd: 1 }] } }
+  const config = JSON.stringify({ agents, chains })
+  const cwd = makeProject({ claude: CLAUDE, 'forge/orch/chains.json': config })
+  expect((await run(cwd)).code).toBe(0)
+  expect(budgetOf(cwd, 'main')).toBe(1)
+  expect(readFileSync(join(cwd, 'begun'), 'utf8')).toBe('main\n')
+  const got = readFileSync(join(cwd, 'got'), 'utf8')
+  expect(got).toContain(
+    '"class":"budget","error":"budget: the remaining $1.00 is reserved for other agents',
+  )
+})
+
+test('a run that is complete says that it has cost more than it may', async () => {
+  // Each of them does not keep to what it was told.
+  const claude = CLAUDE.replace('cost=0.01', 'cost=0.6')
+  const agents = { lead: { systemPromptText: 'You lead.' } }
+  const prompt = "/push name=a 'sleep 0.3'\n/run\ntrue"
+  const chains = { work: { steps: [{ agent: 'lead', prompt, maxCostUsd: 1 }] } }
+  const config = JSON.stringify({ agents, chains })
+  const cwd = makeProject({ claude, 'forge/orch/chains.json': config })
+  const { code, stderr } = await run(cwd)
+  expect(code).toBe(0)
+  expect(stderr).toContain('Warning: budget of the step spent: $1.20 of $1.00')
+})
+
+test.each([
+  ['the run', { chain: { maxTokens: 1000 } }],
+  ['the step', { step: { maxTokens: 1000 } }],
+])('tasks at work end together when they have used up the tokens of %s', async (of, made) => {
+  const cwd = makeBudgetProject({ work: 'tell 300; sleep 60', ...made })
+  const { code, stdout } = await run(cwd)
+  expect(code).toBe(1)
+  expect(survivors()).toEqual([])
+  const tasks = await tasksOf(cwd)
+  expect(tasks.map(({ end }) => end?.class)).toEqual(NAMES.map(() => 'budget'))
+  expect(startedIn(cwd)).toEqual(NAMES.slice(0, 5))
+  const ended = ofType(eventsOf(cwd), 'task_ended')
+  expect(ended.map(({ error }) => error).join('\n')).toContain('tokens used, 1.0k left')
+  expect(ended.map(({ error }) => error).join('\n')).toContain(`budget of ${of} spent`)
+  expect(stdout).toContain('Failed at step 1: lead (budget spent:')
+  expect(ofType(eventsOf(cwd), 'step_ended')[0]?.reason).toBe('budget')
+  expect(await problemsOf(cwd)).toEqual([])
+})
+
+test('tasks at work end when the money of the run is spent, and what is done stays done', async () => {
+  const work = 'case $name in a) cost=1.5; sleep 0.5 ;; *) sleep 60 ;; esac'
+  const cwd = makeBudgetProject({ work, chain: { maxCostUsd: 1 } })
+  expect((await run(cwd)).code).toBe(1)
+  expect(survivors()).toEqual([])
+  const [first, ...others] = await tasksOf(cwd)
+  expect(first?.end?.success).toBe(true)
+  expect(others.map(({ end }) => end?.class)).toEqual(others.map(() => 'budget'))
+  expect(startedIn(cwd)).toEqual(NAMES.slice(0, 5))
+  expect(ofType(eventsOf(cwd), 'step_ended')[0]?.reason).toBe('budget')
+})
+
+test('tasks at work end when the time of the run is over, and the others are not begun', async () => {
+  const cwd = makeBudgetProject({ work: 'sleep 60', chain: { maxDuration: '3s' } })
+  expect((await run(cwd)).code).toBe(1)
+  expect(survivors()).toEqual([])
+  expect((await tasksOf(cwd)).map(({ end }) => end?.class)).toEqual(NAMES.map(() => 'budget'))
+  expect(startedIn(cwd)).toEqual(NAMES.slice(0, 5))
+  expect(ofType(eventsOf(cwd), 'step_ended')[0]?.reason).toBe('budget')
+})
+
+test.each<[string, object, object]>([
+  ['the run', { maxDuration: '3s' }, {}],
+  ['the step', {}, { maxDuration: '3s' }],
+])('an agent whose tasks end with the time of %s ends with them', async (_, chain, step) => {
+  // A long setup: the agent starts much later than its task.
+  const setup = ["/push name=a 'sleep 60'", ...Array<string>(500).fill('/run')]
+  const prompt = [...setup, 'forkhestra receive --from a; echo over'].join('\n')
+  const chains = { work: { steps: [{ agent: './agent', prompt, ...step }], ...chain } }
+  const config = JSON.stringify({ chains })
+  const cwd = makeProject({ agent: sh('eval "$1"'), 'forge/orch/chains.json': config })
+  expect((await run(cwd)).code).toBe(1)
+  expect((await tasksOf(cwd)).map(({ end }) => end?.class)).toEqual(['budget'])
+  expect(ofType(eventsOf(cwd), 'step_ended')[0]?.reason).toBe('budget')
+})

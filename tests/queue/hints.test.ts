@@ -1,0 +1,133 @@
+import { afterEach, expect, test } from 'bun:test'
+import { forkhestra, Running, shell } from '../support/forkhestra.ts'
+import { makeProject, sh } from '../support/project.ts'
+import { tasksOf } from '../support/queue.ts'
+import { makeRepository, removeWorktrees } from '../support/repository.ts'
+import { fileIn } from '../support/until.ts'
+
+afterEach(removeWorktrees)
+
+const SLEEPER = sh('touch "up-$FORKHESTRA_AGENT_NAME"; [ -e awake ] || exec sleep 60')
+
+function project(): string {
+  return makeProject({ 'forge/.keep': '', sleeper: SLEEPER })
+}
+
+const push = (cwd: string, ...words: string[]) =>
+  forkhestra(['push', 'agent=./sleeper', ...words, 'x'], { cwd })
+
+test('a number that is too large is refused with what it may be', async () => {
+  const cwd = project()
+  await push(cwd)
+  const { code, stderr } = await forkhestra(['check', '--max', '10000000'], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toContain('max is "10000000", expected a whole number from 1 to 1000000.')
+})
+
+test('who wants to cancel main is told how to stop the run', async () => {
+  const cwd = project()
+  await push(cwd)
+  const { stderr } = await forkhestra(['cancel', 'main'], { cwd })
+  expect(stderr).toContain('forkhestra stop')
+})
+
+test('who is refused because of the depth is told what to do', async () => {
+  const cwd = makeProject({
+    'forge/.keep': '',
+    'forge/orch/chains.json': '{"agents":{},"chains":{},"queueLimits":{"depth":1}}',
+    deep: sh('forkhestra push below 2>&1 || exit 0'),
+  })
+  await forkhestra(['push', 'agent=./deep', 'x'], { cwd })
+  await forkhestra(['run-queue'], { cwd })
+  expect((await forkhestra(['check'], { cwd })).stdout).toContain('queueLimits.depth')
+})
+
+test('after Ctrl-C one is told what must be pushed again, and what goes on by itself', async () => {
+  const cwd = project()
+  await push(cwd, 'name=once')
+  await push(cwd, 'name=again', 'retry=1')
+  const running = new Running(['run-queue'], { cwd })
+  for (const name of ['once', 'again']) await fileIn(cwd, `up-${name}`)
+  running.signal('SIGINT')
+  const { code, stderr } = await running.finished
+  expect(code).toBe(130)
+  expect(stderr).toContain(
+    '[forkhestra] Lost and not retried: once; to push again: forkhestra push',
+  )
+  expect(stderr).toContain('[forkhestra] Left: again; resume with: forkhestra run-queue\n')
+})
+
+test('a resume that is refused because of orphans does not say that it goes on', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a', 'retry=1')
+  const running = new Running(['run-queue'], { cwd })
+  await fileIn(cwd, 'up-a')
+  running.signal('SIGKILL')
+  await running.finished
+  const { code, stdout, stderr } = await forkhestra(['resume'], { cwd })
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('--kill-orphans')
+  await Bun.write(`${cwd}/awake`, '')
+  const gone = await forkhestra(['resume', '--kill-orphans'], { cwd })
+  expect(gone.stdout).toContain('Continuing: a')
+})
+
+test('a second run-queue that finds nothing to start names what is at work', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a')
+  const running = new Running(['run-queue'], { cwd })
+  await fileIn(cwd, 'up-a')
+  const { code, stdout } = await forkhestra(['run-queue'], { cwd })
+  expect([code, stdout]).toEqual([0, 'Nothing was started. Already started: a.\n'])
+  running.signal('SIGINT')
+  await running.finished
+})
+
+test('where run-queue cannot say what it has started it says that nobody works at it', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a')
+  const { code, stderr } = await shell('forkhestra run-queue > /dev/full', cwd)
+  expect(code).toBe(1)
+  expect(stderr).toContain('Started, but not running: a; resume with: forkhestra run-queue')
+  expect(await tasksOf(cwd)).toMatchObject([{ name: 'a', state: 'ready' }])
+})
+
+test('show leads to the work that is left in worktrees', async () => {
+  const cwd = makeRepository()
+  const words = ['push', 'agent=./agent', 'isolation=worktree', 'echo new > new.txt']
+  await forkhestra(words, { cwd })
+  await forkhestra(['run-queue'], { cwd })
+  const { stdout } = await forkhestra(['show'], { cwd })
+  expect(stdout).toMatch(/^ {2}git worktree list +unmerged work of tasks$/m)
+})
+
+const FOLLOWED = 'Begin\n/push name=next agent=./sleeper Go on'
+
+test('run-queue names what was queued meanwhile, and how to start it', async () => {
+  const cwd = project()
+  await Bun.write(`${cwd}/awake`, '')
+  await push(cwd, 'name=a', FOLLOWED)
+  const { code, stdout } = await forkhestra(['run-queue'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toEndWith(
+    '\n[forkhestra] Left in the queue: next; to start: forkhestra run-queue\n',
+  )
+  await push(cwd, 'name=b', FOLLOWED.replace('next', 'last'))
+  const json = await forkhestra(['run-queue', '--json'], { cwd })
+  const last = json.stdout.trimEnd().split('\n').at(-1)!
+  expect(JSON.parse(last)).toMatchObject({ type: 'crew_ended', queued: 1, names: ['last'] })
+})
+
+test('so it does after a kill, and names nothing where nothing is left', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a', 'Begin\n/push name=next on=failure agent=./sleeper Go on')
+  const running = new Running(['run-queue'], { cwd })
+  await fileIn(cwd, 'up-a')
+  running.signal('SIGKILL')
+  await running.finished
+  const gone = await forkhestra(['run-queue', '--kill-orphans'], { cwd })
+  expect(gone.stdout).toContain('Left in the queue: next; to start: forkhestra run-queue\n')
+  await Bun.write(`${cwd}/awake`, '')
+  const { stdout } = await forkhestra(['run-queue'], { cwd })
+  expect(stdout).not.toContain('Left in the queue')
+})

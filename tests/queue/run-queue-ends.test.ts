@@ -1,0 +1,175 @@
+import { expect, test } from 'bun:test'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { forkhestra, Running, shell } from '../support/forkhestra.ts'
+import { makeProject, sh, writeFiles } from '../support/project.ts'
+import { ask, makeQueueProject, startPrompt, tasksOf } from '../support/queue.ts'
+import { journalOf, ofType, runsOf } from '../support/record.ts'
+import { fileIn, until } from '../support/until.ts'
+
+/** Says that it is up, and works until it may end; `stubborn` also survives its forkhestra. */
+const WAITER = sh(
+  'touch "up-$FORKHESTRA_AGENT_NAME"',
+  'until [ -e go ]; do sleep 0.05; done',
+  'echo ok',
+)
+
+function makeWaiterProject(): string {
+  return makeProject({ 'forge/.keep': '', waiter: WAITER, worker: sh('echo "worked: $1"') })
+}
+
+async function push(cwd: string, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    await forkhestra(['push', '--agent', './waiter', '--name', name, 'hi'], { cwd })
+  }
+}
+
+test('a run-queue that was stopped when nothing was left has succeeded', async () => {
+  const cwd = makeWaiterProject()
+  await push(cwd, 'z1')
+  const running = new Running(['run-queue'], { cwd })
+  await fileIn(cwd, 'up-z1')
+  expect((await forkhestra(['stop'], { cwd })).code).toBe(0)
+  writeFileSync(join(cwd, 'go'), '')
+  expect(await running.finished).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('a run-queue that was stopped says what is left', async () => {
+  const cwd = makeWaiterProject()
+  await push(cwd, 'z1', 'z2')
+  const running = new Running(['run-queue', '--parallel', '1'], { cwd })
+  await fileIn(cwd, 'up-z1')
+  await forkhestra(['stop'], { cwd })
+  writeFileSync(join(cwd, 'go'), '')
+  const { code, stderr } = await running.finished
+  expect(code).toBe(1)
+  expect(stderr).toBe('[forkhestra] Stopped; left: z2; resume with: forkhestra run-queue\n')
+  expect((await forkhestra(['run-queue'], { cwd })).code).toBe(0)
+})
+
+/** A project whose run-queue was killed, with its agent still alive. */
+async function makeKilled(): Promise<string> {
+  const cwd = makeWaiterProject()
+  await push(cwd, 'k1')
+  const running = new Running(['run-queue'], { cwd })
+  await fileIn(cwd, 'up-k1')
+  running.signal('SIGKILL')
+  await running.finished
+  return cwd
+}
+
+async function letGo(cwd: string): Promise<void> {
+  const { code } = await forkhestra(['run-queue', '--kill-orphans'], { cwd })
+  expect(code).toBe(1)
+}
+
+test('a run-queue that may not go on beside orphans changes nothing', async () => {
+  const cwd = await makeKilled()
+  await push(cwd, 'k2')
+  const { code, stdout, stderr } = await forkhestra(['run-queue', '--json'], { cwd })
+  expect(code).toBe(1)
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false })
+  expect(stderr).toContain('left these processes running')
+  const plain = await forkhestra(['run-queue'], { cwd })
+  expect(plain).toMatchObject({ code: 1, stdout: '' })
+  expect((await tasksOf(cwd)).map(({ name, state }) => [name, state])).toEqual([
+    ['k1', 'running'],
+    ['k2', 'queued'],
+  ])
+  writeFileSync(join(cwd, 'go'), '')
+  await letGo(cwd)
+})
+
+test('after a kill the verbs say that nobody works, and how to go on', async () => {
+  const cwd = await makeKilled()
+  const goOn = 'its forkhestra process is gone; resume with: forkhestra run-queue --kill-orphans'
+  const received = await forkhestra(['receive'], { cwd })
+  expect(received.code).toBe(1)
+  expect(received.stderr).toBe(`[forkhestra] no message, and no agent is running; k1: ${goOn}\n`)
+  const named = await forkhestra(['receive', '--from', 'k1,nobody'], { cwd })
+  expect(named.stderr).toBe(
+    `[forkhestra] no message, and no agent is running; k1: ${goOn}; nobody: unknown\n`,
+  )
+  const { stdout } = await forkhestra(['queue'], { cwd })
+  expect(stdout).toMatch(/^k1 {2}interrupted /)
+  expect(stdout).toEndWith(`\nk1: ${goOn}\n`)
+  const cancelled = await forkhestra(['cancel', 'k1'], { cwd })
+  expect(cancelled.stdout).toBe(`Will be stopped: k1; ${goOn}\n`)
+  writeFileSync(join(cwd, 'go'), '')
+  await letGo(cwd)
+})
+
+test('where nothing was started, one who waits is told what is queued', async () => {
+  const cwd = makeWaiterProject()
+  await push(cwd, 'q1')
+  const received = await forkhestra(['receive'], { cwd })
+  expect(received.stderr).toBe(
+    '[forkhestra] no message, and no agent is running; 1 task is queued: forkhestra run-queue\n',
+  )
+  const [run = ''] = runsOf(cwd)
+  const other = await forkhestra(['receive', '--run', run], { cwd })
+  expect(other.stderr).toEndWith(`forkhestra run-queue --run ${run}\n`)
+  const named = await forkhestra(['receive', '--from', 'q1'], { cwd })
+  expect(named.stderr).toBe(
+    '[forkhestra] no message, and no agent is running; q1: queued: forkhestra run-queue\n',
+  )
+})
+
+test('a run-queue beside a live run says who does the work', async () => {
+  const cwd = makeQueueProject('touch up; until [ -e go ]; do sleep 0.05; done\n')
+  const running = startPrompt(cwd)
+  await fileIn(cwd, 'up')
+  await forkhestra(['push', 'name=one', 'true'], { cwd })
+  const { code, stdout, stderr } = await forkhestra(['run-queue'], { cwd })
+  writeFileSync(join(cwd, 'go'), '')
+  await running.finished
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'Started: one\n' })
+  expect(stderr).toBe(
+    `[forkhestra] Process ${running.pid} runs the queue of this run; Ctrl-C ends only the waiting.\n`,
+  )
+})
+
+test('a task that ended because nobody read says so in a sentence', async () => {
+  const cwd = makeWaiterProject()
+  await push(cwd, 'one')
+  // The first line is read, and what follows has no reader.
+  await shell('forkhestra run-queue | head -n 1; true', cwd)
+  const [run = ''] = runsOf(cwd)
+  await until(() => ofType(journalOf(cwd, run), 'task_ended').length > 0)
+  expect(ofType(journalOf(cwd, run), 'task_ended')[0]).toMatchObject({
+    class: 'lost',
+    error: 'the run was interrupted by a closed stdout',
+  })
+})
+
+test('a mistake in the prompt of a task keeps its place and its hint', async () => {
+  const cwd = makeWaiterProject()
+  const prompt = '/push nmae=x "y"\nDo it'
+  await forkhestra(['push', 'agent=./worker', 'name=bad', prompt], { cwd })
+  writeFiles(cwd, { nobody: sh('exit 0') })
+  await forkhestra(['push', 'agent=nobody', 'name=gone', prompt], { cwd })
+  rmSync(join(cwd, 'nobody'))
+  const { code, stderr } = await forkhestra(['run-queue'], { cwd })
+  expect(code).toBe(1)
+  const told = stderr.trim().split('\n').toSorted()
+  expect(told).toEqual([
+    expect.stringMatching(/Task bad: failed \(precondition: .* did you mean 'name'\?\)$/),
+    expect.stringMatching(/Task gone: failed \(precondition: Agent not found: nobody\)$/),
+  ])
+  const bad = await forkhestra(['check', '--from', 'bad'], { cwd })
+  expect(bad.stdout).toMatch(
+    /^\[bad: failed \(precondition\)\] .*bad:1:7 .*\n {2}\/push nmae=x "y"\n {8}\^{4}\nOptions are name, /,
+  )
+  const gone = await forkhestra(['check', '--from', 'gone'], { cwd })
+  expect(gone.stdout).toMatch(/Agent not found: nobody\nNo program is called 'nobody' on PATH/)
+})
+
+test('a task of root without an agent says what to do about it', async () => {
+  if (process.getuid?.() !== 0) return
+  const cwd = makeProject({ 'forge/.keep': '', claude: sh('true') })
+  await forkhestra(['push', 'name=own', 'hi'], { cwd })
+  await forkhestra(['run-queue'], { cwd })
+  const { messages } = await ask<{ messages: { error: string }[] }>(cwd, 'check')
+  expect(messages[0]?.error).toContain('IS_SANDBOX=1')
+  expect(messages[0]?.error).toContain('--agent')
+})

@@ -1,0 +1,606 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { EventBody } from '../../src/records/events/event.ts'
+import { DEFAULT_POLICY } from '../../src/chain/plan/policy.ts'
+import {
+  environment,
+  forkhestra,
+  FORKHESTRA,
+  isAlive,
+  Running,
+  shell,
+} from '../support/forkhestra.ts'
+import { makeProject, sh, type Files } from '../support/project.ts'
+import { MadeRecord, RECORDS } from '../support/records.ts'
+
+const project = (files: Files = {}) => makeProject({ 'forge/keep': '', ...files })
+const idsOf = (cwd: string) =>
+  readdirSync(join(cwd, RECORDS)).filter((name) => !name.startsWith('.'))
+
+/** Runs the program and returns what it printed, with what differs each time replaced. */
+async function output(args: readonly string[], cwd: string): Promise<string> {
+  const { stdout, stderr } = await forkhestra(args, { cwd })
+  return (stdout + stderr)
+    .replaceAll(cwd, '<project>')
+    .replaceAll(/\d{8}-\d{6}-[a-z\d]{6}/g, '<id>')
+    .replaceAll(/\d+(\.\d)? s\b/g, '<time>')
+    .replaceAll(/ +<time>/g, ' <time>')
+}
+
+const json = async (args: readonly string[], cwd: string) =>
+  JSON.parse((await forkhestra([...args, '--json'], { cwd })).stdout)
+
+const AT = (iteration: number, attempt = 1) => ({
+  scope: ['s1', `i${iteration}`],
+  step: 1,
+  iteration,
+  attempt,
+})
+
+const STARTED: EventBody = {
+  type: 'run_started',
+  schema: 1,
+  version: '1.0.0',
+  pid: 1,
+  cwd: '/project',
+  steps: [{ step: 1, agent: 'builder', maxIterations: 9 }],
+  plan: {},
+}
+
+/** A record of a run in its first iteration, driven by this very process. */
+function begin(cwd: string, id: string, started: Partial<EventBody> = {}): MadeRecord {
+  return new MadeRecord(cwd, id).tell(
+    { ...STARTED, ...started } as EventBody,
+    { type: 'step_started', scope: ['s1'], step: 1, agent: 'builder', maxIterations: 9 },
+    { type: 'iteration_started', ...AT(1), pid: 1, argv: ['builder'] },
+  )
+}
+
+const ended = (more: Partial<EventBody> = {}): EventBody =>
+  ({
+    type: 'iteration_ended',
+    ...AT(1),
+    outcome: { kind: 'exited', code: 0 },
+    ms: 60_000,
+    outputBytes: 0,
+    ...more,
+  }) as EventBody
+
+const STEP_DONE: EventBody = {
+  type: 'step_ended',
+  scope: ['s1'],
+  step: 1,
+  agent: 'builder',
+  reason: 'marker',
+  iterations: 1,
+  failures: 0,
+}
+
+const RUN_DONE: EventBody = { type: 'run_ended', ok: true, exitCode: 0, leftovers: [] }
+
+const WAITING: EventBody = {
+  type: 'waiting',
+  ...AT(1),
+  why: 'quota',
+  until: '2099-01-01T00:00:00.000Z',
+  error: 'out of quota',
+}
+
+/** Goes on when there is a file `go`. */
+const SLOW = sh(
+  'echo $$ > pid',
+  'echo begin $FORKHESTRA_ITERATION',
+  'while [ ! -e go ]; do sleep 0.02; done',
+  'echo end',
+)
+
+describe('runs', () => {
+  test('says where records are kept if there are none', async () => {
+    const cwd = project()
+    expect(await output(['runs'], cwd)).toBe(`No runs recorded in <project>/${RECORDS}\n`)
+    expect(await json(['runs'], cwd)).toEqual({ root: join(cwd, RECORDS), runs: [], broken: [] })
+  })
+
+  test('lists runs, newest first, and how to resume a dead one', async () => {
+    const cwd = project({ good: sh('true'), bad: sh('exit 3') })
+    const dead = begin(cwd, '20200101-000000-aaaaaa').close()
+    begin(cwd, '20200102-000000-bbbbbb', { chain: 'build' })
+      .tell(ended({ outcome: { kind: 'marker' } }), STEP_DONE, RUN_DONE)
+      .close()
+    await forkhestra(['./good -> ./bad'], { cwd })
+    expect(await output(['runs'], cwd)).toBe(
+      [
+        '<id>  failed    ./good -> ./bad  step 2/2, agent_failed  <time>  -  <time> ago',
+        '<id>  complete  build            1/1 steps <time>  -  <time> ago',
+        '<id>  dead      builder:9        step 1/1, iteration 1/9  <time>  -  <time> ago',
+        'The process of run <id> is dead; resume it: forkhestra resume <id>',
+        '',
+      ]
+        .join('\n')
+        .replaceAll(/ +<time>/g, ' <time>'),
+    )
+    const { runs } = await json(['runs'], cwd)
+    expect(runs.map(({ status }: { status: string }) => status)).toEqual([
+      'failed',
+      'complete',
+      'dead',
+    ])
+    expect(runs[2]).toMatchObject({ id: dead.id, folder: dead.folder, cwd: '/project', at: 1 })
+    expect(runs[0]).toMatchObject({
+      exitCode: 1,
+      steps: [
+        { step: 1, agent: './good', reason: 'single_run' },
+        { step: 2, agent: './bad', reason: 'agent_failed', failures: 1 },
+      ],
+    })
+  })
+
+  test('names records that cannot be read', async () => {
+    const cwd = project({ [`${RECORDS}/20200101-000000-aaaaaa/events.ndjson`]: 'nothing\n' })
+    expect(await output(['runs'], cwd)).toEndWith('The record of <id> cannot be read\n')
+  })
+
+  test('does not show names that would move the cursor', async () => {
+    const cwd = project()
+    begin(cwd, '20200101-000000-aaaaaa', { chain: 'x\u001b[2J' }).close()
+    expect(await output(['runs'], cwd)).toContain('x [2J')
+    expect(await output(['show'], cwd)).not.toContain('\u001b')
+  })
+
+  test('is fast with fifty runs', async () => {
+    const cwd = project()
+    for (let i = 0; i < 50; i++) {
+      const record = begin(cwd, `20200101-0000${10 + i}-aaaaa`)
+      for (let j = 0; j < 200; j++)
+        record.tell({ type: 'message', ...AT(1), text: 'x'.repeat(500) })
+      record.close()
+    }
+    const start = performance.now()
+    expect((await output(['runs'], cwd)).match(/ dead /g)).toHaveLength(50)
+    expect(performance.now() - start).toBeLessThan(2000)
+  })
+})
+
+describe('show', () => {
+  test('shows a run step by step, and what to do next', async () => {
+    const cwd = project({ good: sh('true'), bad: sh('exit 3') })
+    await forkhestra(['./good -> ./bad:2 -> ./good'], { cwd })
+    expect(await output(['show'], cwd)).toBe(
+      `Run <id>: failed (exit code 1)
+  ./good -> ./bad:2 -> ./good
+  in <project>, started <time> ago
+ <time>, 3 iterations
+  record: <project>/${RECORDS}/<id>
+
+Step 1: ./good: complete (single_run)
+ <time>, 1 iteration
+   1  exit 0 <time>
+
+Step 2: ./bad: not complete (2/2 iterations, max_iterations)
+ <time>, 2 iterations; 2 iterations failed
+   1  exit 3 <time>
+   2  exit 3 <time>
+
+Step 3: ./good: not started
+
+Next:
+  forkhestra resume <id>                       resume at step 2
+  forkhestra show <id> --step 2 --iteration 2  the last iteration
+  forkhestra logs <id> --step 2                what was printed
+`.replaceAll(/ +<time>/g, ' <time>'),
+    )
+  })
+
+  test('shows one iteration by its receipt', async () => {
+    const cwd = project({ bad: sh('echo out', 'exit 3') })
+    await forkhestra(['./bad:2', '-p', 'Do it'], { cwd })
+    const folder = join(cwd, RECORDS, idsOf(cwd)[0]!)
+    const receipt = JSON.parse(readFileSync(join(folder, 'steps/1/iterations/2.json'), 'utf8'))
+    const args = ['show', '--step', '1', '--iteration', '2']
+    expect(await json(args, cwd)).toEqual(receipt)
+    const text = await output(args, cwd)
+    expect(text).toStartWith('Run <id>, step 1: ./bad, iteration 2\n  outcome   exit 3\n')
+    expect(text).toContain('\n  command   ["<project>/bad","Do it"]\n')
+    expect(text).toContain('\n  prompt    command line; SHA-256 ')
+    expect(text).toEndWith(
+      `  printed   4 bytes\n  log       <project>/${RECORDS}/<id>/steps/1/iterations/2.log\n`,
+    )
+  })
+
+  test('gives a script the steps with their receipts, and the plan', async () => {
+    const cwd = project({ good: sh('true') })
+    await forkhestra(['./good -> ./good'], { cwd })
+    const run = await json(['show'], cwd)
+    expect(run).toMatchObject({ status: 'complete', plan: { cwd } })
+    expect(run.steps.map(({ receipts }: { receipts: unknown[] }) => receipts.length)).toEqual([
+      1, 1,
+    ])
+    expect((await json(['show', '--step', '2'], cwd)).steps).toEqual([run.steps[1]])
+  })
+
+  test('lists the newest twenty iterations, each attempt by itself', async () => {
+    const cwd = project()
+    const record = begin(cwd, '20200101-000000-aaaaaa').tell(ended({ again: true }))
+    for (let i = 1; i < 25; i++) {
+      const place = AT(i, i === 1 ? 2 : 1)
+      record.tell({ type: 'iteration_started', ...place }, ended(place))
+    }
+    record.close()
+    const text = await output(['show'], cwd)
+    expect(text).toContain('\n  … 5 older iterations\n')
+    expect(text.match(/^ +\d+ {2}exit 0/gm)).toHaveLength(20)
+    const first = await output(['show', '--step', '1', '--iteration', '1'], cwd)
+    expect(first).toContain('iteration 1 (attempt 2)')
+    const args = ['show', '--step', '1', '--iteration', '1', '--attempt', '1']
+    expect(await output(args, cwd)).toContain('exit 0; it does not count\n')
+  })
+
+  test('shows a wait and how to end it', async () => {
+    const cwd = project()
+    const record = begin(cwd, '20200101-000000-aaaaaa')
+      .tell(ended({ again: true }), WAITING)
+      .flush()
+    const text = await output(['show'], cwd)
+    expect(text).toStartWith('Run <id>: waiting\n')
+    expect(text).toMatch(
+      /waits \(quota\) until \d{4}-\d\d-\d\d \d\d:\d\d, continues in .*: out of quota/,
+    )
+    expect(text).toContain('forkhestra retry-now <id>')
+    expect(await output(['runs'], cwd)).toMatch(/waiting .*iteration 1\/9, continues in /)
+    record.close()
+  })
+
+  test.each([
+    [['show', 'zzzzz'], "No run matches 'zzzzz'."],
+    [['show', '2020'], "Several runs match '2020'."],
+    [['show', 'aaaaa', '--step', '7'], 'has no step 7.'],
+    [['show', 'aaaaa', '--step', '1', '--iteration', '4'], 'No receipt for iteration 4'],
+    [['show', '--iteration', '1'], '--iteration and --round need --step'],
+    [['show', '--step', 'two'], '--step is "two", expected a whole number of at least 1.'],
+    [['show', 'aaaaa', 'bbbbb'], "Unexpected argument 'bbbbb'."],
+    [['logs', '--step', '7'], 'has no step 7.'],
+    [['logs', '--raw', '--json'], '--raw and --json cannot be combined.'],
+    [['cost', '--by', 'weather'], "--by is 'weather'."],
+    [['clean'], '--keep is required.'],
+  ])('%j is refused', async (args, words) => {
+    const cwd = project()
+    begin(cwd, '20200101-000000-aaaaaa').close()
+    begin(cwd, '20200102-000000-bbbbbb').close()
+    const { code, stderr } = await forkhestra(args, { cwd })
+    expect(stderr).toContain(words)
+    expect(code).toBe(2)
+  })
+
+  test('a run is found by the beginning or the end of its id', async () => {
+    const cwd = project()
+    begin(cwd, '20200101-000000-aaaaaa').close()
+    begin(cwd, '20200102-000000-bbbbbb').close()
+    expect((await json(['show', 'aaaaa'], cwd)).id).toBe('20200101-000000-aaaaaa')
+    expect((await json(['show', '20200102'], cwd)).id).toBe('20200102-000000-bbbbbb')
+    expect((await json(['show'], cwd)).id).toBe('20200102-000000-bbbbbb')
+  })
+})
+
+describe('logs', () => {
+  const loud = sh(
+    'echo "to stdout $FORKHESTRA_ITERATION"',
+    'echo "to stderr" >&2',
+    '[ $FORKHESTRA_ITERATION = 1 ] || echo "ORCHESTRA_COMPLETE"',
+    'printf "no end of line"',
+  )
+
+  test('shows a run as it was on the screen', async () => {
+    const cwd = project({ loud })
+    const seen = await forkhestra(['./loud:3 -> ./loud'], { cwd })
+    const told = await forkhestra(['logs'], { cwd })
+    expect(told).toEqual({ ...seen, code: 0 })
+    const cut = await forkhestra(['logs', '-v'], { cwd })
+    expect(cut.stdout).toContain('[forkhestra]   command: [')
+  })
+
+  test('gives a script the events as the run itself does', async () => {
+    const cwd = project({ loud })
+    const { stdout } = await forkhestra(['./loud:3', '--json'], { cwd })
+    const told = await forkhestra(['logs', '--json'], { cwd })
+    const events = (text: string) =>
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => ({ ...JSON.parse(line), at: '', text: '' }))
+        .filter(({ type }) => type !== 'output')
+    expect(events(told.stdout)).toEqual(events(stdout))
+    const texts = (text: string) =>
+      text.matchAll(/"stream":"out","text":"([^"]*)"/g).map(([, each]) => each)
+    expect([...texts(told.stdout)].join('')).toBe([...texts(stdout)].join(''))
+  })
+
+  test('shows one step or one iteration', async () => {
+    const cwd = project({ loud })
+    await forkhestra(['./loud:3 -> ./loud'], { cwd })
+    expect((await forkhestra(['logs', '--iteration', '2'], { cwd })).stdout).toStartWith(
+      '[forkhestra] Iteration 2/3\nto stdout 2\nORCHESTRA_COMPLETE\nno end of line',
+    )
+    const second = await forkhestra(['logs', '--step', '2'], { cwd })
+    expect(second.stdout).toContain('[forkhestra] Running: ./loud\nto stdout 1\n')
+    expect(second.stdout).not.toContain('Iteration')
+    expect(second.stdout).not.toContain('steps)')
+  })
+
+  test('gives the raw bytes of both streams', async () => {
+    const cwd = project({ raw: sh(`printf '\\377\\000\\001'`, `printf '\\376' >&2`) })
+    await forkhestra(['./raw:2'], { cwd })
+    const { stdout } = await shell('forkhestra logs --raw --iteration 2', cwd)
+    expect([...stdout].toSorted((a, b) => a - b)).toEqual([0, 1, 254, 255])
+  })
+
+  test('shows what a structured agent said, and its stdout only raw', async () => {
+    const cwd = project()
+    const settings = { name: 'a', program: '/claude', systemPrompt: [], model: 'm', maxTurns: 1 }
+    const agent = { engine: 'claude', ...settings }
+    const more = { cwd, args: [], prompt: [], policy: DEFAULT_POLICY }
+    const of = [{ kind: 'step', id: 's1', number: 1, agent, ...more }]
+    const root = { kind: 'sequence', id: 'root', of }
+    const plan = { run: 'r', cwd, root, recoveries: [], budget: {}, hooks: {} }
+    begin(cwd, '20200101-000000-aaaaaa', { plan })
+      .print('{"type":"assistant"}\n')
+      .tell({ type: 'message', ...AT(1), text: 'Hello' })
+      .print('trouble\n', { stream: 'err' })
+      .tell(ended())
+      .close()
+    const { stdout, stderr } = await forkhestra(['logs', '--iteration', '1'], { cwd })
+    expect(stdout).toBe('[forkhestra] Iteration 1/9\nHello\n')
+    expect(stderr).toBe('trouble\n')
+    const raw = await forkhestra(['logs', '--raw'], { cwd })
+    expect(raw.stdout).toBe('{"type":"assistant"}\ntrouble\n')
+  })
+
+  test('says where output is missing from a record', async () => {
+    const cwd = project()
+    const record = begin(cwd, '20200101-000000-aaaaaa')
+    for (let i = 0; i < 12; i++) record.print(Buffer.alloc(1024 * 1024, 97 + i))
+    record.tell(ended()).close()
+    const { stdout, stderr } = await forkhestra(['logs', '--raw'], { cwd })
+    expect(stderr).toBe('[forkhestra] 4 MiB are not in the record\n')
+    expect(stdout.replaceAll(/(.)\1*/g, '$1')).toBe('abcdijkl')
+  })
+
+  test('shows the last output of a dead run, which no event reports', async () => {
+    const cwd = project()
+    const record = begin(cwd, '20200101-000000-aaaaaa').print('first\n').flush()
+    record.tell({ type: 'warning', text: 'careful' }).print('last words')
+    rmSync(join(record.folder, 'lock'))
+    const { stdout } = await forkhestra(['logs', '--raw'], { cwd })
+    expect(stdout).toBe('first\nlast words')
+    record.close()
+  })
+
+  test('follows until the run ends', async () => {
+    const cwd = project({ slow: SLOW })
+    const run = new Running(['./slow:2'], { cwd })
+    await run.printed('begin 1')
+    const logs = new Running(['logs', '--follow'], { cwd })
+    await logs.printed('begin 1')
+    writeFileSync(join(cwd, 'go'), '')
+    const [seen, told] = await Promise.all([run.finished, logs.finished])
+    expect(told).toEqual({ ...seen, code: 0 })
+  })
+
+  test('follows until the process of the run is dead, and says so', async () => {
+    const cwd = project({ slow: SLOW })
+    const run = new Running(['./slow:2'], { cwd })
+    await run.printed('begin 1')
+    const logs = new Running(['logs', '--follow', '--raw'], { cwd })
+    await logs.printed('begin 1')
+    run.signal('SIGKILL')
+    await run.finished
+    const { code, stderr } = await logs.finished
+    expect(stderr).toContain('The process of this run is dead, and the run has not ended.')
+    expect(stderr).toContain(`forkhestra resume ${idsOf(cwd)[0]}`)
+    expect(code).toBe(1)
+    writeFileSync(join(cwd, 'go'), '')
+    const pid = Number(readFileSync(join(cwd, 'pid'), 'utf8'))
+    while (isAlive(pid)) await Bun.sleep(10)
+  })
+
+  test('shows a run that was killed and resumed from start to end', async () => {
+    const cwd = project({ slow: SLOW })
+    const run = new Running(['./slow:1'], { cwd })
+    await run.printed('begin 1')
+    run.signal('SIGKILL')
+    await run.finished
+    const pid = Number(readFileSync(join(cwd, 'pid'), 'utf8'))
+    writeFileSync(join(cwd, 'go'), '')
+    while (isAlive(pid)) await Bun.sleep(10)
+    await forkhestra(['resume'], { cwd })
+    const { stdout } = await forkhestra(['logs', '--raw'], { cwd })
+    expect(stdout).toBe('begin 1\nbegin 1\nend\n')
+    expect(await json(['show'], cwd)).toMatchObject({
+      status: 'failed',
+      steps: [{ iterations: 1 }],
+    })
+  })
+
+  test('leaves the run alone at Ctrl-C', async () => {
+    const cwd = project({ slow: SLOW })
+    const run = new Running(['./slow:2'], { cwd })
+    await run.printed('begin 1')
+    const logs = new Running(['logs', '--follow'], { cwd })
+    await logs.printed('begin 1')
+    logs.signal('SIGINT')
+    expect((await logs.finished).code).toBe(130)
+    writeFileSync(join(cwd, 'go'), '')
+    expect((await run.finished).stdout).toContain('Not complete after 2 iterations')
+  })
+
+  test('ends quietly when its reader closes the pipe', async () => {
+    const cwd = project({ loud })
+    const record = begin(cwd, '20200101-000000-aaaaaa')
+    for (let i = 0; i < 4; i++) record.print(Buffer.alloc(1024 * 1024, 'x\n'))
+    record.tell(ended()).close()
+    const line = 'set -o pipefail; forkhestra logs --raw | head -n 1'
+    const { code, stdout, stderr } = await shell(line, cwd)
+    expect([code, Buffer.from(stdout).toString(), stderr]).toEqual([0, 'x\n', ''])
+  })
+
+  test('needs no more memory for a long run', async () => {
+    const cwd = project()
+    begin(cwd, '20200101-000000-aaaaaa').print('short').tell(ended()).close()
+    const long = begin(cwd, '20200102-000000-bbbbbb')
+    for (let i = 1; i <= 20; i++) {
+      long.tell({ type: 'iteration_started', ...AT(i) })
+      for (let j = 0; j < 4; j++) long.print(Buffer.alloc(1024 * 1024, 'x\n'), AT(i))
+      for (let j = 0; j < 2000; j++) long.tell({ type: 'message', ...AT(i), text: 'x'.repeat(500) })
+      long.tell(ended(AT(i)))
+    }
+    long.close()
+    const peak = (id: string) => {
+      const env = environment({ cwd })
+      const child = Bun.spawnSync([FORKHESTRA, 'logs', id], { cwd, env, stdout: 'ignore' })
+      return child.resourceUsage.maxRSS
+    }
+    expect(peak('bbbbb') - peak('aaaaa')).toBeLessThan(48 * 1024 * 1024)
+  })
+})
+
+describe('cost', () => {
+  test('adds up what runs cost', async () => {
+    const cwd = project()
+    const tokens = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 }
+    const usage = { costUsd: 0.5, billing: 'subscription', tokens }
+    const at = '2020-01-01T10:00:00.000Z'
+    begin(cwd, '20200101-000000-aaaaaa')
+      .tell(ended({ at, usage, tasks: ['t-1', 't-2'] } as object))
+      .close()
+    begin(cwd, '20200102-000000-bbbbbb')
+      .tell(ended({ at, usage } as object))
+      .close()
+    const rows = async (by: string) => {
+      const { rows: found } = await json(['cost', '--by', by], cwd)
+      return found.map(({ key, costUsd }: { key: string; costUsd: number }) => [key, costUsd])
+    }
+    expect(await rows('run')).toEqual([
+      ['20200102-000000-bbbbbb', 0.5],
+      ['20200101-000000-aaaaaa', 0.5],
+    ])
+    expect(await rows('agent')).toEqual([['builder', 1]])
+    expect(await rows('step')).toEqual([['step 1: builder', 1]])
+    expect(await rows('day')).toEqual([['2020-01-01', 1]])
+    expect(await rows('task')).toEqual([
+      ['(no task)', 0.5],
+      ['t-1', 0.25],
+      ['t-2', 0.25],
+    ])
+    expect((await json(['cost', 'aaaaa'], cwd)).total).toMatchObject({
+      iterations: 1,
+      costUsd: 0.5,
+      subscriptionUsd: 0.5,
+      tokens,
+      ms: 60_000,
+    })
+    expect((await forkhestra(['cost', '--by', 'agent'], { cwd })).stdout).toBe(
+      [
+        'agent    iterations  input  output  cache read  cache write   time   cost',
+        'builder           2      2       4           6            8  2 min  $1.00  API-equivalent',
+        '',
+        'API-equivalent: what the API would have charged; a subscription covers it.',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('has nothing to add up without records', async () => {
+    expect(await output(['cost'], project())).toStartWith('No runs recorded in ')
+  })
+})
+
+describe('clean', () => {
+  const ids = ['20200101-000000-aaaaaa', '20200102-000000-bbbbbb', '20200103-000000-cccccc']
+
+  test('keeps the newest runs and active ones', async () => {
+    const cwd = project()
+    const driven = begin(cwd, ids[0]!)
+    for (const id of ids.slice(1)) begin(cwd, id).close()
+    expect((await forkhestra(['clean', '--keep', '1', '--dry-run'], { cwd })).stdout).toBe(
+      `would be removed: ${ids[1]}\n1 run would be removed\n`,
+    )
+    expect(idsOf(cwd)).toHaveLength(3)
+    expect(await json(['clean', '--keep', '1'], cwd)).toMatchObject({ removed: [ids[1]] })
+    expect(idsOf(cwd).toSorted()).toEqual([ids[0]!, ids[2]!])
+    driven.close()
+    expect((await forkhestra(['clean', '--keep', '0'], { cwd })).stdout).toEndWith(
+      '2 runs removed\n',
+    )
+    expect(await output(['clean', '--keep', '0'], cwd)).toStartWith('Nothing to remove')
+  })
+})
+
+describe('stop and retry-now', () => {
+  test('stop lets the iteration finish', async () => {
+    const cwd = project({ slow: SLOW })
+    const run = new Running(['./slow:9'], { cwd })
+    await run.printed('begin 1')
+    expect(await output(['stop'], cwd)).toBe(
+      'Run <id> stops at the end of iteration 1/9 of step 1, ./slow.\n',
+    )
+    writeFileSync(join(cwd, 'go'), '')
+    const { stdout } = await run.finished
+    expect(stdout).toContain('begin 1\nend\n')
+    expect(stdout).not.toContain('begin 2')
+    expect(await json(['show'], cwd)).toMatchObject({ status: 'stopped' })
+  })
+
+  test('stop --now interrupts the iteration', async () => {
+    const cwd = project({ slow: SLOW })
+    const run = new Running(['./slow:9'], { cwd })
+    await run.printed('begin 1')
+    expect(await json(['stop', '--now'], cwd)).toMatchObject({
+      ok: true,
+      asked: 'stop-now',
+      step: 1,
+      iteration: 1,
+    })
+    const { code, stdout } = await run.finished
+    expect([code, stdout.includes('end\n')]).toEqual([130, false])
+  })
+
+  test('retry-now sends a request to a waiting run', async () => {
+    const cwd = project()
+    const record = begin(cwd, '20200101-000000-aaaaaa').flush()
+    const early = await forkhestra(['retry-now', 'aaaaa'], { cwd })
+    expect([early.code, early.stderr]).toEqual([
+      1,
+      '[forkhestra] Error: Run 20200101-000000-aaaaaa is not waiting, it is running.\n',
+    ])
+    record.tell(ended({ again: true }), WAITING).flush()
+    expect(await output(['retry-now'], cwd)).toBe(
+      'Run <id>: wait cancelled, retrying iteration 1/9 of step 1, builder.\n',
+    )
+    expect(existsSync(join(record.folder, 'asked-retry-now'))).toBe(true)
+    record.close()
+  })
+
+  test.each([['stop'], ['retry-now']])('%s says so if the run is not active', async (verb) => {
+    const cwd = project()
+    begin(cwd, '20200101-000000-aaaaaa').close()
+    const { code, stderr } = await forkhestra([verb], { cwd })
+    expect(code).toBe(1)
+    expect(stderr).toContain('No run is ')
+    const named = await forkhestra([verb, 'aaaaa'], { cwd })
+    expect(named.code).toBe(1)
+    expect(named.stderr).toContain('it is dead.\n  Resume it: forkhestra resume ')
+  })
+
+  test('a process that reuses the pid of a dead one is left alone', async () => {
+    const cwd = project()
+    const record = begin(cwd, '20200101-000000-aaaaaa').close()
+    const bystander = Bun.spawn(['sleep', '60'])
+    const identity = `${bystander.pid}:1:4026531836@0@0`
+    const holder = { pid: bystander.pid, identity, since: '2020-01-01T00:00:00.000Z' }
+    writeFileSync(join(record.folder, 'lock'), JSON.stringify(holder))
+    const { code } = await forkhestra(['stop', '--now'], { cwd })
+    expect([code, isAlive(bystander.pid)]).toEqual([1, true])
+    bystander.kill()
+    await bystander.exited
+  })
+})

@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RunEvent } from '../../src/records/events/schema.ts'
+import { forkhestra, Running } from '../support/forkhestra.ts'
+import { openNative } from '../support/native.ts'
+import { makeProject, sh, type Files } from '../support/project.ts'
+
+/** What an agent does, in order, whatever it is made of. */
+type Act =
+  | { readonly say: string }
+  | { readonly run: string }
+  /** The whole of it fails. */
+  | { readonly fail: true }
+
+/** What every engine has to make possible, whatever its agents print and how they are called. */
+interface EngineUnderTest {
+  /** The agent as it is typed. */
+  readonly agent: string
+  /** How a failure reads for people. */
+  readonly failure: RegExp
+  /** A project with an agent that acts so, every time. */
+  open(acts: readonly Act[]): Promise<Stage>
+}
+
+interface Stage extends AsyncDisposable {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+const RESULT = JSON.stringify({ type: 'result', subtype: 'success', is_error: false })
+
+const quote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+/** An agent that is a shell script; its words may be too long for a command line. */
+function script(acts: readonly Act[], line: (text: string) => string) {
+  const words: Files = Object.fromEntries(
+    acts.flatMap((act, index) => ('say' in act ? [[`words-${index}`, `${line(act.say)}\n`]] : [])),
+  )
+  const lines = acts.map((act, index) => {
+    if ('say' in act) return `cat words-${index}`
+    return 'run' in act ? act.run : 'exit 3'
+  })
+  return { words, lines }
+}
+
+function stageOf(files: Files): Promise<Stage> {
+  const env = { IS_SANDBOX: '1' }
+  return Promise.resolve({
+    cwd: makeProject(files),
+    env,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  })
+}
+
+function saidByClaude(text: string): string {
+  const content = [{ type: 'text', text }]
+  return JSON.stringify({ type: 'assistant', message: { id: `${Math.random()}`, content } })
+}
+
+const ENGINES: Readonly<Record<string, EngineUnderTest>> = {
+  binary: {
+    agent: './agent',
+    failure: /\(exit 3\)/,
+    open: (acts) => {
+      const { words, lines } = script(acts, (text) => text)
+      return stageOf({ agent: sh(...lines), ...words })
+    },
+  },
+  claude: {
+    agent: 'direct',
+    failure: /\(exit 3\)/,
+    open: (acts) => {
+      const { words, lines } = script(acts, saidByClaude)
+      return stageOf({
+        // The real one ends with a result, whatever it said before.
+        claude: sh(`trap 'echo "$RESULT"' EXIT`, `RESULT=${quote(RESULT)}`, ...lines),
+        'forge/orch/chains.json': JSON.stringify({
+          agents: { direct: { systemPromptText: 'You are a test.' } },
+          chains: {},
+        }),
+        ...words,
+      })
+    },
+  },
+  native: {
+    agent: 'nat',
+    failure: /scripted error 400/,
+    open: async (acts) => {
+      const turns = acts.map((act, index) => {
+        if ('fail' in act) return { error: { status: 400 } }
+        const isLast = index === acts.length - 1
+        if ('run' in act) return { tool: { name: 'bash', input: { command: act.run } } }
+        // Whoever has more to do calls a tool.
+        return isLast
+          ? { text: act.say }
+          : { text: act.say, tool: { name: 'glob', input: { pattern: '*' } } }
+      })
+      const isOver = acts.some((act, index) => index === acts.length - 1 && !('run' in act))
+      const all = isOver ? turns : [...turns, { text: 'Over.' }]
+      const stage = await openNative({ conversations: [{ turns: all, repeat: true }] })
+      const { cwd, model } = stage
+      return { cwd, env: model.env, [Symbol.asyncDispose]: () => model.stop() }
+    },
+  },
+}
+
+const MARKER = 'ORCHESTRA_COMPLETE'
+
+describe.each(Object.entries(ENGINES))('the engine %s', (name, engine) => {
+  const run = async (acts: readonly Act[], args: readonly string[]) => {
+    await using stage = await engine.open(acts)
+    return await forkhestra(args, stage)
+  }
+  const events = async (acts: readonly Act[], args: readonly string[]) => {
+    const { stdout } = await run(acts, [...args, '--json'])
+    return stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as RunEvent)
+  }
+  const outcomes = (all: readonly RunEvent[]) =>
+    all.flatMap((event) => (event.type === 'iteration_ended' ? [event.outcome.kind] : []))
+
+  test('ends a loop by the marker in the agent’s text', async () => {
+    const { code, stdout } = await run([{ say: `Done.\n\n${MARKER}` }], [`${engine.agent}:3`])
+    expect(code).toBe(0)
+    expect(stdout).toContain(`Done.\n\n${MARKER}\n[forkhestra] Complete after 1 iteration\n`)
+  })
+
+  test('continues without it, up to the last iteration', async () => {
+    const all = await events([{ say: 'Not yet' }], [`${engine.agent}:3`])
+    expect(outcomes(all)).toEqual(['exited', 'exited', 'exited'])
+    expect(all.at(-1)).toMatchObject({ type: 'run_ended', exitCode: 1 })
+  })
+
+  test.each([
+    ['longer_line', `I will not print ${MARKER} yet.`],
+    ['quotes', `"${MARKER}"`],
+    ['letter_case', 'orchestra_complete'],
+    ['code_fence', `\`\`\`\n${MARKER}\n\`\`\``],
+  ])('does not fall for %s', async (why, text) => {
+    const all = await events([{ say: text }], [`${engine.agent}:1`])
+    expect(all).toContainEqual(expect.objectContaining({ type: 'marker_refused', why }))
+    expect(outcomes(all)).toEqual(['exited'])
+  })
+
+  test('does not look for it in the output of others', async () => {
+    const command = name === 'native' ? `echo ${MARKER}` : `echo ${MARKER} >&2`
+    const all = await events([{ run: command }, { say: 'Ran it.' }], [`${engine.agent}:1`])
+    expect(outcomes(all)).toEqual(['exited'])
+    const refused = all.some((event) => event.type === 'marker_refused' && event.why === 'stderr')
+    // What a tool prints is not said by anybody.
+    expect(refused).toBe(name !== 'native')
+  })
+
+  test('counts it in a fence that is never closed', async () => {
+    const open = await events([{ say: `\`\`\`\n${MARKER}` }], [`${engine.agent}:1`])
+    expect(outcomes(open)).toEqual(['marker'])
+  })
+
+  test('stops if the agent says that it is blocked', async () => {
+    const said = [{ say: 'ORCHESTRA_BLOCKED: no key' }]
+    expect(outcomes(await events(said, [`${engine.agent}:3`]))).toEqual(['blocked'])
+  })
+
+  test('lets the marker win over a failure, which counts without it', async () => {
+    const acts = [{ say: MARKER }, { fail: true as const }]
+    expect(outcomes(await events(acts, [`${engine.agent}:2`]))).toEqual(['marker'])
+    const once = await run([{ fail: true }], [engine.agent])
+    expect(once.code).toBe(1)
+    expect(once.stdout).toMatch(engine.failure)
+    expect((await run([{ say: 'fine' }], [engine.agent])).code).toBe(0)
+  })
+
+  test('gives programs of the agent the variables of the run and an empty stdin', async () => {
+    const command = 'env | grep "^FORKHESTRA_[A-Z]*=" | sort >seen; cat >>seen; pwd >>seen'
+    await using stage = await engine.open([{ run: command }])
+    await forkhestra([`${engine.agent}:2`], stage)
+    const seen = readFileSync(join(stage.cwd, 'seen'), 'utf8')
+    expect(seen).toContain(`FORKHESTRA_AGENT=${engine.agent}\nFORKHESTRA_ITERATION=2\n`)
+    expect(seen).toEndWith(`${stage.cwd}\n`)
+  })
+
+  test('shows the agent’s text while it arrives, and stops with it', async () => {
+    await using stage = await engine.open([{ say: 'first words' }, { run: 'sleep 600' }])
+    const running = new Running([engine.agent], stage)
+    await running.printed('first words')
+    running.signal('SIGINT')
+    expect(await running.finished).toMatchObject({ code: 130 })
+  })
+
+  test('ends processes that the agent left running', async () => {
+    const { stdout, stderr } = await run([{ run: 'sleep 600 &' }, { say: 'bye' }], [engine.agent])
+    expect(`${stdout}${stderr}`).toMatch(/ended .*left running: sleep 600/i)
+  })
+
+  test('passes long text on unchanged', async () => {
+    const text = `${'ü 🎉 '.repeat(20_000)}end`
+    const { stdout } = await run([{ say: text }], [engine.agent])
+    expect(stdout).toContain(`${text}\n`)
+  })
+
+  test('records the output', async () => {
+    await using stage = await engine.open([{ say: 'to be kept' }])
+    const { cwd, env } = stage
+    const state = join(cwd, '.state')
+    await forkhestra([engine.agent], { cwd, env: { ...env, XDG_STATE_HOME: state } })
+    const logs = readdirSync(cwd, { recursive: true, encoding: 'utf8' })
+    const log = logs.find((path) => path.endsWith('iterations/1.log'))
+    expect(readFileSync(join(cwd, log!), 'utf8')).toContain('to be kept')
+  })
+})
+
+describe.each(['binary', 'claude'])('the engine %s, which starts a process,', (name) => {
+  const engine = ENGINES[name]!
+
+  test('passes arguments, then the prompt', async () => {
+    const command = 'for last; do :; done; printf "%s|%s" "$last" "$*" >seen'
+    await using stage = await engine.open([{ run: command }])
+    await forkhestra([engine.agent, '-p', '-x /y\n"z"', '--', '--flag'], stage)
+    const [last, all] = readFileSync(join(stage.cwd, 'seen'), 'utf8').split('|')
+    expect(last).toBe('-x /y\n"z"')
+    expect(all).toMatch(/--flag( --)? -x \/y\n"z"$/)
+  })
+})
+
+test('the engine native starts no process and refuses arguments', async () => {
+  await using stage = await ENGINES['native']!.open([{ say: 'Hi.' }])
+  const { code, stderr } = await forkhestra(['nat', '-p', 'x', '--', '--flag'], stage)
+  expect(code).toBe(2)
+  expect(stderr).toContain(`Agent 'nat' takes no arguments, but got "--flag".`)
+})

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { TaskProject, taskText } from '../support/forge-tasks.ts'
+
+/** Ten tasks that an index knows; the second one waits for the last. */
+async function makeIndexed(): Promise<TaskProject> {
+  const files = Array.from({ length: 10 }, (_, at) => {
+    const id = `TASK-${String(at + 1).padStart(3, '0')}`
+    const fields = [`id: ${id}`, `title: T${at}`, `status: ${at === 9 ? 'Done ' : 'To Do'}`]
+    const waits = at === 1 ? ['dependencies: [TASK-010]', 'priority: high'] : []
+    return [`${id} - T.md`, taskText([...fields, ...waits])] as const
+  })
+  const project = new TaskProject(Object.fromEntries(files))
+  for (const [name] of files) utimesSync(join(project.folder, name), 1e9, 1e9)
+  await project.must('list')
+  return project
+}
+
+/** Writes in place, as long as before and with the time of before. */
+function changeSecretly(project: TaskProject, name: string, from: string, to: string): void {
+  const path = join(project.folder, name)
+  const before = statSync(path)
+  writeFileSync(path, readFileSync(path, 'utf8').replace(from, to))
+  utimesSync(path, before.atime, before.mtime)
+  expect(statSync(path).size).toBe(before.size)
+}
+
+describe.each([['next'], ['next', '--claim']])('%s %s', (...args) => {
+  const command = args.filter((each) => each !== undefined)
+
+  test('does not give a task that is done by its file', async () => {
+    const project = await makeIndexed()
+    changeSecretly(project, 'TASK-002 - T.md', 'status: To Do', 'status: Done ')
+    expect(await project.must(...command)).toStartWith('id: TASK-001\n')
+    expect(project.read('TASK-002 - T.md')).toContain('status: Done')
+    expect(await project.must('list', '-s', 'done', '--plain')).toContain('TASK-002')
+  })
+
+  test('does not give a task whose dependency is open by its file', async () => {
+    const project = await makeIndexed()
+    changeSecretly(project, 'TASK-010 - T.md', 'status: Done ', 'status: To Do')
+    expect(await project.must(...command)).toMatch(/^id: TASK-0(?:10|01)\n/)
+    expect(project.read('TASK-002 - T.md')).toContain('status: To Do')
+  })
+})
