@@ -1,6 +1,16 @@
-import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { errorCode } from './errors.ts'
+import { lstatOf } from './files.ts'
 
 const OWNER_ONLY = 0o700
 const GROUP_AND_OTHERS = 0o077
@@ -21,4 +31,18 @@ function closeToOthers(path: string): void {
   const isOurs = process.getuid === undefined || uid === process.getuid()
   const isFolder = (mode & 0o170000) === 0o040000
   if (isFolder && isOurs && (mode & GROUP_AND_OTHERS) !== 0) chmodSync(path, OWNER_ONLY)
+}
+
+const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants
+
+/** Makes git ignore a folder, also after an agent deleted its `.gitignore`; safe for many processes at once. */
+export function keepOutOfGit(folder: string): void {
+  const path = join(folder, '.gitignore')
+  const stat = lstatOf(path)
+  if (stat?.isFile() === true && stat.size > 0) return
+  // The target of a link is not ours. An existing file is kept, because its lock may be in use.
+  if (stat?.isFile() === false) rmSync(path, { force: true })
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600)
+  writeFileSync(fd, '*\n')
+  closeSync(fd)
 }

@@ -126,7 +126,7 @@ test('verify finds a store that is gone, and one that is empty is not made anew'
   for (const words of [['queue'], ['queue', 'verify'], ['push', 'x']]) {
     const emptied = await forkhestra(words, { cwd })
     expect(emptied.code).toBe(1)
-    expect(emptied.stderr).toContain('it is empty, although tasks of this run were worked at')
+    expect(emptied.stderr).toContain('it is empty, although this run has used it')
   }
   expect(readFileSync(path, 'utf8')).toBe('')
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { TaskProject } from '../support/forge-tasks.ts'
 import {
   addWorktrees,
   commitAll,
@@ -41,6 +42,14 @@ const LAYOUTS: readonly (readonly [string, Layout])[] = [
   ['in one checkout', oneCheckout],
   ['over three worktrees', threeWorktrees],
 ]
+
+test('the first creates of a project without git do not disturb each other', async () => {
+  for (let round = 0; round < 10; round++) {
+    const project = new TaskProject()
+    const creates = numbered('Task', 8).map((title) => project.must('create', title, '--plain'))
+    expect(new Set(await Promise.all(creates)).size).toBe(8)
+  }
+})
 
 describe.each(LAYOUTS)('many agents %s', (_, layout) => {
   const place = (roots: readonly string[], lane: number) => roots[lane % roots.length]!

@@ -27,7 +27,7 @@ export async function openStoreOf(
   record: string,
   plan: Partial<Plan> = planIn(record),
 ): Promise<QueueStore> {
-  if (!hasStore(record) && wasUsed(record)) {
+  if (hasLostStore(record)) {
     if (!isHeld(record)) throw missingStore(record)
     await renewStore(record, () => !hasStore(record))
   }
@@ -36,7 +36,7 @@ export async function openStoreOf(
 
 /** Throws if the store of a run was deleted; while the run is alive, that is a warning. */
 export function refuseMissing(record: string, notice: FrontEnd['notice']): void {
-  if (!wasUsed(record)) return
+  if (!hasLostStore(record)) return
   if (!isHeld(record)) throw missingStore(record)
   const gone = new QueueError({ kind: 'gone', place: storePath(record) })
   notice(`Warning: ${errorWithHint(gone).replaceAll('\n', ' ')}`)
@@ -44,10 +44,8 @@ export function refuseMissing(record: string, notice: FrontEnd['notice']): void 
 
 /** Before a run resumes: throws if its store is damaged or has lost something. */
 export async function refuseUnsound(run: string, record: string): Promise<void> {
-  if (!hasStore(record)) {
-    if (wasUsed(record)) throw missingStore(record)
-    return
-  }
+  if (hasLostStore(record)) throw missingStore(record)
+  if (!hasStore(record)) return
   const store = await openStoreOf(record)
   try {
     const [detail] = await store.verify(run)
@@ -84,6 +82,11 @@ export function missingStore(record: string): QueueError {
 
 function isHeld(record: string): boolean {
   return (holderOf(record)?.life ?? 'dead') !== 'dead'
+}
+
+/** Looks for the store again at the end: another process may have created and used it in the meantime. */
+function hasLostStore(record: string): boolean {
+  return !hasStore(record) && wasUsed(record) && !hasStore(record)
 }
 
 /** Whether the record shows that there was a store. */

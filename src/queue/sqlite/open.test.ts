@@ -117,6 +117,20 @@ test.each([
   await Promise.all([store.close(), other.close()])
 })
 
+test.each([
+  ['missing', undefined],
+  ['empty', ''],
+])('a %s file that another process has just made a store of is opened', async (_, content) => {
+  const path = join(makeProject(content === undefined ? {} : { 'queue.db': content }), 'queue.db')
+  const other = join(makeProject(), 'queue.db')
+  await (await openSqliteStore(other)).close()
+  const wasUsed = () => {
+    renameSync(other, path)
+    return true
+  }
+  await (await openSqliteStore(path, { wasUsed })).close()
+})
+
 /** Does something with a store on a file system of its own; says what was refused. */
 async function onDisk(shell: string, script: string): Promise<string> {
   const cwd = makeProject({

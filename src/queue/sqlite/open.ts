@@ -96,9 +96,9 @@ export async function openToRead(path: string): Promise<Connection> {
 
 /** Readable by its owner only, because prompts and results are private. */
 function makeFile(path: string, isLeftover: () => boolean): void {
-  const stats = lstatOf(path)
-  if (stats === undefined && isLeftover()) throw new QueueError({ kind: 'missing', place: path })
-  if (stats?.isFile() === true && stats.size === 0) refuseEmptied(path, isLeftover)
+  if (isMissing(path) && isLeftover() && isMissing(path))
+    throw new QueueError({ kind: 'missing', place: path })
+  refuseEmptied(path, isLeftover)
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     const fd = openSync(path, FLAGS, 0o600)
@@ -118,9 +118,22 @@ function makeFile(path: string, isLeftover: () => boolean): void {
   }
 }
 
-/** SQLite would delete the write-ahead log of an empty file. */
+/**
+ * Refuses an empty file in place of a used store, because SQLite would delete its write-ahead log. The
+ * size is read again afterwards: another process may have created and used the store in the meantime.
+ */
 export function refuseEmptied(path: string, isLeftover: () => boolean): void {
-  if (logSize(path) > 0 || isLeftover()) throw emptied(path)
+  if (isEmptyFile(path) && (logSize(path) > 0 || isLeftover()) && isEmptyFile(path))
+    throw emptied(path)
+}
+
+function isMissing(path: string): boolean {
+  return lstatOf(path) === undefined
+}
+
+function isEmptyFile(path: string): boolean {
+  const stats = lstatOf(path)
+  return stats?.isFile() === true && stats.size === 0
 }
 
 function logSize(path: string): number {
@@ -150,7 +163,7 @@ export function unversioned(place: string, version: number): QueueError {
 }
 
 function emptied(place: string): QueueError {
-  const detail = 'it is empty, although tasks of this run were worked at'
+  const detail = 'it is empty, although this run has used it'
   return new QueueError({ kind: 'broken', place, detail })
 }
 

@@ -16,9 +16,8 @@ export function readSummary(path: string, run: string): QueueSummary | Unreadabl
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   try {
     const acknowledged = acknowledgedIn(path)
-    const stats = lstatOf(path)
-    if (stats?.isFile() !== true) throw new QueueError({ kind: 'not_a_store', place: path })
-    if (stats.size === 0) refuseEmptied(path, () => acknowledged > 0)
+    if (lstatOf(path)?.isFile() !== true) throw new QueueError({ kind: 'not_a_store', place: path })
+    refuseEmptied(path, () => acknowledged > 0)
     const database = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
     try {
       const { user_version: version } = database.prepare('pragma user_version').get() as {

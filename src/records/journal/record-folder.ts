@@ -1,15 +1,7 @@
-import {
-  closeSync,
-  constants,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { lstatOf, statOf } from '../../base/files.ts'
-import { makePrivateFolder } from '../../base/private-folder.ts'
+import { keepOutOfGit, makePrivateFolder } from '../../base/private-folder.ts'
 import type { FoundProject } from '../../base/project.ts'
 import { repositoryTop } from '../../base/repository.ts'
 import { stateFolder } from '../../base/state-folder.ts'
@@ -80,20 +72,6 @@ export function makeRecordRoot(root: string): void {
   if (!root.endsWith(IN_PROJECT)) makePrivateFolder(dirname(root))
   makePrivateFolder(root)
   keepOutOfGit(root)
-}
-
-const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants
-
-/** Makes git ignore the records, also after an agent deleted the `.gitignore`. */
-export function keepOutOfGit(root: string): void {
-  const path = join(root, '.gitignore')
-  const stat = lstatOf(path)
-  if (stat?.isFile() === true && stat.size > 0) return
-  // The target of a link is not ours. An existing file is kept, because its lock may be in use.
-  if (stat?.isFile() === false) rmSync(path, { force: true })
-  const fd = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600)
-  writeFileSync(fd, '*\n')
-  closeSync(fd)
 }
 
 /** The folders that get a new entry when the missing parent folders of a file are created. */

@@ -1,7 +1,6 @@
-import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
 import { statOf } from '../../base/files.ts'
-import { makePrivateFolder } from '../../base/private-folder.ts'
+import { keepOutOfGit, makePrivateFolder } from '../../base/private-folder.ts'
 import type { Places } from './places.ts'
 
 /** Other users must not be able to write state that is trusted later, whatever the umask. */
@@ -16,8 +15,5 @@ export function makeLocal(folder: string, { tasks, local }: Places): void {
   }
   mkdirSync(tasks, { recursive: true })
   makePrivateFolder(folder)
-  const path = join(folder, '.gitignore')
-  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return
-  // `wx` does not write through a link.
-  writeFileSync(path, '*\n', { flag: 'wx', mode: 0o600 })
+  keepOutOfGit(folder)
 }
