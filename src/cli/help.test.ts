@@ -2,12 +2,12 @@ import { expect, test } from 'bun:test'
 import type { Command } from './command.ts'
 import { columns, renderHelp } from './help.ts'
 import { COMMAND_NAMES, FORKHESTRA } from './forkhestra.ts'
+import { loadCommand } from './program.ts'
 
-const loaded = await Promise.all(
-  Object.entries(FORKHESTRA.commands).map(async ([name, load]) => [name, await load()] as const),
-)
-const COMMANDS = loaded.flatMap(([name, command]) =>
-  'commands' in command ? [] : [[name, command] as const],
+const COMMANDS = await Promise.all(
+  COMMAND_NAMES.filter((name) => name !== 'tasks').map(
+    async (name) => [name, (await loadCommand(FORKHESTRA, name)) as Command] as const,
+  ),
 )
 
 const COMMAND: Command = {

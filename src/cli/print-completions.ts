@@ -1,7 +1,7 @@
 import { loadConfiguration } from '../host/configuration.ts'
 import { openProject, pathFromProject } from '../host/project.ts'
 import type { Input } from './command.ts'
-import { SHELLS } from './commands/completions.ts'
+import { SHELLS } from './commands/general.ts'
 import { COST_KEYS } from '../host/records/cost-table.ts'
 import { untilde } from './completions/paths.ts'
 import { printCompletions as print } from './completions/print.ts'

@@ -14,8 +14,8 @@ export interface Program {
   readonly summary: string
   /** What its error messages begin with. */
   readonly prefix: string
-  /** Loaded on demand, because a call needs one of them. A command may be a program of its own. */
-  readonly commands: Readonly<Record<string, () => Promise<Command | Program>>>
+  /** Some are loaded on demand. A command may be a program itself. */
+  readonly commands: Readonly<Record<string, Command | (() => Promise<Command | Program>)>>
   readonly aliases?: Readonly<Record<string, string>>
   /** The command that is meant if the first word is not the name of one. */
   readonly fallback?: string
@@ -65,9 +65,8 @@ async function dispatch(
     )
   }
   const name = nameOf(program, first)
-  const load = program.commands[name ?? program.fallback ?? '']
-  if (load === undefined) throw unknownCommand(program, args)
-  const command = await load()
+  const command = await loadCommand(program, name ?? program.fallback ?? '')
+  if (command === undefined) throw unknownCommand(program, args)
   if ('commands' in command) return runProgram(command, rest)
   found.command = command
   try {
@@ -120,6 +119,15 @@ function nameOf({ commands, aliases = {} }: Program, word: string | undefined): 
   return Object.hasOwn(commands, name) ? name : undefined
 }
 
+/** A command by its name, without aliases. */
+export async function loadCommand(
+  { commands }: Program,
+  name: string,
+): Promise<Command | Program | undefined> {
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  return typeof command === 'function' ? command() : command
+}
+
 function unknownCommand(program: Program, words: readonly string[]): UsageError {
   const error = new UsageError(`Unknown command '${words[0]}'.`, `See: ${program.name} --help`)
   return program.guess(words) ?? error
@@ -133,20 +141,19 @@ export async function printHelp(program: Program, words: readonly string[]): Pro
     return 0
   }
   const name = nameOf(program, word)
-  if (name === undefined) throw unknownCommand(program, words)
-  const command = await program.commands[name]!()
+  const command = name && (await loadCommand(program, name))
+  if (!command) throw unknownCommand(program, words)
   if ('commands' in command) return printHelp(command, more)
   console.log(renderHelp(name === program.fallback ? '' : name, command))
   return 0
 }
 
 /** The commands of a program with their summaries. */
-export async function summariesOf({ commands }: Program): Promise<[string, string][]> {
-  return Promise.all(
-    Object.entries(commands).map(async ([name, load]) => {
-      return [name, (await load()).summary] as [string, string]
-    }),
-  )
+export async function summariesOf(program: Program): Promise<[string, string][]> {
+  const rows: [string, string][] = []
+  for (const name of Object.keys(program.commands))
+    rows.push([name, (await loadCommand(program, name))!.summary])
+  return rows
 }
 
 async function report(

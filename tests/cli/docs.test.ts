@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:f
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { COMMAND_NAMES, FORKHESTRA as PROGRAM } from '../../src/cli/forkhestra.ts'
+import { loadCommand } from '../../src/cli/program.ts'
 import { eventSchema } from '../../src/records/events/schema.ts'
 import { parseChainsFile } from '../../src/chain/parse/chains-file.ts'
 import chainsSchema from '../../schema/chains.schema.json'
@@ -155,9 +156,9 @@ const inCode = (text: string, words: Iterable<string>) =>
 
 test('the guide names every command and option', async () => {
   const guide = read('docs/reference/command-line.md')
-  const commands = await Promise.all(Object.values(PROGRAM.commands).map((load) => load()))
+  const commands = await Promise.all(COMMAND_NAMES.map((name) => loadCommand(PROGRAM, name)))
   const options = commands.flatMap((command) =>
-    'options' in command ? Object.keys(command.options) : [],
+    command !== undefined && 'options' in command ? Object.keys(command.options) : [],
   )
   const named = guide.matchAll(/--([a-z-]+)/g)
   const names = new Set(Array.from(named, ([, name = '']) => name))

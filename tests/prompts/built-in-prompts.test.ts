@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { parseInput } from '../../src/cli/command.ts'
 import type { Command } from '../../src/cli/command.ts'
+import { loadCommand } from '../../src/cli/program.ts'
 import { FORGE_TASKS } from '../../src/cli/tasks/program.ts'
 import { MarkerScanner } from '../../src/engines/marker/marker.ts'
 import { MODE_AWARENESS_PREFIX } from '../../src/chain/prompts/mode-awareness.ts'
@@ -61,7 +62,7 @@ describe.each(PROMPTS)('the prompt %s', (_, text) => {
     expect(commands.length).toBeGreaterThan(2)
     for (const [, name = '', ...args] of commands) {
       expect(Object.keys(FORGE_TASKS.commands)).toContain(name)
-      const command = await loadCommand(name)
+      const command = await loadTaskCommand(name)
       expect(() => parseInput(args, command)).not.toThrow()
     }
   })
@@ -83,14 +84,14 @@ describe.each(PROMPTS)('the prompt %s', (_, text) => {
   })
 })
 
-async function loadCommand(name: string): Promise<Command> {
-  return (await FORGE_TASKS.commands[name]!()) as Command
+async function loadTaskCommand(name: string): Promise<Command> {
+  return (await loadCommand(FORGE_TASKS, name)) as Command
 }
 
 test('a wrong option in a prompt would be noticed', async () => {
   const [command = []] = taskCommands('Run `forge-tasks list --redy --plain`.')
   expect(command).toEqual(['forge-tasks', 'list', '--redy', '--plain'])
-  const list = await loadCommand('list')
+  const list = await loadTaskCommand('list')
   expect(() => parseInput(command.slice(2), list)).toThrow('did you mean --ready?')
 })
 

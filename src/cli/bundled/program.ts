@@ -1,7 +1,6 @@
 import type { Command } from '../command.ts'
 import { renderHelp } from '../help.ts'
-import { makeHelpCommand } from '../commands/help.ts'
-import { makeVersionCommand } from '../commands/version.ts'
+import { makeHelpCommand, makeVersionCommand } from '../commands/general.ts'
 import type { Program } from '../program.ts'
 
 /** A program that is one agent. */

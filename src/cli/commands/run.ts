@@ -1,64 +1,117 @@
 import type { Command, Options } from '../command.ts'
 import { RUN_GUESSES } from '../first-guesses.ts'
 
-/** What every command that reads the configuration takes. */
+export const CWD: Options = {
+  cwd: { value: '<path>', help: 'project folder (default: nearest one, searched upwards)' },
+}
+
+/** For every command that reads the configuration. */
 export const CONFIG_OPTIONS: Options = {
-  cwd: { value: '<path>', help: 'project folder (default: found from the current folder upwards)' },
+  ...CWD,
   config: { value: '<path>', help: 'configuration file (default: forge/orch/chains.json)' },
 }
 
-/** Limits and gates, above what the configuration says; `readOverrides` reads them. */
-export const LIMIT_OPTIONS: Options = {
+export const JSON_OBJECT: Options = { json: { help: 'print one JSON object' } }
+export const ORPHANS: Options = {
+  'kill-orphans': { help: 'kill processes that a dead run left behind' },
+}
+export const VERBOSE: Options = {
+  verbose: { short: 'v', help: 'print everything in full, and where each prompt comes from' },
+}
+
+const BUDGET_OPTIONS: Options = {
   'max-cost': { value: '<usd>', help: 'stop the run when its agents have spent this much' },
   'max-tokens': { value: '<n>', help: 'stop the run after this many tokens' },
   'max-duration': { value: '<time>', help: 'stop the run after this time: 90s, 30m, 8h' },
-  timeout: { value: '<time>', help: 'time limit per iteration (default: 4h; off: none)' },
+}
+
+/** Limits and gates, which override the configuration; `readOverrides` reads them. */
+export const LIMIT_OPTIONS: Options = {
+  ...BUDGET_OPTIONS,
+  timeout: { value: '<time>', help: 'time limit per iteration (default: 4h; off: no limit)' },
   'idle-timeout': {
     value: '<time>',
-    help: 'stop an agent that is silent this long (default for direct agents: 30m)',
+    help: 'stop an agent after this long without output (direct agents: 30m)',
   },
-  stall: { value: '<n>', help: 'stop a step after n iterations without progress; 0: never' },
+  stall: { value: '<n>', help: 'stop a step after n iterations without progress (0: never)' },
   verify: {
     value: '<command>',
     repeats: true,
-    help: 'must succeed before a marker is believed; may be repeated',
+    help: 'must succeed before a marker is accepted; may be repeated',
   },
-  until: { value: '<command>', help: 'run after each iteration; its success completes the step' },
+  until: {
+    value: '<command>',
+    help: 'runs after each iteration; completes the step if it succeeds',
+  },
 }
 
 export const runCommand: Command = {
   summary: 'Run coding agents unattended, in chains and loops with a fresh context each time.',
   usage: [
-    'forkhestra <agent>[:N]                   one agent: once, or a loop of at most N iterations',
+    'forkhestra <agent>[:N]                   one agent: once, or a loop of up to N iterations',
     'forkhestra "<chain>" [VAR=value …]       a chain: a:3 -> b:10',
-    'forkhestra --chain <name> [VAR=value …]  a named chain of the configuration',
+    'forkhestra --chain <name> [VAR=value …]  a chain from the configuration',
     'forkhestra … -- <args…>                  arguments for every agent',
   ],
   examples: [
-    ['forkhestra "planner:3 -> builder:20"', 'plan at most 3 times, then build at most 20 times'],
+    ['forkhestra "planner:3 -> builder:20"', 'plan up to 3 times, then build up to 20 times'],
     ['forkhestra builder:10 -p "Fix the tests"', 'a loop with a prompt'],
-    ['forkhestra --chain docs TOPIC=install', 'a named chain with a variable'],
-    ['forkhestra builder:50 --verify "npm test"', 'done only when the tests pass, too'],
-    ['forkhestra --chain build --dry-run', 'what would run'],
+    ['forkhestra --chain docs TOPIC=install', 'a chain from the configuration, with a variable'],
+    ['forkhestra builder:50 --verify "npm test"', 'complete only once the tests pass'],
+    ['forkhestra --chain build --dry-run', 'show what would run'],
   ],
   json: 'events',
   options: {
-    chain: { value: '<name>', help: 'run a named chain of the configuration' },
-    prompt: { short: 'p', value: '<text>', help: 'the prompt for all steps' },
+    chain: { value: '<name>', help: 'run a chain from the configuration' },
+    prompt: { short: 'p', value: '<text>', help: 'prompt for all steps' },
     'prompt-file': { value: '<path>', help: 'the same from a file, read again at every iteration' },
     'raw-prompt': { help: 'treat prompts as plain text, without /commands' },
     ...CONFIG_OPTIONS,
     ...LIMIT_OPTIONS,
     anyway: { help: 'start even if another run is active in this working tree' },
-    'kill-orphans': { help: 'kill the processes that a dead run left behind' },
-    'dry-run': { help: 'print what would run, run nothing' },
-    verbose: { short: 'v', help: 'show everything, untruncated, and the source of each prompt' },
+    ...ORPHANS,
+    'dry-run': { help: 'print what would run, and exit' },
+    ...VERBOSE,
     json: { help: 'print one JSON event per line on stdout' },
     version: { short: 'V', help: 'print the version' },
   },
   guesses: RUN_GUESSES,
-  async run(input) {
-    const { runChain } = await import('../run-chain.ts')
-    return runChain(input)
+  run: async (input) => (await import('../run-chain.ts')).runChain(input),
+}
+
+export const chatCommand: Command = {
+  summary: 'Talk to the built-in agent.',
+  usage: [
+    'forkhestra chat [AGENT] [options]  on a terminal; type /help for help',
+    'forkhestra chat [AGENT] -p TEXT    one turn; prints the answer',
+    'forkhestra chat [AGENT] < FILE     one turn with a file or a pipe as input',
+    'forkhestra chat --resume [RUN]     continue a chat (default: the newest)',
+    'forkhestra chat --list             list the chats of this project',
+  ],
+  examples: [
+    ['forkhestra chat', 'use the default model of your provider'],
+    ['forkhestra chat reviewer', 'use an agent from the configuration'],
+    ['forkhestra chat --model openai/gpt-6.1-sol', 'use another model'],
+    ['git diff | forkhestra chat -p "Review this change."', 'send the prompt and the diff'],
+    ['forkhestra chat --resume -p "And the tests?"', 'continue for one turn'],
+  ],
+  json: 'events',
+  options: {
+    prompt: {
+      short: 'p',
+      value: '<text>',
+      help: 'send this message and exit; piped input is appended',
+    },
+    lines: { help: 'without a terminal: treat each line of stdin as a turn' },
+    model: { value: '<model>', help: 'provider/id, or sonnet, opus, haiku' },
+    'base-url': { value: '<url>', help: 'address of the model API, for example for compatible/…' },
+    resume: { help: 'continue the chat with this id (default: the newest)' },
+    list: { help: 'list the chats, newest first' },
+    'raw-prompt': { help: 'send everything as plain text' },
+    ...CONFIG_OPTIONS,
+    ...BUDGET_OPTIONS,
+    ...ORPHANS,
+    json: { help: 'print one JSON event per line; with --list, one object' },
   },
+  run: async (input) => (await import('../chat/chat.ts')).chat(input),
 }

@@ -1,5 +1,5 @@
 import { COMMON_OPTIONS, type Options } from '../command.ts'
-import { summariesOf, type Program } from '../program.ts'
+import { loadCommand, summariesOf, type Program } from '../program.ts'
 import type { Answer, Candidate, Completions, Source, Typed } from './program.ts'
 
 const NOTHING: Answer = { candidates: [] }
@@ -41,7 +41,7 @@ async function afterCommand(
 ): Promise<Answer> {
   const inner = own(completions.programs ?? {}, name)
   if (inner !== undefined) return answer(await inner(), words)
-  const command = await own(completions.program.commands, name)?.()
+  const command = await loadCommand(completions.program, name)
   if (command === undefined || 'commands' in command) return NOTHING
   const options = { ...command.options, ...COMMON_OPTIONS }
   return amongOptions(completions, name, options, words)

@@ -1,5 +1,5 @@
 import { UsageError, type Input } from '../command.ts'
-import { SHELLS } from '../commands/completions.ts'
+import { SHELLS } from '../commands/general.ts'
 import { answer } from './answer.ts'
 import type { Answer, Candidate, Completions } from './program.ts'
 import { renderScript, type Shell } from './scripts.ts'

@@ -1,4 +1,4 @@
-import type { SHELLS } from '../commands/completions.ts'
+import type { SHELLS } from '../commands/general.ts'
 
 export type Shell = (typeof SHELLS)[number]
 

@@ -21,8 +21,8 @@ const COMMANDS: Program['commands'] = {
   board: async () => (await import('./commands/board.ts')).boardCommand,
   completions: async () => (await import('./commands/completions.ts')).completionsCommand,
   mcp: async () => (await import('./commands/mcp.ts')).mcpCommand,
-  help: async () => (await import('../commands/help.ts')).makeHelpCommand(FORGE_TASKS),
-  version: async () => (await import('../commands/version.ts')).makeVersionCommand('forge-tasks'),
+  help: async () => (await import('../commands/general.ts')).makeHelpCommand(FORGE_TASKS),
+  version: async () => (await import('../commands/general.ts')).makeVersionCommand('forge-tasks'),
 }
 
 export const FORGE_TASKS: Program = {

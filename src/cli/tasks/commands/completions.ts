@@ -1,5 +1,5 @@
 import type { Command } from '../../command.ts'
-import { SHELLS } from '../../commands/completions.ts'
+import { SHELLS } from '../../commands/general.ts'
 
 export const completionsCommand: Command = {
   summary: 'Print a completion script for a shell.',

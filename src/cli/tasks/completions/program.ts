@@ -1,4 +1,4 @@
-import { SHELLS } from '../../commands/completions.ts'
+import { SHELLS } from '../../commands/general.ts'
 import { DIRECTORIES, oneOf, type Completions, type Source } from '../../completions/program.ts'
 import { PRIORITIES } from '../../../tasks/status.ts'
 import { FORGE_TASKS } from '../program.ts'

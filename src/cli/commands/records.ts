@@ -1,0 +1,162 @@
+import type { Command, Options } from '../command.ts'
+import { CWD, JSON_OBJECT, LIMIT_OPTIONS, ORPHANS, VERBOSE } from './run.ts'
+
+const RECORD_OPTIONS: Options = { ...CWD, ...JSON_OBJECT }
+
+/** Commands for past and active runs. */
+export const RECORD_COMMANDS = {
+  status: {
+    summary: 'Show active runs, the last run and the open tasks of the project.',
+    usage: ['forkhestra status [--json]'],
+    examples: [
+      ['forkhestra status', 'what is running, how the last run ended, what is left to do'],
+      ['forkhestra status --json', 'for scripts'],
+    ],
+    json: 'object',
+    options: RECORD_OPTIONS,
+    words: [],
+    run: async (input) => (await import('../records/print-status.ts')).printStatus(input),
+  },
+  runs: {
+    summary: 'List the recorded runs, newest first.',
+    usage: ['forkhestra runs [--json]'],
+    examples: [
+      ['forkhestra runs', 'status, progress, duration and cost of each run'],
+      ['forkhestra runs --json', 'for scripts'],
+    ],
+    json: 'object',
+    options: RECORD_OPTIONS,
+    words: [],
+    run: async (input) => (await import('../records/list-runs.ts')).listRecordedRuns(input),
+  },
+  show: {
+    summary: 'Show how a run went and what to do next.',
+    usage: [
+      'forkhestra show [RUN] [--step N] [--json]',
+      'forkhestra show [RUN] --step N --iteration N [--attempt N] [--round N] [--json]',
+    ],
+    examples: [
+      ['forkhestra show', 'the newest run'],
+      ['forkhestra show x7k2m', 'a run by the beginning or the end of its id'],
+      [
+        'forkhestra show --step 2 --iteration 5',
+        'one iteration: command, prompt, outcome, changes',
+      ],
+    ],
+    json: 'object',
+    options: {
+      step: { value: '<n>', help: 'only this step' },
+      iteration: { value: '<n>', help: 'details of this iteration' },
+      attempt: { value: '<n>', help: 'attempt of the iteration (default: the last)' },
+      round: { value: '<n>', help: 'round of the step (default: the last)' },
+      ...RECORD_OPTIONS,
+    },
+    run: async (input) => (await import('../records/show-run.ts')).showRun(input),
+  },
+  logs: {
+    summary: 'Print the output of a run.',
+    usage: [
+      'forkhestra logs [RUN] [--follow] [--step N] [--iteration N] [--raw | --json]',
+      'forkhestra logs [RUN] [--follow] --task NAME [--attempt N] [--raw | --json]',
+    ],
+    examples: [
+      ['forkhestra logs', 'output of the newest run'],
+      ['forkhestra logs --follow', 'keep printing until the run ends'],
+      ['forkhestra logs --step 2 --iteration 5 --raw', 'raw output of one iteration'],
+    ],
+    json: 'events',
+    options: {
+      follow: { short: 'f', help: 'keep printing until the run ends' },
+      step: { value: '<n>', help: 'only this step' },
+      iteration: { value: '<n>', help: 'only this iteration' },
+      task: { value: '<name>', help: 'only this task' },
+      attempt: { value: '<n>', help: 'only this attempt of the task' },
+      raw: { help: 'the output of the agents, byte for byte, both streams on stdout' },
+      ...VERBOSE,
+      ...CWD,
+      json: { help: 'print one JSON event per line, like a run with --json' },
+    },
+    run: async (input) => (await import('../records/print-logs.ts')).printLogs(input),
+  },
+  cost: {
+    summary: 'Summarize iterations, tokens, time and cost of recorded runs.',
+    usage: ['forkhestra cost [RUN] [--by run|agent|step|day|task] [--json]'],
+    examples: [
+      ['forkhestra cost', 'cost per run'],
+      ['forkhestra cost --by task', 'cost per forge-tasks task'],
+      ['forkhestra cost x7k2m --by step', 'cost per step of one run'],
+    ],
+    json: 'object',
+    options: {
+      by: { value: '<what>', help: 'run, agent, step, day or task (default: run)' },
+      ...RECORD_OPTIONS,
+    },
+    run: async (input) => (await import('../records/print-cost.ts')).printCost(input),
+  },
+  stop: {
+    summary: 'Stop a run after its current iteration; it can be resumed.',
+    usage: ['forkhestra stop [RUN] [--now] [--json]'],
+    examples: [
+      ['forkhestra stop', 'the newest active run'],
+      ['forkhestra stop --now', 'interrupt the iteration, like Ctrl-C'],
+    ],
+    json: 'object',
+    options: {
+      now: { help: 'interrupt the iteration, like Ctrl-C' },
+      ...RECORD_OPTIONS,
+    },
+    run: async (input) => (await import('../records/ask-run.ts')).stopRun(input),
+  },
+  resume: {
+    summary: 'Resume a run that was killed, was stopped or did not complete.',
+    usage: ['forkhestra resume [RUN] [options]'],
+    examples: [
+      ['forkhestra resume', 'the newest incomplete run, at the iteration where it ended'],
+      ['forkhestra resume 20261116-2203', 'a run by the beginning of its id'],
+      ['forkhestra resume --max-cost 20', 'with a larger budget'],
+    ],
+    json: 'events',
+    options: {
+      ...CWD,
+      anyway: { help: 'start even if another run is active in this working tree' },
+      ...ORPHANS,
+      'trust-record': { help: 'accept a record that was not made here or is not signed' },
+      'new-queue': { help: 'start with an empty queue and keep the damaged one' },
+      prompt: {
+        short: 'p',
+        value: '<text>',
+        help: 'the original prompt, if the record does not contain all of it',
+      },
+      ...LIMIT_OPTIONS,
+      ...VERBOSE,
+      json: { help: 'print one JSON event per line on stdout' },
+    },
+    run: async (input) => (await import('../resume-run.ts')).resumeRun(input),
+  },
+  'retry-now': {
+    summary: 'Make a run that waits for a quota or a retry continue now.',
+    usage: ['forkhestra retry-now [RUN] [--json]'],
+    examples: [['forkhestra retry-now', 'the newest waiting run']],
+    json: 'object',
+    options: RECORD_OPTIONS,
+    run: async (input) => (await import('../records/ask-run.ts')).retryNow(input),
+  },
+  clean: {
+    summary: 'Remove the records of old runs.',
+    usage: ['forkhestra clean --keep N [--with-queues] [--with-foreign] [--dry-run] [--json]'],
+    examples: [
+      ['forkhestra clean --keep 10', 'keep the newest 10; active runs are never removed'],
+      ['forkhestra clean --keep 0 --dry-run', 'show what would be removed'],
+    ],
+    json: 'object',
+    options: {
+      keep: { value: '<n>', help: 'number of runs to keep' },
+      'with-queues': { help: 'also remove runs with queued tasks, unread results or worktrees' },
+      'with-foreign': { help: 'also remove runs that were not made here' },
+      'dry-run': { help: 'print what would be removed, and exit' },
+      ...RECORD_OPTIONS,
+    },
+    words: [],
+    run: async (input) => (await import('../records/clean-runs.ts')).cleanRuns(input),
+  },
+} satisfies Record<string, Command>
