@@ -1,7 +1,7 @@
 import { SCRIPTED_MODEL } from '../../base/scripted-model.ts'
 import { UserError, type Problem } from '../../base/errors.ts'
 import type { NativeAgent } from '../../engines/engine.ts'
-import { parseModel, VARIABLES } from '../../engines/native/model-names.ts'
+import { keyVariables, parseModel, VARIABLES } from '../../engines/native/model-names.ts'
 import { priceOf } from '../../engines/prices.ts'
 import { toolProblems } from '../../engines/tool-names.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
@@ -49,11 +49,6 @@ export function makeNativeAgent(
     ...(queue === undefined ? {} : { queue }),
     ...(prices === undefined ? {} : { prices }),
   }
-}
-
-/** The variables of which one must contain the API key; empty if the service needs no key. */
-export function keyVariables({ provider, apiKeyEnv }: NativeAgent): readonly string[] {
-  return apiKeyEnv === undefined ? VARIABLES[provider].keys : [apiKeyEnv]
 }
 
 /** Refuses a missing API key before the run starts. */

@@ -3,6 +3,7 @@ import { errorCode, errorText } from '../../base/errors.ts'
 import type { MaskStream } from '../../base/secrets/mask.ts'
 import type { Fact, LoopLaunch } from '../engine.ts'
 import type { UserMessage } from './conversation.ts'
+import { usageWithUnfinished } from './conversation/budget.ts'
 import { readConversation } from './conversation/conversation-file.ts'
 import { PartialAnswer, readPartialAnswer } from './conversation/partial-answer.ts'
 import type { History, ConversationStorage } from './conversation/history.ts'
@@ -10,7 +11,6 @@ import type { AgentIo } from './io.ts'
 import { ModelError } from './models/ask-model.ts'
 import { openConversation } from './open-conversation.ts'
 import { withKeyName, userMessageOf } from './run-agent.ts'
-import { usageWithUnfinished } from './unfinished.ts'
 
 /** Where an answer is shown while it streams. */
 export interface Hearing {
@@ -75,7 +75,7 @@ export async function* runChatTurn(
     show('', mask.end())
     heard.commit()
     history.answerInterruptedCalls()
-    conversation.close()
+    history.close()
   }
 }
 
@@ -105,7 +105,7 @@ export async function addReads(launch: LoopLaunch, io: AgentIo): Promise<void> {
   const { conversation } = await open(launch, io)
   const { tools } = conversation.history.head
   conversation.hear(userMessageOf({ ...launch, turn: { ...launch.turn, prompt: '' } }, tools))
-  conversation.close()
+  conversation.history.close()
 }
 
 async function open({ agent, turn }: LoopLaunch, io: AgentIo) {

@@ -4,6 +4,7 @@ import { awakeMs } from '../../base/awake.ts'
 import type { Fact, FileRead } from '../engine.ts'
 import { costOf, type TieredPrice } from '../prices.ts'
 import { toolBrief } from '../tool-brief.ts'
+import { whyStop } from './conversation/budget.ts'
 import {
   isCut,
   isOwnAnswer,
@@ -17,7 +18,6 @@ import type { AgentIo } from './io.ts'
 import type { Answer } from './models/answer.ts'
 import { askModel } from './models/ask-model.ts'
 import { toPrompt, toTools } from './models/to-prompt.ts'
-import { whyStop } from './must-end.ts'
 import { seenInPrompt, type SeenFiles } from './tools/seen.ts'
 import { errorLine, resultOf, unknownTool, unreadableCall } from './tool-results.ts'
 import type { AgentTool } from './tools/tool.ts'
@@ -74,7 +74,7 @@ export class Conversation {
     else if (yield* this.#takeUp()) return
     const { maxTurns, io } = this.#parts
     // Turns before an interruption count, too.
-    let turns = said === undefined ? this.history.answerCount : 0
+    let turns = said === undefined ? this.history.answers.length : 0
     for (;;) {
       signal.throwIfAborted()
       if (turns >= maxTurns) return yield* this.#outOfTurns(maxTurns)
@@ -88,11 +88,6 @@ export class Conversation {
       if (isCut(answer)) this.history.add({ type: 'user', text: CONTINUE })
       yield* this.#callTools(calls, answer, signal)
     }
-  }
-
-  /** `isLimited`: it ends because of a rate limit. */
-  close(isLimited = false): void {
-    this.history.close(isLimited)
   }
 
   /** Adds a message without a request to the model; files may come without text. */
@@ -109,8 +104,9 @@ export class Conversation {
 
   /** Reports a stored answer that was never reported; true if that ends the turn. */
   *#takeUp(): Generator<Fact, boolean> {
-    const { isAnswered, lastAnswers, lastAnswer, messages } = this.history
+    const { isAnswered, lastAnswers, messages } = this.history
     if (isHandedBack(messages)) return yield* this.#takeBack()
+    const lastAnswer = lastAnswers.at(-1)
     const isOpen = lastAnswer !== undefined && isCut(lastAnswer)
     if (!isAnswered && !isOpen) return false
     yield this.#usage()

@@ -1,5 +1,5 @@
 import { UserError } from '../../base/errors.ts'
-import type { Provider } from '../engine.ts'
+import type { NativeAgent, Provider } from '../engine.ts'
 
 const PROVIDERS: readonly Provider[] = ['anthropic', 'openai', 'google', 'compatible']
 
@@ -14,6 +14,14 @@ export const VARIABLES: Readonly<
     urls: ['GOOGLE_GEMINI_BASE_URL'],
   },
   compatible: { keys: [], urls: [] },
+}
+
+/** The variables of which one must contain the API key; empty if the service needs no key. */
+export function keyVariables({
+  provider,
+  apiKeyEnv,
+}: Pick<NativeAgent, 'provider' | 'apiKeyEnv'>): readonly string[] {
+  return apiKeyEnv === undefined ? VARIABLES[provider].keys : [apiKeyEnv]
 }
 
 /** Names without a version. */

@@ -2,13 +2,14 @@ import { join } from 'node:path'
 import { readTextFile } from '../../base/files.ts'
 import type { Fact, NativeAgent } from '../engine.ts'
 import { priceOf } from '../prices.ts'
-import { QUEUE_TOOLS } from '../tool-names.ts'
 import { randomLetters } from '../../base/ids.ts'
 import { CONVERSATION_HEADER } from '../../base/scripted-model.ts'
 import { Conversation } from './conversation.ts'
 import { History } from './conversation/history.ts'
 import type { AgentIo } from './io.ts'
 import { isScripted, loadModel } from './models/load-model.ts'
+import { makeFileTools } from './tools/file-tools.ts'
+import { makeQueueTools } from './tools/queue-tools.ts'
 import { SeenFiles } from './tools/seen.ts'
 import type { AgentTool } from './tools/tool.ts'
 import { toolNames } from './tool-sets.ts'
@@ -25,19 +26,20 @@ export interface Opening {
 export async function openConversation(opening: Opening, io: AgentIo): Promise<Conversation> {
   const { agent, systemPrompt, subject, scan } = opening
   const { model: name, maxTurns, maxOutputTokens, prices } = agent
+  const model = await loadModel(agent, io.env)
   const seen = new SeenFiles()
-  const [model, tools] = await Promise.all([loadModel(agent, io.env), makeTools(agent, seen, io)])
+  const tools = makeTools(agent, seen, io)
   const descriptions = tools.map(({ name: tool, description, inputSchema }) => ({
     name: tool,
     description,
     inputSchema,
   }))
-  const print = hashOf([name, systemPrompt, descriptions, subject, io.workspace.cwd])
+  const about = JSON.stringify([name, systemPrompt, descriptions, subject, io.workspace.cwd])
+  const print = new Bun.CryptoHasher('sha256').update(about).digest('hex')
   const system = `${systemPrompt}\n\n${describeSurroundings(io.workspace.cwd, new Date())}`
   const head = { id: `c-${randomLetters(16)}`, model: name, system, tools: descriptions, print }
   const history = History.open(head, io.storage, io.resumePolicy)
   for (const file of history.seen) seen.note(file)
-  const price = priceOf(name, prices)
   const headers = isScripted(agent, io.env) ? { [CONVERSATION_HEADER]: history.head.id } : undefined
   return new Conversation({
     history,
@@ -47,19 +49,11 @@ export async function openConversation(opening: Opening, io: AgentIo): Promise<C
     maxTurns,
     maxOutputTokens,
     headers,
-    price,
+    price: priceOf(name, prices),
     io,
     scan,
   })
 }
-
-function hashOf(value: unknown): string {
-  return new Bun.CryptoHasher('sha256').update(JSON.stringify(value)).digest('hex')
-}
-
-/** Instructions of a project for agents; the first file that exists is used. */
-const INSTRUCTIONS = ['AGENTS.md', 'CLAUDE.md']
-const LIMIT_BYTES = 64 * 1024
 
 /** The part of the system prompt about folder, date and project; fixed for a conversation. */
 function describeSurroundings(cwd: string, now: Date): string {
@@ -72,32 +66,23 @@ function describeSurroundings(cwd: string, now: Date): string {
   return [facts, ...instructionsOf(cwd)].join('\n\n')
 }
 
+const LIMIT_BYTES = 64 * 1024
+
+/** The project's instructions for agents; the first file that exists is used. */
 function instructionsOf(cwd: string): string[] {
-  for (const name of INSTRUCTIONS) {
+  for (const name of ['AGENTS.md', 'CLAUDE.md']) {
+    const heading = `# ${name} of the project`
     const file = readTextFile(join(cwd, name), LIMIT_BYTES)
-    if (file.kind === 'text' && file.text.trim() !== '')
-      return [`# ${name} of the project\n\n${file.text.trim()}`]
+    if (file.kind === 'text' && file.text.trim() !== '') return [heading, file.text.trim()]
     if (file.kind === 'unusable')
-      return [
-        `# ${name} of the project\n\nIt is not included here, because it ${file.problem}. Read it yourself.`,
-      ]
+      return [heading, `It is not included here, because it ${file.problem}. Read it yourself.`]
   }
   return []
 }
 
 /** The tools that an agent gets, in the order in which they are sent to its model. */
-async function makeTools(
-  agent: NativeAgent,
-  seen: SeenFiles,
-  { queue, alive }: Pick<AgentIo, 'queue' | 'alive'>,
-): Promise<AgentTool[]> {
-  const names = toolNames(agent, queue !== undefined)
-  const { makeFileTools } = await import('./tools/file-tools.ts')
-  const needsQueueTools = names.some((name) => QUEUE_TOOLS.includes(name))
-  const queueTools =
-    queue !== undefined && needsQueueTools
-      ? (await import('./tools/queue-tools.ts')).makeQueueTools(queue, alive)
-      : []
+function makeTools(agent: NativeAgent, seen: SeenFiles, { queue, alive }: AgentIo): AgentTool[] {
+  const queueTools = queue === undefined ? [] : makeQueueTools(queue, alive)
   const all = new Map([...makeFileTools(seen), ...queueTools].map((tool) => [tool.name, tool]))
-  return names.flatMap((name) => all.get(name) ?? [])
+  return toolNames(agent, queue !== undefined).flatMap((name) => all.get(name) ?? [])
 }

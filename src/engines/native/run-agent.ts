@@ -34,7 +34,7 @@ export async function* runAgent(
     isLimited = error.failure.kind === 'rate_limited'
     yield { type: 'failure', failure: withKeyName(error.failure, launch, io) }
   } finally {
-    conversation.close(isLimited)
+    history.close(isLimited)
   }
 }
 

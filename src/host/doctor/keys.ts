@@ -1,7 +1,8 @@
 import { UserError } from '../../base/errors.ts'
 import type { NativeAgent } from '../../engines/engine.ts'
 import type { ChainsConfig } from '../../chain/parse/chains-schema.ts'
-import { keyVariables, makeNativeAgent } from '../../chain/plan/native-agent.ts'
+import { makeNativeAgent } from '../../chain/plan/native-agent.ts'
+import { keyVariables } from '../../engines/native/model-names.ts'
 import { ok, problem, type Check, type Place } from './check.ts'
 
 /** Whether the agents that forkhestra plays itself have keys. Nothing of a key is part of a text. */

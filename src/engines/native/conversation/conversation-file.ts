@@ -15,7 +15,7 @@ import { errorCode } from '../../../base/errors.ts'
 import { statOf, writeAll } from '../../../base/files.ts'
 import { parseJson } from '../../../base/json.ts'
 import { mapStrings, unmask } from '../../../base/secrets/mask.ts'
-import type { Entry } from './entry.ts'
+import type { Entry, Head } from './entry.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -125,6 +125,7 @@ function withMeta(masked: Entry, entry: Entry): Entry {
 
 /** The complete entries of a stored conversation, unmasked, and their size in the file. */
 export interface SavedConversation {
+  readonly head: Head
   readonly entries: readonly Entry[]
   readonly bytes: number
 }
@@ -141,7 +142,9 @@ export function readConversation(path: string, env: Environment): SavedConversat
     entries.push(entry)
     bytes = end + 1
   }
-  return entries[0]?.type === 'begin' ? { entries: restoreSecrets(entries, env), bytes } : undefined
+  const restored = restoreSecrets(entries, env)
+  const [head] = restored
+  return head?.type === 'begin' ? { head, entries: restored, bytes } : undefined
 }
 
 export function readIfThere(path: string): Buffer | undefined {

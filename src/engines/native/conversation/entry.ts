@@ -8,16 +8,10 @@ export type Json =
   null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /** A part of an answer. */
-export type Part = TextPart | ThinkingPart | CallPart
+export type Part = TextPart | CallPart
 
 interface TextPart {
-  readonly type: 'text'
-  readonly text: string
-  readonly meta?: Meta
-}
-
-interface ThinkingPart {
-  readonly type: 'thinking'
+  readonly type: 'text' | 'thinking'
   readonly text: string
   readonly meta?: Meta
 }

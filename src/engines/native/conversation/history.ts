@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { errorText } from '../../../base/errors.ts'
+import type { Tokens } from '../../engine.ts'
 import {
   ConversationFile,
   readConversation,
@@ -18,7 +19,6 @@ import {
   type ResultEntry,
 } from './entry.ts'
 import type { SeenFile } from '../tools/seen.ts'
-import { addAnswer, unreportedUsage, type ConversationUsage } from './usage.ts'
 
 /** Where and how a conversation is stored. */
 export interface ConversationStorage {
@@ -36,6 +36,19 @@ export interface ConversationStorage {
  * a rate limit ended. `always`: any.
  */
 export type ResumePolicy = 'never' | 'answered' | 'limited' | 'always'
+
+export interface ConversationUsage {
+  readonly turns: number
+  readonly tokens: Tokens
+  /** Undefined if the price of the model is unknown. */
+  readonly costUsd: number | undefined
+}
+
+const NOTHING: ConversationUsage = {
+  turns: 0,
+  tokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  costUsd: undefined,
+}
 
 const INTERRUPTED =
   'The call was interrupted: it may or may not have happened, in whole or in part. Check before you repeat it.'
@@ -61,7 +74,12 @@ export class History {
     this.#messages = entries
       .filter((entry) => entry.type !== 'begin' && entry.type !== 'end')
       .map(withoutDiff)
-    this.#usage = unreportedUsage(entries)
+    // Everything before the last `end` has been reported.
+    const reported = entries.findLastIndex(({ type }) => type === 'end')
+    this.#usage = entries
+      .slice(reported + 1)
+      .filter(isOwnAnswer)
+      .reduce(addAnswer, NOTHING)
   }
 
   /** Continues a stored conversation with its own head, if the policy allows it, or starts a new one. */
@@ -71,49 +89,21 @@ export class History {
     resumePolicy: ResumePolicy,
   ): History {
     if (storage === undefined) return new History(head, [])
-    if (resumePolicy === 'limited') return History.#afterLimit(head, storage)
-    const saved = resumePolicy === 'never' ? undefined : readConversation(storage.path, storage.env)
-    const first = saved?.entries[0]
-    if (saved === undefined || first?.type !== 'begin') return History.#begin(head, storage)
-    return resumePolicy === 'always' || isSame(head, saved)
-      ? History.#resume(first, saved, storage)
-      : History.#begin(head, storage)
-  }
-
-  /** Each attempt has its own file, into which the earlier one is copied. */
-  static #afterLimit(head: Head, storage: ConversationStorage): History {
-    const { earlier = [], env, path, mask } = storage
-    const from = earlier.find((each) => existsSync(each))
-    const saved = from === undefined ? undefined : readConversation(from, env)
-    const last = saved?.entries.at(-1)
-    const isLimited = last?.type === 'end' && last.isLimited === true
-    if (saved === undefined || !isLimited || !isSame(head, saved))
-      return History.#begin(head, storage)
-    const history = new History(saved.entries[0] as Head & Entry, saved.entries)
+    const { path, mask, env, earlier = [] } = storage
+    // Each attempt has its own file, into which an earlier one is copied.
+    const from = resumePolicy === 'limited' ? earlier.find((each) => existsSync(each)) : path
+    const saved =
+      from === undefined || resumePolicy === 'never' ? undefined : readConversation(from, env)
+    const isResumed = saved !== undefined && mayContinue(saved, head, resumePolicy)
+    const history = isResumed ? new History(saved.head, saved.entries) : new History(head, [])
     history.#guard(() => {
-      copyFileSync(from!, path)
-      history.#file = ConversationFile.resume(path, saved.bytes, mask)
-    })
-    return history
-  }
-
-  static #begin(head: Head, { path, mask }: ConversationStorage): History {
-    const history = new History(head, [])
-    history.#guard(() => {
-      history.#file = ConversationFile.create(path, mask)
-      history.#file.append({ type: 'begin', version: 1, ...head })
-    })
-    return history
-  }
-
-  static #resume(
-    head: Head,
-    { entries, bytes }: SavedConversation,
-    { path, mask }: ConversationStorage,
-  ): History {
-    const history = new History(head, entries)
-    history.#guard(() => {
-      history.#file = ConversationFile.resume(path, bytes, mask)
+      if (isResumed) {
+        if (from !== path) copyFileSync(from!, path)
+        history.#file = ConversationFile.resume(path, saved.bytes, mask)
+      } else {
+        history.#file = ConversationFile.create(path, mask)
+        history.#file.append({ type: 'begin', version: 1, ...head })
+      }
     })
     return history
   }
@@ -127,32 +117,28 @@ export class History {
     return this.#usage
   }
 
-  get lastAnswer(): AnswerEntry | undefined {
-    return this.#messages.findLast(isOwnAnswer)
+  /** The answers of the model. */
+  get answers(): readonly AnswerEntry[] {
+    return this.#messages.filter(isOwnAnswer)
   }
 
   /** The last answer, after those that it continues. */
   get lastAnswers(): readonly AnswerEntry[] {
-    const own = this.#messages.filter(isOwnAnswer)
-    const isWhole = (answer: AnswerEntry, index: number) => index < own.length - 1 && !isCut(answer)
-    return own.slice(own.findLastIndex(isWhole) + 1)
-  }
-
-  get answerCount(): number {
-    return this.#messages.filter(isOwnAnswer).length
+    const { answers } = this
+    const isWhole = (answer: AnswerEntry, index: number) =>
+      index < answers.length - 1 && !isCut(answer)
+    return answers.slice(answers.findLastIndex(isWhole) + 1)
   }
 
   /** Whether the last message is an answer without tool calls. */
   get isAnswered(): boolean {
     const last = this.#messages.at(-1)
-    return last?.type === 'assistant' && !last.parts.some(({ type }) => type === 'call')
+    return last?.type === 'assistant' && callsOf(last).length === 0
   }
 
   get callCount(): number {
-    return this.#messages.reduce(
-      (count, message) => count + (message.type === 'assistant' ? callsOf(message).length : 0),
-      0,
-    )
+    const answers = this.#messages.filter((message) => message.type === 'assistant')
+    return answers.flatMap(callsOf).length
   }
 
   /** The files that it has seen. */
@@ -258,12 +244,34 @@ function withoutDiff(message: Message): Message {
   return saved
 }
 
-/** Whether the stored conversation has the same head, and answers that a new start would lose. */
-function isSame({ print }: Head, { entries }: SavedConversation): boolean {
-  const [first] = entries
-  return first?.type === 'begin' && first.print === print && entries.some(isOwnAnswer)
+function mayContinue(
+  { head: { print }, entries }: SavedConversation,
+  head: Head,
+  resumePolicy: ResumePolicy,
+): boolean {
+  if (resumePolicy === 'always') return true
+  const last = entries.at(-1)
+  const isLimited = last?.type === 'end' && last.isLimited === true
+  // Without an answer, nothing is lost by a new start.
+  const isSame = print === head.print && entries.some(isOwnAnswer)
+  return isSame && (resumePolicy !== 'limited' || isLimited)
 }
 
 function errorResult({ id, name }: CallPart, text: string): ResultEntry {
   return { type: 'result', id, name, text, isError: true }
+}
+
+function addAnswer(usage: ConversationUsage, answer: AnswerEntry): ConversationUsage {
+  const { tokens = NOTHING.tokens, costUsd } = answer
+  const cost = costUsd === undefined ? usage.costUsd : (usage.costUsd ?? 0) + costUsd
+  return { turns: usage.turns + 1, tokens: addTokens(usage.tokens, tokens), costUsd: cost }
+}
+
+export function addTokens(one: Tokens, other: Tokens): Tokens {
+  return {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    cacheRead: one.cacheRead + other.cacheRead,
+    cacheWrite: one.cacheWrite + other.cacheWrite,
+  }
 }

@@ -2,7 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { UserError } from '../../../base/errors.ts'
 import { SCRIPTED_MODEL } from '../../../base/scripted-model.ts'
 import type { NativeAgent } from '../../engine.ts'
-import { modelId, VARIABLES } from '../model-names.ts'
+import { keyVariables, modelId, VARIABLES } from '../model-names.ts'
 import { BrokenAnswer } from './failure.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -29,13 +29,13 @@ export async function loadModel(agent: NativeAgent, env: Environment): Promise<L
     }
     case 'compatible': {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+      const { apiKey: _, ...keyless } = settings
       const named = {
         name: 'compatible',
         includeUsage: true,
-        fetch: patient,
-        baseURL: baseURL ?? '',
+        ...(apiKey === '' ? keyless : settings),
       }
-      return createOpenAICompatible({ ...named, ...(apiKey === '' ? {} : { apiKey }) })(id)
+      return createOpenAICompatible({ baseURL: '', ...named })(id)
     }
   }
 }
@@ -47,19 +47,16 @@ export function isScripted(agent: NativeAgent, env: Environment): boolean {
 }
 
 /** The variable that provides the key; undefined if none is set. */
-export function keyName(
-  { provider, apiKeyEnv }: NativeAgent,
-  env: Environment,
-): string | undefined {
-  const variables = apiKeyEnv === undefined ? VARIABLES[provider].keys : [apiKeyEnv]
-  return variables.find((name) => Boolean(env[name]?.trim()))
+export function keyName(agent: NativeAgent, env: Environment): string | undefined {
+  return keyVariables(agent).find((name) => Boolean(env[name]?.trim()))
 }
 
-function keyOf({ name, provider, apiKeyEnv }: NativeAgent, env: Environment): string {
-  const variables = apiKeyEnv === undefined ? VARIABLES[provider].keys : [apiKeyEnv]
-  const found = firstSet(variables, env)
-  if (found !== undefined || variables.length === 0) return found ?? ''
-  throw new UserError(`Agent '${name}' has no key: ${variables.join(' or ')} is not set.`)
+function keyOf(agent: NativeAgent, env: Environment): string {
+  const name = keyName(agent, env)
+  if (name !== undefined) return env[name]!.trim()
+  const variables = keyVariables(agent)
+  if (variables.length === 0) return ''
+  throw new UserError(`Agent '${agent.name}' has no key: ${variables.join(' or ')} is not set.`)
 }
 
 /** Appended to an address that is only a host. */
@@ -69,17 +66,13 @@ const PATHS = { anthropic: '/v1', openai: '/v1', google: '/v1beta', compatible: 
 const WITHOUT_VERSION: readonly NativeAgent['provider'][] = ['anthropic', 'google']
 
 function addressOf({ provider, baseUrl }: NativeAgent, env: Environment): string | undefined {
-  const found = baseUrl ?? firstSet(VARIABLES[provider].urls, env)
+  const found = baseUrl ?? VARIABLES[provider].urls.map((name) => env[name]?.trim()).find(Boolean)
   if (found === undefined) return undefined
   const address = found.replace(/\/+$/, '')
   const isHostAlone = /^https?:\/\/[^/]+$/.test(address)
   const isBeforeVersion = baseUrl === undefined && WITHOUT_VERSION.includes(provider)
   const lacksVersion = isHostAlone || (isBeforeVersion && !/\/v\d+[a-z]*$/.test(address))
   return lacksVersion ? `${address}${PATHS[provider]}` : address
-}
-
-function firstSet(names: readonly string[], env: Environment): string | undefined {
-  return names.map((name) => env[name]?.trim()).find((value) => Boolean(value))
 }
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -89,21 +82,13 @@ type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Resp
  * retry is paid for again. Idle limits are up to the run.
  */
 export function makePatientFetch(inner: Fetch = fetch): Fetch {
-  const patience: RequestInit = { timeout: false } as RequestInit
   return async (input, init) => {
-    const response = await inner(input, { ...init, ...patience })
-    if (response.ok && isPage(response)) throw await pageInstead(response)
-    return response
+    const response = await inner(input, { ...init, timeout: false } as RequestInit)
+    // Login pages of networks answer in place of any server.
+    const isPage = /^text\/html\b/i.test(response.headers.get('content-type') ?? '')
+    if (!response.ok || !isPage) return response
+    await response.body?.cancel()
+    const { origin } = new URL(response.url)
+    throw new BrokenAnswer(`${origin} answered with a web page instead of a model response`)
   }
-}
-
-/** Login pages of networks answer in place of any server. */
-function isPage({ headers }: Response): boolean {
-  return /^text\/html\b/i.test(headers.get('content-type') ?? '')
-}
-
-async function pageInstead(response: Response): Promise<BrokenAnswer> {
-  await response.body?.cancel()
-  const { origin } = new URL(response.url)
-  return new BrokenAnswer(`${origin} answered with a web page instead of a model response`)
 }

@@ -2,22 +2,19 @@ import * as z from 'zod/mini'
 import { counted } from '../../../base/amounts.ts'
 import { shownPath } from '../../../base/terminal/printable.ts'
 import { applyEdits, describeLines } from './apply-edits.ts'
-import { makeDiff } from './diff.ts'
-import { readExisting, type Existing } from './existing.ts'
-import { flag, path, text } from './fields.ts'
-import { makeTool } from './make-tool.ts'
+import { makeDiff, readExisting, saveFile, type Existing } from './change-file.ts'
+import { flagField, makeTool, pathField, textField } from './make-tool.ts'
 import { failed, refused } from './problems.ts'
-import { saveFile } from './save.ts'
-import { seenFile, type SeenFiles, type SeenFile } from './seen.ts'
+import { seenFile, type SeenFiles } from './seen.ts'
 import type { AgentTool, ToolAnswer, Workspace } from './tool.ts'
 
 const edit = z.strictObject(
   {
-    old: text('the text to be replaced').check(
+    old: textField('the text to be replaced').check(
       z.describe('exact text of the file, without line numbers'),
     ),
-    new: text('the text to put there'),
-    replaceAll: z.optional(flag()),
+    new: textField('the text to put there'),
+    replaceAll: z.optional(flagField()),
   },
   { error: 'an object such as { "old": "a", "new": "b" }' },
 )
@@ -25,7 +22,7 @@ const edit = z.strictObject(
 const list = 'a list such as [{ "old": "a", "new": "b" }]'
 
 const schema = z.strictObject({
-  path: path(),
+  path: pathField(),
   edits: z.array(edit, { error: list }).check(z.minLength(1, { error: list })),
 })
 
@@ -60,30 +57,19 @@ async function change(
   const problem = saveFile(existing.path, bytes, existing.mode, workspace)
   if (problem !== undefined) return refused('edit', input.path, problem)
   const knew = seen.knows(seenFile(existing.path, existing.bytes))
+  const now = seenFile(existing.path, bytes)
+  // Of a file seen in part, line numbers may have moved.
+  const known = knew === 'yes' ? now : knew === 'a part' ? { ...now, part: NO_LINE } : undefined
+  if (known !== undefined) seen.note(known)
+  const count = counted(applied.lines.flat().length, 'replacement')
+  const where = applied.lines.map(describeLines).join('; ')
   return {
-    text: `${describeEdit(input.path, applied.lines)}${knew === 'an older state' ? CHANGED : ''}`,
+    text: `Edited ${shownPath(input.path)}: ${count}, at ${where}.${knew === 'an older state' ? CHANGED : ''}`,
     diff: await makeDiff(existing.path, existing.bytes, bytes, workspace),
-    ...knownAfter(knew, seenFile(existing.path, bytes), seen),
+    ...(known === undefined ? {} : { seen: known }),
   }
 }
 
 const CHANGED = ' The file was changed by somebody else since you read it: read it again.'
 
 const NO_LINE = { first: 1, last: 0, total: 1 }
-
-/** A file seen completely is still known after the edit; of a part, line numbers may have moved. */
-function knownAfter(
-  knew: ReturnType<SeenFiles['knows']>,
-  file: SeenFile,
-  seen: SeenFiles,
-): { readonly seen?: SeenFile } {
-  if (knew !== 'yes' && knew !== 'a part') return {}
-  const now = knew === 'yes' ? file : { ...file, part: NO_LINE }
-  seen.note(now)
-  return { seen: now }
-}
-
-function describeEdit(name: string, lines: readonly (readonly number[])[]): string {
-  const count = counted(lines.flat().length, 'replacement')
-  return `Edited ${shownPath(name)}: ${count}, at ${lines.map(describeLines).join('; ')}.`
-}

@@ -1,20 +1,13 @@
-import { makeBashTool } from './bash.ts'
+import { bashTool } from './bash.ts'
 import { makeEditTool } from './edit.ts'
-import { makeGlobTool } from './glob.ts'
-import { makeGrepTool } from './grep.ts'
 import { makeReadTool } from './read.ts'
+import { globTool, grepTool } from './search.ts'
 import type { SeenFiles } from './seen.ts'
 import type { AgentTool } from './tool.ts'
 import { makeWriteTool } from './write.ts'
 
 /** The tools of one conversation; they share the files that it has seen. */
 export function makeFileTools(seen: SeenFiles): readonly AgentTool[] {
-  return [
-    makeReadTool(seen),
-    makeWriteTool(seen),
-    makeEditTool(seen),
-    makeBashTool(),
-    makeGrepTool(),
-    makeGlobTool(),
-  ]
+  const tools = [makeReadTool(seen), makeWriteTool(seen), makeEditTool(seen)]
+  return [...tools, bashTool, grepTool, globTool]
 }

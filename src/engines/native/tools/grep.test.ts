@@ -232,5 +232,5 @@ test('a pattern that would take for ever is ended, and what was found is told', 
 
 test('a search can be stopped', async () => {
   const answer = await callerIn(makeWorkspace(FILES))('grep', { pattern: 'a' }, AbortSignal.abort())
-  expect(answer).toEqual({ text: 'Stopped.', isError: true })
+  expect(answer).toEqual({ text: '[stopped]', isError: true })
 })

@@ -6,9 +6,8 @@ import { shortenStart } from '../../../base/shorten.ts'
 export class HeadAndTail {
   readonly #headBytes: number
   readonly #tailBytes: number
-  #head: Uint8Array[] = []
-  #tail: Uint8Array[] = []
-  #kept = { head: 0, tail: 0 }
+  #head = Buffer.alloc(0)
+  #tail = Buffer.alloc(0)
   #size = 0
 
   constructor(headBytes: number, tailBytes: number) {
@@ -17,30 +16,17 @@ export class HeadAndTail {
   }
 
   add(bytes: Uint8Array): void {
+    const room = this.#headBytes - this.#head.length
+    this.#head = Buffer.concat([this.#head, bytes.subarray(0, room)])
+    this.#tail = Buffer.concat([this.#tail, bytes.subarray(room)]).subarray(-this.#tailBytes)
     this.#size += bytes.length
-    const room = this.#headBytes - this.#kept.head
-    // Copied, because the caller may reuse the buffer.
-    if (room > 0) this.#head.push(Uint8Array.from(bytes.subarray(0, room)))
-    this.#kept.head += Math.min(Math.max(room, 0), bytes.length)
-    const rest = bytes.subarray(Math.max(room, 0)).slice(-this.#tailBytes)
-    if (rest.length === 0) return
-    this.#tail.push(rest)
-    this.#kept.tail += rest.length
-    if (this.#kept.tail > 2 * this.#tailBytes) this.#forget()
-  }
-
-  #forget(): void {
-    const last = Buffer.concat(this.#tail).subarray(-this.#tailBytes)
-    this.#tail = [last]
-    this.#kept.tail = last.length
   }
 
   get text(): string {
-    this.#forget()
-    const missing = this.#size - this.#kept.head - this.#kept.tail
-    if (missing === 0) return clean(Buffer.concat([...this.#head, ...this.#tail]).toString('utf8'))
-    const head = clean(wholeLines(Buffer.concat(this.#head).toString('utf8')))
-    const tail = clean(shortenStart(Buffer.concat(this.#tail).toString('utf8')))
+    const missing = this.#size - this.#head.length - this.#tail.length
+    if (missing === 0) return clean(Buffer.concat([this.#head, this.#tail]).toString('utf8'))
+    const head = clean(wholeLines(this.#head.toString('utf8')))
+    const tail = clean(shortenStart(this.#tail.toString('utf8')))
     const left = this.#size - Buffer.byteLength(head) - Buffer.byteLength(tail)
     return `${head}\n[… about ${formatBytes(left)} of ${formatBytes(this.#size)} left out …]\n${tail}`
   }

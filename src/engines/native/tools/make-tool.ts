@@ -6,10 +6,32 @@ import { shorten, withoutCutKey } from '../../../base/shorten.ts'
 import { explainSystem, failed } from './problems.ts'
 import type { AgentTool, ToolAnswer, Workspace } from './tool.ts'
 
+// Fields of inputs; each `error` completes a message after "expected".
+
+export function textField(error: string) {
+  return z.string({ error })
+}
+
+export function pathField(error = 'a path as text') {
+  const isPath = (value: string) => value !== '' && !value.includes('\0')
+  return textField(error).check(
+    z.refine(isPath, { error: `${error} that is not empty and has no NUL` }),
+  )
+}
+
+export function numberField(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const isOpen = most === Number.MAX_SAFE_INTEGER
+  const error = `a whole number ${isOpen ? `of at least ${least}` : `from ${least} to ${most}`}`
+  return z.int({ error }).check(z.minimum(least, { error }), z.maximum(most, { error }))
+}
+
+export function flagField() {
+  return z.boolean({ error: 'true or false' })
+}
+
 interface ToolParts<S extends z.ZodMiniObject> {
   readonly name: string
   readonly description: string
-  /** Each `error` completes a message after "expected". */
   readonly schema: S
   brief(input: z.output<S>): string
   call(input: z.output<S>, workspace: Workspace, signal: AbortSignal): Promise<ToolAnswer>
@@ -44,13 +66,13 @@ export function makeTool<S extends z.ZodMiniObject>(parts: ToolParts<S>): AgentT
 }
 
 function schemaOf(schema: z.ZodMiniObject): AgentTool['inputSchema'] {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { override: withoutLargest })
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    override: ({ jsonSchema }) => {
+      // This maximum means nothing to a model and would be sent with every request.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+    },
+  })
   return rest
-}
-
-/** This maximum means nothing to a model and would be sent with every request. */
-function withoutLargest({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }) {
-  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
 }
 
 function read<S extends z.ZodMiniObject>(schema: S, input: unknown) {
@@ -69,23 +91,21 @@ function explain({ issues }: z.core.$ZodError, input: unknown, schema: z.ZodMini
 }
 
 function explainIssue(issue: z.core.$ZodIssue, input: unknown, schema: z.ZodMiniObject): string {
-  const place = placeOf(issue.path)
   if (issue.code === 'unrecognized_keys') {
-    const known = Object.keys(schema.def.shape)
-    return issue.keys
-      .map(
-        (key) =>
-          `${placeOf([...issue.path, key])} is unknown${issue.path.length === 0 ? suggestion(key, known) : ''}`,
-      )
-      .join('; ')
+    const known = issue.path.length === 0 ? Object.keys(schema.def.shape) : []
+    const remarks = issue.keys.map(
+      (key) => `${placeOf([...issue.path, key])} is unknown${suggestion(key, known)}`,
+    )
+    return remarks.join('; ')
   }
   const found = valueAt(input, issue.path)
   if (issue.path.length === 0) return `it is ${describeValue(found)}, expected an object`
-  if (found === undefined || found === null) return `${place} is missing, expected ${issue.message}`
-  return `${place} is ${describeValue(found)}, expected ${issue.message}`
+  const is = found === undefined || found === null ? 'missing' : describeValue(found)
+  return `${placeOf(issue.path)} is ${is}, expected ${issue.message}`
 }
 
 function suggestion(key: string, known: readonly string[]): string {
+  if (known.length === 0) return ''
   return didYouMean(key, known) || `, known: ${known.join(', ')}`
 }
 

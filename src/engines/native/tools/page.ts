@@ -6,13 +6,13 @@ import { withoutCutKey } from '../../../base/shorten.ts'
 
 /** A longer line is cut. */
 const LINE_BYTES = 2000
+const PAGE_BYTES = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 
 export interface PageOptions {
   /** Number of the first line, from 1. */
   readonly offset: number
   readonly limit: number
-  readonly limitBytes: number
   /** Whether to read the whole file, for `total` and `digest`. */
   readonly toEnd: boolean
   readonly signal: AbortSignal
@@ -38,7 +38,7 @@ export async function readPage(
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
   for (let position = 0; ;) {
     const bytes = chunk.subarray(0, readSync(fd, chunk, 0, CHUNK_BYTES, position))
-    const binary = position === 0 ? binaryKind(bytes.subarray(0, KIND_BYTES)) : undefined
+    const binary = position === 0 ? binaryKind(bytes) : undefined
     if (binary !== undefined) return { binary }
     if (bytes.length === 0) return { ...collector.end(), digest: hash?.digest('hex') }
     position += bytes.length
@@ -105,33 +105,25 @@ class Collector {
   #take(start: Buffer): void {
     const isCrlf = start.at(-1) === 13 && start.length === this.#lineBytes
     const line = this.#decode(isCrlf ? start.subarray(0, -1) : start)
-    const { limit, limitBytes } = this.#options
     this.#bytes += Buffer.byteLength(line) + 1
     // At least one line is returned; otherwise reading could not continue after it.
-    if (this.#bytes > limitBytes && this.#lines.length > 0) return void (this.isFull = true)
+    if (this.#bytes > PAGE_BYTES && this.#lines.length > 0) return void (this.isFull = true)
     this.#hasCrlf ||= isCrlf
     this.#lines.push(line)
-    this.isFull = this.#lines.length >= limit
+    this.isFull = this.#lines.length >= this.#options.limit
   }
 
   #decode(start: Buffer): string {
     const isCut = start.length > LINE_BYTES
-    const bytes = isCut ? wholeCharacters(start.subarray(0, LINE_BYTES)) : start
-    const text = bytes.toString('utf8')
-    this.#isUtf8 &&= !text.includes('\uFFFD') || Buffer.from(text).equals(bytes)
+    const bytes = start.subarray(0, LINE_BYTES)
+    // With `stream`, an incomplete character at the end is left out.
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: isCut })
+    const encoded = Buffer.from(text)
+    this.#isUtf8 &&= encoded.equals(bytes.subarray(0, encoded.length))
     const isMarked = this.#number === 1 && text.startsWith('\uFEFF')
     const clean = text.slice(isMarked ? 1 : 0).replaceAll('\0', '\uFFFD')
     return isCut ? `${withoutCutKey(clean)}… [cut: the line has ${this.#lineBytes} bytes]` : clean
   }
-}
-
-/** Cuts an incomplete character at the end. */
-function wholeCharacters(bytes: Buffer): Buffer {
-  let end = bytes.length
-  while (end > 0 && end > bytes.length - 3 && (bytes[end - 1]! & 0xc0) === 0x80) end--
-  const lead = bytes[end - 1] ?? 0
-  const size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
-  return end - 1 + size > bytes.length ? bytes.subarray(0, end - 1) : bytes
 }
 
 const SIGNATURES: readonly (readonly [string, RegExp])[] = [
@@ -157,8 +149,8 @@ const SIGNATURES: readonly (readonly [string, RegExp])[] = [
 const KIND_BYTES = 8192
 
 /** The kind of a binary file by its first bytes; undefined for text. */
-function binaryKind(start: Uint8Array): string | undefined {
-  const bytes = Buffer.from(start).subarray(0, KIND_BYTES).toString('latin1')
+function binaryKind(start: Buffer): string | undefined {
+  const bytes = start.toString('latin1', 0, KIND_BYTES)
   const known = SIGNATURES.find(([, signature]) => signature.test(bytes))?.[0]
   return known ?? (bytes.includes('\0') ? 'a binary file' : undefined)
 }

@@ -4,25 +4,23 @@ import { counted } from '../../../base/amounts.ts'
 import { formatBytes } from '../../../base/files.ts'
 import { openInside, throughOpened } from '../../../base/places.ts'
 import { printable, shownPath } from '../../../base/terminal/printable.ts'
-import { path, whole } from './fields.ts'
 import { CRLF_REMARK } from './line-ends.ts'
-import { makeTool } from './make-tool.ts'
+import { makeTool, numberField, pathField } from './make-tool.ts'
 import { readPage, type Page, type PageOptions } from './page.ts'
 import { entriesOf, failed, notOpened, refused } from './problems.ts'
 import type { SeenFiles, SeenFile } from './seen.ts'
 import type { AgentTool, ToolAnswer, Workspace } from './tool.ts'
 
 const MOST_LINES = 2000
-const PAGE_BYTES = 64 * 1024
 const MOST_ENTRIES = 200
 
 /** Larger files can be read in part, but not be edited. */
 export const WHOLE_BYTES = 8 * 1024 * 1024
 
 const schema = z.strictObject({
-  path: path().check(z.describe('relative to the project, or absolute')),
-  offset: z.optional(whole(1).check(z.describe('first line, from 1'))),
-  limit: z.optional(whole(1, MOST_LINES).check(z.describe('number of lines'))),
+  path: pathField().check(z.describe('relative to the project, or absolute')),
+  offset: z.optional(numberField(1).check(z.describe('first line, from 1'))),
+  limit: z.optional(numberField(1, MOST_LINES).check(z.describe('number of lines'))),
 })
 
 type Input = z.output<typeof schema>
@@ -41,10 +39,10 @@ export function makeReadTool(seen: SeenFiles): AgentTool {
   })
 }
 
-function rangeOf({ path: name, offset, limit }: Input): string {
-  if (offset === undefined && limit === undefined) return name
+function rangeOf({ path, offset, limit }: Input): string {
+  if (offset === undefined && limit === undefined) return path
   const first = offset ?? 1
-  return `${name}:${first}-${limit === undefined ? '' : first + limit - 1}`
+  return `${path}:${first}-${limit === undefined ? '' : first + limit - 1}`
 }
 
 async function readFileOf(
@@ -64,21 +62,15 @@ async function readFileOf(
   }
 }
 
-interface Found {
-  readonly fd: number
-  readonly path: string
-}
-
 async function readLines(
   input: Input,
-  found: Found,
+  found: { readonly fd: number; readonly path: string },
   size: number,
   signal: AbortSignal,
 ): Promise<ToolAnswer> {
   const options: PageOptions = {
     offset: input.offset ?? 1,
     limit: input.limit ?? MOST_LINES,
-    limitBytes: PAGE_BYTES,
     toEnd: size <= WHOLE_BYTES,
     signal,
   }
@@ -93,32 +85,27 @@ async function readLines(
   return { text: renderPage(page, options.offset), ...seenOf(page, options.offset, found.path) }
 }
 
-function seenOf(page: Page, first: number, real: string): { readonly seen?: SeenFile } {
-  const { digest, lines, total } = page
+function seenOf(
+  { digest, lines, total }: Page,
+  first: number,
+  path: string,
+): { readonly seen?: SeenFile } {
   if (digest === undefined || total === undefined) return {}
   const last = first + lines.length - 1
   const part = first === 1 && last >= total ? {} : { part: { first, last, total } }
-  return { seen: { path: real, digest, ...part } }
+  return { seen: { path, digest, ...part } }
 }
 
-function renderPage(page: Page, first: number): string {
-  const lines = page.lines.map((line, at) => `${first + at}\t${line}`)
-  return [...lines, ...remarks(page, first)].join('\n')
-}
-
-function remarks({ lines, total, hasCrlf, isUtf8 }: Page, first: number): string[] {
+function renderPage({ lines, total, hasCrlf, isUtf8 }: Page, first: number): string {
   const last = first + lines.length - 1
-  const isAll = total !== undefined && last >= total
+  const range = `lines ${first}-${last}${total === undefined ? '' : ` of ${total}`}`
   return [
+    ...lines.map((line, at) => `${first + at}\t${line}`),
     ...(lines.length === 0 ? ['[the file is empty]'] : []),
     ...(hasCrlf ? [CRLF_REMARK] : []),
     ...(isUtf8 ? [] : ['[not valid UTF-8: � replaces other bytes]']),
-    ...(isAll
-      ? []
-      : [
-          `[lines ${first}-${last}${total === undefined ? '' : ` of ${total}`}; continue with offset ${last + 1}]`,
-        ]),
-  ]
+    ...(last >= (total ?? Infinity) ? [] : [`[${range}; continue with offset ${last + 1}]`]),
+  ].join('\n')
 }
 
 function listFolder(name: string, folder: string): ToolAnswer {

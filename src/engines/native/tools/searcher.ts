@@ -12,10 +12,30 @@ import {
   type Stats,
 } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
-import type { SearchRequest } from './search-request.ts'
 
-// A program of its own, passed to the runtime as text (search.ts), so it may import only types from
-// this project. As a process it can be killed when a pattern or a large folder takes too long.
+// A separate program, passed to the runtime as text (search.ts), so it imports nothing from this
+// project. As a process it can be killed when a pattern or a large folder takes too long.
+
+/** Paths are absolute, with symbolic links resolved. */
+export interface SearchRequest {
+  /** The file or folder to search. */
+  readonly base: string
+  /** Files are named relative to it. */
+  readonly cwd: string
+  readonly places: readonly string[]
+  readonly glob?: string | undefined
+  /** The maximum number of matching lines or files. */
+  readonly limit: number
+  /** Options for every call of git. */
+  readonly safeGit: readonly string[]
+  /** Absent: only names are searched. */
+  readonly grep?: {
+    readonly pattern: string
+    readonly flags: string
+    readonly mode: 'lines' | 'files' | 'counts'
+    readonly context: number
+  }
+}
 
 const request = JSON.parse(process.argv[1] ?? '') as SearchRequest
 const { base, cwd, places } = request
@@ -137,25 +157,23 @@ function entriesOf(path: string) {
   }
 }
 
-function matcherOf(pattern: string | undefined): (path: string) => boolean {
-  if (pattern === undefined) return () => true
-  const isNegated = pattern.startsWith('!')
-  const plain = isNegated ? pattern.slice(1) : pattern
-  const glob = new Bun.Glob(plain)
-  const isNamed = !plain.includes('/')
-  const fits = (path: string) =>
-    isNamed
-      ? glob.match(basename(path))
-      : glob.match(relative(base, path)) || glob.match(relative(cwd, path))
-  return (path) => fits(path) !== isNegated
+const { glob: wanted = '**' } = request
+const isNegated = wanted.startsWith('!')
+const glob = new Bun.Glob(isNegated ? wanted.slice(1) : wanted)
+
+function isWanted(path: string): boolean {
+  const names = wanted.includes('/')
+    ? [relative(base, path), relative(cwd, path)]
+    : [basename(path)]
+  return names.some((name) => glob.match(name)) !== isNegated
 }
 
 function wantedFiles(): readonly string[] {
   const isFile = statAt(base)?.isFile() === true
-  return isFile ? [base] : filesBelow(base).filter(matcherOf(request.glob))
+  return isFile ? [base] : filesBelow(base).filter(isWanted)
 }
 
-/** A name may have anything in it; one line is one name. */
+/** A name may contain anything, but is always shown in one line. */
 function shown(path: string): string {
   const short = relative(cwd, path)
   return (short.startsWith('..') ? path : short).replaceAll(/\p{Cc}/gu, '?')
@@ -163,7 +181,7 @@ function shown(path: string): string {
 
 let room = OUTPUT_BYTES
 
-/** Prints as many lines as there is room for, and tells whether that was all of them. */
+/** Prints as many lines as there is room for; returns whether those were all. */
 async function print(text: string): Promise<boolean> {
   const lines = text.split('\n')
   const fitting = lines.filter((line) => (room -= Buffer.byteLength(line) + 1) > 0)
@@ -175,24 +193,27 @@ async function say(text: string): Promise<void> {
   if (text !== '') await Bun.write(Bun.stdout, `${text}\n`)
 }
 
-let largest = 0
+let skipped = 0
 
-/** Text of a regular file that is not too long; never through a link. */
-function readText(path: string, literal: string | undefined): string | undefined {
+/** The lines of a text file that is not too large; never through a link. */
+function readLines(path: string): readonly string[] {
   const place = reach(path)
-  if (place === undefined) return undefined
+  if (place === undefined) return []
   let fd: number | undefined
   try {
     fd = openSync(place, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
     const stat = fstatSync(fd)
-    if (!stat.isFile() || stat.size === 0) return undefined
-    if (stat.size > LARGEST_BYTES) return void (largest += 1)
+    if (stat.size > LARGEST_BYTES) skipped += 1
+    if (!stat.isFile() || stat.size > LARGEST_BYTES) return []
     const bytes = readFileSync(fd)
-    if (bytes.subarray(0, KIND_BYTES).includes(0)) return undefined
-    if (literal !== undefined && !bytes.includes(literal)) return undefined
-    return bytes.toString('utf8').replace(/^\uFEFF/, '')
+    if (bytes.subarray(0, KIND_BYTES).includes(0)) return []
+    const lines = bytes
+      .toString('utf8')
+      .replace(/^\uFEFF/, '')
+      .split(/\r?\n/)
+    return lines.at(-1) === '' ? lines.slice(0, -1) : lines
   } catch {
-    return undefined
+    return []
   } finally {
     if (fd !== undefined) closeSync(fd)
   }
@@ -211,78 +232,48 @@ function around(line: string, match: string, at: number): string {
   return `${head}${found}${tail}`.toWellFormed()
 }
 
-interface Matches {
-  readonly lines: readonly string[]
-  readonly at: readonly number[]
-}
-
-function search(path: string, regex: RegExp, literal: string | undefined): Matches | undefined {
-  const text = readText(path, literal)
-  if (text === undefined) return undefined
-  const lines = text.split(/\r?\n/)
-  if (lines.at(-1) === '') lines.pop()
-  const at: number[] = []
-  for (const [index, line] of lines.entries()) {
-    if (regex.test(line)) at.push(index)
-    if (request.mode === 'files' && at.length > 0) break
-  }
-  return at.length === 0 ? undefined : { lines, at }
-}
-
 /** The matching lines with their context. */
-function render(path: string, { lines, at }: Matches, most: number, regex: RegExp): string {
-  const { context } = request
-  const out = [shown(path)]
-  let last = -1
-  for (const match of at.slice(0, most)) {
-    const start = Math.max(last + 1, match - context)
-    if (context > 0 && last !== -1 && start > last + 1) out.push('--')
-    const end = Math.min(lines.length, match + context + 1)
-    const shownLines = lines.slice(start, end).map((line, n) => renderLine(line, start + n, regex))
-    out.push(...shownLines)
-    last = Math.max(last, end - 1)
+function render(
+  lines: readonly string[],
+  matches: readonly number[],
+  context: number,
+  regex: RegExp,
+) {
+  const out: string[] = []
+  let next = 0
+  for (const match of matches) {
+    const start = Math.max(next, match - context)
+    if (context > 0 && next > 0 && start > next) out.push('--')
+    next = Math.max(next, Math.min(lines.length, match + context + 1))
+    for (let index = start; index < next; index++) {
+      const found = regex.exec(lines[index]!)
+      const text = around(lines[index]!, found?.[0] ?? '', found?.index ?? 0)
+      out.push(`${index + 1}${found === null ? '-' : ':'}${text}`)
+    }
   }
-  return out.join('\n')
-}
-
-function renderLine(line: string, index: number, regex: RegExp): string {
-  const match = regex.exec(line)
-  return `${index + 1}${match === null ? '-' : ':'}${around(line, match?.[0] ?? '', match?.index ?? 0)}`
+  return out
 }
 
 const MORE = 'narrow the search with pattern, path or glob'
 
-async function findLines(): Promise<void> {
-  const regex = new RegExp(request.pattern, request.flags)
-  // Most patterns are plain text, and comparing bytes is fastest.
-  const isWord = request.flags === '' && /^[\w "'<>=:;,@#%&~`!/-]+$/.test(request.pattern)
-  const literal = isWord ? request.pattern : undefined
-  let [left, matches, files] = [request.limit, 0, 0]
+async function findLines({ pattern, flags, mode, context }: NonNullable<SearchRequest['grep']>) {
+  const regex = new RegExp(pattern, flags)
+  let [left, count, files] = [request.limit, 0, 0]
   for (const path of wantedFiles().toSorted()) {
-    const found = search(path, regex, literal)
-    if (found === undefined) continue
+    const lines = readLines(path)
+    const matches = [...lines.keys()].filter((index) => regex.test(lines[index]!))
+    if (matches.length === 0) continue
     files += 1
-    matches += found.at.length
-    const isAll = left > 0 && (await print(lineFor(path, found, left, regex)))
-    left -= request.mode === 'lines' ? found.at.length : 1
+    count += matches.length
+    const name = mode === 'counts' ? `${shown(path)}: ${matches.length}` : shown(path)
+    const found = mode === 'lines' ? render(lines, matches.slice(0, left), context, regex) : []
+    const isAll = left > 0 && (await print([name, ...found].join('\n')))
+    left -= mode === 'lines' ? matches.length : 1
     if (!isAll || left < 0) return say(`[there is more; ${MORE}]`)
   }
-  await say(summary(matches, files))
-}
-
-function lineFor(path: string, found: Matches, left: number, regex: RegExp): string {
-  if (request.mode === 'files') return shown(path)
-  if (request.mode === 'counts') return `${shown(path)}: ${found.at.length}`
-  return render(path, found, left, regex)
-}
-
-function summary(matches: number, files: number): string {
-  const lines = [
-    ...(files === 0 ? ['No matches.'] : []),
-    ...(files > 0 && request.mode === 'counts' ? [`[${matches} lines, ${files} files]`] : []),
-    ...(largest === 0 ? [] : [`[files larger than 32 MiB, skipped: ${largest}]`]),
-  ]
-  return lines.join('\n')
+  if (files === 0) await say('No matches.')
+  else if (mode === 'counts') await say(`[${count} lines, ${files} files]`)
+  if (skipped > 0) await say(`[files larger than 32 MiB, skipped: ${skipped}]`)
 }
 
 async function findFiles(): Promise<void> {
@@ -297,4 +288,4 @@ async function findFiles(): Promise<void> {
   await say(`[only the newest of ${sorted.length}; ${MORE}]`)
 }
 
-await (request.kind === 'grep' ? findLines() : findFiles())
+await (request.grep === undefined ? findFiles() : findLines(request.grep))

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { makeProject } from '../../../../tests/support/project.ts'
 import { callerIn, makeWorkspace } from '../../../../tests/support/workspace.ts'
-import { saveFile } from './save.ts'
+import { saveFile } from './change-file.ts'
 import { SeenFiles, seenInPrompt, type SeenFile } from './seen.ts'
 
 test('a new file is made with its folders, and its diff is everything', async () => {

@@ -2,19 +2,16 @@ import * as z from 'zod/mini'
 import { counted } from '../../../base/amounts.ts'
 import { pathInside } from '../../../base/places.ts'
 import { shownPath } from '../../../base/terminal/printable.ts'
-import { makeDiff } from './diff.ts'
-import { readExisting, type Existing } from './existing.ts'
-import { path, text } from './fields.ts'
+import { makeDiff, readExisting, saveFile, type Existing } from './change-file.ts'
 import { BOM, bytesOf, endsWithCrlf, withCrlf } from './line-ends.ts'
-import { makeTool } from './make-tool.ts'
+import { makeTool, pathField, textField } from './make-tool.ts'
 import { outside, refused } from './problems.ts'
-import { saveFile } from './save.ts'
 import { seenFile, type SeenFiles } from './seen.ts'
 import type { AgentTool, ToolAnswer, Workspace } from './tool.ts'
 
 const schema = z.strictObject({
-  path: path(),
-  content: text('the whole content as text'),
+  path: pathField(),
+  content: textField('the whole content as text'),
 })
 
 type Input = z.output<typeof schema>
@@ -35,10 +32,18 @@ export function makeWriteTool(seen: SeenFiles): AgentTool {
 }
 
 async function create(input: Input, seen: SeenFiles, workspace: Workspace): Promise<ToolAnswer> {
-  const target = pathInside(input.path, workspace)
-  if (target === undefined) return outside('write', input.path, workspace)
-  return store(input.path, { path: target }, Buffer.from(input.content), seen, workspace)
+  const path = pathInside(input.path, workspace)
+  if (path === undefined) return outside('write', input.path, workspace)
+  return store(input.path, { path }, Buffer.from(input.content), seen, workspace)
 }
+
+/** Why a file must not be replaced, by how much of it the conversation has seen. */
+const PROBLEMS = {
+  not: 'it exists and was not read in this conversation; read it first',
+  'a part': 'only a part of it was read in this conversation; read the rest, or use edit',
+  'an older state': 'it has changed since it was read; read it again',
+  yes: undefined,
+} as const
 
 async function replace(
   input: Input,
@@ -46,27 +51,13 @@ async function replace(
   seen: SeenFiles,
   workspace: Workspace,
 ): Promise<ToolAnswer> {
-  const known = seen.knows(seenFile(existing.path, existing.bytes))
   const bytes = keepFormat(existing.bytes, input.content)
   if (bytes.equals(existing.bytes))
     return { text: `${shownPath(input.path)} already has this content.` }
-  if (existing.bytes.includes(0)) {
-    return refused('write', input.path, 'it exists and is a binary file; remove it first')
-  }
-  if (known === 'not') {
-    return refused(
-      'write',
-      input.path,
-      'it exists and was not read in this conversation; read it first',
-    )
-  }
-  if (known === 'a part') {
-    const problem = 'only a part of it was read in this conversation; read the rest, or use edit'
-    return refused('write', input.path, problem)
-  }
-  if (known === 'an older state') {
-    return refused('write', input.path, 'it has changed since it was read; read it again')
-  }
+  const problem = existing.bytes.includes(0)
+    ? 'it exists and is a binary file; remove it first'
+    : PROBLEMS[seen.knows(seenFile(existing.path, existing.bytes))]
+  if (problem !== undefined) return refused('write', input.path, problem)
   return store(input.path, existing, bytes, seen, workspace)
 }
 
@@ -79,15 +70,9 @@ function keepFormat(before: Buffer, content: string): Buffer {
   return Buffer.from(mark + ended, 'latin1')
 }
 
-interface Target {
-  readonly path: string
-  readonly bytes?: Buffer
-  readonly mode?: number
-}
-
 async function store(
   name: string,
-  target: Target,
+  target: Pick<Existing, 'path'> & Partial<Existing>,
   bytes: Buffer,
   seen: SeenFiles,
   workspace: Workspace,
@@ -97,15 +82,11 @@ async function store(
   const file = seenFile(target.path, bytes)
   seen.note(file)
   const did = target.bytes === undefined ? 'Created' : 'Replaced'
-  const diff = await makeDiff(target.path, target.bytes, bytes, workspace)
+  const lines = bytes.toString('latin1').split('\n')
+  const count = lines.length - (lines.at(-1) === '' ? 1 : 0)
   return {
-    text: `${did} ${shownPath(name)}: ${counted(lineCount(bytes), 'line')}.`,
-    diff,
+    text: `${did} ${shownPath(name)}: ${counted(count, 'line')}.`,
+    diff: await makeDiff(target.path, target.bytes, bytes, workspace),
     seen: file,
   }
-}
-
-function lineCount(bytes: Buffer): number {
-  const lines = bytes.toString('latin1').split('\n')
-  return lines.length - (lines.at(-1) === '' ? 1 : 0)
 }
