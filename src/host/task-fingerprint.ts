@@ -1,13 +1,11 @@
 import { join } from 'node:path'
-import { readFolder } from '../tasks/store/folder.ts'
+import { readFolder, type FileStamp } from '../tasks/store/folder.ts'
 import { readTaskText } from '../tasks/store/scan.ts'
 import { parseTask } from '../tasks/task.ts'
 import { splitFile } from '../tasks/text/fields.ts'
 
 interface Known {
-  readonly mtime: number
-  readonly size: number
-  readonly inode: number
+  readonly stamp: FileStamp
   readonly print: string
 }
 
@@ -22,16 +20,14 @@ export function makeTaskFingerprint(): (folder: string) => string {
   let known = new Map<string, Known>()
   return (folder) => {
     const seenAt = Date.now()
-    const { files, prints: found } = readFolder(folder)
-    if (files.length === 0) return ''
-    const { mtimes, sizes, inodes } = found
+    const files = readFolder(folder)
+    if (files.size === 0) return ''
     const next = new Map<string, Known>()
-    const prints = files.map((file, at) => {
-      const [mtime, size, inode] = [mtimes[at]!, sizes[at]!, inodes[at]!]
+    const prints = [...files].map(([file, stamp]) => {
       const last = known.get(file)
-      const isSame = last?.mtime === mtime && last.size === size && last.inode === inode
+      const isSame = last !== undefined && Bun.deepEquals(last.stamp, stamp)
       const print = isSame ? last.print : printTask(folder, file)
-      if (mtime <= seenAt - DOUBT_MS) next.set(file, { mtime, size, inode, print })
+      if (stamp !== null && stamp.mtimeMs <= seenAt - DOUBT_MS) next.set(file, { stamp, print })
       return print
     })
     known = next

@@ -1,17 +1,22 @@
 import { join } from 'node:path'
-import { change, type Draft } from './store/change.ts'
-import { checkCriteria, checkLabels, checkTitle } from './text/check-text.ts'
-import { readConfig, type TasksConfig } from './store/config.ts'
+import { UserError } from '../base/errors.ts'
+import { makeBatchError, type TaskMistake, type DescribePosition } from './batch-error.ts'
+import { findCycles } from './cycles.ts'
 import { listUndone } from './done.ts'
 import { makeFileName } from './file-name.ts'
+import { notFoundError, resolveId } from './find.ts'
 import { HIGHEST_NUMBER, renderId, type TaskId } from './id.ts'
-import { makeBatchError, type TaskMistake, type DescribePosition } from './batch-error.ts'
-import { renderNewTask, type NewTask } from './text/new-task.ts'
-import type { Places } from './store/places.ts'
-import { refuseCycles, resolveReferences } from './references.ts'
+import { parentsOf } from './ready.ts'
 import { Refused } from './refused.ts'
-import { isSealed, makeSeal } from './store/seal.ts'
-import { highestOf, makeUsedIds, type UsedIds } from './used-ids.ts'
+import { change } from './store/change.ts'
+import { readConfig, type TasksConfig } from './store/config.ts'
+import type { Places } from './store/places.ts'
+import { scanTasks } from './store/scan.ts'
+import type { State } from './store/state.ts'
+import type { Task } from './task.ts'
+import { checkCriteria, checkLabels, checkTitle } from './text/check-text.ts'
+import { renderNewTask, type NewTask } from './text/new-task.ts'
+import { findUsedIds, highestOf } from './used-ids.ts'
 
 /** Creates all tasks or none; returns their ids in the same order. */
 export function createTasks(
@@ -23,9 +28,11 @@ export function createTasks(
   for (const task of tasks) checkTask(task)
   const config = readConfig(places)
   return change(places, (draft) => {
-    const taken = makeUsedIds(places)
-    const ids = takeNumbers(draft, places, taken, config.prefix, tasks.length)
-    const { resolved, faults } = resolveReferences(places, tasks, ids, taken, config.prefix)
+    const { prefix } = config
+    const used = findUsedIds(places)
+    const first = takeNumbers(draft.state, used, prefix, tasks.length)
+    const ids = tasks.map((_, index) => ({ prefix, number: first + index }))
+    const { resolved, faults } = resolveReferences(places, tasks, ids, used)
     // A task with a bad reference gets one error, not two.
     const unfinished = findUnfinished(places, resolved, ids).filter(
       ({ index }) => !faults.some((fault) => fault.index === index),
@@ -33,15 +40,22 @@ export function createTasks(
     if (faults.length + unfinished.length > 0)
       throw makeBatchError([...faults, ...unfinished], placeOf)
     refuseCycles(ids.map(renderId), resolved)
-    const complete = resolved.map((task) => withDefaults(task, config))
-    for (const [index, task] of complete.entries()) {
+    for (const [index, task] of resolved.entries()) {
       const id = ids[index]!
-      draft.write(join(places.tasks, makeFileName(id, task.title)), renderNewTask(id, task, now))
+      const text = renderNewTask(id, withDefaults(task, config), now)
+      draft.write(join(places.tasks, makeFileName(id, task.title)), text)
     }
-    const seal = makeSeal(places, config.prefix, now.getTime())
-    if (seal !== undefined) draft.seal(seal)
+    const numbers = { ...draft.state.numbers, [prefix]: first + tasks.length - 1 }
+    draft.state = { ...draft.state, numbers }
     return ids.map(renderId)
   })
+}
+
+/** Checks keys and references without creating anything. */
+export function findMistakes(places: Places, tasks: readonly NewTask[]): readonly TaskMistake[] {
+  const { prefix } = readConfig(places)
+  const ids = tasks.map((_, index) => ({ prefix, number: index }))
+  return resolveReferences(places, tasks, ids, findUsedIds(places)).faults
 }
 
 export function checkTask({ title, status, labels = [], criteria = [] }: NewTask): void {
@@ -54,6 +68,21 @@ export function checkTask({ title, status, labels = [], criteria = [] }: NewTask
       'Create it, then check them off: forge-tasks edit ID --check-ac 1 --status done',
     )
   }
+}
+
+/** The first of `count` free numbers. */
+function takeNumbers(
+  { numbers }: State,
+  used: ReadonlySet<string>,
+  prefix: string,
+  count: number,
+): number {
+  const highest = Math.max(numbers[prefix] ?? 0, highestOf(used, prefix))
+  if (highest + count <= HIGHEST_NUMBER) return highest + 1
+  throw new Refused(
+    `No ids are left after ${renderId({ prefix, number: highest })}.`,
+    'Set another prefix in forge/tasks/config.json.',
+  )
 }
 
 /** A task with open dependencies cannot be created as Done. */
@@ -76,39 +105,81 @@ function findUnfinished(
   })
 }
 
-function takeNumbers(
-  draft: Draft,
-  places: Places,
-  taken: () => UsedIds,
-  prefix: string,
-  count: number,
-): TaskId[] {
-  const { state } = draft
-  const seen = isSealed(places, state, prefix) ? 0 : highestOf(taken(), prefix)
-  const highest = Math.max(state.numbers[prefix] ?? 0, seen)
-  if (highest + count > HIGHEST_NUMBER) {
-    throw new Refused(
-      `No ids are left after ${renderId({ prefix, number: highest })}.`,
-      'Set another prefix in forge/tasks/config.json.',
-    )
-  }
-  draft.state = { ...state, numbers: { ...state.numbers, [prefix]: highest + count } }
-  const ids: TaskId[] = []
-  for (let number = highest + 1; number <= highest + count; number++) ids.push({ prefix, number })
-  return ids
-}
-
-/** Checks keys and references without creating anything. */
-export function findMistakes(places: Places, tasks: readonly NewTask[]): readonly TaskMistake[] {
-  const { prefix } = readConfig(places)
-  const ids = tasks.map((_, index) => ({ prefix, number: index }))
-  return resolveReferences(places, tasks, ids, makeUsedIds(places), prefix).faults
-}
-
 function withDefaults(task: NewTask, { defaults }: TasksConfig): NewTask {
   return {
     ...task,
     priority: task.priority ?? defaults.priority,
     labels: [...new Set([...(defaults.labels ?? []), ...(task.labels ?? [])])],
   }
+}
+
+interface Resolved {
+  /** The tasks with all references replaced by ids. */
+  readonly resolved: readonly NewTask[]
+  readonly faults: readonly TaskMistake[]
+}
+
+/** `@key` refers to another task of the batch, anything else to an existing task. */
+function resolveReferences(
+  places: Places,
+  tasks: readonly NewTask[],
+  ids: readonly TaskId[],
+  used: ReadonlySet<string>,
+): Resolved {
+  const faults: TaskMistake[] = []
+  let open: readonly Task[] | undefined
+  const keys = new Map<string, number>()
+  for (const [index, { key }] of tasks.entries()) {
+    const other = key === undefined ? undefined : keys.get(key)
+    if (key !== undefined && other === undefined) keys.set(key, index)
+    if (other === undefined) continue
+    const hint = `"${tasks[other]!.title.trim()}" has the same key.`
+    faults.push({ index, error: new Refused(`Duplicate key '${key}'.`, hint) })
+  }
+  const resolve = (word: string): string => {
+    const index = word.startsWith('@') ? keys.get(word.slice(1)) : undefined
+    if (index !== undefined) return renderId(ids[index]!)
+    if (word.startsWith('@'))
+      throw new Refused(`No task of this batch has the key '${word.slice(1)}'.`)
+    const id = resolveId(places, word)
+    if (used.has(renderId(id))) return renderId(id)
+    throw notFoundError(id, (open ??= scanTasks(places).tasks))
+  }
+  const resolved = tasks.map((task, index): NewTask => {
+    const attempt = (word: string) => {
+      try {
+        return resolve(word)
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error
+        faults.push({ index, error })
+        return word
+      }
+    }
+    return {
+      ...task,
+      dependencies: [...new Set((task.dependencies ?? []).map(attempt))],
+      parent: task.parent === undefined ? undefined : attempt(task.parent),
+    }
+  })
+  return { resolved, faults }
+}
+
+/** Only tasks of the same batch can form a cycle: no existing task depends on a new one. */
+function refuseCycles(ids: readonly string[], tasks: readonly NewTask[]): void {
+  const indexOf = new Map(ids.map((id, index) => [id, index]))
+  const refuse = (edgesOf: (task: NewTask) => readonly string[], problem: string, what: string) => {
+    const [cycle] = findCycles(ids, (id) => {
+      const index = indexOf.get(id)
+      return index === undefined ? [] : edgesOf(tasks[index]!)
+    })
+    if (cycle === undefined) return
+    // The ids are not assigned yet, so the message names the keys.
+    const path = cycle.map((id) => `@${tasks[indexOf.get(id)!]!.key}`).join(' -> ')
+    throw new Refused(
+      `These tasks would ${problem}: ${path}`,
+      `Remove one of these ${what}. Nothing was created.`,
+    )
+  }
+  refuse(({ dependencies = [] }) => dependencies, 'depend on each other', 'dependencies')
+  refuse(parentsOf, 'be parents of each other', 'parents')
 }

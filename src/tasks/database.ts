@@ -37,7 +37,7 @@ import type { Readiness } from './ready.ts'
 import { deleteTask } from './delete.ts'
 import { archiveTasks, unarchiveTasks } from './archive-tasks.ts'
 import { countTasks, type Stats } from './stats.ts'
-import { copyTask, type Task } from './task.ts'
+import type { Task } from './task.ts'
 import { undoChange, undoCreate, type Undo } from './undo.ts'
 import { makeBrief, readHistory, type Brief } from './view.ts'
 
@@ -107,12 +107,12 @@ export class TaskDatabase {
 
   list(filter: Filter = {}): Listing {
     this.#caller()
-    return copyListing(listTasks(this.#places, filter))
+    return listTasks(this.#places, filter)
   }
 
   /** In the order of `next`. */
   ready(filter: Filter = {}): Listing {
-    return copyListing(listReady(this.#places, filter, this.#caller()))
+    return listReady(this.#places, filter, this.#caller())
   }
 
   explain(filter: Filter = {}): readonly Readiness[] {
@@ -121,9 +121,7 @@ export class TaskDatabase {
 
   /** As `explain`, with the files that cannot be read. */
   explainListing(filter: Filter = {}): ReturnType<typeof explainReady> {
-    const { tasks, broken } = explainReady(this.#places, filter, this.#caller())
-    const copies = tasks.map(({ task, ...why }) => ({ task: copyTask(task), ...why }))
-    return { tasks: copies, broken }
+    return explainReady(this.#places, filter, this.#caller())
   }
 
   /** Says whether an empty list means no tasks at all or only none that match. */
@@ -193,7 +191,7 @@ export class TaskDatabase {
 
   search(words: readonly string[]): Listing {
     this.#caller()
-    return copyListing(searchTasks(this.#places, words))
+    return searchTasks(this.#places, words)
   }
 
   undo(change: Undo): void {
@@ -231,9 +229,4 @@ export class TaskDatabase {
   #brief(task: Task | undefined): Brief | undefined {
     return task === undefined ? undefined : makeBrief(this.#places, task.id)
   }
-}
-
-/** Indexed tasks read their fields lazily; programs get plain objects. */
-function copyListing({ tasks, broken }: Listing): Listing {
-  return { tasks: tasks.map(copyTask), broken }
 }

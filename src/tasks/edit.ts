@@ -142,7 +142,7 @@ function checkReferences(places: Places, edited: readonly Edited[], changes: Cha
   const tasks = scan.tasks.map((task) => now.get(task.id) ?? task)
   const graph = new Graph(places, { tasks, broken: scan.broken }, new Map())
   for (const id of [...added, ...(changes.parent ? [changes.parent] : [])]) {
-    if (!graph.has(id)) throw notFoundError(places, resolveId(places, id))
+    if (!graph.has(id)) throw notFoundError(resolveId(places, id), tasks)
   }
   for (const { task } of edited) {
     if (changes.parent) refuseParent(graph, task.id, changes.parent)

@@ -17,25 +17,6 @@ export function idOfFileName(name: string): TaskId | undefined {
   return match === null ? undefined : readId(match[1]!)
 }
 
-const [ZERO, MOST_DIGITS] = ['0'.charCodeAt(0), 9]
-
-/** The number of the id in a file name, if the id has this prefix. */
-export function numberOfFileName(name: string, prefix: string): number | undefined {
-  const start = prefix.length + 1
-  let at = start
-  let number = 0
-  // Without a regular expression: creating a task checks every name of the folder.
-  for (; at < name.length; at++) {
-    const digit = name.charCodeAt(at) - ZERO
-    if (digit < 0 || digit > 9) break
-    number = number * 10 + digit
-  }
-  const isUsual = at > start && at - start <= MOST_DIGITS && name.startsWith(' - ', at)
-  if (isUsual && name.startsWith('-', start - 1) && name.startsWith(prefix)) return number
-  const id = idOfFileName(name)
-  return id?.prefix === prefix ? id.number : undefined
-}
-
 /** Never cuts a grapheme in two. */
 function cutBytes(text: string, limit: number): string {
   const encoder = new TextEncoder()

@@ -43,7 +43,7 @@ export function findTask(places: Places, word: string): TaskText {
   if (archived.unusable !== undefined) throw archived.unusable
   const renamed = new Archive(places).fileOf(renderId(id))
   if (renamed !== undefined) return readTaskOrThrow(places.archive, renamed)
-  throw notFoundError(places, id)
+  throw notFoundError(id, scanTasks(places).tasks)
 }
 
 /** True also if a file of that id exists but cannot be read. */
@@ -103,11 +103,7 @@ function findListed(places: Places, id: TaskId): TaskText | undefined {
 }
 
 /** Suggests tasks with similar ids. */
-export function notFoundError(
-  places: Places,
-  id: TaskId,
-  tasks: readonly Task[] = scanTasks(places).tasks,
-): UserError {
+export function notFoundError(id: TaskId, tasks: readonly Task[]): UserError {
   const near = tasks
     .map((task) => ({ task, distance: Math.abs(Number(task.id.split('-')[1]) - id.number) }))
     .toSorted((a, b) => a.distance - b.distance)

@@ -83,7 +83,7 @@ export function explainReady(
 ): { readonly tasks: readonly Readiness[]; readonly broken: readonly Broken[] } {
   const { scan, graph } = judgeTasks(places, caller)
   const isChosen = makeTest(places, filter)
-  const open = graph.sorted((task) => task.status !== 'Done' && isChosen(task))
+  const open = graph.sorted(isChosen)
   const tasks = open.slice(0, filter.limit)
   return { tasks: tasks.map((task) => graph.judge(task)), broken: scan.broken }
 }

@@ -1,6 +1,5 @@
 import { Archive, idOfName, inArchive } from './archive.ts'
 import { findCycles, findPath } from './cycles.ts'
-import { countWaiting, findWaiting, makeLinks, NOWHERE, type Links } from './links.ts'
 import { renderId } from './id.ts'
 import { idInside } from './store/id-inside.ts'
 import { renderCheckout, type Places } from './store/places.ts'
@@ -15,9 +14,6 @@ export interface Readiness {
   readonly reasons: readonly string[]
 }
 
-/** Up to this many lookups, a linear search is faster than building a map. */
-const FEW = 8
-
 /** More than the number of tasks that can depend on one task. */
 const MANY = 2 ** 32
 
@@ -28,9 +24,7 @@ export class Graph {
   readonly #claims: ReadonlyMap<string, Claim>
   readonly #isHeld: (id: string) => boolean
   readonly #now: Date
-  #links: Links | undefined
-  #lookups = 0
-  #byId: ReadonlyMap<string, Task> | undefined
+  readonly #byId: ReadonlyMap<string, Task>
   #archive: Archive | undefined
   #broken: ReadonlySet<string> | undefined
 
@@ -48,6 +42,7 @@ export class Graph {
     this.#claims = claims
     this.#isHeld = isHeld
     this.#now = now
+    this.#byId = new Map(scan.tasks.map((task) => [task.id, task]))
   }
 
   has(id: string): boolean {
@@ -109,69 +104,39 @@ export class Graph {
     return hints.length === 0 ? undefined : hints.join('; ')
   }
 
-  /** Sorted by urgency, then by how many tasks each unblocks, then by age. */
   ready(): Task[] {
-    const links = this.#getLinks()
-    return this.sorted((task, place) => this.#isReady(task, place, links))
+    return this.sorted((task) => this.#isReady(task))
   }
 
-  /** As `judge`, but without building the reasons for thousands of tasks. */
-  #isReady(task: Task, place: number, { starts, targets }: Links): boolean {
-    if (task.status !== 'To Do') return false
-    if (this.#claims.size > 0 && this.#claims.has(task.id)) return false
-    const first = starts[place]!
-    for (let at = first; at < starts[place + 1]!; at++) {
-      const target = targets[at]!
-      const status =
-        target === NOWHERE
-          ? this.#getArchive().statusOf(task.dependencies[at - first]!)
-          : this.#scan.tasks[target]!.status
-      if (status !== 'Done') return false
-    }
-    return true
+  #isReady({ id, status, dependencies }: Task): boolean {
+    if (status !== 'To Do' || this.#claims.has(id)) return false
+    return dependencies.every((each) => this.statusOf(each) === 'Done')
   }
 
-  /** Tasks in the order of `next`. They come sorted by priority and age, so grouping by rank is enough. */
-  sorted(isWanted: (task: Task, place: number) => boolean): Task[] {
+  /** Open tasks in the order of `next`: by urgency, then by how many tasks each unblocks, then by age. */
+  sorted(isWanted: (task: Task) => boolean): Task[] {
     const { tasks } = this.#scan
-    const links = this.#getLinks()
-    const waiting = countWaiting(tasks, links)
-    const urgency = rankTasks(tasks, links, this.#now)
-    const ranks = new Map<number, Task[]>()
-    for (let place = 0; place < tasks.length; place++) {
-      const task = tasks[place]!
-      if (!isWanted(task, place)) continue
-      const rank = urgency[place]! * MANY - waiting[place]!
-      const peers = ranks.get(rank)
-      if (peers === undefined) ranks.set(rank, [task])
-      else peers.push(task)
+    const urgency = rankTasks(tasks, this.#now)
+    const waiting = new Map<string, number>()
+    for (const { status, dependencies } of tasks) {
+      if (status === 'Done') continue
+      for (const id of dependencies) waiting.set(id, (waiting.get(id) ?? 0) + 1)
     }
-    const order = [...ranks.keys()].toSorted((a, b) => a - b)
-    return order.map((rank) => ranks.get(rank)!).flat()
+    // They come sorted by priority and age, so grouping by rank is enough.
+    const ranks = Map.groupBy(
+      tasks.filter((task) => task.status !== 'Done' && isWanted(task)),
+      ({ id }) => urgency.get(id)! * MANY - (waiting.get(id) ?? 0),
+    )
+    return [...ranks].toSorted(([a], [b]) => a - b).flatMap(([, peers]) => peers)
   }
 
   /** The tasks that depend on a task, which may be archived. */
   waitingFor(id: string): Task[] {
-    const { tasks } = this.#scan
-    const place = tasks.findIndex((task) => task.id === id)
-    if (place === NOWHERE) return tasks.filter(({ dependencies }) => dependencies.includes(id))
-    return findWaiting(this.#getLinks(), place).map((each) => tasks[each]!)
-  }
-
-  #getLinks(): Links {
-    this.#links ??= this.#scan.links ?? makeLinks(this.#scan.tasks)
-    return this.#links
+    return this.#scan.tasks.filter(({ dependencies }) => dependencies.includes(id))
   }
 
   /** Does not look into the archive. */
   find(id: string): Task | undefined {
-    if (this.#byId === undefined) {
-      this.#lookups += 1
-      if (this.#lookups <= FEW) return this.#scan.tasks.find((task) => task.id === id)
-      const byId = new Map<string, Task>()
-      for (const task of this.#scan.tasks) byId.set(task.id, task)
-      this.#byId = byId
-    }
     return this.#byId.get(id)
   }
 

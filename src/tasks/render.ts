@@ -6,14 +6,14 @@ import type { Readiness } from './ready.ts'
 import type { Broken } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
 import type { Stats } from './stats.ts'
-import { copyTask, type Task } from './task.ts'
+import type { Task } from './task.ts'
 import { isOverdue } from './urgency.ts'
 import { criterionLines } from './text/criteria.ts'
 import type { Brief } from './view.ts'
 
 /** For `--json`: missing values are null or an empty list. */
 export function toJson(task: Task): object {
-  const { priority, assignee, parent, due, ...rest } = copyTask(task)
+  const { priority, assignee, parent, due, ...rest } = task
   return {
     ...rest,
     priority: priority ?? null,

@@ -35,23 +35,6 @@ export interface Task {
   readonly file: string
 }
 
-/** A plain object: indexed tasks read their fields lazily. */
-export function copyTask(task: Task): Task {
-  return {
-    id: task.id,
-    title: task.title,
-    status: task.status,
-    priority: task.priority,
-    assignee: task.assignee,
-    labels: task.labels,
-    dependencies: task.dependencies,
-    parent: task.parent,
-    due: task.due,
-    createdAt: task.createdAt,
-    file: task.file,
-  }
-}
-
 /** Throws `BrokenFile` with the line of the problem. */
 export function parseTask(text: string, file: string): Task {
   const parts = splitFile(text)

@@ -1,4 +1,3 @@
-import { NOWHERE, type Links } from './links.ts'
 import { priorityOf, type Task } from './task.ts'
 
 const DAY = /^\d{4}-\d\d-\d\d$/
@@ -18,53 +17,38 @@ function localDay(now: Date): string {
 
 /** Moves overdue tasks to the front of their priority; the tasks must be sorted by priority. */
 export function overdueFirst(tasks: readonly Task[], now: Date): readonly Task[] {
-  if (!tasks.some(({ due }) => due !== undefined)) return tasks
   const late = new Set(tasks.filter((task) => isOverdue(task, now)))
+  if (late.size === 0) return tasks
   const isLate = (task: Task) => Number(late.has(task))
   return tasks.toSorted((a, b) => priorityOf(a) - priorityOf(b) || isLate(b) - isLate(a))
 }
 
-const LOWEST = 255
-
 /**
- * The urgency of each task, 0 is most urgent: the highest priority among itself and the open tasks that
+ * The urgency of each open task, 0 is most urgent: the highest priority among itself and the open tasks that
  * depend on it, directly or not; within one priority, overdue tasks and their dependencies come first.
  */
-export function rankTasks(tasks: readonly Task[], links: Links, now: Date): Uint8Array {
-  const priorities = spread(tasks, links, priorityOf)
-  const hasDue = tasks.some(({ due }) => due !== undefined)
-  const late = hasDue
-    ? spread(tasks, links, (task) => (isOverdue(task, now) ? 0 : 1))
-    : new Uint8Array(tasks.length).fill(1)
-  return priorities.map((priority, place) => priority * 2 + late[place]!)
+export function rankTasks(tasks: readonly Task[], now: Date): ReadonlyMap<string, number> {
+  const open = new Map<string, Task>()
+  for (const task of tasks) if (task.status !== 'Done') open.set(task.id, task)
+  const late = spread(open, (task) => (isOverdue(task, now) ? 0 : 1))
+  const ranks = spread(open, priorityOf)
+  for (const [id, priority] of ranks) ranks.set(id, priority * 2 + late.get(id)!)
+  return ranks
 }
 
-/** The lowest value among each task and the open tasks that depend on it, directly or not. */
+/** The lowest value among each task and the tasks that depend on it, directly or not. */
 function spread(
-  tasks: readonly Task[],
-  { starts, targets }: Links,
+  open: ReadonlyMap<string, Task>,
   valueOf: (task: Task) => number,
-): Uint8Array {
-  const lowest = new Uint8Array(tasks.length).fill(LOWEST)
-  const byValue = new Map<number, number[]>()
-  for (let place = 0; place < tasks.length; place++) {
-    if (tasks[place]!.status === 'Done') continue
-    const value = valueOf(tasks[place]!)
-    const peers = byValue.get(value)
-    if (peers === undefined) byValue.set(value, [place])
-    else peers.push(place)
-  }
+): Map<string, number> {
+  const lowest = new Map<string, number>()
+  const byValue = Map.groupBy(open.values(), valueOf)
   // In ascending order, so that each task is reached once, even in a cycle.
-  for (const value of [...byValue.keys()].toSorted((a, b) => a - b)) {
-    const reached = byValue.get(value)!
-    for (let next = 0; next < reached.length; next++) {
-      const place = reached[next]!
-      if (lowest[place]! <= value) continue
-      lowest[place] = value
-      for (let at = starts[place]!; at < starts[place + 1]!; at++) {
-        const target = targets[at]!
-        if (target !== NOWHERE && tasks[target]!.status !== 'Done') reached.push(target)
-      }
+  for (const [value, reached] of [...byValue].toSorted(([a], [b]) => a - b)) {
+    for (const { id, dependencies } of reached) {
+      if (lowest.has(id)) continue
+      lowest.set(id, value)
+      reached.push(...dependencies.flatMap((each) => open.get(each) ?? []))
     }
   }
   return lowest

@@ -1,56 +1,42 @@
-import { idOfFileName, numberOfFileName } from './file-name.ts'
-import { readId, type TaskId } from './id.ts'
+import { idOfFileName } from './file-name.ts'
+import { readId, renderId } from './id.ts'
 import { listFiles } from './store/folder.ts'
 import { idInside } from './store/id-inside.ts'
 import { readIndexedIds } from './store/index-file.ts'
 import type { Places } from './store/places.ts'
-import { scanTasks, worthWriting } from './store/scan.ts'
+import { scanTasks, WORTH_WRITING } from './store/scan.ts'
 
-/** Ids in use, by file name and by file content. */
-export interface UsedIds {
-  readonly names: readonly string[]
-  readonly inside: readonly TaskId[]
-}
-
-/** Lazy, because most calls do not need it. */
-export function makeUsedIds(places: Places): () => UsedIds {
-  let taken: UsedIds | undefined
-  return () => (taken ??= findUsedIds(places))
-}
-
-function findUsedIds(places: Places): UsedIds {
+/** The ids in use, by file name and by file content. */
+export function findUsedIds(places: Places): Set<string> {
   const [open, archived] = [listFiles(places.tasks), listFiles(places.archive)]
-  // The archive has no index, so an id in a file name is trusted.
-  const unnamed = archived.filter((file) => idOfFileName(file) === undefined)
-  return {
-    names: [...open, ...archived],
-    inside: [
-      ...idsInside(places, open),
-      ...unnamed.flatMap((file) => idInside(places.archive, file) ?? []),
-    ],
+  const ids = [
+    ...[...open, ...archived].map(idOfFileName),
+    // The archive has no index, so an id in a file name is trusted.
+    ...archived
+      .filter((file) => idOfFileName(file) === undefined)
+      .map((file) => idInside(places.archive, file)),
+  ]
+  return new Set([...ids.flatMap((id) => (id ? renderId(id) : [])), ...idsInside(places, open)])
+}
+
+/** Does not check whether indexed files have changed, because a file rarely gets another id. */
+function idsInside(places: Places, files: readonly string[]): string[] {
+  const known = readIndexedIds(places)
+  // The scan writes the index.
+  if (files.filter((file) => !known.has(file)).length >= WORTH_WRITING) {
+    for (const { file, id } of scanTasks(places).tasks) known.set(file, id)
   }
+  return files.flatMap((file) => {
+    const id = known.get(file) ?? idInside(places.tasks, file)
+    return typeof id === 'object' ? renderId(id) : (id ?? [])
+  })
 }
 
-/** The index has nearly all ids, so few files have to be opened. */
-function idsInside(places: Places, files: readonly string[]): TaskId[] {
-  const { ids, unknown } = readIndexedIds(places, files)
-  if (unknown.length >= worthWriting(files.length)) {
-    return scanTasks(places).tasks.flatMap(({ id }) => readId(id) ?? [])
-  }
-  const read = unknown.flatMap((file) => idInside(places.tasks, file) ?? [])
-  return [...ids.flatMap((id) => readId(id) ?? []), ...read]
-}
-
-export function isUsed({ names, inside }: UsedIds, { prefix, number }: TaskId): boolean {
-  return (
-    names.some((name) => numberOfFileName(name, prefix) === number) ||
-    inside.some((id) => id.prefix === prefix && id.number === number)
-  )
-}
-
-export function highestOf({ names, inside }: UsedIds, prefix: string): number {
+export function highestOf(used: Iterable<string>, prefix: string): number {
   let highest = 0
-  for (const name of names) highest = Math.max(highest, numberOfFileName(name, prefix) ?? 0)
-  for (const id of inside) if (id.prefix === prefix) highest = Math.max(highest, id.number)
+  for (const text of used) {
+    const id = readId(text)
+    if (id?.prefix === prefix) highest = Math.max(highest, id.number)
+  }
   return highest
 }

@@ -549,7 +549,7 @@ describe('state, index and configuration', () => {
     { moves: [null, {}, { from: 1, to: 2 }] },
     { numbers: { TASK: 'many' } },
     { numbers: { TASK: 1.5 } },
-    { seals: { x: null } },
+    { main: null },
   ])('what has a wrong shape counts as missing: %j', async (wrong) => {
     const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
     writeState(project, wrong)

@@ -102,7 +102,7 @@ function pickNext(places: Places, { scan, graph }: ScannedGraph, taking: TakeTas
       broken.push({ file, line: 1, problem: error.message })
     }
   }
-  const open = graph.sorted(({ status }) => status !== 'Done')
+  const open = graph.sorted(() => true)
   const waiting = open.map((each) => graph.judge(each))
   const advice = graph.advise(waiting.map(({ task }) => task))
   return { task: undefined, waiting: waiting.map(whyWaiting), broken, advice }

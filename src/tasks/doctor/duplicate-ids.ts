@@ -1,14 +1,14 @@
 import { dirname, join, relative } from 'node:path'
 import type { Draft } from '../store/change.ts'
 import { applyChanges } from '../text/changes.ts'
-import { idOfFileName, makeFileName } from '../file-name.ts'
+import { makeFileName } from '../file-name.ts'
 import { setField } from '../text/frontmatter.ts'
 import { HIGHEST_NUMBER, readId, renderId, type TaskId } from '../id.ts'
 import { runGit } from '../store/git.ts'
 import type { Places } from '../store/places.ts'
-import { listFiles } from '../store/folder.ts'
 import { readTaskText } from '../store/scan.ts'
 import { byAge } from '../task.ts'
+import { findUsedIds, highestOf } from '../used-ids.ts'
 import { copiesIn } from './archived-copies.ts'
 import type { Check, Finding, FixTools } from './finding.ts'
 import { allTasks, isArchived, nameOf, type LocatedTask } from './located-task.ts'
@@ -25,7 +25,7 @@ export const duplicateIds: Check = {
     const all = allTasks(places)
     const pairs = findDuplicates(all, places)
     if (pairs.length === 0) return []
-    const giveNumber = makeNumbers(fixing.draft, places, all)
+    const giveNumber = makeNumbers(fixing.draft, findUsedIds(places))
     const texts = new Texts()
     const findings = pairs.flatMap((pair) => {
       const id = giveNumber(readId(pair.younger.task.id)!.prefix)
@@ -115,23 +115,11 @@ function findingOf({ older, younger }: Pair, places: Places): Finding {
 }
 
 /** Returns ids that were never used, not even by archived or broken files. */
-function makeNumbers(
-  draft: Draft,
-  places: Places,
-  all: readonly LocatedTask[],
-): (prefix: string) => TaskId | undefined {
-  const highest = new Map(Object.entries(draft.state.numbers))
-  const names = [...listFiles(places.tasks), ...listFiles(places.archive)]
-  const ids = [...names.map(idOfFileName), ...all.map(({ task }) => readId(task.id))]
-  for (const id of ids) {
-    if (id === undefined) continue
-    highest.set(id.prefix, Math.max(highest.get(id.prefix) ?? 0, id.number))
-  }
-  return (prefix) => {
-    const number = (highest.get(prefix) ?? 0) + 1
-    if (number > HIGHEST_NUMBER) return undefined
-    highest.set(prefix, number)
+function makeNumbers(draft: Draft, used: ReadonlySet<string>) {
+  return (prefix: string): TaskId | undefined => {
     const { state } = draft
+    const number = Math.max(state.numbers[prefix] ?? 0, highestOf(used, prefix)) + 1
+    if (number > HIGHEST_NUMBER) return undefined
     draft.state = { ...state, numbers: { ...state.numbers, [prefix]: number } }
     return { prefix, number }
   }

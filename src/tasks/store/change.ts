@@ -13,16 +13,15 @@ import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { formatSizes, statOf } from '../../base/files.ts'
 import { Busy, withLock } from '../../base/linux/lock.ts'
 import { checkoutOfFile } from './checkouts.ts'
-import { clampLeases } from './clamp-leases.ts'
+import { stampOf } from './folder.ts'
 import { pruneState } from './prune-state.ts'
 import { makeLocal } from './local-folder.ts'
 import { ForeignLink, isOwnFolder, refuseForeign } from './foreign-links.ts'
-import { runMoves, discard, bringsContent, stampOf, recover, type Failure } from './moves.ts'
+import { runMoves, discard, bringsContent, recover, type Failure } from './moves.ts'
 import type { Places } from './places.ts'
 import { TASK_LIMIT_BYTES } from './scan.ts'
-import { setSeal, withSeal, type Seal } from './seal.ts'
 import { CannotChange } from '../text/frontmatter.ts'
-import { hasState, readLocalState, writeState, type Move, type State } from './state.ts'
+import { hasState, readLocalState, writeState, type Claim, type Move, type State } from './state.ts'
 
 class CannotWrite extends UserError {
   override readonly exitCode = 1
@@ -42,7 +41,6 @@ export class Draft {
   readonly #moves: Move[] = []
   readonly #removed: string[] = []
   #saved: State
-  #seal: Seal | undefined
   #progress: Progress = 'nothing was changed'
   state: State
 
@@ -77,12 +75,6 @@ export class Draft {
     this.remove(from)
   }
 
-  /** Records that all file names of this checkout are known once the change is committed. */
-  seal(seal: Seal): void {
-    this.state = { ...this.state, seals: withSeal(this.state.seals, this.#places, seal) }
-    this.#seal = seal
-  }
-
   remove(path: string): void {
     const to = unfinishedPath(this.#folderFor(path))
     this.#removed.push(to)
@@ -90,7 +82,8 @@ export class Draft {
   }
 
   commit(): void {
-    if (this.state !== this.#saved) this.state = pruneState(this.state, this.#places)
+    if (this.state !== this.#saved)
+      this.state = this.#withMain(pruneState(this.state, this.#places))
     const [own, foreign] = this.#writeBeside()
     own.push(...this.#moves)
     const moves = [...own, ...foreign]
@@ -102,7 +95,6 @@ export class Draft {
     this.#end(moves, [...failed, ...runMoves(foreign)], isListed)
     for (const path of this.#removed.splice(0)) rmSync(path, { force: true })
     const [failure] = failed
-    if (failure === undefined && this.#seal !== undefined) setSeal(this.#places, this.#seal)
     if (failure === undefined) return
     if (failed.some(({ move }) => bringsContent(move))) this.#progress = 'the rest waits'
     throw failure.error
@@ -153,6 +145,11 @@ export class Draft {
     this.#links.clear()
     this.#moves.length = 0
     this.#saved = this.state
+  }
+
+  #withMain(state: State): State {
+    const { own, shared, top } = this.#places
+    return own === shared ? { ...state, main: top } : state
   }
 
   #waiting(): readonly Move[] {
@@ -256,6 +253,18 @@ export function change<Result>(
     if (errorCode(error) === undefined || error instanceof UserError) throw error
     throw cannotWrite(places, error, draft?.progress)
   }
+}
+
+/** Limits each claim to its lease from now, in case the clock was set back. */
+function clampLeases(state: State, now: number): State {
+  const isAhead = ({ until, leaseMs = Infinity }: Claim) =>
+    until !== undefined && Date.parse(until) > now + leaseMs
+  if (!Object.values(state.claims).some(isAhead)) return state
+  const claims = Object.entries(state.claims).map(([id, claim]) => {
+    if (!isAhead(claim)) return [id, claim] as const
+    return [id, { ...claim, until: new Date(now + claim.leaseMs!).toISOString() }] as const
+  })
+  return { ...state, claims: Object.fromEntries(claims) }
 }
 
 /**

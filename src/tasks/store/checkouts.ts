@@ -73,18 +73,13 @@ export function makeCheckoutFinder(here: Places): (claim: Claim) => Places | und
 }
 
 /** All existing checkouts of a clone. */
-export function listCheckouts({ claims, seals = {} }: State, here: Places): Places[] {
+export function listCheckouts({ claims, main }: State, here: Places): Places[] {
   if (here.shared === here.local) return [here]
   const git = dirname(here.shared)
   const folders = listNames(join(git, 'worktrees')).map((name) => join(git, 'worktrees', name))
-  const tops = [mainTop(git), ...folders.map(topOf)]
+  const tops = [mainTop(git), main, ...folders.map(topOf)]
   const roots = tops.flatMap((top) => (top === undefined ? [] : [join(top, here.inside)]))
-  // Git does not always know where its main worktree is.
-  const known = [
-    ...Object.keys(seals).map((tasks) => dirname(dirname(tasks))),
-    ...Object.values(claims).map(({ root }) => root),
-  ]
-  const others = new Set([...roots, ...known])
+  const others = new Set([...roots, ...Object.values(claims).map(({ root }) => root)])
   others.delete(here.root)
   return [here, ...[...others].flatMap((root) => checkoutAt(root, here) ?? [])]
 }

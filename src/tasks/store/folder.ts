@@ -2,39 +2,22 @@ import { readdirSync } from 'node:fs'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 
-/** Detects changed files, by position in the listing; all zero for a broken link. */
-export interface Fingerprints {
-  readonly mtimes: Float64Array
-  readonly sizes: Float64Array
-  readonly inodes: Float64Array
+/** Detects whether a file has changed. Clocks may go backwards, so a time alone is not enough. */
+export interface FileStamp {
+  readonly mtimeMs: number
+  readonly size: number
+  readonly ino: number
 }
 
-function makeFingerprints(count: number): Fingerprints {
-  return {
-    mtimes: new Float64Array(count),
-    sizes: new Float64Array(count),
-    inodes: new Float64Array(count),
-  }
+export function stampOf(stat: FileStamp | undefined): FileStamp | null {
+  if (stat === undefined) return null
+  const { mtimeMs, size, ino } = stat
+  return { mtimeMs, size, ino }
 }
 
-export interface Folder {
-  readonly files: readonly string[]
-  readonly prints: Fingerprints
-  /** A hash of the names in their order. */
-  readonly listing: bigint
-}
-
-export function readFolder(path: string): Folder {
-  const files = listFiles(path)
-  const prints = makeFingerprints(files.length)
-  for (let at = 0; at < files.length; at++) {
-    const stat = statOf(`${path}/${files[at]}`)
-    if (stat === undefined) continue
-    prints.mtimes[at] = stat.mtimeMs
-    prints.sizes[at] = stat.size
-    prints.inodes[at] = stat.ino
-  }
-  return { files, prints, listing: Bun.hash(files.join('\0')) }
+/** The Markdown files in a folder; null for a broken link. */
+export function readFolder(path: string): Map<string, FileStamp | null> {
+  return new Map(listFiles(path).map((file) => [file, stampOf(statOf(`${path}/${file}`))]))
 }
 
 /** Names of the Markdown files in a folder. */

@@ -4,10 +4,10 @@ import { moveFile, UNFINISHED } from '../../base/atomic-write.ts'
 import { errorCode } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { checkoutOfFile } from './checkouts.ts'
-import { listNames } from './folder.ts'
+import { listNames, stampOf } from './folder.ts'
 import { isForeign } from './foreign-links.ts'
 import type { Places } from './places.ts'
-import type { Move, FileStamp, State } from './state.ts'
+import type { Move, State } from './state.ts'
 
 /** Marks temporary files of the index, which is written without the lock. */
 export const UNFINISHED_INDEX = '.index-'
@@ -39,13 +39,6 @@ function isStillDue({ from, to, was }: Move): boolean {
   const target = statOf(to)
   if (was !== undefined) return Bun.deepEquals(stampOf(target), was)
   return !isUnfinished(from) || (target?.mtimeMs ?? 0) <= source.mtimeMs
-}
-
-/** Clocks may go backwards, so a time alone is not enough. */
-export function stampOf(stat: FileStamp | undefined): FileStamp | null {
-  if (stat === undefined) return null
-  const { mtimeMs, size, ino } = stat
-  return { mtimeMs, size, ino }
 }
 
 export interface Failure {

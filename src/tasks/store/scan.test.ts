@@ -1,8 +1,17 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { makeProject } from '../../../tests/support/project.ts'
 import { Graph } from '../ready.ts'
+import { deleteIndex } from './index-file.ts'
 import { placesIn, type Places } from './places.ts'
 import { scanTasks } from './scan.ts'
 
@@ -22,7 +31,7 @@ function makePlaces(count: number): Places {
     files[`forge/tasks/${nameOf(number)}`] = text
   }
   const places = placesIn(makeProject({ ...files, '.git/HEAD': '' }))
-  // The index doubts what is as young as itself.
+  // Files as young as the index are read again.
   const before = new Date(Date.now() - 60_000)
   for (let number = 1; number <= count; number++) {
     utimesSync(join(places.tasks, nameOf(number)), before, before)
@@ -32,32 +41,43 @@ function makePlaces(count: number): Places {
 
 const titlesOf = (places: Places) => scanTasks(places).tasks.map(({ title }) => title)
 
-// Of so many the system itself is asked, of so few the runtime.
-describe.each([700, 20])('a folder of %d tasks with an index', (count) => {
+describe('a folder of tasks with an index', () => {
+  const count = 20
   let places: Places
   const path = (number: number) => join(places.tasks, nameOf(number))
 
   beforeEach(() => {
     places = makePlaces(count)
-    expect(scanTasks(places).links).toBeUndefined()
+    scanTasks(places)
   })
 
   test('is known from the index as it was read from the files', () => {
-    const { tasks, broken, links } = scanTasks(places)
-    expect(links).toBeDefined()
-    expect(broken).toEqual([])
-    expect(tasks.map(({ id }) => id).toSorted()).toHaveLength(count)
-    expect(tasks.map(({ file }) => file)).toContain(nameOf(count))
+    const scan = scanTasks(places)
+    deleteIndex(places)
+    expect(scan).toEqual(scanTasks(places))
+    expect(scan.tasks).toHaveLength(count)
+    expect(scan.broken).toEqual([])
   })
 
-  test('has the same tasks ready with the links of the index as by judging each', () => {
+  test('is read again if one bit of the index is wrong', () => {
+    const index = join(places.own, 'index')
+    const [before, whole] = [scanTasks(places), readFileSync(index)]
+    for (let bit = 0; bit < whole.length * 8; bit += 137) {
+      const flipped = Buffer.from(whole)
+      flipped[bit >> 3]! ^= 1 << (bit & 7)
+      writeFileSync(index, flipped)
+      expect(scanTasks(places)).toEqual(before)
+    }
+    writeFileSync(index, whole.subarray(0, 20))
+    expect(scanTasks(places)).toEqual(before)
+    expect(statSync(index).size).toBe(whole.length)
+  })
+
+  test('has those tasks ready that are judged ready', () => {
     const scan = scanTasks(places)
-    const ready = (links: typeof scan.links) =>
-      new Graph(places, { ...scan, links }, new Map()).ready().map(({ id }) => id)
     const graph = new Graph(places, scan, new Map())
-    const judged = scan.tasks.filter((task) => graph.judge(task).isReady).map(({ id }) => id)
-    expect(ready(scan.links)).toEqual(ready(undefined))
-    expect(ready(scan.links).toSorted()).toEqual(judged.toSorted())
+    const judged = scan.tasks.filter((task) => graph.judge(task).isReady)
+    expect(new Set(graph.ready())).toEqual(new Set(judged))
     expect(graph.waitingFor('T-005').map(({ id }) => id)).toEqual(['T-006', 'T-007'])
   })
 

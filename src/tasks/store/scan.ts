@@ -4,11 +4,9 @@ import { errorText } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { BrokenFile } from '../text/frontmatter.ts'
 import { readFolder } from './folder.ts'
-import { readIndex, takeKnown, writeIndex } from './index-file.ts'
-import { fitsIn } from './index-format.ts'
+import { takeKnown, writeIndex } from './index-file.ts'
 import type { Places } from './places.ts'
 import { idOfFileName } from '../file-name.ts'
-import type { Links } from '../links.ts'
 import { byAge, inListOrder, parseTask, type Task } from '../task.ts'
 
 /** A task file that cannot be read. */
@@ -22,55 +20,21 @@ export interface Scan {
   /** Sorted by priority, then by age. */
   readonly tasks: readonly Task[]
   readonly broken: readonly Broken[]
-  /** Dependencies between these tasks, if the index has them. */
-  readonly links?: Links | undefined
 }
 
 /** How many changed files make it worth writing the index again. */
-export function worthWriting(count: number): number {
-  return Math.max(8, Math.sqrt(count) / 6)
-}
+export const WORTH_WRITING = 8
 
 /** Reads all open tasks, unchanged ones from the index. */
 export function scanTasks(places: Places): Scan {
-  const columns = readIndex(places)
   const seenAt = Date.now()
   const folder = readFolder(places.tasks)
-  const { tasks, isUnique, changed, links } = takeKnown(columns, folder)
-  if (changed.length === 0 && isUnique) return { tasks, broken: [], links }
-  const files = folder.files
-  const read = readChanged(
-    places,
-    changed.map((at) => files[at]!),
-  )
-  const all = insertSorted(tasks, read.tasks)
-  // Broken files are never in the index, so they do not count.
-  if (read.tasks.filter(fitsIn).length >= worthWriting(files.length)) {
-    writeIndex(places, all, folder, seenAt)
-  }
-  const ids = new Set(read.tasks.map(({ id }) => id))
-  const isNew = ids.size === read.tasks.length && !tasks.some(({ id }) => ids.has(id))
-  return isUnique && isNew
-    ? { tasks: all, broken: read.broken }
-    : reportDuplicates(all, read.broken)
-}
-
-const FEW = 32
-
-/** Sorting the whole list again for a few tasks would be slow. */
-function insertSorted(sorted: readonly Task[], more: readonly Task[]): Task[] {
-  if (more.length > FEW) return [...sorted, ...more].toSorted(inListOrder)
-  const all = [...sorted]
-  for (const task of more) {
-    let [from, to] = [0, all.length]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if (inListOrder(all[middle]!, task) < 0) from = middle + 1
-      else to = middle
-    }
-    all.splice(from, 0, task)
-  }
-  return all
+  const known = takeKnown(places, folder)
+  if (known.changed.length === 0) return reportDuplicates(known.tasks, [])
+  const read = readChanged(places, known.changed)
+  const tasks = [...known.tasks, ...read.tasks].toSorted(inListOrder)
+  if (read.tasks.length >= WORTH_WRITING) writeIndex(places, tasks, folder, seenAt)
+  return reportDuplicates(tasks, read.broken)
 }
 
 function readChanged({ tasks: folder }: Places, files: readonly string[]): Scan {

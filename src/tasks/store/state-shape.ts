@@ -1,18 +1,17 @@
-import type { Seal } from './seal.ts'
 import type { Attempt, Claim, Move, State } from './state.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** Drops entries of the wrong shape: the state may be damaged. Every command runs this, so it avoids a schema library. */
 export function shapeState(fields: Fields): State {
-  const { moves, kept, deleted } = fields
+  const { moves, kept, deleted, main } = fields
   return {
     version: 1,
     numbers: keepRight(fields['numbers'], isCount),
     claims: keepRight(fields['claims'], isClaim),
     attempts: keepRight(fields['attempts'], isAttempts),
     moves: Array.isArray(moves) ? moves.filter(isMove) : [],
-    seals: keepRight(fields['seals'], isSeal),
+    ...(typeof main === 'string' ? { main } : {}),
     ...(isCount(kept) ? { kept } : {}),
     ...(Array.isArray(deleted) ? { deleted: deleted.filter((id) => typeof id === 'string') } : {}),
   }
@@ -105,10 +104,4 @@ function isMove(value: unknown): value is Move {
   if (!isObject(was)) return false
   const { mtimeMs, size, ino } = was
   return typeof mtimeMs === 'number' && typeof size === 'number' && typeof ino === 'number'
-}
-
-function isSeal(value: unknown): value is Seal {
-  if (!isObject(value)) return false
-  const { prefix, tasksMs, archiveMs } = value
-  return typeof prefix === 'string' && typeof tasksMs === 'number' && typeof archiveMs === 'number'
 }

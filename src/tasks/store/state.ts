@@ -4,10 +4,10 @@ import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { parseJson } from '../../base/json.ts'
 import { lifeOf } from '../../base/linux/process-identity.ts'
 import { isTracked } from '../../base/tracked.ts'
+import type { FileStamp } from './folder.ts'
 import { isOwnFolder, isRealFile } from './foreign-links.ts'
 import { isOurMove } from './our-moves.ts'
 import type { Places } from './places.ts'
-import type { Seal } from './seal.ts'
 import { shapeState } from './state-shape.ts'
 
 /** Identifies a git worktree even after it was moved. */
@@ -61,13 +61,6 @@ export interface Move {
   readonly was?: FileStamp | null
 }
 
-/** Detects whether a file has changed. */
-export interface FileStamp {
-  readonly mtimeMs: number
-  readonly size: number
-  readonly ino: number
-}
-
 /** Local to a clone: never committed, shared by its worktrees. */
 export interface State {
   readonly version: 1
@@ -77,8 +70,8 @@ export interface State {
   readonly attempts: Readonly<Record<string, readonly Attempt[]>>
   /** The moves of the last change, in case its writer is killed, and moves that failed so far. */
   readonly moves?: readonly Move[]
-  /** By folder of tasks. */
-  readonly seals?: Readonly<Record<string, Seal>>
+  /** The top of the main worktree, which git does not always know. */
+  readonly main?: string | undefined
   /** Ids that were deleted on purpose, so that the doctor does not report them. */
   readonly deleted?: readonly string[]
   /** How many settled claims were kept the last time old ones were dropped. */
@@ -114,7 +107,7 @@ function placeOf(folder: string): string {
  */
 function withoutUntrusted(state: State): State {
   const own = Object.entries(state.claims).filter(([, { run }]) => isAliveHere(run?.process))
-  return { ...state, claims: Object.fromEntries(own), seals: {} }
+  return { ...state, claims: Object.fromEntries(own), main: undefined }
 }
 
 /** Outside of Linux an identity is only a process id, which can be guessed. */
