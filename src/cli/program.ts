@@ -1,12 +1,12 @@
 import { UserError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-quote.ts'
+import { printableLines } from '../base/terminal/printable.ts'
 import { PlanError } from '../chain/plan/problems.ts'
 import { VERSION } from '../host/version.ts'
 import { parseInput, UsageError, wantsJson, type Command } from './command.ts'
 import { guardConsole } from './guard-console.ts'
 import { renderHelp } from './help.ts'
 import { CannotPrint } from './tasks/print.ts'
-import { renderError } from './render-error.ts'
 
 /** One of the programs that the binary is, depending on the name it is called by. */
 export interface Program {
@@ -179,6 +179,12 @@ async function report(
     console.error(`[forkhestra] Warning: ${warning}`)
   console.error(renderError(prefix, error))
   return error.exitCode
+}
+
+/** Prefix, problem and hint. They quote text from elsewhere, so control characters are removed. */
+export function renderError(prefix: string, { message, hint }: UserError): string {
+  const lines = [`${prefix}: ${message}`, ...(hint === undefined ? [] : [hint])].join('\n')
+  return printableLines(lines.replaceAll('\n', '\n  '))
 }
 
 /** A script that asked for JSON gets the error as JSON, too: for a run it is the only event. */

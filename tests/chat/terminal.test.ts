@@ -162,7 +162,7 @@ test('Ctrl-C clears the line, and twice at an empty prompt ends the chat', async
   chat.type('\u0003')
   await chat.until(() => !chat.text.includes('some words'))
   chat.type('\u0003')
-  await chat.shows('Ctrl-C again, or Ctrl-D, leaves')
+  await chat.shows('press Ctrl-C again, or Ctrl-D, to leave')
   chat.type('\u0003')
   expect(await chat.exited).toBe(0)
   await chat.shows('To continue')

@@ -40,7 +40,7 @@ test('nothing that moves a cursor is safe', () => {
 
 test('lines are broken at words, and long words anywhere', () => {
   expect(wrap('one two three\r\n\nabcdefghijkl', 8)).toEqual([
-    'one two ',
+    'one two',
     'three',
     '',
     'abcdefgh',

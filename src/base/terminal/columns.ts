@@ -27,14 +27,42 @@ export function fit(text: string, width: number): string {
   return part + ' '.repeat(Math.max(0, width - Bun.stringWidth(part)))
 }
 
-/** The lines of a text, wrapped at words, none wider than `width` columns. */
+/** The lines of a text, wrapped between words where possible, none wider than `width` columns. */
 export function wrap(text: string, width: number): string[] {
+  return text.split('\n').flatMap((line) => wrapLine(safe(line.replace(/\r$/, '')), width))
+}
+
+/** Wraps a safe line. Indentation stays, spaces at a line break do not. */
+export function wrapLine(line: string, width: number): string[] {
   const room = Math.max(2, width)
-  return text.split('\n').flatMap((line) => {
-    const clean = safe(line.replace(/\r$/, ''))
-    if (clean.length * 2 <= room) return [clean]
-    return Bun.wrapAnsi(clean, room, { hard: true, trim: false }).split('\n')
-  })
+  const rows: string[] = []
+  let rest = line
+  for (;;) {
+    const part = fitting(rest, room)
+    if (part.length === rest.length) return [...rows, rest]
+    const space = part.lastIndexOf(' ')
+    const end = part.slice(0, space + 1).trim() === '' ? part.length : space + 1
+    rows.push(part.slice(0, end).trimEnd())
+    rest = rest.slice(end)
+  }
+}
+
+/** As many characters as fit, but at least one. */
+function fitting(text: string, room: number): string {
+  let [part, used] = ['', 0]
+  for (const { segment } of graphemes.segment(text.slice(0, room * UNITS_PER_COLUMN))) {
+    used += Bun.stringWidth(segment)
+    if (used > room && part !== '') return part
+    part += segment
+  }
+  return part
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** The characters of a text, as people count them. */
+export function characters(text: string): string[] {
+  return Array.from(graphemes.segment(text), ({ segment }) => segment)
 }
 
 export interface Paint {

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { KeyParser, type Key } from './keys.ts'
 
 /** Escape sequences for taking over the terminal and for giving it back. */
 export interface Modes {
@@ -13,24 +14,37 @@ export interface Size {
 
 /** The longest wait for output: a terminal that is gone must not keep the program from ending. */
 const FLUSH_MS = 500
+/** How long to wait whether an Escape begins a longer sequence. */
+const ESCAPE_MS = 40
+/** How long to wait for a stop, which the system may refuse. */
+const SUSPEND_MS = 100
 
 export interface TtyEvents {
-  onInput(chunk: Uint8Array): void
+  onKeys(keys: readonly Key[]): void
+  /** The terminal was taken, and another program may have written to it before. */
+  onTaken(): void
   onResize(): void
+  /** The program is about to be suspended. */
+  onSuspend?(): void
   /** The terminal is gone. */
   onGone(): void
 }
 
-/** The terminal on stdin and stdout, in raw mode between `enter` and `leave`. */
+/** The terminal on stdin and stdout, in raw mode between `enter` and `leave` unless suspended. */
 export class Tty {
   readonly #modes: Modes
+  readonly #events: TtyEvents
+  readonly #keys = new KeyParser()
+  #escapeTimer: Timer | undefined
+  #isWanted = false
   #isEntered = false
   #left: Promise<void> = Promise.resolve()
 
   constructor(modes: Modes, events: TtyEvents) {
     this.#modes = modes
+    this.#events = events
     const { stdin, stdout } = process
-    stdin.on('data', (chunk: Buffer) => events.onInput(chunk))
+    stdin.on('data', (chunk: Buffer) => this.#read(chunk))
     stdin.on('end', () => events.onGone())
     for (const stream of [stdin, stdout]) stream.on('error', () => events.onGone())
     stdout.on('resize', () => events.onResize())
@@ -47,33 +61,66 @@ export class Tty {
   }
 
   enter(): void {
-    if (this.#isEntered) return
-    this.#isEntered = true
-    process.stdin.setRawMode(true)
-    process.stdin.resume()
-    this.write(this.#modes.enter)
-  }
-
-  /** Takes over the terminal again after the program was suspended. */
-  reenter(): void {
-    this.#isEntered = false
-    setRawMode(false)
-    this.enter()
+    this.#isWanted = true
+    process.off('SIGCONT', this.#continue).on('SIGCONT', this.#continue)
+    this.#take()
   }
 
   /** Resolves when the terminal is restored, also if an earlier call began to restore it. */
   async leave(): Promise<void> {
+    this.#isWanted = false
+    process.off('SIGCONT', this.#continue)
+    await this.#giveBack()
+  }
+
+  /** Stops the whole job, including the program that started this one. */
+  suspend(): void {
+    process.kill(0, 'SIGTSTP')
+  }
+
+  #read(chunk: Uint8Array): void {
+    clearTimeout(this.#escapeTimer)
+    this.#events.onKeys(this.#keys.push(chunk))
+    if (!this.#keys.isWaiting) return
+    this.#escapeTimer = setTimeout(() => this.#events.onKeys(this.#keys.flush()), ESCAPE_MS)
+  }
+
+  readonly #take = (): void => {
+    if (!this.#isWanted || this.#isEntered) return
+    this.#isEntered = true
+    process.on('SIGTSTP', this.#stop)
+    process.stdin.setRawMode(true)
+    process.stdin.resume()
+    this.write(this.#modes.enter)
+    this.#events.onTaken()
+  }
+
+  async #giveBack(): Promise<void> {
     if (this.#isEntered) {
       this.#isEntered = false
-      this.#left = this.#giveBack()
+      process.off('SIGTSTP', this.#stop)
+      clearTimeout(this.#escapeTimer)
+      process.stdin.pause()
+      setRawMode(false)
+      this.#left = flush(this.#modes.leave)
     }
     await this.#left
   }
 
-  async #giveBack(): Promise<void> {
-    process.stdin.pause()
-    setRawMode(false)
-    await flush(this.#modes.leave)
+  readonly #stop = async (): Promise<void> => {
+    this.#events.onSuspend?.()
+    await this.#giveBack()
+    // The default action: the system ignores it if no shell could continue the process.
+    process.kill(process.pid, 'SIGTSTP')
+    setTimeout(this.#take, SUSPEND_MS)
+  }
+
+  /** After SIGSTOP, which cannot be caught, another program may have changed the terminal. */
+  readonly #continue = (): void => {
+    if (this.#isEntered) setRawMode(false)
+    this.#isEntered = false
+    process.off('SIGTSTP', this.#stop)
+    this.#take()
   }
 
   write(text: string): void {

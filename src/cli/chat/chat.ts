@@ -1,30 +1,32 @@
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { formatMoney } from '../../base/amounts.ts'
+import { formatDuration } from '../../base/durations.ts'
 import { UserError } from '../../base/errors.ts'
+import { shorten } from '../../base/shorten.ts'
 import { isTerminal } from '../../base/terminal/is-terminal.ts'
-import { UsageError, type Input } from '../command.ts'
-import { isStdoutClosed } from '../closed-stdout.ts'
+import { printable } from '../../base/terminal/printable.ts'
+import { readPhases, renderPrompt } from '../../chain/prompts/read-phases.ts'
+import { chatsIn, describeChat } from '../../host/chat/list-chats.ts'
 import { beginChat, resumeChat, type ChatOptions } from '../../host/chat/open-chat.ts'
 import type { ReadyRun } from '../../host/run-session.ts'
+import type { Inputs } from '../../views/chat/piped.ts'
+import { renderTable } from '../../views/table.ts'
+import { isStdoutClosed } from '../closed-stdout.ts'
+import { UsageError, type Input } from '../command.ts'
 import { configPath, frontEndOf } from '../front-end.ts'
 import { readOverrides } from '../overrides.ts'
-import { listChats } from './list-chats.ts'
-import { linesOf, oneTurn } from './turns.ts'
+import { recordsFor } from '../records/choose-run.ts'
+import { readChatCommand } from './commands.ts'
 import { talkOnTerminal, talkThroughPipes } from './talk.ts'
 
 /** The command `chat`. */
 export async function chat(input: Input): Promise<number> {
-  const [word, surplus] = [...input.positionals, ...input.rest]
-  if (surplus !== undefined) {
-    throw new UsageError(
-      `Unexpected argument '${surplus}'.`,
-      'Pass the message with -p: forkhestra chat -p "…"',
-    )
-  }
-  if (word !== undefined && /\s/.test(word)) {
-    throw new UsageError(
-      `${JSON.stringify(word)} is not the name of an agent.`,
-      'Pass the message with -p: forkhestra chat -p "…"',
-    )
-  }
+  const [agent, surplus] = [...input.positionals, ...input.rest]
+  const hint = 'Pass the message with -p: forkhestra chat -p "…"'
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`, hint)
+  if (agent !== undefined && /\s/.test(agent))
+    throw new UsageError(`${JSON.stringify(agent)} is not the name of an agent.`, hint)
   if (input.flag('list')) return listChats(input)
   if (isStdoutClosed()) {
     throw new UserError(
@@ -33,12 +35,32 @@ export async function chat(input: Input): Promise<number> {
     )
   }
   if (!input.flag('resume')) {
-    const begun = await beginChat(frontEndOf(input), optionsOf(input, word))
+    const begun = await beginChat(frontEndOf(input), optionsOf(input, agent))
     return (await chooseTalk(input))(begun)
   }
-  // Nobody else is kept from a chat while something is typed for it.
+  // Reads the input first: an open chat is locked for others.
   const talk = await chooseTalk(input)
-  return talk(await resumeChat(frontEndOf(input), optionsOf(input, word)))
+  return talk(await resumeChat(frontEndOf(input), optionsOf(input, agent)))
+}
+
+function listChats(input: Input): number {
+  const chats = chatsIn(recordsFor(input)).map(describeChat)
+  if (input.flag('json')) {
+    console.log(JSON.stringify({ ok: true, chats }))
+    return 0
+  }
+  const rows = chats.map(({ run, status, agent, ageMs, turns, costUsd, last }) => [
+    run,
+    status,
+    agent,
+    `${formatDuration(ageMs)} ago`,
+    `${turns} turns`,
+    formatMoney(costUsd),
+    shorten(printable((last ?? '').trim().split('\n', 1)[0]!), 60),
+  ])
+  if (rows.length === 0) console.log('No chats yet; start one: forkhestra chat')
+  else console.log(renderTable(rows).join('\n'))
+  return 0
 }
 
 function optionsOf(input: Input, word: string | undefined): ChatOptions {
@@ -53,23 +75,47 @@ function optionsOf(input: Input, word: string | undefined): ChatOptions {
   }
 }
 
-/** With a person on a terminal, or with a script: what it says is read before anything begins. */
-async function chooseTalk(input: Input): Promise<(chat: ReadyRun) => Promise<number>> {
+/** With a person on a terminal, or with a script, whose input is read before the chat begins. */
+async function chooseTalk(input: Input): Promise<(ready: ReadyRun) => Promise<number>> {
   const prompt = input.text('prompt')
   const json = input.flag('json')
   const isOnTerminal = isTerminal(0) && isTerminal(1) && process.env['TERM'] !== 'dumb'
   if (isOnTerminal && prompt === undefined && !json) return talkOnTerminal
-  if (isTerminal(0) && prompt === undefined) tellTyping(input.flag('lines'))
-  if (input.flag('lines')) {
-    const lines = linesOf(prompt, process.stdin)
-    return (opened) => talkThroughPipes(opened, lines, json)
+  if (isTerminal(0) && prompt === undefined) {
+    const what = input.flag('lines') ? 'Each line you type' : 'Everything you type'
+    console.error(`[forkhestra] ${what} is one turn; Ctrl-D at the beginning of a line ends it.`)
   }
-  const saying = await oneTurn(prompt, isTerminal(0), input.flag('raw-prompt'))
-  return (opened) => talkThroughPipes(opened, saying, json)
+  const inputs = input.flag('lines')
+    ? linesOf(prompt, process.stdin)
+    : await oneTurn(prompt, input.flag('raw-prompt'))
+  return (ready) => talkThroughPipes(ready, inputs, json)
 }
 
-/** Whoever has no terminal for a chat, and yet a keyboard, is not left to wait. */
-function tellTyping(isLines: boolean): void {
-  const what = isLines ? 'Each line you type is one turn' : 'Everything you type is one turn'
-  console.error(`[forkhestra] ${what}; Ctrl-D at the beginning of a line ends it.`)
+/** One turn: the prompt, followed by piped input. */
+async function oneTurn(prompt: string | undefined, isRaw: boolean): Promise<Inputs> {
+  // A terminal is read only if there is no prompt.
+  const piped = isTerminal(0) && prompt !== undefined ? '' : await Bun.stdin.text()
+  const text = joined(prompt ?? '', piped, isRaw)
+  if (text.trim() === '') {
+    throw new UsageError(
+      'The message is empty.',
+      'Write e.g. forkhestra chat -p "Explain this project."',
+    )
+  }
+  // A mistake is refused before a chat is created.
+  if (!isRaw && readChatCommand(text) === undefined) readPhases([text], 'the prompt')
+  return linesOf(text)
+}
+
+/** Piped input after a prompt is plain text, without commands. */
+function joined(prompt: string, piped: string, isRaw: boolean): string {
+  if (prompt.trim() === '' || piped.trim() === '') return prompt.trim() === '' ? piped : prompt
+  if (isRaw) return `${prompt}\n\n${piped}`
+  return renderPrompt([`${prompt}\n\n`, { value: piped }], 'the prompt')
+}
+
+/** One turn for the prompt, then one per line. */
+async function* linesOf(prompt: string | undefined, stdin?: Readable): Inputs {
+  if (prompt !== undefined) yield prompt
+  if (stdin !== undefined) for await (const line of createInterface({ input: stdin })) yield line
 }

@@ -2,9 +2,10 @@ import { unreachable } from '../../base/errors.ts'
 import { PRIORITIES, STATUSES, type Priority } from '../../tasks/status.ts'
 import { clamp, showCards, type Board, type Prompt } from './board.ts'
 import { HELP } from './help.ts'
+import { safe } from '../../base/terminal/columns.ts'
 import type { Key } from '../../base/terminal/keys.ts'
+import { textOf, typeKey } from '../../base/terminal/line-editor.ts'
 import { layoutOf } from './layout.ts'
-import { textOf, typeKey } from './line-input.ts'
 import { askForStatus, distanceOf, nameOf, say, setStatus, still, type Step } from './steps.ts'
 
 /** Handles a key while a prompt is open. */
@@ -50,10 +51,15 @@ function typeLine(board: Board, prompt: LinePrompt, key: Key): Step {
   if (key.name === 'escape') {
     return still(prompt.kind === 'filter' ? showCards(closed, { filter: '' }) : closed)
   }
-  if (key.name === 'enter') return finishLine(closed, prompt)
-  const line = typeKey(prompt.line, key)
+  if (key.name === 'enter' || key.name === 'alt-enter') return finishLine(closed, prompt)
+  const line = typeKey(prompt.line, onOneLine(key))
   const typed = { ...board, prompt: { ...prompt, line } }
   return still(prompt.kind === 'filter' ? showCards(typed, { filter: textOf(line) }) : typed)
+}
+
+/** Joins pasted lines. */
+function onOneLine(key: Key): Key {
+  return 'text' in key ? { ...key, text: safe(key.text.replaceAll(/\s+/g, ' ')) } : key
 }
 
 function finishLine(board: Board, prompt: LinePrompt): Step {

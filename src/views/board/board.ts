@@ -1,9 +1,9 @@
 import type { Brief } from '../../tasks/view.ts'
 import { STATUSES, type Status } from '../../tasks/status.ts'
 import { cardLines } from './card-lines.ts'
+import type { Edit } from '../../base/terminal/line-editor.ts'
 import type { Size } from '../../base/terminal/tty.ts'
 import { layoutOf } from './layout.ts'
-import type { LineInput } from './line-input.ts'
 import { makeColumns, type Card, type Snapshot } from './snapshot.ts'
 
 export interface Board {
@@ -36,8 +36,8 @@ export type Prompt =
   | { readonly kind: 'help'; readonly top: number }
   | { readonly kind: 'status' | 'priority'; readonly id: string }
   | { readonly kind: 'take'; readonly id: string; readonly status: Status; readonly owner: string }
-  | { readonly kind: 'assign'; readonly id: string; readonly line: LineInput }
-  | { readonly kind: 'filter' | 'create'; readonly line: LineInput }
+  | { readonly kind: 'assign'; readonly id: string; readonly line: Edit }
+  | { readonly kind: 'filter' | 'create'; readonly line: Edit }
 
 interface Message {
   readonly text: string

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { makeTask } from '../../../tests/support/tasks.ts'
 import { makeBoard, type Board } from './board.ts'
 import { KeyParser } from '../../base/terminal/keys.ts'
-import { render } from './render.ts'
+import { atEnd, type Edit } from '../../base/terminal/line-editor.ts'
+import { render, renderLine } from './render.ts'
 import { makeCard, type Card } from './snapshot.ts'
 import { makePaint } from '../../base/terminal/columns.ts'
 import { update } from './update.ts'
@@ -101,4 +102,21 @@ test('every line is as wide as the screen, on every screen and in every mode', (
       }
     }
   }
+})
+
+test('the cursor of a line is always visible', () => {
+  const show = (line: Edit, width: number) =>
+    renderLine(line, width, makePaint(false)).replace('\u001b[7m', '[').replace('\u001b[27m', ']')
+  expect(show(atEnd('abcdefgh'), 5)).toBe('efgh[ ]')
+  expect(show({ before: '', after: 'abcdefgh' }, 5)).toBe('[a]bcd…')
+  expect(show(atEnd('漢字漢'), 4)).toBe('漢[ ]')
+  expect(show(atEnd('abc'), 0)).toBe('[ ]')
+  expect(show({ before: '\u001b[2J', after: '\u0007\u009b' }, 10)).toBe('?[2J[?]?')
+})
+
+test('pasting a megabyte is fast, and joins its lines', () => {
+  const began = performance.now()
+  const pasted = `n\u001b[200~${'word\n'.repeat(200_000)}\u001b[201~\u007f\u007f\u001b[D`
+  expect(lines(40, 12, pasted).at(-1)).toContain('word word')
+  expect(performance.now() - began).toBeLessThan(2000)
 })

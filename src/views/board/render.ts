@@ -3,9 +3,9 @@ import type { Board, Prompt } from './board.ts'
 import { cardLines } from './card-lines.ts'
 import { HELP } from './help.ts'
 import { layoutOf } from './layout.ts'
-import { renderLine } from './line-input.ts'
 import type { Card, Snapshot } from './snapshot.ts'
 import { cut, fit, safe, type Paint } from '../../base/terminal/columns.ts'
+import { firstCharacter, type Edit } from '../../base/terminal/line-editor.ts'
 
 /** The lines of the screen, each padded to its full width. */
 export function render(board: Board, paint: Paint): string[] {
@@ -192,4 +192,21 @@ function renderPrompt(width: number, prompt: Prompt, paint: Paint): string {
       return label + renderLine(prompt.line, width - Bun.stringWidth(label), paint)
     }
   }
+}
+
+/** More code units per column need not be measured. */
+const UNITS_PER_COLUMN = 64
+
+/** The part of the line around the cursor that fits. */
+export function renderLine({ before, after }: Edit, width: number, paint: Paint): string {
+  const under = firstCharacter(after)
+  const cursor = under === '' ? ' ' : safe(under)
+  const room = Math.max(0, width - Bun.stringWidth(cursor))
+  let start = safe(before.slice(-UNITS_PER_COLUMN * (room + 1)))
+  while (Bun.stringWidth(start) > room) start = start.slice(firstCharacter(start).length)
+  return (
+    start +
+    paint.reverse(cursor) +
+    cut(safe(after.slice(under.length)), room - Bun.stringWidth(start))
+  )
 }

@@ -1,11 +1,11 @@
 import { errorCode, errorText, unreachable, UserError } from '../../base/errors.ts'
 import { makeBoard, type Board } from './board.ts'
 import { startEditor, type RunningEditor } from './editor.ts'
-import { KeyParser, type Key } from '../../base/terminal/keys.ts'
+import type { Key } from '../../base/terminal/keys.ts'
 import { render } from './render.ts'
-import { BoardScreen } from './screen.ts'
 import type { Effect } from './steps.ts'
 import type { BoardStore } from './store.ts'
+import { Screen } from '../../base/terminal/screen.ts'
 import { Tty } from '../../base/terminal/tty.ts'
 import { makePaint, type Paint } from '../../base/terminal/columns.ts'
 import { update, type BoardEvent } from './update.ts'
@@ -24,29 +24,23 @@ const MODES = {
   leave: `${ESC}[?2026l${ESC}[0m${ESC}[?2004l${ESC}[?7h${ESC}[?25h${ESC}[?1049l`,
 }
 
-/** How long to wait whether an Escape begins a longer sequence. */
-const ESCAPE_MS = 40
 /** Polls once a second, but loading may take at most a twentieth of the time. */
 const POLL_MS = 1000
 const POLL_SHARE = 20
 const TYPING_SHARE = 5
-/** How long to wait for a stop, which the system may refuse. */
-const SUSPEND_MS = 100
 
 export class BoardSession {
   readonly #store: BoardStore
   readonly #editorWords: string | undefined
   readonly #paint: Paint
   readonly #terminal: Tty
-  readonly #screen = new BoardScreen()
-  readonly #keys = new KeyParser()
+  readonly #screen = new Screen()
   readonly #ended = Promise.withResolvers<NodeJS.Signals | undefined>()
   #board: Board
   #editor: RunningEditor | undefined
   /** An editor has, or is about to get, the terminal. */
   #isAway = false
   #isOver = false
-  #escapeTimer: Timer | undefined
   #pollTimer: Timer | undefined
   #loadMs = 0
   #pressedAt = 0
@@ -56,7 +50,8 @@ export class BoardSession {
     this.#editorWords = editor?.trim() || undefined
     this.#paint = makePaint(hasColour)
     this.#terminal = new Tty(MODES, {
-      onInput: this.#guard((chunk: Uint8Array) => this.#take(chunk)),
+      onKeys: this.#guard((keys: readonly Key[]) => this.#press(keys)),
+      onTaken: this.#guard(() => this.#fitSize()),
       onResize: this.#guard(() => this.#fitSize()),
       onGone: () => this.stop('SIGHUP'),
     })
@@ -66,15 +61,11 @@ export class BoardSession {
   /** Runs until the user or a signal ends it, restores the terminal and returns the signal. */
   async run(): Promise<NodeJS.Signals | undefined> {
     try {
-      process.on('SIGCONT', this.#continue)
-      this.#resume()
+      this.#terminal.enter()
       this.#schedulePoll()
       return await this.#ended.promise
     } finally {
-      process.off('SIGTSTP', this.#suspend)
-      process.off('SIGCONT', this.#continue)
       clearTimeout(this.#pollTimer)
-      clearTimeout(this.#escapeTimer)
       await this.#terminal.leave()
     }
   }
@@ -100,16 +91,8 @@ export class BoardSession {
     }
   }
 
-  #take(chunk: Uint8Array): void {
-    clearTimeout(this.#escapeTimer)
-    this.#pressedAt = performance.now()
-    this.#press(this.#keys.push(chunk))
-    if (!this.#keys.isWaiting) return
-    const flush = this.#guard(() => this.#press(this.#keys.flush()))
-    this.#escapeTimer = setTimeout(flush, ESCAPE_MS)
-  }
-
   #press(keys: readonly Key[]): void {
+    this.#pressedAt = performance.now()
     for (const key of keys) {
       // Keys in the same chunk were typed for the editor or the shell.
       if (this.#isAway || this.#isOver) return
@@ -126,11 +109,13 @@ export class BoardSession {
 
   #draw(): void {
     if (!this.#terminal.isEntered) return
-    this.#terminal.write(this.#screen.draw(render(this.#board, this.#paint)))
+    const rows = render(this.#board, this.#paint)
+    const { width } = this.#board.size
+    this.#terminal.write(this.#screen.draw({ rows, cursor: { row: 0, column: 0 } }, width))
   }
 
   #fitSize(): void {
-    this.#screen.forget()
+    this.#terminal.write(this.#screen.wipe())
     this.#dispatch({ type: 'resized', size: this.#terminal.size })
     this.#draw()
   }
@@ -159,8 +144,7 @@ export class BoardSession {
       case 'editor':
         return void this.#edit(effect.file).catch((error: unknown) => this.#ended.reject(error))
       case 'suspend':
-        // Stops the whole job, including the program that started the board.
-        return void process.kill(0, 'SIGTSTP')
+        return this.#terminal.suspend()
       case 'quit':
         this.#isOver = true
         return this.#ended.resolve(undefined)
@@ -237,7 +221,7 @@ export class BoardSession {
     if (this.#isOver) return
     this.#attempt(() => this.#load())
     if (problem !== undefined) this.#dispatch({ type: 'said', text: problem, isError: true })
-    this.#resume()
+    this.#terminal.enter()
   }
 
   /** Returns the error message, if any. */
@@ -254,34 +238,6 @@ export class BoardSession {
       this.#editor = undefined
     }
   }
-
-  readonly #suspend = (): void => {
-    this.#leaveAndStop().catch((error: unknown) => this.#ended.reject(error))
-  }
-
-  async #leaveAndStop(): Promise<void> {
-    await this.#terminal.leave()
-    // The default action: the system ignores it if no shell could continue the process.
-    process.off('SIGTSTP', this.#suspend)
-    process.kill(process.pid, 'SIGTSTP')
-    setTimeout(this.#resume, SUSPEND_MS)
-  }
-
-  /** After SIGSTOP, which cannot be caught, another program may have changed the terminal. */
-  readonly #continue = this.#guard(() => {
-    if (!this.#terminal.isEntered) return this.#resume()
-    this.#terminal.reenter()
-    this.#fitSize()
-  })
-
-  /** Takes the terminal, unless an editor has it. */
-  readonly #resume = this.#guard(() => {
-    if (this.#isOver) return
-    process.off('SIGTSTP', this.#suspend).on('SIGTSTP', this.#suspend)
-    if (this.#isAway || this.#terminal.isEntered) return
-    this.#terminal.enter()
-    this.#fitSize()
-  })
 }
 
 function isExpected(error: unknown): boolean {

@@ -4,6 +4,7 @@ import { STATUSES, type Status } from '../../tasks/status.ts'
 import { answer } from './answer.ts'
 import { clamp, selectId, settle, showCards, type Board, type Prompt } from './board.ts'
 import type { Key } from '../../base/terminal/keys.ts'
+import { atEnd } from '../../base/terminal/line-editor.ts'
 import type { Size } from '../../base/terminal/tty.ts'
 import { layoutOf } from './layout.ts'
 import { readCard } from './read-card.ts'
@@ -111,17 +112,17 @@ function act(board: Board, key: string): Step {
       return withTask(board, ({ id }) => ask({ kind: 'priority', id }))
     case 'a':
       return withTask(board, ({ id, assignee = '' }) => {
-        return ask({ kind: 'assign', id, line: { before: assignee, after: '' } })
+        return ask({ kind: 'assign', id, line: atEnd(assignee) })
       })
     case 'e':
       return withTask(board, ({ file }) => ({ board, effects: [{ type: 'editor', file }] }))
     case 'n':
-      return ask({ kind: 'create', line: { before: '', after: '' } })
+      return ask({ kind: 'create', line: atEnd('') })
     case '/':
       return still({
         ...board,
         open: undefined,
-        prompt: { kind: 'filter', line: { before: board.filter, after: '' } },
+        prompt: { kind: 'filter', line: atEnd(board.filter) },
       })
     case '?':
       return ask({ kind: 'help', top: 0 })

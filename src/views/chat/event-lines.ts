@@ -1,24 +1,23 @@
 import { formatMoney, describeQueued, formatTokens } from '../../base/amounts.ts'
-import type { Paint } from '../../base/terminal/columns.ts'
 import { formatDuration } from '../../base/durations.ts'
+import { localTime } from '../../base/local-time.ts'
+import { safe, type Paint } from '../../base/terminal/columns.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import type { EventOf } from '../../records/events/event.ts'
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
-import type { RunEvent } from '../../records/events/schema.ts'
+import type { EventOf } from '../../records/events/event.ts'
+import type { Outcome, RunEvent } from '../../records/events/schema.ts'
 import { countTokens } from '../../records/events/spent.ts'
-import { ofTask, describeTaskEnd, describeTaskStart } from '../describe-task.ts'
 import { describeLimit, describeWait } from '../describe.ts'
-import { diffLines } from './diff-lines.ts'
-import { nextStep } from './next-step.ts'
+import { ofTask, describeTaskEnd, describeTaskStart } from '../describe-task.ts'
 
 /** What a chat shows besides the answers of the agent. */
 export function eventLines(event: RunEvent, paint: Paint): string[] {
   switch (event.type) {
     case 'tool':
-      if (isOfOthers(event)) return []
+      if (isOfSubAgent(event)) return []
       return [`${paint.cyan(`[${event.name}]`)} ${printable(event.brief)}`.trimEnd()]
     case 'tool_ended':
-      return isOfOthers(event) ? [] : toolEndLines(event, paint)
+      return isOfSubAgent(event) ? [] : toolEndLines(event, paint)
     case 'iteration_ended':
       return [...failureLines(event, paint), paint.dim(costLine(event))]
     case 'phase_ended':
@@ -36,21 +35,16 @@ export function eventLines(event: RunEvent, paint: Paint): string[] {
     case 'warning':
       return [paint.yellow(`Warning: ${printable(event.text)}`)]
     case 'record_lost':
-      return lostLines(event).map(paint.red)
+      return [
+        `The chat is no longer saved: ${printable(event.why)}`,
+        `Fix the problem (for example, free disk space), quit, and continue: forkhestra chat --resume ${event.run}`,
+      ].map(paint.red)
     default:
       return []
   }
 }
 
-function lostLines({ why, run }: EventOf<'record_lost'>): string[] {
-  return [
-    `The chat is no longer saved: ${printable(why)}`,
-    `Fix the problem (for example, free disk space), quit, and continue: forkhestra chat --resume ${run}`,
-  ]
-}
-
-/** Start and end of sub-agents. */
-function isOfOthers(event: EventOf<'tool' | 'tool_ended'>): boolean {
+function isOfSubAgent(event: EventOf<'tool' | 'tool_ended'>): boolean {
   return event.task !== undefined || ('parent' in event && event.parent !== undefined)
 }
 
@@ -59,17 +53,64 @@ function toolEndLines({ error, diff }: EventOf<'tool_ended'>, paint: Paint): str
   return diff === undefined ? [] : diffLines(diff, paint)
 }
 
+/** How many lines of a change are shown. */
+const DIFF_LINES = 12
+/** The header of a hunk in a unified diff, with the number of its first line. */
+const HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/
+
+/** The removed and added lines with their numbers. */
+function diffLines(diff: string, paint: Paint): string[] {
+  const lines: string[] = []
+  let number = 0
+  for (const line of diff.split('\n')) {
+    const hunk = HUNK.exec(line)
+    if (hunk !== null) number = Number(hunk[1])
+    else if (number === 0 || line.startsWith('\\')) continue
+    else if (line.startsWith('+')) lines.push(paint.green(`  ${number++} + ${safe(line.slice(1))}`))
+    else if (line.startsWith('-')) lines.push(paint.red(`  ${number} - ${safe(line.slice(1))}`))
+    else number += 1
+  }
+  const more = lines.length - DIFF_LINES
+  // A note about one more line would be as long as the line.
+  if (more <= 1) return lines
+  return [...lines.slice(0, DIFF_LINES), paint.dim(`  … ${more} more lines`)]
+}
+
 function failureLines({ outcome, run }: EventOf<'iteration_ended'>, paint: Paint): string[] {
   if (outcome.kind === 'interrupted') return [paint.yellow('Stopped. The conversation is saved.')]
   const words = describeOutcome(outcome).replace(/^exit \d+: /, '')
   if (words === '' || words === 'exit 0') return []
-  const next = nextStep(outcome, run)
-  return [`The turn failed: ${words}`, ...(next === undefined ? [] : [next])].map(paint.red)
+  return [`The turn failed: ${words}`, ...adviceFor(outcome, run)].map(paint.red)
+}
+
+const FULL = 'the context of the model is full'
+
+/** What to do after a failed turn, if the reason does not say it. */
+function adviceFor(outcome: Outcome, run: string): string[] {
+  const resume = `forkhestra chat --resume ${run}`
+  switch (outcome.kind) {
+    case 'exited':
+      if (outcome.error?.includes(FULL) !== true) return []
+      return ['This conversation is too long to continue; start a new one with forkhestra chat']
+    case 'auth_failed':
+      return outcome.error.startsWith('404')
+        ? [`Choose an existing model: ${resume} --model provider/id`]
+        : [`See which key is used: forkhestra doctor. Set the right one and continue: ${resume}`]
+    case 'rate_limited': {
+      const { resetsAt } = outcome
+      const when = resetsAt === undefined ? 'later' : `after ${localTime(resetsAt * 1000)}`
+      return [`Try again ${when}, also with ${resume}`]
+    }
+    case 'overloaded':
+      return [`Try again later, also with ${resume}`]
+    default:
+      return []
+  }
 }
 
 /** `3 s, 1.2k tokens, $0.0042`. */
 function costLine({ ms, usage, outcome }: EventOf<'iteration_ended'>): string {
-  // The usage of an answer follows at its end.
+  // An interrupted answer does not report its usage.
   const about = outcome.kind === 'interrupted' ? 'about ' : ''
   const tokens = usage?.tokens === undefined ? 0 : countTokens({ tokens: usage.tokens })
   return [
@@ -88,8 +129,7 @@ function phaseLines({ pushed, started, held }: EventOf<'phase_ended'>): string[]
 }
 
 function taskEndLine(event: EventOf<'task_ended'>, paint: Paint): string {
-  const words = describeTaskEnd(event)
   const isForUs = event.parent === undefined || event.parent === 'main'
   const where = isForUs && event.again !== true ? '; its result is in the inbox: /check' : ''
-  return event.success ? paint.green(words + where) : paint.red(words + where)
+  return (event.success ? paint.green : paint.red)(describeTaskEnd(event) + where)
 }

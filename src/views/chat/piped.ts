@@ -1,23 +1,27 @@
-import type { UserError } from '../../base/errors.ts'
+import { asUserError, type UserError } from '../../base/errors.ts'
 import { makePaint } from '../../base/terminal/columns.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
 import type { Output } from '../screen.ts'
 import { eventLines } from './event-lines.ts'
+import type { Meaning } from './session.ts'
 
-/** What a script says, one turn after the other. */
-export type Turns = AsyncIterator<string>
+/** The inputs of a script, one after the other. */
+export type Inputs = AsyncIterator<string>
 
-/** What a script says is to be said, or was a command for us. */
-export type Understood = { readonly say: string } | 'done' | 'quit'
-
-/** A chat without a terminal: answers on stdout, all else on stderr. */
-export class Piped {
-  readonly #sayings: Turns
-  readonly #screen: Output | undefined
-  readonly #command: (text: string) => Promise<Understood>
-  readonly #tell: (error: UserError) => void
+interface PipedOptions {
+  readonly inputs: Inputs
+  /** Absent if another view shows the answer. */
+  readonly screen: Output | undefined
   /** Whether the answer is shown while it arrives. */
-  readonly #isLive: boolean
+  readonly isLive: boolean
+  /** Throws a `UserError` if the text is refused. */
+  readonly understand: (text: string) => Meaning
+  readonly report: (error: UserError) => void
+}
+
+/** A chat without a terminal: answers on stdout, everything else on stderr. */
+export class Piped {
+  readonly #options: PipedOptions
   readonly #paint = makePaint(false)
   /** Complete messages, followed by pieces of an incomplete one. */
   #said = ''
@@ -25,19 +29,8 @@ export class Piped {
   #isInLine = false
   #hasRefused = false
 
-  /** Absent if another view shows the answer. */
-  constructor(
-    sayings: Turns,
-    screen: Output | undefined,
-    command: (text: string) => Promise<Understood>,
-    tell: (error: UserError) => void,
-    isLive: boolean,
-  ) {
-    this.#sayings = sayings
-    this.#screen = screen
-    this.#command = command
-    this.#tell = tell
-    this.#isLive = isLive
+  constructor(options: PipedOptions) {
+    this.#options = options
   }
 
   async next(stop: AbortSignal): Promise<string | undefined> {
@@ -45,11 +38,17 @@ export class Piped {
       stop.addEventListener('abort', () => resolve(undefined))
     })
     while (!stop.aborted) {
-      const said = await Promise.race([this.#sayings.next(), stopped])
-      if (said === undefined || said.done === true) return undefined
-      const understood = said.value.trim() === '' ? 'done' : await this.#command(said.value)
-      if (understood === 'quit') return undefined
-      if (understood !== 'done') return understood.say
+      const input = await Promise.race([this.#options.inputs.next(), stopped])
+      if (input === undefined || input.done === true) return undefined
+      if (input.value.trim() === '') continue
+      try {
+        const meaning = this.#options.understand(input.value)
+        if (meaning === 'quit') return undefined
+        if ('say' in meaning) return meaning.say
+        await meaning.run(stop)
+      } catch (error) {
+        this.refused(asUserError(error))
+      }
     }
     return undefined
   }
@@ -60,19 +59,20 @@ export class Piped {
 
   hear(piece: string): void {
     this.#pieces += piece
-    if (this.#isLive) this.#flush()
+    if (this.#options.isLive) this.#flush()
   }
 
-  /** A script gets no half of an answer that is given again. */
+  /** A script must not get parts of an answer twice. */
   restartAnswer(): void {
     this.#pieces = ''
-    if (this.#isLive) this.#write()
+    if (this.#options.isLive) this.#write()
   }
 
   show(event: RunEvent): void {
     if (event.type === 'message' && event.task === undefined) this.#keep()
-    if (isBehindAnswer(event)) this.#write()
-    for (const line of eventLines(event, this.#paint)) this.#screen?.warn(Bun.stripANSI(line))
+    if (isAfterAnswer(event)) this.#write()
+    for (const line of eventLines(event, this.#paint))
+      this.#options.screen?.warn(Bun.stripANSI(line))
   }
 
   turnEnds(): void {
@@ -81,10 +81,10 @@ export class Piped {
 
   refused(error: UserError): void {
     this.#hasRefused = true
-    this.#tell(error)
+    this.#options.report(error)
   }
 
-  /** A script wants to know that something did not work. */
+  /** The exit code tells a script that something failed. */
   hasFailed(failures: number): boolean {
     return failures > 0 || this.#hasRefused
   }
@@ -100,20 +100,20 @@ export class Piped {
 
   #write(): void {
     this.#flush()
-    if (this.#isInLine) void this.#screen?.bytes('out', Buffer.from('\n'))
+    if (this.#isInLine) void this.#options.screen?.bytes('out', Buffer.from('\n'))
     this.#isInLine = false
   }
 
   #flush(): void {
     this.#keep()
     if (this.#said === '') return
-    void this.#screen?.bytes('out', Buffer.from(this.#said))
+    void this.#options.screen?.bytes('out', Buffer.from(this.#said))
     this.#isInLine = !this.#said.endsWith('\n')
     this.#said = ''
   }
 }
 
 /** An answer that reached its maximum length continues in the next message. */
-function isBehindAnswer(event: RunEvent): boolean {
+function isAfterAnswer(event: RunEvent): boolean {
   return event.type === 'iteration_ended' || (event.type === 'tool' && event.task === undefined)
 }

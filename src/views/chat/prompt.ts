@@ -1,37 +1,36 @@
 import type { Key } from '../../base/terminal/keys.ts'
-import { hasLine, NOTHING_TYPED, textOf, typeKey, type Edit } from './edit.ts'
-import { look, remember, type InputHistory } from './input-history.ts'
+import { atEnd, hasLine, textOf, typeKey, type Edit } from '../../base/terminal/line-editor.ts'
+import { look, remember, type InputHistory } from './history.ts'
 
-/** The prompt line: what is typed, and what was. */
+/** The current input and the earlier ones. */
 export interface Prompt {
   readonly edit: Edit
   readonly past: InputHistory
 }
 
-/** What a key asks for beyond the text. */
-export type Wish =
+/** What a key asks for besides a change of the input. */
+export type Action =
   | { readonly type: 'say'; readonly text: string }
   | { readonly type: 'interrupt' | 'end' | 'suspend' | 'clear' }
 
-/** The prompt after a key, and what is to be done. */
 export function pressKey(
   prompt: Prompt,
   key: Key,
-): { readonly prompt: Prompt; readonly wish?: Wish } {
+): { readonly prompt: Prompt; readonly action?: Action } {
   const { edit, past } = prompt
   const text = textOf(edit)
   switch (key.name) {
     case 'enter':
       return enter(prompt)
     case 'ctrl-c':
-      return { prompt, wish: { type: 'interrupt' } }
+      return { prompt, action: { type: 'interrupt' } }
     case 'ctrl-d':
-      if (text === '') return { prompt, wish: { type: 'end' } }
+      if (text === '') return { prompt, action: { type: 'end' } }
       break
     case 'ctrl-z':
-      return { prompt, wish: { type: 'suspend' } }
+      return { prompt, action: { type: 'suspend' } }
     case 'ctrl-l':
-      return { prompt, wish: { type: 'clear' } }
+      return { prompt, action: { type: 'clear' } }
     case 'up':
     case 'down':
     case 'ctrl-p':
@@ -48,24 +47,19 @@ export function pressKey(
 }
 
 /** Sends the input; a backslash at the end of a line continues it. */
-function enter({ edit, past }: Prompt): { prompt: Prompt; wish?: Wish } {
+function enter({ edit, past }: Prompt): { prompt: Prompt; action?: Action } {
   const { before, after } = edit
   if (before.endsWith('\\') && lineIsOver(after)) {
     return { prompt: { edit: { before: `${before.slice(0, -1)}\n`, after }, past } }
   }
   const text = textOf(edit)
-  if (text.trim() === '') return { prompt: { edit: NOTHING_TYPED, past } }
+  if (text.trim() === '') return { prompt: { edit: atEnd(''), past } }
   return {
-    prompt: { edit: NOTHING_TYPED, past: remember(past, text) },
-    wish: { type: 'say', text },
+    prompt: { edit: atEnd(''), past: remember(past, text) },
+    action: { type: 'say', text },
   }
 }
 
 function lineIsOver(after: string): boolean {
   return after === '' || after.startsWith('\n')
-}
-
-/** The prompt with another text in it. */
-export function atEnd(text: string): Edit {
-  return { before: text, after: '' }
 }

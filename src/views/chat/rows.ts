@@ -1,19 +1,12 @@
-import { safe, type Paint } from '../../base/terminal/columns.ts'
-import { characters } from '../../base/terminal/graphemes.ts'
-import { textOf, type Edit } from './edit.ts'
-
-/** Rows of a terminal and the position of the cursor. */
-export interface Rows {
-  readonly rows: readonly string[]
-  readonly cursor: { readonly row: number; readonly column: number }
-}
+import { characters, safe, type Paint } from '../../base/terminal/columns.ts'
+import { textOf, type Edit } from '../../base/terminal/line-editor.ts'
+import type { Rows } from '../../base/terminal/screen.ts'
 
 const FIRST = '> '
 const MORE = '  '
-/** Below this a row holds no more than its beginning. */
 const LEAST_WIDTH = 4
 
-/** What is typed, as rows: none wider than the terminal, no more than fit on it. */
+/** The input as rows: none wider than the terminal, and at most `most` of them. */
 export function promptRows(edit: Edit, width: number, most: number, paint: Paint): Rows {
   const room = Math.max(LEAST_WIDTH, width) - 1
   const near = most === Infinity ? edit : nearCursor(edit)
@@ -30,7 +23,7 @@ export function promptRows(edit: Edit, width: number, most: number, paint: Paint
   return { rows, cursor: { row: cursor.row - from, column: cursor.column } }
 }
 
-/** Nobody sees more than that at once, and a paste may be as long as it likes. */
+/** More than fits on a terminal: the rest of a long paste need not be measured. */
 const LONGEST = 16_384
 
 function nearCursor({ before, after }: Edit): Edit {
@@ -43,7 +36,7 @@ function shown(text: string): string {
   return text.split('\n').map(safe).join('\n')
 }
 
-/** Each line with its mark, broken where the terminal ends. */
+/** Each line with its mark, wrapped at the edge of the terminal. */
 function breakRows(text: string, room: number): string[] {
   return text.split('\n').flatMap((line, index) => breakLine(line, index === 0, room))
 }
@@ -63,7 +56,7 @@ function breakLine(line: string, isFirst: boolean, room: number): string[] {
   return rows
 }
 
-/** Behind the last of these rows. */
+/** The position after the last of these rows. */
 function cursorIn(rows: readonly string[], room: number): Rows['cursor'] {
   const column = Bun.stringWidth(rows.at(-1)!)
   return column < room + 1

@@ -1,16 +1,37 @@
-import { cut } from '../../base/terminal/columns.ts'
+import { cut, safe, wrapLine } from '../../base/terminal/columns.ts'
+import { Screen, type Rows } from '../../base/terminal/screen.ts'
 import { reduceLine } from '../../base/terminal/terminal-filter.ts'
 import type { Tty } from '../../base/terminal/tty.ts'
-import { AnswerRows, wrapLine } from './answer.ts'
-import { LiveRows } from './live-rows.ts'
-import type { Rows } from './rows.ts'
 
-const ESC = '\u001b'
+/** An answer while it arrives: full rows are final, the last one still grows. */
+export class AnswerRows {
+  #tail: string | undefined
 
-/** What a chat has on the terminal: lines that stay, the row of an answer that grows, and the prompt. */
+  /** The row that is not full yet; undefined between two answers. */
+  get tail(): string | undefined {
+    return this.#tail
+  }
+
+  /** Adds a piece; returns the rows that are full. */
+  push(piece: string, width: number): string[] {
+    const lines = ((this.#tail ?? '') + piece).replaceAll('\r', '').split('\n')
+    const rows = lines.flatMap((line) => wrapLine(safe(line.replaceAll('\t', '    ')), width - 1))
+    this.#tail = rows.pop()
+    return rows
+  }
+
+  /** Ends the answer; returns what is left of it. */
+  end(): string[] {
+    const rest = this.#tail ? [this.#tail] : []
+    this.#tail = undefined
+    return rest
+  }
+}
+
+/** A chat on the terminal: lines that stay, the growing row of an answer, and the prompt. */
 export class ChatScreen {
   readonly #tty: Tty
-  readonly #live = new LiveRows()
+  readonly #live = new Screen()
   readonly #answer = new AnswerRows()
   /** Lines that stay and are not written yet. */
   #lines: string[] = []
@@ -19,13 +40,14 @@ export class ChatScreen {
     this.#tty = tty
   }
 
-  /** Lines that stay; a line of an answer that is being written is over with that. */
+  /** Adds lines that stay; they end a row of an answer. */
   print(lines: readonly string[]): void {
     if (lines.length === 0) return
-    this.#lines.push(...this.#answer.end(), ...lines.map(reduceLine))
+    this.endAnswer()
+    this.#lines.push(...lines.map(reduceLine))
   }
 
-  hear(piece: string): void {
+  addToAnswer(piece: string): void {
     this.#lines.push(...this.#answer.push(piece, this.#tty.size.width))
   }
 
@@ -33,31 +55,30 @@ export class ChatScreen {
     this.#lines.push(...this.#answer.end())
   }
 
-  /** An empty screen; what is above it can still be scrolled to. */
+  /** Clears the screen; what is above it can still be scrolled to. */
   wipe(): void {
-    this.#tty.write(`${ESC}[2J${ESC}[H`)
-    this.#live.forget()
+    this.#tty.write(this.#live.wipe())
   }
 
-  /** Somebody else has written to the terminal. */
+  /** Another program may have written to the terminal. */
   forget(): void {
     this.#live.forget()
   }
 
-  draw(status: string | undefined, prompt: Rows): void {
+  draw(status: string, prompt: Rows): void {
     if (!this.#tty.isEntered) return
     const { width } = this.#tty.size
     const { tail } = this.#answer
     const above = [
       ...(tail === undefined ? [] : wrapLine(tail, width - 1)),
-      ...(status === undefined ? [] : [cut(status, Math.max(1, width - 1))]),
+      ...(status === '' ? [] : [cut(status, Math.max(1, width - 1))]),
     ]
     const cursor = { ...prompt.cursor, row: prompt.cursor.row + above.length }
-    const lines = this.#lines.splice(0)
-    this.#tty.write(this.#live.draw(lines, { rows: [...above, ...prompt.rows], cursor }, width))
+    const live = { rows: [...above, ...prompt.rows], cursor }
+    this.#tty.write(this.#live.draw(live, width, this.#lines.splice(0)))
   }
 
-  /** Leaves what is said, and nothing of the prompt. */
+  /** Leaves the lines that stay, and nothing of the prompt. */
   close(): void {
     this.endAnswer()
     const lines = this.#lines.splice(0).map((line) => `${line}\r\n`)

@@ -1,55 +1,55 @@
 import { asUserError, type UserError } from '../../base/errors.ts'
 import { makePaint, type Paint } from '../../base/terminal/columns.ts'
-import { KeyParser, type Key } from '../../base/terminal/keys.ts'
+import type { Key } from '../../base/terminal/keys.ts'
+import { atEnd, textOf } from '../../base/terminal/line-editor.ts'
 import { Tty } from '../../base/terminal/tty.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
-import { textOf } from './edit.ts'
 import { eventLines } from './event-lines.ts'
-import { makeInputHistory } from './input-history.ts'
-import { pressKey, atEnd, type Prompt, type Wish } from './prompt.ts'
+import { makeInputHistory } from './history.ts'
+import { pressKey, type Action, type Prompt } from './prompt.ts'
 import { promptRows } from './rows.ts'
 import { ChatScreen } from './screen.ts'
-import { describeStatus, type Moment } from './status.ts'
-import { Stops } from './stops.ts'
 
-export interface SessionOptions {
+/** What an input means: a message for the agent, or a command. */
+export type Meaning =
+  { readonly say: string } | { readonly run: (signal: AbortSignal) => Promise<void> } | 'quit'
+
+interface SessionOptions {
   readonly hasColour: boolean
   /** What was typed in earlier chats. */
   readonly past: readonly string[]
-  /** Keeps what was typed for later ones. */
+  /** Keeps what was typed for later chats. */
   readonly keep: (text: string) => void
-  /** Does what is a command of the person's own; undefined where it is something to say. */
-  readonly command: (text: string) => ((signal: AbortSignal) => Promise<void>) | 'quit' | undefined
-  /** The chat is to end: at once, or, once it is ending, without waiting for anything. */
+  /** Throws a `UserError` if the text is refused. */
+  readonly understand: (text: string) => Meaning
+  /** Ends the chat; called again, without waiting for anything. */
   readonly stop: (signal: 'SIGINT' | 'SIGHUP') => void
 }
 
 const ESC = '\u001b'
-/** Pasted text is marked as such. */
+/** Bracketed paste. */
 const MODES = { enter: `${ESC}[?2004h`, leave: `${ESC}[?2026l${ESC}[0m${ESC}[?2004l` }
-/** How long a lone Escape may be the beginning of something longer. */
-const ESCAPE_MS = 40
 
-/** A chat on a terminal: the person's side of it. */
+/** The person's side of a chat on a terminal. */
 export class ChatSession {
   readonly #options: SessionOptions
   readonly #paint: Paint
   readonly #tty: Tty
   readonly #screen: ChatScreen
-  readonly #stops: Stops
-  readonly #keys = new KeyParser()
-  readonly #ahead: string[] = []
+  /** Messages that were typed during a turn. */
+  readonly #ahead: { readonly text: string; readonly say: string }[] = []
   #prompt: Prompt
-  #state: Moment['state'] = 'listening'
+  #state: 'listening' | 'turn' | 'leaving' = 'listening'
   #listener = Promise.withResolvers<string | undefined>()
   #turn: AbortController | undefined
-  /** What ends the commands of the person's own that are being done. */
-  readonly #doing = new Set<AbortController>()
+  /** The commands that are running. */
+  readonly #commands = new Set<AbortController>()
+  /** The ids of running tasks. */
+  readonly #tasks = new Set<string>()
+  /** Whether another Ctrl-C ends the chat. */
   #isAskedToLeave = false
-  #escapeTimer: Timer | undefined
-  readonly #atWork = new Set<string>()
   #isOver = false
-  /** The chat ends after the current turn and the queued input. */
+  /** The chat ends after the current turn and the messages typed ahead. */
   #isLastTurn = false
 
   constructor(options: SessionOptions) {
@@ -57,24 +57,26 @@ export class ChatSession {
     this.#paint = makePaint(options.hasColour)
     this.#prompt = { edit: atEnd(''), past: makeInputHistory(options.past) }
     this.#tty = new Tty(MODES, {
-      onInput: (chunk) => this.#take(chunk),
+      onKeys: (keys) => this.#press(keys),
+      onTaken: () => {
+        this.#screen.forget()
+        this.#draw()
+      },
       onResize: () => this.#draw(),
+      onSuspend: () => this.#screen.close(),
       onGone: () => options.stop('SIGHUP'),
     })
     this.#screen = new ChatScreen(this.#tty)
-    this.#stops = new Stops(this.#tty, this.#screen, () => this.#draw())
   }
 
   /** Takes the terminal. */
   enter(lines: readonly string[]): void {
-    this.#stops.begin()
-    this.print(lines)
+    this.#screen.print(lines)
+    this.#tty.enter()
   }
 
-  /** Gives it back as it was. */
+  /** Restores the terminal. */
   async close(): Promise<void> {
-    this.#stops.end()
-    clearTimeout(this.#escapeTimer)
     this.#screen.close()
     await this.#tty.leave()
   }
@@ -87,19 +89,19 @@ export class ChatSession {
   show(event: RunEvent): void {
     if (event.type === 'message' && event.task === undefined && event.parent === undefined)
       this.#screen.endAnswer()
-    if (event.type === 'task_started') this.#atWork.add(event.id)
-    if (event.type === 'task_ended') this.#atWork.delete(event.id)
+    if (event.type === 'task_started') this.#tasks.add(event.id)
+    if (event.type === 'task_ended') this.#tasks.delete(event.id)
     this.print(eventLines(event, this.#paint))
   }
 
-  /** What the person says next; undefined: nothing more. */
+  /** The next message; undefined if there is none. */
   async next(stop: AbortSignal): Promise<string | undefined> {
     this.#state = 'listening'
     if (this.#isOver) return undefined
     const ahead = this.#ahead.shift()
     if (ahead !== undefined) {
-      this.#echo(ahead)
-      return ahead
+      this.#echo(ahead.text)
+      return ahead.say
     }
     if (this.#isLastTurn) return undefined
     this.#listener = Promise.withResolvers()
@@ -121,20 +123,20 @@ export class ChatSession {
   }
 
   hear(piece: string): void {
-    this.#screen.hear(piece)
+    this.#screen.addToAnswer(piece)
     this.#draw()
   }
 
-  /** What comes now begins a line of its own. */
-  endAnswer(): void {
+  restartAnswer(): void {
     this.#screen.endAnswer()
   }
 
   turnEnds(): void {
-    this.#screen.endAnswer()
-    // What was typed for after this turn may not be meant any more.
+    // After an interruption, messages typed ahead may no longer be meant: they can be edited.
     if (this.#turn?.signal.aborted === true && this.#ahead.length > 0) {
-      const text = [...this.#ahead.splice(0), textOf(this.#prompt.edit)].join('\n').trimEnd()
+      const text = [...this.#ahead.splice(0).map((each) => each.text), textOf(this.#prompt.edit)]
+        .join('\n')
+        .trimEnd()
       this.#prompt = { ...this.#prompt, edit: atEnd(text) }
     }
     this.#turn = undefined
@@ -151,10 +153,14 @@ export class ChatSession {
     this.#draw()
   }
 
-  /** Ctrl-C: ends what is going on, and only where nothing is the chat. */
+  hasFailed(): boolean {
+    return false
+  }
+
+  /** Ctrl-C: stops what is running; if nothing is, clears the input, then ends the chat. */
   interrupt(): void {
     if (this.#state === 'leaving') return this.#options.stop('SIGINT')
-    if (this.#doing.size > 0) return this.#doing.forEach((each) => each.abort())
+    if (this.#commands.size > 0) return this.#commands.forEach((each) => each.abort())
     if (this.#turn !== undefined) return this.#turn.abort()
     if (textOf(this.#prompt.edit) !== '') {
       this.#prompt = { ...this.#prompt, edit: atEnd('') }
@@ -172,34 +178,27 @@ export class ChatSession {
     this.#listener.resolve(undefined)
   }
 
-  #take(chunk: Uint8Array): void {
-    clearTimeout(this.#escapeTimer)
-    this.#press(this.#keys.push(chunk))
-    if (!this.#keys.isWaiting) return
-    this.#escapeTimer = setTimeout(() => this.#press(this.#keys.flush()), ESCAPE_MS)
-  }
-
   #press(keys: readonly Key[]): void {
     for (const key of keys) {
-      const { prompt, wish } = pressKey(this.#prompt, key)
+      const { prompt, action } = pressKey(this.#prompt, key)
       this.#prompt = prompt
-      if (wish?.type !== 'interrupt') this.#isAskedToLeave = false
-      if (wish !== undefined) this.#grant(wish)
+      if (action?.type !== 'interrupt') this.#isAskedToLeave = false
+      if (action !== undefined) this.#act(action)
     }
     this.#draw()
   }
 
-  #grant(wish: Wish): void {
-    switch (wish.type) {
+  #act(action: Action): void {
+    switch (action.type) {
       case 'say':
-        return this.#say(wish.text)
+        return this.#say(action.text)
       case 'interrupt':
         return this.interrupt()
       case 'end':
         this.#isLastTurn = this.#state === 'turn'
         return this.#state === 'listening' ? this.#leave() : undefined
       case 'suspend':
-        return this.#stops.ask()
+        return this.#tty.suspend()
       case 'clear':
         return this.#screen.wipe()
     }
@@ -209,13 +208,22 @@ export class ChatSession {
     if (this.#state === 'leaving') return this.print(['Not sent: the chat is ending.'])
     this.#isLastTurn = false
     this.#options.keep(text)
-    const command = this.#options.command(text)
-    // It is shown before its own answer: in the midst of another one it would cut that.
-    if (command === undefined && this.#state === 'turn') return void this.#ahead.push(text)
+    const meaning = this.#understand(text)
+    // During a turn, a message is shown later: it would cut the answer in two.
+    if (typeof meaning === 'object' && 'say' in meaning && this.#state === 'turn')
+      return void this.#ahead.push({ text, say: meaning.say })
     this.#echo(text)
-    if (command === undefined) return this.#listener.resolve(text)
-    if (command === 'quit') return this.#leave()
-    return void this.#do(command)
+    if (meaning === 'quit') return this.#leave()
+    if ('say' in meaning) return this.#listener.resolve(meaning.say)
+    void this.#run(meaning.run)
+  }
+
+  #understand(text: string): Meaning {
+    try {
+      return this.#options.understand(text)
+    } catch (error) {
+      return { run: () => Promise.reject(asUserError(error)) }
+    }
   }
 
   #echo(text: string): void {
@@ -223,32 +231,37 @@ export class ChatSession {
     this.#screen.print(rows)
   }
 
-  async #do(command: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const doing = new AbortController()
-    this.#doing.add(doing)
+  async #run(command: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const running = new AbortController()
+    this.#commands.add(running)
     try {
-      await command(doing.signal)
+      await command(running.signal)
     } catch (error) {
       this.refused(asUserError(error))
     } finally {
-      this.#doing.delete(doing)
+      this.#commands.delete(running)
       this.#draw()
     }
   }
 
   #draw(): void {
     const { width, height } = this.#tty.size
-    const status = describeStatus({
-      state: this.#state,
-      atWork: this.#atWork.size,
-      ahead: this.#ahead.length,
-      isDoing: this.#doing.size > 0,
-      isStopping: this.#turn?.signal.aborted === true,
-      isAskedToLeave: this.#isAskedToLeave,
-      isLastTurn: this.#isLastTurn,
-    })
-    const most = Math.max(1, height - 2)
-    const prompt = promptRows(this.#prompt.edit, width, most, this.#paint)
-    this.#screen.draw(status === '' ? undefined : this.#paint.dim(status), prompt)
+    const status = this.#describeStatus()
+    const prompt = promptRows(this.#prompt.edit, width, Math.max(1, height - 2), this.#paint)
+    this.#screen.draw(status === '' ? '' : this.#paint.dim(status), prompt)
+  }
+
+  /** The line above the prompt. */
+  #describeStatus(): string {
+    const tasks = this.#tasks.size === 0 ? [] : [`${this.#tasks.size} running in the queue`]
+    if (this.#state === 'leaving')
+      return [...tasks, ...tasks.map(() => 'Ctrl-C ends them')].join('; ')
+    if (this.#commands.size > 0) return 'waiting; Ctrl-C ends it'
+    if (this.#turn?.signal.aborted === true) return 'stopping'
+    if (this.#state === 'listening')
+      return this.#isAskedToLeave ? 'press Ctrl-C again, or Ctrl-D, to leave' : tasks.join()
+    const next = this.#ahead.length === 0 ? [] : [`then: ${this.#ahead.length} more`]
+    const last = this.#isLastTurn ? ['then the chat ends'] : []
+    return [...tasks, 'Ctrl-C stops the turn', ...next, ...last].join('; ')
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { AnswerRows, wrapLine } from './answer.ts'
+import { wrapLine } from '../../base/terminal/columns.ts'
+import { AnswerRows } from './screen.ts'
 
 test.each([
   ['alpha beta gamma', 11, ['alpha beta', 'gamma']],

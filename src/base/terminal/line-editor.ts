@@ -1,19 +1,22 @@
-import { firstCharacter, withoutLast } from '../../base/terminal/graphemes.ts'
-import type { Key } from '../../base/terminal/keys.ts'
+import { characters } from './columns.ts'
+import type { Key } from './keys.ts'
 
-/** Text being edited; the cursor is between its halves. */
+/** Text being edited; the cursor is between `before` and `after`. */
 export interface Edit {
   readonly before: string
   readonly after: string
 }
 
-export const NOTHING_TYPED: Edit = { before: '', after: '' }
+/** A text with the cursor at its end. */
+export function atEnd(text: string): Edit {
+  return { before: text, after: '' }
+}
 
 export function textOf({ before, after }: Edit): string {
   return before + after
 }
 
-/** The text after a key; the same object where the key means nothing to it. */
+/** Applies a key; returns the same object if the key does nothing. */
 export function typeKey(edit: Edit, key: Key): Edit {
   const { before, after } = edit
   switch (key.name) {
@@ -60,7 +63,7 @@ export function typeKey(edit: Edit, key: Key): Edit {
   }
 }
 
-/** Whether there is another line above the cursor, or below it. */
+/** Whether there is a line above (-1) or below (1) the cursor. */
 export function hasLine({ before, after }: Edit, direction: -1 | 1): boolean {
   return (direction === -1 ? before : after).includes('\n')
 }
@@ -79,7 +82,7 @@ function moveTo(edit: Edit, at: number): Edit {
   return { before: text.slice(0, at), after: text.slice(at) }
 }
 
-/** To the same place of the next line, as far as it goes. */
+/** Moves to the same column of another line, or to the end of a shorter one. */
 function moveLine(edit: Edit, direction: -1 | 1): Edit {
   if (!hasLine(edit, direction)) return edit
   const { before, after } = edit
@@ -94,10 +97,23 @@ function moveLine(edit: Edit, direction: -1 | 1): Edit {
   return moveTo(edit, below + Math.min(place, length))
 }
 
-/** Lines and tabs of a paste stay; what would move a cursor does not. */
+/** Drops control characters except line breaks and tabs. */
 function typeable(text: string): string {
   return text
     .replaceAll(/\r\n?/g, '\n')
     .replaceAll(/[^\P{Cc}\n\t]/gu, '')
     .toWellFormed()
+}
+
+/** Longer than any character, so that only a part of a long text is segmented. */
+const LONGEST = 64
+
+/** The first character of a text, as people count characters. */
+export function firstCharacter(text: string): string {
+  return characters(text.slice(0, LONGEST))[0] ?? ''
+}
+
+function withoutLast(text: string): string {
+  const last = characters(text.slice(-LONGEST)).at(-1) ?? ''
+  return text.slice(0, text.length - last.length)
 }
