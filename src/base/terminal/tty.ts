@@ -107,7 +107,9 @@ export class Tty {
     await this.#left
   }
 
-  readonly #stop = async (): Promise<void> => {
+  readonly #stop = (): void => void this.#leaveAndStop()
+
+  async #leaveAndStop(): Promise<void> {
     this.#events.onSuspend?.()
     await this.#giveBack()
     // The default action: the system ignores it if no shell could continue the process.
