@@ -1,23 +1,22 @@
-import { asList, asObject, parseEvent, readLimit, type Event } from './event.ts'
-import { readResult } from './result.ts'
-import { RunningUsage } from './usage.ts'
 import type { Decoder, Fact } from '../engine.ts'
-import { LineReader } from './line-reader.ts'
+import { LineReader } from '../line-reader.ts'
 import { MarkerScanner } from '../marker/marker.ts'
 import { plainDecoder } from '../program/decoder.ts'
 import { toolBrief } from '../tool-brief.ts'
+import { asList, asObject, parseEvent, readLimit, type Event } from './event.ts'
+import { readResult, RunningUsage } from './result.ts'
+
+/** Longer lines are skipped to save memory; no relevant event is that long. */
+const LONGEST_LINE = 64 * 1024 * 1024
 
 const NO_RESULT = { kind: 'error', message: 'ended in the middle of its answer' } as const
 
 /** Marks messages that the CLI writes itself, such as the text of an API error. */
 const SYNTHETIC = '<synthetic>'
 
-/** Messages without any of these need no scan for the marker. */
-const MAY_MATTER = /complete|blocked|```|~~~/i
-
 /** Reads the output of `claude --output-format stream-json`. Lines that are not events are plain text. */
 export class ClaudeDecoder implements Decoder {
-  readonly #lines = new LineReader((line) => this.#take(line))
+  readonly #lines = new LineReader(LONGEST_LINE, (line, isCut) => this.#take(line, isCut))
   readonly #looksForMarker: boolean
   readonly #now: () => Date
   readonly #usage = new RunningUsage()
@@ -53,13 +52,13 @@ export class ClaudeDecoder implements Decoder {
 
   #takeFacts(): readonly Fact[] {
     const facts = this.#facts
-    if (facts.length > 0) this.#facts = []
+    this.#facts = []
     return facts
   }
 
-  #take(bytes: Buffer): void {
-    if (isToolResult(bytes)) return
-    const line = bytes.toString('utf8')
+  #take(bytes: Buffer, isCut: boolean): void {
+    if (isCut) return
+    const line = bytes.toString().replace(/\r$/, '')
     const event = parseEvent(line)
     if (event === undefined) return this.#takeText(line)
     this.#isUnanswered = event['type'] !== 'result' && !this.#hasResult
@@ -120,7 +119,6 @@ export class ClaudeDecoder implements Decoder {
   /** For the agent's own text only: output of tools and sub-agents does not count. */
   #scan(text: string, message: unknown): void {
     if (message === undefined || message !== this.#message) this.#endMessage()
-    if (this.#scanner === undefined && !MAY_MATTER.test(text)) return
     this.#message = message
     this.#scanner ??= new MarkerScanner({ looksForMarker: this.#looksForMarker })
     this.#facts.push(...this.#scanner.push(Buffer.from(`${text}\n`)))
@@ -137,22 +135,6 @@ export class ClaudeDecoder implements Decoder {
     if (limit.status === 'rejected') this.#rejected = limit
     this.#facts.push(limit)
   }
-}
-
-const LONG_BYTES = 512
-const BRACE = 123
-const TOOLS = Buffer.from('"user"')
-const OTHERS = ['"assistant"', '"result"', '"system"', '"rate_limit_event"'].map((text) =>
-  Buffer.from(text),
-)
-
-/**
- * Tool results are most of the stream and are not needed, so that long ones are not parsed. Quotes
- * inside their texts are escaped, so that they cannot look like another event.
- */
-function isToolResult(line: Buffer): boolean {
-  if (line.length < LONG_BYTES || line[0] !== BRACE || !line.includes(TOOLS)) return false
-  return !OTHERS.some((needle) => line.includes(needle))
 }
 
 function describeRetry(event: Event): string {

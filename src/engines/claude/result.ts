@@ -1,7 +1,6 @@
-import { failureKindOf } from '../limits/api-status.ts'
-import { asNumber, asObject, type Event } from './event.ts'
 import type { Fact, Failure, Tokens } from '../engine.ts'
-import { readLastWords } from '../limits/limit-messages.ts'
+import { failureKindOf, readLastWords } from '../limits/limit-messages.ts'
+import { asNumber, asObject, type Event } from './event.ts'
 
 /** The usage limit that was reached, if any. */
 type Rejected = Extract<Fact, { type: 'limit' }> | undefined
@@ -13,28 +12,15 @@ export function readResult(result: Event, rejected: Rejected, now: Date): Fact[]
 
 function readUsage(result: Event): Fact {
   const { num_turns: turns, total_cost_usd: costUsd } = result
-  const tokens = readTokens(result['modelUsage'])
+  const models = asObject(result['modelUsage'])
   const denials = result['permission_denials']
   return {
     type: 'usage',
     ...(typeof turns === 'number' ? { turns } : {}),
     ...(typeof costUsd === 'number' ? { costUsd } : {}),
-    ...(tokens === undefined ? {} : { tokens }),
+    // `usage` covers the last answer only.
+    ...(models === undefined ? {} : { tokens: sumTokens(Object.values(models), RESULT_KEYS) }),
     ...(Array.isArray(denials) && denials.length > 0 ? { denied: denials.length } : {}),
-  }
-}
-
-/** Sums up the models of the whole process: `usage` covers the last answer only. */
-function readTokens(usage: unknown): Tokens | undefined {
-  if (typeof usage !== 'object' || usage === null) return undefined
-  const models = Object.values(usage).map(asObject)
-  const sum = (key: string) =>
-    models.reduce<number>((total, model) => total + asNumber(model?.[key]), 0)
-  return {
-    input: sum('inputTokens'),
-    output: sum('outputTokens'),
-    cacheRead: sum('cacheReadInputTokens'),
-    cacheWrite: sum('cacheCreationInputTokens'),
   }
 }
 
@@ -78,4 +64,40 @@ function kindOf(
   const answered = typeof status === 'number' ? failureKindOf(status, message) : undefined
   if (answered !== undefined) return answered
   return CONNECTION.test(message) ? 'overloaded' : (said ?? 'error')
+}
+
+const MESSAGE_KEYS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+]
+const RESULT_KEYS = [
+  'inputTokens',
+  'outputTokens',
+  'cacheReadInputTokens',
+  'cacheCreationInputTokens',
+]
+
+/** Sums up usage while messages arrive. One message may arrive in pieces that repeat its usage. */
+export class RunningUsage {
+  readonly #byMessage = new Map<string, unknown>()
+  #total = sumTokens([], MESSAGE_KEYS)
+
+  /** The new total; undefined if nothing changed. */
+  take(id: unknown, usage: unknown): Tokens | undefined {
+    if (typeof id !== 'string' || asObject(usage) === undefined) return undefined
+    this.#byMessage.set(id, usage)
+    const total = sumTokens([...this.#byMessage.values()], MESSAGE_KEYS)
+    if (Bun.deepEquals(total, this.#total)) return undefined
+    this.#total = total
+    return total
+  }
+}
+
+function sumTokens(usages: readonly unknown[], keys: readonly string[]): Tokens {
+  const [input = 0, output = 0, cacheRead = 0, cacheWrite = 0] = keys.map((key) =>
+    usages.reduce<number>((sum, usage) => sum + asNumber(asObject(usage)?.[key]), 0),
+  )
+  return { input, output, cacheRead, cacheWrite }
 }

@@ -1,5 +1,4 @@
 import { Fences } from '../../base/code-fences.ts'
-import { failureKindOf } from './api-status.ts'
 import { parseEvent, readLimit } from '../claude/event.ts'
 import type { Failure } from '../engine.ts'
 import { isResetTime, readResetTime } from './reset-time.ts'
@@ -64,7 +63,7 @@ const MESSAGES: readonly (readonly [Kind, RegExp])[] = [
   ['budget', wholeLine(String.raw`error: exceeded usd budget \([\d.]+\)`)],
 ]
 
-/** An API error that a CLI passes on with its status; `api-status.ts` interprets it. */
+/** An API error that a CLI passes on with its status; `failureKindOf` interprets it. */
 const API_STATUS = wholeLine(
   String.raw`(?:api error:? \(?(?:repeated )?|error: unexpected status |error: exceeded retry limit, last status: )(?<status>\d{3})\b(?<said>.*)`,
 )
@@ -73,6 +72,21 @@ const API_STATUS = wholeLine(
 const AMBIGUOUS = wholeLine(
   String.raw`(?:not logged in|please run /login|invalid api key|credit balance is too low|oauth token (?:has expired|has been revoked|revoked|expired)|api error:? \(?40[1-4]\)?|you(?:'ve| have) (?:hit|reached) your ${WHOSE}limit|you're out of (?:extra )?usage|claude (?:ai )?usage limit reached)`,
 )
+
+/** The meaning of an API error, by its status and, if given, a pattern for its text; the first match wins. */
+const STATUS_KINDS: readonly (readonly [Failure['kind'], status: RegExp, words?: RegExp])[] = [
+  // Not retried: authentication, missing credit, unknown models.
+  ['auth_failed', /^40[123]$/],
+  ['auth_failed', /^4\d\d$/, /credit balance|billing_error/i],
+  ['auth_failed', /^404$/, /not_found_error|\bmodel\b/i],
+  ['overloaded', /^(?:408|429|5\d\d)$/],
+]
+
+/** Undefined if the status does not say whether a retry may help. */
+export function failureKindOf(status: number | string, words: string): Failure['kind'] | undefined {
+  const code = String(status)
+  return STATUS_KINDS.find(([, of, said]) => of.test(code) && said?.test(words) !== false)?.[0]
+}
 
 function wholeLine(source: string): RegExp {
   return new RegExp(`^${source}$`, 'i')

@@ -1,29 +1,20 @@
 import type { Refusal } from '../../records/events/schema.ts'
-import type { BlockedFact, Decoder, MarkerFact } from '../engine.ts'
 import { Fences } from '../../base/code-fences.ts'
-import { PartialLine } from './partial-line.ts'
-import { endOfLine, Search } from './search.ts'
+import type { BlockedFact, Decoder, MarkerFact } from '../engine.ts'
+import { LineReader } from '../line-reader.ts'
 import { isMarker, readBlocked, refusalOf, withoutColours, contentOf } from './status-line.ts'
 
-// Native searches find the few lines with a part of a marker or code fence; the others are skipped,
-// so that scanning a gigabyte of output costs little more than reading it.
-const MENTIONS = buffers('ESTRA_COMPLETE', 'estra_complete', 'estra_Complete')
-const BLOCKED = Buffer.from('ESTRA_BLOCKED')
-/** One search covers both words in capitals: each search takes a tenth of the total time. */
-const HINTS = [
-  { bytes: Buffer.from('ESTRA_'), next: [...Buffer.from('CB')] },
-  ...buffers('estra_complete', 'estra_Complete').map((bytes) => ({ bytes })),
-]
-const FENCES = buffers('```', '~~~')
-const FENCE_NEEDLES = FENCES.map((bytes) => ({ bytes }))
+/** A line without any of these cannot matter. */
+const HINT = /ESTRA_|estra_|```|~~~/
+const MENTION = /ESTRA_COMPLETE|estra_[cC]omplete/
 
-/** Of longer lines only the start is kept. */
-const LINE_LIMIT = 4096
+/** A mention of the marker after this part of a line is not noticed. */
+const LONGEST_LINE = 1024 * 1024
+/** Neither the marker nor a fence is longer. */
+const HEAD_BYTES = 4096
 /** Longer than any marker with colours. */
 const SHORT_LINE = 256
-const NEWLINE = 10
 const RETURN = 13
-const ESCAPE = 27
 
 type Found = MarkerFact | BlockedFact
 
@@ -33,7 +24,7 @@ type Found = MarkerFact | BlockedFact
  */
 export class MarkerScanner implements Decoder {
   readonly #looksForMarker: boolean
-  readonly #line = new PartialLine(LINE_LIMIT, MENTIONS)
+  readonly #lines = new LineReader(LONGEST_LINE, (line) => this.#take(line))
   readonly #fences = new Fences(() => this.#endBlock())
   /** Found in the open code block; counts only if the block is never closed. */
   #pending: { marker?: boolean; reason?: string } = {}
@@ -48,24 +39,12 @@ export class MarkerScanner implements Decoder {
   }
 
   push(bytes: Uint8Array): readonly Found[] {
-    if (this.#isBlocked) return []
-    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    let from = 0
-    if (!this.#line.isEmpty) {
-      const end = chunk.indexOf(NEWLINE)
-      this.#line.append(end === -1 ? chunk : chunk.subarray(0, end))
-      if (end === -1) return []
-      this.#judgePartial()
-      from = end + 1
-    }
-    const end = chunk.lastIndexOf(NEWLINE) + 1
-    if (end > from) this.#scan(chunk.subarray(from, end))
-    this.#line.append(chunk.subarray(Math.max(from, end)))
+    if (!this.#isBlocked) this.#lines.push(bytes)
     return this.#takeFacts()
   }
 
   end(): readonly Found[] {
-    if (!this.#isBlocked && !this.#line.isEmpty) this.#judgePartial()
+    this.#lines.end()
     const { marker, reason } = this.#pending
     const isInOpenFence = { isInOpenFence: true } as const
     if (marker === true) this.#findMarker(isInOpenFence)
@@ -77,53 +56,33 @@ export class MarkerScanner implements Decoder {
   }
 
   get isDoneIfSilent(): boolean {
-    const { head, length } = this.#line
+    const { length } = this.#lines
     if (!this.#looksForMarker || this.#isFound || this.#isBlocked) return false
     if (this.#fences.isOpen || length === 0 || length > SHORT_LINE) return false
-    return isMarker(contentOf(head))
+    return isMarker(contentOf(this.#lines.partial))
   }
 
   #takeFacts(): readonly Found[] {
     const facts = this.#facts
-    if (facts.length > 0) this.#facts = []
+    this.#facts = []
     return facts
   }
 
-  /** Checks those of the complete lines that may be relevant. */
-  #scan(lines: Buffer): void {
-    const hints = new Search(lines, HINTS)
-    const fences = new Search(lines, FENCE_NEEDLES)
-    let isPlain: boolean | undefined
-    for (let from = 0; from < lines.length && !this.#isBlocked;) {
-      const hint = hints.next(from)
-      const hit = this.#fences.isInList ? from : Math.min(hint, fences.next(from))
-      if (hit === Infinity) return
-      const isAtStart = hit === 0 || lines[hit - 1] === NEWLINE
-      const start = isAtStart ? hit : lines.lastIndexOf(NEWLINE, hit) + 1
-      const end = endOfLine(lines, hit)
-      const stop = Math.min(end, start + LINE_LIMIT)
-      if (hint < end) this.#judgeLine(lines.subarray(start, end))
-      else if ((isPlain ??= !lines.includes(ESCAPE) && !lines.includes(RETURN)))
-        this.#fences.take(lines, start, stop)
-      else this.#takeFence(lines.subarray(start, stop))
-      from = end + 1
-    }
-  }
-
-  #judgeLine(line: Buffer): void {
-    const isMention = MENTIONS.some((mention) => line.includes(mention))
-    this.#judge(line.subarray(0, LINE_LIMIT), line.length, isMention)
-  }
-
-  #judgePartial(): void {
-    const { head, length, hasNeedle } = this.#line
-    this.#line.clear()
-    this.#judge(head, length, hasNeedle)
+  #take(line: Buffer): void {
+    if (this.#isBlocked) return
+    const text = line.toString('latin1')
+    if (!this.#fences.isInList && !HINT.test(text)) return
+    const head = line.subarray(0, HEAD_BYTES)
+    if (this.#takeFence(head)) return
+    const words = contentOf(head)
+    const reason = readBlocked(words)
+    if (reason !== undefined) this.#takeBlocked(reason)
+    else if (MENTION.test(text)) this.#takeMention(words, line.length > HEAD_BYTES)
   }
 
   #takeFence(head: Buffer): boolean {
     const line = withoutColours(head)
-    // A bare carriage return ends a line, too. Words that share their line with a fence are no marker.
+    // A bare carriage return ends a line too. Text on the same line as a fence is not a marker.
     let start = 0
     for (let end = line.indexOf(RETURN); end !== -1; end = line.indexOf(RETURN, start)) {
       if (end + 1 === line.length) break
@@ -133,19 +92,8 @@ export class MarkerScanner implements Decoder {
     return this.#fences.take(line, start, line.length) && start === 0
   }
 
-  /** `isMention`: the marker is mentioned anywhere in the line, also after `head`. */
-  #judge(head: Buffer, length: number, isMention: boolean): void {
-    const mayBeFence = this.#fences.isInList || FENCES.some((fence) => head.includes(fence))
-    if (mayBeFence && this.#takeFence(head)) return
-    if (!isMention && !head.includes(BLOCKED)) return
-    const words = contentOf(head)
-    const reason = readBlocked(words)
-    if (reason !== undefined) this.#takeBlocked(reason)
-    else if (isMention) this.#takeMention(words, length)
-  }
-
-  #takeMention(words: string, length: number): void {
-    if (length > LINE_LIMIT) this.#refuse('longer_line')
+  #takeMention(words: string, isLong: boolean): void {
+    if (isLong) this.#refuse('longer_line')
     else if (!isMarker(words)) this.#refuse(refusalOf(words))
     else if (this.#fences.isOpen) this.#pending.marker = true
     else this.#findMarker()
@@ -192,8 +140,4 @@ export class StderrScanner implements Decoder {
     this.#isSeen ||= this.#scanner.end().some((fact) => fact.type === 'marker')
     return this.#isSeen ? [{ type: 'marker_refused', why: 'stderr' }] : []
   }
-}
-
-function buffers(...texts: readonly string[]): Buffer[] {
-  return texts.map((text) => Buffer.from(text))
 }

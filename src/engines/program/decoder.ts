@@ -1,7 +1,6 @@
 import type { Decoder, Fact } from '../engine.ts'
-import { MarkerScanner, StderrScanner } from '../marker/marker.ts'
-import { Tail } from './tail.ts'
 import { readLastWords } from '../limits/limit-messages.ts'
+import { MarkerScanner, StderrScanner } from '../marker/marker.ts'
 
 const TAIL_BYTES = 8 * 1024
 
@@ -9,7 +8,8 @@ const TAIL_BYTES = 8 * 1024
 class PlainDecoder implements Decoder {
   readonly #scanner: Decoder | undefined
   readonly #now: () => Date
-  readonly #tail = new Tail(TAIL_BYTES)
+  #tail = Buffer.alloc(0)
+  #isCut = false
 
   constructor(scanner: Decoder | undefined, now: () => Date) {
     this.#scanner = scanner
@@ -17,14 +17,16 @@ class PlainDecoder implements Decoder {
   }
 
   push(bytes: Uint8Array): readonly Fact[] {
-    this.#tail.push(bytes)
+    this.#isCut ||= this.#tail.length + bytes.length > TAIL_BYTES
+    this.#tail = Buffer.concat([this.#tail, bytes.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES)
     return this.#scanner?.push(bytes) ?? []
   }
 
   end(): readonly Fact[] {
     const facts = this.#scanner?.end() ?? []
-    const { text } = this.#tail
-    const failure = text === '' ? undefined : readLastWords(text, this.#now())
+    const text = this.#tail.toString()
+    const wholeLines = this.#isCut ? text.replace(/^[^\n]*\n?/, '') : text
+    const failure = readLastWords(wholeLines, this.#now())
     return failure === undefined ? facts : [...facts, { type: 'last_words', failure }]
   }
 

@@ -1,0 +1,51 @@
+const NEWLINE = 10
+
+/** Splits chunks into lines. A line is valid only during the call that gets it. */
+export class LineReader {
+  readonly #limit: number
+  readonly #take: (line: Buffer, isCut: boolean) => void
+  #parts: Buffer[] = []
+  #length = 0
+
+  /** Of a line longer than `limit` bytes, `take` gets only the start. */
+  constructor(limit: number, take: (line: Buffer, isCut: boolean) => void) {
+    this.#limit = limit
+    this.#take = take
+  }
+
+  push(bytes: Uint8Array): void {
+    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
+      this.#emit(chunk.subarray(from, end))
+      from = end + 1
+    }
+    // Copied, because the caller may reuse the chunk.
+    const room = Math.max(0, this.#limit - this.#length)
+    if (room > 0) this.#parts.push(Buffer.from(chunk.subarray(from, from + room)))
+    this.#length += chunk.length - from
+  }
+
+  /** The last line may lack its line end. */
+  end(): void {
+    if (this.#length > 0) this.#emit(Buffer.alloc(0))
+  }
+
+  /** The length of the incomplete line. */
+  get length(): number {
+    return this.#length
+  }
+
+  /** The incomplete line. */
+  get partial(): Buffer {
+    return Buffer.concat(this.#parts)
+  }
+
+  #emit(rest: Buffer): void {
+    const isCut = this.#length + rest.length > this.#limit
+    const line = this.#length === 0 ? rest : Buffer.concat([...this.#parts, rest])
+    this.#parts = []
+    this.#length = 0
+    this.#take(isCut ? line.subarray(0, this.#limit) : line, isCut)
+  }
+}
