@@ -3,7 +3,6 @@ import { relative } from 'node:path'
 import { BUILT_IN_CHAINS } from '../chain/builtins/chains.ts'
 import { parseDsl } from '../chain/parse/dsl.ts'
 import { findLookalike, guessCommand, withArrows } from '../chain/parse/dsl-guess.ts'
-import type { ChainConfig } from '../chain/parse/chains-schema.ts'
 import type { Facts } from '../chain/plan/facts.ts'
 import type { Request } from '../chain/plan/make-plan.ts'
 import { isKnownAgent } from '../chain/plan/resolve-agent.ts'
@@ -55,7 +54,7 @@ export function makeRequest(
   return {
     run,
     name,
-    chain: dsl === undefined ? getChain(chains, name!) : chainOf(dsl, isAgent),
+    chain: dsl === undefined ? getChain(chains, name!) : { steps: parseDsl(dsl, isAgent) },
     isBuiltInChain: name !== undefined && !Object.hasOwn(content.chains, name),
     ...known,
     variables: readVariables(input.positionals),
@@ -121,14 +120,6 @@ function describeLoss(): string {
   if (!fstatSync(1).isFile()) return ''
   const path = relative(process.cwd(), pathOfOpened(1, '/dev/stdout'))
   return `\nThe shell has emptied '${path}', or created it: restore it if it was a program of yours.`
-}
-
-function chainOf(dsl: string, isAgent: (word: string) => boolean): ChainConfig {
-  const steps = parseDsl(dsl, isAgent).map(({ agent, loop }) => ({
-    agent,
-    ...(loop === undefined ? {} : { iterations: loop }),
-  }))
-  return { steps }
 }
 
 function readVariables(positionals: readonly string[]): Map<string, string> {

@@ -36,11 +36,7 @@ export function parseDSL(
   text: string,
   isAgent: (name: string) => boolean = () => false,
 ): ChainStep[] {
-  return parseDsl(text, isAgent).map(({ agent, loop }) => ({
-    agent,
-    iterations: loop ?? 1,
-    loop: loop !== undefined,
-  }))
+  return parseDsl(text, isAgent).map(toChainStep)
 }
 
 /** Whatever was given as a chain. */

@@ -7,13 +7,14 @@ const LOOKALIKES =
 const WORDS = /^(?:then|and)$/i
 const COUNT = /^[x:]?\s*(\d+)x?$/i
 
-export interface Lookalike {
+/** A part of a chain as text. */
+export interface Token {
   readonly text: string
   readonly offset: number
 }
 
 /** The first text in a chain that was probably meant as an arrow. */
-export function findLookalike(text: string): Lookalike | undefined {
+export function findLookalike(text: string): Token | undefined {
   const [match] = text.matchAll(LOOKALIKES)
   return match === undefined ? undefined : { text: match[0], offset: match.index }
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { UserError } from '../../base/errors.ts'
-import { MAX_ITERATIONS, parseDsl, type DslStep } from './dsl.ts'
+import type { StepConfig } from './chains-schema.ts'
+import { MAX_ITERATIONS, parseDsl } from './dsl.ts'
 
 const nobody = () => false
 const everybody = () => true
@@ -16,27 +17,30 @@ function refusal(text: string, isAgent = nobody): UserError {
   throw new Error(`'${text}' was not refused`)
 }
 
-const VALID: [string, DslStep[]][] = [
+const VALID: [string, StepConfig[]][] = [
   ['a', [{ agent: 'a' }]],
-  ['a:3', [{ agent: 'a', loop: 3 }]],
-  ['a:1', [{ agent: 'a', loop: 1 }]],
-  ['a:100000', [{ agent: 'a', loop: MAX_ITERATIONS }]],
-  ['a:007', [{ agent: 'a', loop: 7 }]],
+  ['a:3', [{ agent: 'a', iterations: 3 }]],
+  ['a:1', [{ agent: 'a', iterations: 1 }]],
+  ['a:100000', [{ agent: 'a', iterations: MAX_ITERATIONS }]],
+  ['a:007', [{ agent: 'a', iterations: 7 }]],
   [
     'a:3 -> b:10',
     [
-      { agent: 'a', loop: 3 },
-      { agent: 'b', loop: 10 },
+      { agent: 'a', iterations: 3 },
+      { agent: 'b', iterations: 10 },
     ],
   ],
   ['a->b', [{ agent: 'a' }, { agent: 'b' }]],
-  ['a:3->b:2->c', [{ agent: 'a', loop: 3 }, { agent: 'b', loop: 2 }, { agent: 'c' }]],
+  ['a:3->b:2->c', [{ agent: 'a', iterations: 3 }, { agent: 'b', iterations: 2 }, { agent: 'c' }]],
   ['  a  ->\n\tb  ', [{ agent: 'a' }, { agent: 'b' }]],
-  ['fk:builder:3', [{ agent: 'fk:builder', loop: 3 }]],
-  ['a:b:c:4', [{ agent: 'a:b:c', loop: 4 }]],
+  ['fk:builder:3', [{ agent: 'fk:builder', iterations: 3 }]],
+  ['a:b:c:4', [{ agent: 'a:b:c', iterations: 4 }]],
   ['task-manager -> x_y.z', [{ agent: 'task-manager' }, { agent: 'x_y.z' }]],
-  ['./agents/a.sh:2 -> /bin/true', [{ agent: './agents/a.sh', loop: 2 }, { agent: '/bin/true' }]],
-  ['日本語:2', [{ agent: '日本語', loop: 2 }]],
+  [
+    './agents/a.sh:2 -> /bin/true',
+    [{ agent: './agents/a.sh', iterations: 2 }, { agent: '/bin/true' }],
+  ],
+  ['日本語:2', [{ agent: '日本語', iterations: 2 }]],
 ]
 
 test.each(VALID)('%p is read', (text, steps) => {
@@ -59,7 +63,7 @@ describe('a colon', () => {
   })
 
   test('separates a count even if an agent has that name', () => {
-    expect(parseDsl('x:3', everybody)).toEqual([{ agent: 'x', loop: 3 }])
+    expect(parseDsl('x:3', everybody)).toEqual([{ agent: 'x', iterations: 3 }])
   })
 
   test('needs a lookup only if no number follows it', () => {
@@ -198,14 +202,16 @@ test('a printed chain parses to the same chain', () => {
   const name = fc
     .stringMatching(/^[A-Za-z_./~][\w./~:-]{0,12}$/)
     .filter((text) => !text.includes('->') && !text.endsWith(':') && !/:\d+$/.test(text))
-  const loop = fc.integer({ min: 1, max: MAX_ITERATIONS })
-  const step = fc.oneof(fc.record({ agent: name }), fc.record({ agent: name, loop }))
+  const iterations = fc.integer({ min: 1, max: MAX_ITERATIONS })
+  const step = fc.oneof(fc.record({ agent: name }), fc.record({ agent: name, iterations }))
   const arrow = fc.constantFrom(' -> ', '->', '\n  -> ', '->\t')
   fc.assert(
-    fc.property(fc.array(step, { minLength: 1 }), arrow, (steps: DslStep[], between) => {
+    fc.property(fc.array(step, { minLength: 1 }), arrow, (steps: StepConfig[], between) => {
       // `a-` before an arrow without a space would be read as `a` and `-->`.
       fc.pre(between.startsWith(' ') || steps.every(({ agent }) => !agent.endsWith('-')))
-      const text = steps.map(({ agent, loop: n }) => (n ? `${agent}:${n}` : agent)).join(between)
+      const text = steps
+        .map(({ agent, iterations: n }) => (n ? `${agent}:${n}` : agent))
+        .join(between)
       expect(parseDsl(text, everybody)).toEqual(steps)
     }),
   )

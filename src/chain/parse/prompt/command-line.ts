@@ -132,37 +132,30 @@ export class CommandLine {
     const start = this.#at
     const quote = this.#text[start]
     if (quote !== '"' && quote !== "'") return undefined
-    let text = ''
-    for (let at = start + 1; at < this.#text.length; at++) {
-      const character = this.#text[at]!
-      if (character === quote) {
-        this.#at = at + 1
-        if (!this.#isAtGap) throw this.#glued()
-        return { text, start, end: this.#at }
-      }
-      const isEscape = quote === '"' && character === '\\'
-      text += isEscape ? this.#escape(at) : character
-      if (isEscape) at++
+    const all = this.#skip(quote === '"' ? /"[^"\\]*(?:\\.[^"\\]*)*"/sy : /'[^']*'/y)
+    if (all === '') {
+      throw this.refuse(
+        { start, end: start + 1 },
+        `The quote ${quote} is never closed.`,
+        `Close it on the same line. In "…", \\n is a new line and \\" a quote; '…' is taken literally.`,
+      )
     }
-    throw this.refuse(
-      { start, end: start + 1 },
-      `The quote ${quote} is never closed.`,
-      `Close it on the same line. In "…", \\n is a new line and \\" a quote; '…' is taken literally.`,
-    )
+    if (!this.#isAtGap) throw this.#glued()
+    const inside = all.slice(1, -1)
+    const text = quote === "'" ? inside : this.#unescape(inside, start + 1)
+    return { text, start, end: this.#at }
   }
 
-  #escape(at: number): string {
-    const code = this.#text.codePointAt(at + 1)
-    // A backslash at the end of the line: report the unclosed quote instead.
-    if (code === undefined) return ''
-    const next = String.fromCodePoint(code)
-    const meant = ESCAPES.get(next)
-    if (meant !== undefined) return meant
-    throw this.refuse(
-      { start: at, end: at + 1 + next.length },
-      `'\\${next}' is not an escape sequence in "…".`,
-      `Write \\\\ for a backslash, or use '…', where nothing is special.`,
-    )
+  #unescape(text: string, start: number): string {
+    return text.replaceAll(/\\(.)/gsu, (sequence: string, next: string, at: number) => {
+      const meant = ESCAPES.get(next)
+      if (meant !== undefined) return meant
+      throw this.refuse(
+        { start: start + at, end: start + at + sequence.length },
+        `'${sequence}' is not an escape sequence in "…".`,
+        `Write \\\\ for a backslash, or use '…', where nothing is special.`,
+      )
+    })
   }
 
   #glued(): PromptError {

@@ -1,4 +1,5 @@
 import { nearest } from '../../../base/nearest.ts'
+import { findEdges } from './parse-command.ts'
 
 const COMMANDS = ['/read', '/push', '/run']
 
@@ -12,20 +13,14 @@ export interface NearMiss {
 /** Finds misspelt and indented commands, which are text. */
 export function findNearMisses(content: string): NearMiss[] {
   const lines = content.split('\n')
-  const isEdge = edgesOf(lines)
-  return lines.flatMap((line, place) => {
+  const isText = (line: string) => !/^\s*(?:\/[A-Za-z]{2,6}(?:\s|$)|$)/.test(line)
+  const { first, last } = findEdges(lines, isText)
+  return lines.flatMap((line, index) => {
     const [, space = '', word] = /^(\s*)(\/[A-Za-z]{2,6})(?=\s|$)/.exec(line) ?? []
     // Indented in the middle of the content, it is an example.
-    if (word === undefined || (space !== '' && !isEdge(place))) return []
+    if (word === undefined || (space !== '' && index >= first && index <= last)) return []
     const meant = nearest(word.toLowerCase(), COMMANDS)
     if (meant === undefined || (space === '' && COMMANDS.includes(word))) return []
     return [{ word, meant }]
   })
-}
-
-/** Whether a line is separated from the beginning or the end only by such lines and blank ones. */
-function edgesOf(lines: readonly string[]): (place: number) => boolean {
-  const isText = (line: string) => !/^\s*(?:\/[A-Za-z]{2,6}(?:\s|$)|$)/.test(line)
-  const [first, last] = [lines.findIndex(isText), lines.findLastIndex(isText)]
-  return (place) => first === -1 || place < first || place > last
 }

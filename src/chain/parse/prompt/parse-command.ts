@@ -20,6 +20,20 @@ export function isLiteral(line: string): boolean {
   return LITERAL.test(line)
 }
 
+export function isBlank(line: string): boolean {
+  return line.trim() === ''
+}
+
+/** The first and the last line that is text; if there is none, all lines are before the first. */
+export function findEdges(
+  lines: readonly string[],
+  isText: (line: string) => boolean,
+): { readonly first: number; readonly last: number } {
+  const first = lines.findIndex(isText)
+  if (first === -1) return { first: lines.length, last: lines.length }
+  return { first, last: lines.findLastIndex(isText) }
+}
+
 export function parseSetupCommand(line: CommandLine): SetupCommand {
   const word = line.takeWord()
   switch (word.text) {

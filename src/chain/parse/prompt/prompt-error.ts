@@ -29,7 +29,7 @@ function oneLine(problem: string): string {
 }
 
 /** A long line is cut around the place; control characters are shown as spaces. */
-function pointAt({ text, start, end }: Place): string {
+export function pointAt({ text, start, end }: Pick<Place, 'text' | 'start' | 'end'>): string {
   const from = text.length > WIDEST ? Math.max(0, start - BEFORE_PLACE) : 0
   const to = Math.min(text.length, from + WIDEST)
   const lead = from > 0 ? '…' : ''

@@ -1,5 +1,4 @@
-import { isCommand, isLiteral } from './parse-command.ts'
-import { isBlank, linesBack, linesFrom, type Line } from './lines.ts'
+import { findEdges, isBlank, isCommand, isLiteral } from './parse-command.ts'
 import type { Phases, PushCommand, SetupCommand } from './phases.ts'
 
 /** A prompt that parses to these phases again, except for blank lines around the content. */
@@ -52,16 +51,10 @@ function quote(text: string): string {
 
 /** Escapes the lines at both ends that would be commands, or would lose a slash. */
 function withEscapes(content: string): string {
-  const offsets = new Set([...edge(linesFrom(content, 0)), ...edge(linesBack(content, 0))])
-  const cuts = [...offsets].toSorted((a, b) => a - b)
-  return [0, ...cuts].map((from, index) => content.slice(from, cuts[index])).join('/')
-}
-
-function edge(lines: Iterable<Line>): number[] {
-  const offsets: number[] = []
-  for (const line of lines) {
-    if (isCommand(line.text) || isLiteral(line.text)) offsets.push(line.start)
-    else if (!isBlank(line)) break
-  }
-  return offsets
+  const lines = content.split('\n')
+  const isSpecial = (line: string) => isCommand(line) || isLiteral(line)
+  const { first, last } = findEdges(lines, (line) => !isBlank(line) && !isSpecial(line))
+  return lines
+    .map((line, index) => ((index < first || index > last) && isSpecial(line) ? `/${line}` : line))
+    .join('\n')
 }
