@@ -2,14 +2,14 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { eventSchema } from '../src/records/events/schema.ts'
-import { chainsSchema } from '../src/chain/parse/chains-schema.ts'
+import { makeChainsSchema } from '../src/chain/parse/chains-schema.ts'
 
 // The JSON Schemas that editors and scripts use, made from the schemas that the program uses.
 // `--check` writes nothing and fails where a file is not what it would write.
 
 const folder = join(import.meta.dir, '../schema')
 const files = {
-  'chains.schema.json': { title: 'forkhestra chains.json', ...z.toJSONSchema(chainsSchema) },
+  'chains.schema.json': { title: 'forkhestra chains.json', ...z.toJSONSchema(makeChainsSchema()) },
   'events.schema.json': {
     title: 'forkhestra run event',
     ...z.toJSONSchema(eventSchema, { io: 'input' }),
