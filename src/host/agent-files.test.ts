@@ -89,7 +89,7 @@ test('what cannot be read is told, and the rest is read', () => {
     '.claude/agents/fifo.md is not a regular file.',
     '.claude/agents/folder.md is a directory, expected a file.',
     '.claude/agents/loop.md is part of a loop of symbolic links.',
-    '.claude/agents/lost.md is a link that leads nowhere.',
+    '.claude/agents/lost.md is a broken link.',
     '.claude/agents/nul.md is not text: it has NUL bytes.',
   ])
   expect(read(folder).problems.every(({ isHarmless }) => isHarmless === undefined)).toBe(true)
@@ -99,7 +99,7 @@ test('a folder that leads in a circle is told', () => {
   const cwd = makeProject({ '.claude/x': '' })
   symlinkSync('agents', join(cwd, PROJECT_AGENTS))
   expect(messages(join(cwd, PROJECT_AGENTS))).toEqual([
-    '.claude/agents cannot be read: it leads in a circle.',
+    '.claude/agents cannot be read: it is part of a loop of symbolic links.',
   ])
 })
 

@@ -9,7 +9,6 @@ import type { AgentFileProblem, AgentFiles } from '../chain/plan/facts.ts'
 /** Where Claude Code keeps the agents of a project. */
 export const PROJECT_AGENTS = '.claude/agents'
 
-/** A system prompt is a few pages. */
 const LIMIT_BYTES = 1024 * 1024
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -22,39 +21,29 @@ export function readUserAgents(env: Environment): AgentFiles {
   return readAgentFiles(join(home, PROJECT_AGENTS), `~/${PROJECT_AGENTS}`)
 }
 
-/** Reads the agents of a folder, which people know as `shown`; nothing of it is executed. */
+/** Reads the agents of a folder, which is called `shown` in messages; nothing in it is executed. */
 export function readAgentFiles(folder: string, shown: string): AgentFiles {
-  const agents = new Map<string, AgentFile>()
   const problems: AgentFileProblem[] = []
-  const twice = new Set<string>()
-  const broken = new Map<string, string>()
-  for (const file of markdownIn(folder, shown, problems)) {
+  const files = markdownIn(folder, shown, problems).map((file) => {
     const path = `${shown}/${printable(file)}`
-    const read = readAgent(join(folder, file), path, file.slice(0, -3))
-    if ('message' in read) {
-      problems.push(read)
-      if (read.isHarmless !== true) broken.set(read.name, path)
-    } else {
-      const other = agents.get(read.name)
-      if (other === undefined) agents.set(read.name, read)
-      else {
-        twice.add(read.name)
-        problems.push(sameName(read, other.path))
-      }
+    return { path, read: readAgent(join(folder, file), path, file.slice(0, -3)) }
+  })
+  problems.push(...files.flatMap(({ read }) => ('message' in read ? [read] : [])))
+  const agents = new Map<string, AgentFile>()
+  const isMeant = ({ read }: (typeof files)[number]) => !('isHarmless' in read)
+  for (const [name, same] of Map.groupBy(files.filter(isMeant), ({ read }) => read.name)) {
+    const good = same.flatMap(({ read }) => ('message' in read ? [] : [read]))
+    // With several files of one name, it is unclear which one is meant.
+    if (same.length === 1 && good[0] !== undefined) agents.set(name, good[0])
+    else {
+      for (const agent of good.slice(good.length === same.length ? 1 : 0))
+        problems.push(sameName(agent, same.find(({ path }) => path !== agent.path)!.path))
     }
   }
-  // Nobody knows which of them was meant.
-  for (const [name, path] of broken) {
-    const good = agents.get(name)
-    if (good === undefined) continue
-    if (!twice.has(name)) problems.push(sameName(good, path))
-    twice.add(name)
-  }
-  for (const name of twice) agents.delete(name)
   return { agents, problems }
 }
 
-/** In an order that is the same everywhere. */
+/** Sorted, so that the order is the same everywhere. */
 function markdownIn(folder: string, shown: string, problems: AgentFileProblem[]): string[] {
   try {
     const names = readdirSync(folder)
@@ -62,7 +51,7 @@ function markdownIn(folder: string, shown: string, problems: AgentFileProblem[])
   } catch (error) {
     const code = errorCode(error) ?? ''
     if (!['ENOENT', 'ENOTDIR'].includes(code)) {
-      const why = code === 'ELOOP' ? 'it leads in a circle' : errorText(error)
+      const why = code === 'ELOOP' ? 'it is part of a loop of symbolic links' : errorText(error)
       problems.push({ name: '', message: `${shown} cannot be read: ${why}.` })
     }
     return []
@@ -72,7 +61,7 @@ function markdownIn(folder: string, shown: string, problems: AgentFileProblem[])
 function readAgent(path: string, shown: string, stem: string): AgentFile | AgentFileProblem {
   const file = readTextFile(path, LIMIT_BYTES)
   if (file.kind === 'missing') {
-    return { name: stem, message: `${shown} is a link that leads nowhere.` }
+    return { name: stem, message: `${shown} is a broken link.` }
   }
   if (file.kind === 'unusable') return { name: stem, message: `${shown} ${file.problem}.` }
   if (file.text.includes('\0')) {
@@ -86,7 +75,7 @@ function readAgent(path: string, shown: string, stem: string): AgentFile | Agent
   }
 }
 
-/** What a file that is broken calls itself. */
+/** The name in a broken file. */
 function nameIn(text: string): string | undefined {
   const [head = ''] = text.split(/^---[ \t]*\r?$/m).slice(1)
   const [, , name] = /^name:[ \t]*(["']?)([\w.-]+)\1[ \t]*\r?$/m.exec(head) ?? []

@@ -1,48 +1,45 @@
 import { errorText } from '../base/errors.ts'
 import { Mask } from '../base/secrets/mask.ts'
 import { printable } from '../base/terminal/printable.ts'
+import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 import type { Plan } from '../chain/plan/plan.ts'
 import { loadConfiguration, type Configuration } from './configuration.ts'
 import { namedIn } from './secrets.ts'
 
-/** So many changed lines are shown of each of the two. */
+/** How many removed, and how many added lines are shown. */
 const SHOWN = 6
 const WIDEST = 120
 
-/** The recorded plan is carried out; that it would be another one now is worth a word. */
-export async function changedConfiguration(
+/** The configuration of a recorded plan if it is still the same, or a warning about how it changed. */
+export async function compareConfiguration(
   { cwd, configuration }: Plan,
   env: Readonly<Record<string, string>>,
-): Promise<string[]> {
-  if (configuration === undefined) return []
+): Promise<{ readonly content?: ChainsConfig; readonly changes: readonly string[] }> {
+  if (configuration === undefined) return { changes: [] }
   const { file, hash, text } = configuration
-  const goesOn = 'the run continues with its original plan'
+  const continues = 'the run continues with its original plan'
   let found: Configuration
   try {
-    found = await loadConfiguration(cwd, file, process.env)
+    found = await loadConfiguration(cwd, file, env)
   } catch (error) {
-    return [`${file} can no longer be used (${errorText(error)}); ${goesOn}`]
+    return { changes: [`${file} can no longer be used (${errorText(error)}); ${continues}`] }
   }
-  if (found.hash === hash) return []
+  if (found.hash === hash) return { content: found.content, changes: [] }
   const now = new Mask({ ...env, ...namedIn(found.content) }).text(found.text ?? '')
-  const lines = text === undefined ? [] : changedLines(text, now)
-  return [[`${file} has changed since; ${goesOn}`, ...lines].join('\n')]
+  const lines = text === undefined ? [] : await changedLines(text, now)
+  return { changes: [[`${file} has changed since; ${continues}`, ...lines].join('\n')] }
 }
 
-/** The lines between those with which both texts begin and end. */
-function changedLines(before: string, now: string): string[] {
-  const [old, young] = [before.split('\n'), now.split('\n')]
-  const least = Math.min(old.length, young.length)
-  let first = 0
-  while (first < least && old[first] === young[first]) first += 1
-  let last = 0
-  while (last < least - first && old.at(-1 - last) === young.at(-1 - last)) last += 1
-  const between = (lines: readonly string[]) => lines.slice(first, lines.length - last)
-  return [...shown('-', between(old)), ...shown('+', between(young))]
-}
-
-function shown(sign: string, lines: readonly string[]): string[] {
-  const more = lines.length > SHOWN ? [`  ${sign} … (${lines.length - SHOWN} more)`] : []
-  const first = lines.slice(0, SHOWN).map((line) => `  ${sign} ${printable(line).slice(0, WIDEST)}`)
-  return [...first, ...more]
+async function changedLines(before: string, now: string): Promise<string[]> {
+  const { createTwoFilesPatch, OMIT_HEADERS } = await import('diff/lib/patch/create.js')
+  const options = { context: 0, headerOptions: OMIT_HEADERS }
+  const patch = createTwoFilesPatch('', '', before, now, undefined, undefined, options)
+  return ['-', '+'].flatMap((sign) => {
+    const lines = patch.split('\n').filter((line) => line.startsWith(sign))
+    const shown = lines.slice(0, SHOWN).map((line) => {
+      return `  ${sign} ${printable(line.slice(1)).slice(0, WIDEST)}`
+    })
+    const more = lines.length - SHOWN
+    return more > 0 ? [...shown, `  ${sign} … (${more} more)`] : shown
+  })
 }

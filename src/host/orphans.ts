@@ -1,6 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { NotNow } from '../base/errors.ts'
+import { listIfThere } from '../base/files.ts'
 import { Mask } from '../base/secrets/mask.ts'
 import { printable } from '../base/terminal/printable.ts'
 import type { Leftover } from '../records/events/schema.ts'
@@ -11,27 +11,6 @@ import type { FrontEnd } from './front-end.ts'
 
 type Confirm = FrontEnd['confirm']
 
-/** Processes that a dead run left running. */
-interface Orphans {
-  readonly run: string
-  readonly processes: readonly Leftover[]
-}
-
-/** The processes that dead runs left running. */
-function findOrphans({ roots, origins }: RecordPlaces): Orphans[] {
-  const isDead = (folder: string) => holderOf(folder)?.life === 'dead' && origins.isSigned(folder)
-  const dead = roots.flatMap((root) => foldersIn(root).filter((id) => isDead(join(root, id))))
-  return [...findLeft(dead)].map(([run, processes]) => ({ run, processes }))
-}
-
-function foldersIn(root: string): string[] {
-  try {
-    return readdirSync(root).filter((name) => !name.startsWith('.'))
-  } catch {
-    return []
-  }
-}
-
 interface OrphanChoice {
   readonly mayKill: boolean
   /** Whether a new run may work beside them. */
@@ -39,28 +18,35 @@ interface OrphanChoice {
 }
 
 /**
- * Kills what dead runs left running if the user agrees; returns warnings. Otherwise a new run is refused,
- * because both would do the same tasks in the same files.
+ * Kills the processes that dead runs left running, if the user agrees; returns warnings. Otherwise a new
+ * run is refused, because both would do the same tasks in the same files.
  */
 export async function dealWithOrphans(
-  places: RecordPlaces,
+  { roots, origins }: RecordPlaces,
   { mayKill, isShared }: OrphanChoice,
   confirm: Confirm,
 ): Promise<string[]> {
+  const isDead = (folder: string) => holderOf(folder)?.life === 'dead' && origins.isSigned(folder)
+  const dead = roots.flatMap((root) =>
+    listIfThere(root).filter((id) => !id.startsWith('.') && isDead(join(root, id))),
+  )
   const warnings: string[] = []
-  for (const orphans of findOrphans(places)) {
-    const words = `the run ${orphans.run} is dead and left these processes running: ${namesOf(orphans)}`
-    if (mayKill || (await confirm(endIt(words)))) warnings.push(await end(orphans))
-    else if (isShared) warnings.push(`${words}; to kill them: --kill-orphans`)
-    else
+  for (const [run, processes] of findLeft(dead)) {
+    const words = `run ${run} is dead and left these processes running: ${namesOf(processes)}`
+    if (mayKill || (await confirm(`The ${words}. Kill them?`))) {
+      warnings.push(await end(run, processes))
+    } else if (isShared) {
+      warnings.push(`the ${words}; to kill them: --kill-orphans`)
+    } else {
       throw new NotNow(
-        `The run ${orphans.run} is dead and left these processes running: ${namesOf(orphans)}.`,
+        `The ${words}.`,
         [
           'They would work beside the new run. Kill them: add --kill-orphans',
-          `Or continue the dead run: forkhestra resume ${orphans.run} --kill-orphans`,
+          `Or continue the dead run: forkhestra resume ${run} --kill-orphans`,
           'Or start beside them anyway: add --anyway',
         ].join('\n'),
       )
+    }
   }
   return warnings
 }
@@ -71,16 +57,15 @@ export async function endOrphansOf(
   mayKill: boolean,
   confirm: Confirm,
 ): Promise<string[]> {
-  const orphans = { run, processes: Family.left(run).list() }
-  if (orphans.processes.length === 0) return []
-  const words = describeOrphans(orphans)
-  if (mayKill || (await confirm(endIt(words)))) return [await end(orphans)]
-  throw new NotNow(...refusal(orphans))
+  const processes = Family.left(run).list()
+  if (processes.length === 0) return []
+  if (!mayKill) await mustConfirm(run, processes, confirm)
+  return [await end(run, processes)]
 }
 
 /**
- * Asks in advance whether the processes of a dead run may be killed: a refusal changes
- * nothing yet. `isDriven` says whether it is not left at all.
+ * Asks in advance whether the processes of a dead run may be killed, so that a refusal changes nothing.
+ * `isDriven`: whether the run is not dead at all.
  */
 export async function mayEndOrphans(
   run: string,
@@ -90,46 +75,37 @@ export async function mayEndOrphans(
 ): Promise<boolean> {
   const before = Family.left(run).list()
   if (mayKill || before.length === 0 || isDriven()) return mayKill
-  // The process that ran it until now killed its own children before it released the lock.
-  const still = new Set(
-    Family.left(run)
-      .list()
-      .map(({ pid }) => pid),
-  )
-  const orphans = { run, processes: before.filter(({ pid }) => still.has(pid)) }
-  if (orphans.processes.length === 0) return mayKill
-  if (await confirm(endIt(describeOrphans(orphans)))) return true
-  throw new NotNow(...refusal(orphans))
+  // A process that has just ended killed its children before it released the lock.
+  const now = Family.left(run).list()
+  const processes = before.filter(({ pid }) => now.some((each) => each.pid === pid))
+  if (processes.length === 0) return false
+  await mustConfirm(run, processes, confirm)
+  return true
 }
 
 export function hasOrphans(run: string): boolean {
   return Family.left(run).list().length > 0
 }
 
-function describeOrphans(orphans: Orphans): string {
-  return `The run ${orphans.run} left these processes running: ${namesOf(orphans)}`
+async function mustConfirm(
+  run: string,
+  processes: readonly Leftover[],
+  confirm: Confirm,
+): Promise<void> {
+  const words = `The run ${run} left these processes running: ${namesOf(processes)}.`
+  if (await confirm(`${words} Kill them?`)) return
+  throw new NotNow(words, 'They would interfere with the resumed run. Kill them: --kill-orphans')
 }
 
-function endIt(words: string): string {
-  return `${words}. Kill them?`
-}
-
-function refusal(orphans: Orphans): [message: string, hint: string] {
-  return [
-    `${describeOrphans(orphans)}.`,
-    'They would interfere with the resumed run. Kill them: --kill-orphans',
-  ]
-}
-
-async function end({ run, processes }: Orphans): Promise<string> {
+async function end(run: string, processes: readonly Leftover[]): Promise<string> {
   const leftovers = await Family.left(run).end(new AbortController().signal)
   const survivors = leftovers.filter(({ survived }) => survived === true)
-  return survivors.length === 0
-    ? `killed the processes that run ${run} left running: ${namesOf({ run, processes })}`
-    : `could not kill the processes that run ${run} left running: ${namesOf({ run, processes: survivors })}`
+  const did = survivors.length === 0 ? 'killed' : 'could not kill'
+  const names = namesOf(survivors.length === 0 ? processes : survivors)
+  return `${did} the processes that run ${run} left running: ${names}`
 }
 
-function namesOf({ processes }: Orphans): string {
+function namesOf(processes: readonly Leftover[]): string {
   const words = processes.map(({ pid, command }) => `${command} (pid ${pid})`).join(', ')
   return printable(new Mask(process.env).text(words))
 }

@@ -17,8 +17,7 @@ import {
   unreadableNewerThan,
   type RunBrief,
 } from '../records/journal/runs.ts'
-import { loadConfiguration } from './configuration.ts'
-import { changedConfiguration } from './configuration-changes.ts'
+import { compareConfiguration } from './configuration-changes.ts'
 import type { FrontEnd } from './front-end.ts'
 import { endOrphansOf } from './orphans.ts'
 import { ownFolder } from './own-folder.ts'
@@ -34,8 +33,8 @@ import { nameIn, secretsOf } from './secrets.ts'
 import { VERSION } from './version.ts'
 import { takeWorkingTree } from './working-tree.ts'
 
-/** Another process carries the run out. */
-export class RunIsDriven extends NotNow {
+/** Another process executes the run. */
+class RunIsDriven extends NotNow {
   constructor(run: string, { pid, since }: { readonly pid: number; readonly since: string }) {
     const who = pid === 0 ? 'another process' : `process ${pid}, since ${localTime(since)}`
     super(`Run ${run} is already running (${who}).`, `Watch it: forkhestra logs ${run} --follow`)
@@ -72,8 +71,7 @@ export async function prepareResume(
   const run = chooseRun(places, options.run, frontEnd)
   const warnings = await acceptRecord(run, places, options)
   const isDead = holderOf(run.folder) !== undefined
-  const lock = takeLock(run.id, run.folder)
-  if (!(lock instanceof RunLock)) throw new RunIsDriven(run.id, lock)
+  const lock = takeLock(run)
   try {
     return await readResumable(run, lock, frontEnd, options, warnings)
   } catch (error) {
@@ -98,15 +96,15 @@ async function acceptRecord(
 }
 
 /** A run whose record cannot be written cannot continue. */
-function takeLock(id: string, folder: string): ReturnType<typeof RunLock.take> {
+export function takeLock({ id, folder }: Pick<RunBrief, 'id' | 'folder'>): RunLock {
   try {
-    return RunLock.take(folder)
+    const lock = RunLock.take(folder)
+    if (lock instanceof RunLock) return lock
+    throw new RunIsDriven(id, lock)
   } catch (error) {
     if (errorCode(error) === undefined) throw error
-    throw new NotNow(
-      `The run ${id} cannot continue: ${errorText(error)}.`,
-      'Fix the problem (for example, free disk space) and retry.',
-    )
+    const hint = `Make sure that ${folder} is writable and has free space, and retry.`
+    throw new NotNow(`The run ${id} cannot continue: ${errorText(error)}.`, hint)
   }
 }
 
@@ -159,22 +157,22 @@ async function readResumable(
     return { kind: 'finished', run, isChat: isChat(folder) }
   }
   const env = makeAgentEnvironment(frontEnd.env, ownFolder())
-  const { plan: recorded, warnings } = await readRecorded(id, folder, env, options.prompt)
+  const { prompt } = options
+  const { plan: recorded, warnings, content, changes } = await readRecorded(id, folder, env, prompt)
   checkFolder(id, recorded.cwd)
   const { overrides = {} } = options
   const plan = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
   const seat = takeWorkingTree(plan, frontEnd.env, options.anyway === true)
   try {
     const ended = await endOrphansOf(id, options.killOrphans === true, frontEnd.confirm)
-    const changed = await changedConfiguration(plan, env)
     const session = {
       env,
       stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
       agents: await agentsOf(plan),
-      content: await unchangedConfiguration(plan, env),
+      content,
       resumed: { folder, lock, state, lostMs: run.lostMs },
     }
-    const all = [...before, ...damageWarnings(damage), ...warnings, ...ended, ...changed]
+    const all = [...before, ...damageWarnings(damage), ...warnings, ...ended, ...changes]
     return { kind: 'ready', ready: { plan, warnings: all, session }, release: () => seat.leave() }
   } catch (error) {
     seat.leave()
@@ -221,15 +219,17 @@ export async function readRecorded(
   }
   const isOlder = found.version !== VERSION
   const warnings = isOlder ? [`the run was started by forkhestra ${found.version}`] : []
-  return { plan: await withSecrets(id, plan, env, prompt), warnings }
+  const { content, changes } = await compareConfiguration(plan, env)
+  return { plan: withSecrets(id, plan, env, content, prompt), warnings, content, changes }
 }
 
-async function withSecrets(
+function withSecrets(
   id: string,
   whole: Plan,
   env: Record<string, string>,
+  content: ChainsConfig | undefined,
   prompt: string | undefined,
-): Promise<Plan> {
+): Plan {
   const { plan: recorded, text } = withoutConfigurationText(whole)
   if (prompt !== undefined && !lackingIn(recorded).some(({ isPrompt }) => isPrompt)) {
     throw new UserError(
@@ -237,7 +237,6 @@ async function withSecrets(
       'Leave out --prompt. To use another prompt, start a new run.',
     )
   }
-  const content = await unchangedConfiguration(recorded, env)
   const known = { ...env, ...configuredSecrets(recorded, content) }
   const mask = new Mask(secretsOf(unmask(recorded, known).value, env, content?.agents ?? {}))
   const restored = restoreTexts(recorded, { content, prompt }, mask)
@@ -286,17 +285,4 @@ function configuredSecrets(plan: Plan, content: ChainsConfig | undefined): Recor
       secrets[nameIn(step, name)] = value
   }
   return secrets
-}
-
-async function unchangedConfiguration(
-  { cwd, configuration }: Plan,
-  env: Record<string, string>,
-): Promise<ChainsConfig | undefined> {
-  if (configuration === undefined) return undefined
-  try {
-    const { hash, content } = await loadConfiguration(cwd, configuration.file, env)
-    return hash === configuration.hash ? content : undefined
-  } catch {
-    return undefined // Gone or broken: changed all the same.
-  }
 }

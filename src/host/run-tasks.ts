@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { errorText } from '../base/errors.ts'
 import type { FoundTask, OpenBefore, TaskCounts } from '../chain/plan/tasks.ts'
 import { Archive, idOfName } from '../tasks/archive.ts'
@@ -5,10 +6,13 @@ import { endIteration } from '../tasks/claims/dead-claims.ts'
 import { isSameIteration, NO_OWNER, type Iteration } from '../tasks/claims/owner.ts'
 import { findTask } from '../tasks/find.ts'
 import { explainReady, listHeld, listTasks } from '../tasks/list.ts'
+import { listFiles } from '../tasks/store/folder.ts'
 import type { Places } from '../tasks/store/places.ts'
+import { readTaskText } from '../tasks/store/scan.ts'
 import { hasState, readLocalState, type Attempt, type Claim } from '../tasks/store/state.ts'
+import { parseTask } from '../tasks/task.ts'
 import { readCriteria } from '../tasks/text/criteria.ts'
-import { makeTaskFingerprint } from './task-fingerprint.ts'
+import { splitFile } from '../tasks/text/fields.ts'
 
 /** What a run asks of the tasks of its project. */
 export class RunTasks {
@@ -16,7 +20,6 @@ export class RunTasks {
   readonly #places: () => Places
   /** Iterations that could not be ended yet; other processes leave them alone while this one lives. */
   readonly #owed: { readonly by: Iteration; readonly outcome: string }[] = []
-  readonly #takeFingerprint = makeTaskFingerprint()
 
   constructor(run: string, places: () => Places) {
     this.#run = run
@@ -35,10 +38,9 @@ export class RunTasks {
 
   fingerprint(): string {
     try {
-      return this.#takeFingerprint(this.#places().tasks)
+      return takeFingerprint(this.#places().tasks)
     } catch {
-      // A folder that is closed to this user has no tasks for a run.
-      return ''
+      return '' // A folder that this user cannot read has no tasks for a run.
     }
   }
 
@@ -130,11 +132,42 @@ function describeTask(places: Places, word: string): FoundTask {
   return { id, lacks: `${id} is Done, but not all of its criteria are checked` }
 }
 
-/** What an iteration holds, and what it has had and is done with. */
+/** The tasks that an iteration holds or has held. */
 function workedAt(iteration: Iteration, places: Places): string[] {
   const { claims, attempts } = readLocalState(places)
   const isIts = ({ run }: Claim | Attempt) => run !== undefined && isSameIteration(run, iteration)
   const held = Object.keys(claims).filter((id) => isIts(claims[id]!))
   const ended = Object.keys(attempts).filter((id) => attempts[id]!.some(isIts))
   return [...new Set([...held, ...ended])].toSorted()
+}
+
+/** A hash of what the tasks in a folder say, without who holds or held them; empty if there are none. */
+function takeFingerprint(folder: string): string {
+  const files = listFiles(folder)
+  if (files.length === 0) return ''
+  const prints = files.map((file) => hash(describeWork(join(folder, file), file)))
+  return hash(prints.toSorted().join(' '))
+}
+
+function describeWork(path: string, file: string): string {
+  let text = ''
+  try {
+    text = readTaskText(path)
+    const { id, title, status, priority, labels, dependencies, parent, due } = parseTask(text, file)
+    // A claim changes the status from one to the other, and a release changes it back.
+    const state = status === 'In Progress' ? 'To Do' : status
+    const lines = text.slice(splitFile(text).body).split('\n')
+    const work = lines.filter((line) => !NO_WORK.test(line.trim()))
+    const fields = [id, title, state, priority, labels, dependencies, parent, due]
+    return JSON.stringify([...fields, ...work])
+  } catch {
+    return `${file}\0${text}` // Not a task.
+  }
+}
+
+/** A note about a task that was taken back from an iteration, and the heading that it may need. */
+const NO_WORK = /^(?:An attempt by .* ended without a result: .*|## Implementation Notes|)$/
+
+function hash(text: string): string {
+  return Bun.hash.wyhash(text).toString(36)
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { stopReason, type StopSignal } from '../run/chain/ports.ts'
 
-/** Turns signals into the two words that a run understands: stop, and at once. */
+/** Turns signals into the two that a run understands: stop, and stop at once. */
 export class StopSwitch {
   readonly #stop = new AbortController()
   readonly #force = new AbortController()
@@ -14,7 +14,7 @@ export class StopSwitch {
     return this.#force.signal
   }
 
-  /** The first call stops the run; any further one says that nothing is to be waited for. */
+  /** The first call stops the run; any further one ends it at once. */
   press(signal: StopSignal, words?: string): void {
     if (this.#stop.signal.aborted || signal === 'SIGQUIT') this.#force.abort()
     if (!this.#stop.signal.aborted) this.#stop.abort(stopReason(signal, words))

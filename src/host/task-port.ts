@@ -5,10 +5,9 @@ import type { RunTasks } from './run-tasks.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The tasks of a project, as far as a run asks for them. Most have none, and load nothing for them. */
+/** The tasks of a project for a run. Projects without tasks load nothing. */
 export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks {
-  // What an agent finds that calls forge-tasks there, at this moment: it may create the first task, or a
-  // repository around the project.
+  // Looked up each time: an agent may create the first task, or a repository around the project.
   const places = () => findPlaces(cwd, env)
   let loading: Promise<RunTasks> | undefined
   const load = () =>

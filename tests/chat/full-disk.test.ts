@@ -41,7 +41,7 @@ test('a chat that cannot be written to does not begin and does not go on, and sa
   )
   expect(stdout).toBe('Hello.\ncode 1\ncode 1\ncode 1\ncode 1\n')
   expect(stderr).not.toContain('internal error')
-  expect(stderr.match(/The chat \S+ cannot continue: (?:ENOSPC|EROFS)/g)).toHaveLength(2)
+  expect(stderr.match(/The run \S+ cannot continue: (?:ENOSPC|EROFS)/g)).toHaveLength(2)
   expect(stderr.match(/none can be written: (?:ENOSPC|EROFS)/g)).toHaveLength(2)
   expect(stderr.match(/It is stored in .*: make sure that this is writable/g)).toHaveLength(4)
 })

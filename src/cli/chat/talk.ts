@@ -1,11 +1,10 @@
-import { errorCode, errorText, errorWithHint, UserError } from '../../base/errors.ts'
+import { errorCode, errorText, errorWithHint, NotNow, UserError } from '../../base/errors.ts'
 import { isTerminal } from '../../base/terminal/is-terminal.ts'
 import { printableLines } from '../../base/terminal/printable.ts'
 import { stepsOf, type Plan } from '../../chain/plan/plan.ts'
 import { quoterInside } from '../../engines/marker/line-quoter.ts'
 import { lastExchange } from '../../engines/native/chat-turn.ts'
 import { chatPath } from '../../host/chat/list-chats.ts'
-import { ChatNotKept } from '../../host/chat/open-chat.ts'
 import { runSession, type ReadyRun } from '../../host/run-session.ts'
 import { StopSwitch } from '../../host/stop-switch.ts'
 import { recordRoot } from '../../records/journal/record-folder.ts'
@@ -206,7 +205,8 @@ function workOf(begin: Begin) {
     if (ports.record !== undefined) return runChat(plan, ports, begin)
     const root = recordRoot(plan.cwd, process.env)
     const words = `A chat needs a run record, and none can be written: ${why}.`
-    if (root !== undefined) throw new ChatNotKept(words, root)
+    if (root !== undefined)
+      throw new NotNow(words, `Make sure that ${root} is writable and has free space, and retry.`)
     throw new UserError(words, 'Create the folder forge/ in the project, or set HOME.')
   }
 }

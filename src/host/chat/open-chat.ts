@@ -1,10 +1,9 @@
-import { errorCode, errorText, UserError } from '../../base/errors.ts'
+import { UserError } from '../../base/errors.ts'
 import { randomLetters } from '../../base/ids.ts'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { makeStamp } from '../../records/events/event.ts'
 import { readRunState } from '../../records/journal/read-run.ts'
 import { recordPlaces } from '../../records/journal/record-folder.ts'
-import { RunLock } from '../../records/journal/run-lock.ts'
 import { findRun, type RunBrief } from '../../records/journal/runs.ts'
 import { applyOverrides, raiseBudgets } from '../../chain/plan/make-policy.ts'
 import { makePlan } from '../../chain/plan/make-plan.ts'
@@ -23,7 +22,7 @@ import { refuseUnsound } from '../queue/store.ts'
 import { checkOwn } from '../records/foreign.ts'
 import { isChat } from '../records/is-chat.ts'
 import { recordsOf, type Places } from '../records/place.ts'
-import { readRecorded, RunIsDriven } from '../resume-run.ts'
+import { readRecorded, takeLock } from '../resume-run.ts'
 import { asChat, withChatAgent, withModel, type ChosenModel } from './chat-agent.ts'
 import { chatsIn } from './list-chats.ts'
 
@@ -89,8 +88,7 @@ export async function resumeChat(frontEnd: FrontEnd, options: ChatOptions): Prom
   const { id, folder } = chooseChat(places, options.word)
   checkOwn({ id, folder }, places)
   await refuseUnsound(id, folder)
-  const lock = takeLock(id, folder)
-  if (!(lock instanceof RunLock)) throw new RunIsDriven(id, lock)
+  const lock = takeLock({ id, folder })
   const env = makeAgentEnvironment(frontEnd.env, ownFolder())
   const { state, seq } = readRunState(folder)
   const { plan: recorded, warnings } = await readRecorded(id, folder, env)
@@ -103,25 +101,6 @@ export async function resumeChat(frontEnd: FrontEnd, options: ChatOptions): Prom
   const agents = await agentsOf(plan)
   const resumed = { folder, lock, state }
   return { plan, warnings: [...warnings, ...ended], session: { env, stamp, agents, resumed } }
-}
-
-/** A chat that cannot be written cannot continue. */
-function takeLock(id: string, folder: string): ReturnType<typeof RunLock.take> {
-  try {
-    return RunLock.take(folder)
-  } catch (error) {
-    if (errorCode(error) === undefined) throw error
-    throw new ChatNotKept(`The chat ${id} cannot continue: ${errorText(error)}.`, folder)
-  }
-}
-
-/** What keeps a chat from its record may be mended. */
-export class ChatNotKept extends UserError {
-  override readonly exitCode = 1
-
-  constructor(message: string, place: string) {
-    super(message, `It is stored in ${place}: make sure that this is writable and has free space.`)
-  }
 }
 
 function chosenIn({ model, baseUrl }: ChosenModel): ChosenModel {

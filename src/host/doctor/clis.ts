@@ -1,6 +1,6 @@
 import { printable } from '../../base/terminal/printable.ts'
 import { ok, problem, warning, type Check, type Place } from './check.ts'
-import { isOn } from './claude-files.ts'
+import { isOn } from './access.ts'
 import { ask, findProgram } from './program.ts'
 
 const OTHERS = ['codex', 'gemini', 'opencode']
@@ -11,7 +11,7 @@ const INSTALL = 'Install it: npm install -g @anthropic-ai/claude-code'
 const OLDEST = '2.1.4'
 const NO_BACKGROUND = 'CLAUDE_CODE_DISABLE_BACKGROUND_TASKS'
 
-/** `claude` in any case; the others only where they are. */
+/** `claude` in any case; the others only if they are installed. */
 export async function checkClis(place: Place): Promise<Check[]> {
   const others = OTHERS.filter((name) => findProgram(name, place).kind === 'program')
   return Promise.all([checkClaude(place), ...others.map((name) => checkOther(name, place))])
@@ -25,7 +25,7 @@ async function checkClaude(place: Place): Promise<Check> {
     : warning('claude', 'not found on PATH; the chains here do not need it', INSTALL)
 }
 
-/** A `claude` that answers may still be one that hangs at night. */
+/** A `claude` that works may still hang in an unattended run. */
 function judgeClaude(check: Check, { env, needsClaude }: Place): Check {
   if (check.state === 'problem') return needsClaude ? check : { ...check, state: 'warning' }
   if (check.state === 'warning') return check

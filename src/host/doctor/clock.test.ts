@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject } from '../../../tests/support/project.ts'
-import { checkClock } from './clock.ts'
+import { checkClock } from './surroundings.ts'
 
 const NOW = Date.UTC(2027, 4, 6, 7, 8)
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { checkDisk, describeRoom } from './disk.ts'
+import { checkDisk, describeRoom } from './folders.ts'
 
 const GIB = 1024 ** 3
 

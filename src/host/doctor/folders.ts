@@ -1,17 +1,17 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errorCode } from '../../base/errors.ts'
-import { statOf } from '../../base/files.ts'
+import { errorCode, errorText } from '../../base/errors.ts'
+import { formatBytes, statOf } from '../../base/files.ts'
 import { printable } from '../../base/terminal/printable.ts'
+import { claudeFolder } from './access.ts'
 import { ok, problem, warning, type Check, type Place } from './check.ts'
-import { claudeFolder } from './claude-files.ts'
-import type { GitFolders } from './git-folder.ts'
+import type { GitFolders } from './git.ts'
 
-/** A folder that a run writes to; it may not be there yet. */
+/** A folder that a run writes to; it may not exist yet. */
 export interface Folder {
   readonly what: string
   readonly path: string
-  /** Whether a run comes to nothing, or to little, without it. */
+  /** Whether a run fails without it. */
   readonly isNeeded: boolean
 }
 
@@ -34,7 +34,7 @@ export function foldersOf(
   ]
 }
 
-/** Whether a run may write where it has to. Nothing is written to find out. */
+/** Whether a run may write to its folders; checked without writing. */
 export function checkFolders(folders: readonly Folder[], records: string | undefined): Check {
   const refused = folders.flatMap((folder) => {
     const why = whyNot(folder)
@@ -43,8 +43,7 @@ export function checkFolders(folders: readonly Folder[], records: string | undef
   if (refused.length > 0) {
     const report = refused.some(({ isNeeded }) => isNeeded) ? problem : warning
     const lines = refused.map(({ what, path, why }) => `${what}: ${printable(path)} ${why}`)
-    const next = 'Make it writable, or run as its owner.'
-    return report('folders', lines.join('\n'), next)
+    return report('folders', lines.join('\n'), 'Make it writable, or run as its owner.')
   }
   if (records === undefined) {
     const text = 'no place for run records; runs without a record cannot be resumed'
@@ -57,7 +56,7 @@ export function checkFolders(folders: readonly Folder[], records: string | undef
 function whyNot({ what, path }: Folder): string | undefined {
   if (what === 'temporary files' && statOf(path) === undefined) return 'does not exist'
   const there = nearestThere(path)
-  if (!statOf(there)?.isDirectory()) return 'is no folder'
+  if (!statOf(there)?.isDirectory()) return 'is not a folder'
   try {
     accessSync(there, constants.W_OK | constants.X_OK)
     return undefined
@@ -69,7 +68,52 @@ function whyNot({ what, path }: Folder): string | undefined {
   }
 }
 
-/** The folder itself, or the one that it would be made in. */
-export function nearestThere(path: string): string {
+/** The folder itself, or the one that it would be created in. */
+function nearestThere(path: string): string {
   return statOf(path) !== undefined || dirname(path) === path ? path : nearestThere(dirname(path))
+}
+
+const MIB = 1024 ** 2
+const LITTLE = 1024 * MIB
+const TOO_LITTLE = 100 * MIB
+const FEW_FILES = 10_000
+const TOO_FEW_FILES = 1000
+
+const ORDER: readonly Check['state'][] = ['problem', 'warning', 'ok']
+
+type Room = Pick<Check, 'state' | 'text'>
+
+/** The free space of all disks that a run writes to, the fullest first. */
+export function checkDisk(folders: readonly Pick<Folder, 'what' | 'path'>[]): Check {
+  const disks = Map.groupBy(folders, ({ path }) => statOf(nearestThere(path))?.dev)
+  const rooms = [...disks.values()]
+    .map((those) => {
+      const { state, text } = measure(nearestThere(those[0]!.path))
+      const names = [...new Set(those.map(({ what }) => what))]
+      return { state, text: `${text} for ${names.join(', ')}` }
+    })
+    .toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state))
+  const text = rooms.map((room) => room.text).join('\n')
+  const state = rooms[0]?.state ?? 'ok'
+  if (state === 'ok') return ok('disk', text)
+  const report = state === 'problem' ? problem : warning
+  return report('disk', text, 'Free disk space before you leave a run unattended.')
+}
+
+function measure(path: string): Room {
+  try {
+    const { bavail, bsize, files, ffree } = statfsSync(path)
+    // Some file systems do not count their files.
+    return describeRoom(bavail * bsize, files > 0 ? ffree : Infinity)
+  } catch (error) {
+    return { state: 'warning', text: `an unknown amount free (${errorText(error)})` }
+  }
+}
+
+export function describeRoom(bytes: number, files: number): Room {
+  const hasFiles = files >= FEW_FILES
+  if (hasFiles && bytes >= LITTLE)
+    return { state: 'ok', text: `${Math.floor(bytes / LITTLE)} GiB free` }
+  const state = files < TOO_FEW_FILES || bytes < TOO_LITTLE ? 'problem' : 'warning'
+  return { state, text: `only ${formatBytes(bytes)}${hasFiles ? '' : ` and ${files} files`} free` }
 }

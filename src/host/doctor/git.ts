@@ -1,24 +1,30 @@
-import { realpathSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { counted } from '../../base/amounts.ts'
+import { formatDuration } from '../../base/durations.ts'
+import { listIfThere, readTextFile, realPathOf, statOf } from '../../base/files.ts'
 import { SAFE_GIT, WITHOUT_FETCHING } from '../../base/git.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { ok, problem, warning, type Check, type Place } from './check.ts'
-import { checkBranch, checkWorktrees, findLock, type GitFolders } from './git-folder.ts'
 import { ask, findProgram } from './program.ts'
 
 const LIMIT_MS = 10_000
-/** One record a change, and no git of its own in each submodule. */
+/** One record per change, and no further git for each submodule. */
 const CALM = ['--no-renames', '--ignore-submodules=all']
 const HEAD = '# branch.head '
 
-/** The checks, and where git keeps the repository, if there is one. */
-export interface GitReport {
-  readonly checks: Check[]
-  readonly folders?: GitFolders
+/** Where git keeps a repository; in a worktree these are two places. */
+export interface GitFolders {
+  /** Of this working tree alone. */
+  readonly own: string
+  /** Of all its worktrees. */
+  readonly common: string
 }
 
-/** Agents commit what they do: is there a repository, is it clean, and would a commit succeed? */
-export async function checkGit(place: Place): Promise<GitReport> {
+/** Whether there is a clean repository in which a commit would succeed, and where git keeps it. */
+export async function checkGit(
+  place: Place,
+): Promise<{ readonly checks: Check[]; readonly folders?: GitFolders }> {
   const found = findProgram('git', place)
   if (found.kind !== 'program') {
     const text =
@@ -53,38 +59,29 @@ export async function checkGit(place: Place): Promise<GitReport> {
   }
 }
 
-/** Both as the file system calls them, so that they can be compared. */
+/** Real paths, so that they can be compared. */
 function readFolders(output: string, cwd: string): GitFolders | undefined {
-  const [own = '', common = ''] = output.split('\n')
-  try {
-    return { own: realpathSync(own), common: realpathSync(resolve(cwd, common)) }
-  } catch {
-    return undefined
-  }
+  const [own, common] = output.split('\n').map((path) => realPathOf(resolve(cwd, path)))
+  return own === undefined || common === undefined ? undefined : { own, common }
 }
 
 type Git = (args: readonly string[]) => ReturnType<typeof ask>
 
-/** Git as a reader that starts nothing which the repository's configuration names. */
+/** A git that only reads, and starts no program named by the configuration of the repository. */
 async function openGit(path: string, { cwd, env }: Place): Promise<Git> {
   const quiet = { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' }
   const bare = { ...env, ...quiet, ...WITHOUT_FETCHING }
-  const run = (args: readonly string[], more: Readonly<Record<string, string>>) =>
+  const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
     ask([path, ...SAFE_GIT, ...args], { cwd, env: { ...bare, ...more }, limitMs: LIMIT_MS })
-  const filters = await run(
-    ['config', '-z', '--name-only', '--get-regexp', String.raw`^filter\.`],
-    {},
-  )
-  // Comparing a file may run the filter of its attributes; as environment, because a name may hold `=`.
-  const off = (filters?.stdout ?? '').split('\0').filter((name) => name !== '')
-  const settings = off.map((name) => [name, name.endsWith('.required') ? 'false' : ''])
-  const overrides = Object.fromEntries(
-    settings.flatMap(([name = '', value = ''], index) => [
-      [`GIT_CONFIG_KEY_${index}`, name],
-      [`GIT_CONFIG_VALUE_${index}`, value],
-    ]),
-  )
-  return (args) => run(args, { ...overrides, GIT_CONFIG_COUNT: String(settings.length) })
+  const filters = await run(['config', '-z', '--name-only', '--get-regexp', String.raw`^filter\.`])
+  // Comparing a file may run a filter. Turned off by variables, because a name may contain `=`.
+  const names = (filters?.stdout ?? '').split('\0').filter((name) => name !== '')
+  const off = names.flatMap((name, index) => [
+    [`GIT_CONFIG_KEY_${index}`, name],
+    [`GIT_CONFIG_VALUE_${index}`, name.endsWith('.required') ? 'false' : ''],
+  ])
+  const settings = Object.fromEntries([['GIT_CONFIG_COUNT', String(names.length)], ...off])
+  return (args) => run(args, settings)
 }
 
 function withoutRepository(stderr: string): Check {
@@ -121,9 +118,84 @@ async function checkCommits(git: Git): Promise<Check> {
   if (signing?.stdout.trim() !== 'true')
     return ok('commits', 'git user.name and user.email are set')
   const text = 'commits are signed and fail if the key asks for a passphrase'
-  return warning(
-    'commits',
-    text,
-    'Use a key without a passphrase, or: git config commit.gpgsign false',
-  )
+  const next = 'Use a key without a passphrase, or: git config commit.gpgsign false'
+  return warning('commits', text, next)
+}
+
+/** Files that exist while a git operation is in progress, its name and its command. */
+const UNDER_WAY: readonly (readonly [file: string, what: string, command: string])[] = [
+  ['rebase-merge', 'a rebase', 'git rebase'],
+  ['rebase-apply/applying', 'applying patches', 'git am'],
+  ['rebase-apply', 'a rebase', 'git rebase'],
+  ['MERGE_HEAD', 'a merge', 'git merge'],
+  ['CHERRY_PICK_HEAD', 'a cherry-pick', 'git cherry-pick'],
+  ['REVERT_HEAD', 'a revert', 'git revert'],
+]
+
+const LIMIT_BYTES = 64 * 1024
+
+/** Branches that others build on. */
+const SHARED = ['main', 'master', 'trunk', 'develop']
+
+/** What commits of agents would become part of. */
+function checkBranch(head: string, { own, common }: GitFolders): Check {
+  const begun = UNDER_WAY.find(([file]) => existsSync(join(own, file)))
+  if (begun !== undefined) {
+    const [, what, command] = begun
+    const text = `${what} is in progress; commits of agents would become part of it`
+    return problem('branch', text, `Run: ${command} --continue, or ${command} --abort`)
+  }
+  if (existsSync(join(own, 'BISECT_LOG')))
+    return problem('branch', 'a bisection is in progress', 'Run: git bisect reset')
+  const next = 'Run: git switch -c NAME'
+  if (head === '(detached)')
+    return warning('branch', 'detached HEAD: commits of agents would be on no branch', next)
+  const name = printable(head)
+  return SHARED.includes(head) || head === defaultBranch(common)
+    ? warning('branch', `${name}: you are on ${name}; agents will commit straight to it`, next)
+    : ok('branch', name)
+}
+
+/** The default branch of the remote. */
+function defaultBranch(common: string): string | undefined {
+  const text = readIfThere(join(common, 'refs/remotes/origin/HEAD'))
+  return /^ref: refs\/remotes\/origin\/(.+)$/m.exec(text ?? '')?.[1]
+}
+
+/** A lock left by a git that was killed: every other git refuses to commit. */
+function findLock({ own }: GitFolders, now: number): Check | undefined {
+  for (const name of ['index.lock', 'HEAD.lock']) {
+    const path = join(own, name)
+    const since = statOf(path)?.mtimeMs
+    if (since === undefined) continue
+    const age = formatDuration(Math.max(0, now - since))
+    const text = `git refuses commits while ${printable(path)} exists (${age} old)`
+    return problem('commits', text, 'If no git command is running here, it is stale: remove it.')
+  }
+  return undefined
+}
+
+/** The other worktrees of the repository, if there are any. */
+function checkWorktrees({ own, common }: GitFolders): Check[] {
+  const folder = join(common, 'worktrees')
+  const names = listIfThere(folder)
+  if (names.length === 0) return []
+  const gone = names.filter((name) => isGone(join(folder, name)))
+  if (gone.length > 0) {
+    const text = `${gone.map(printable).join(', ')}: the folder is gone, but its branch is still checked out there`
+    return [warning('worktrees', text, 'Run: git worktree prune')]
+  }
+  const where = own === common ? '' : '; this is one of them'
+  return [ok('worktrees', `${counted(names.length, 'worktree')} besides the main one${where}`)]
+}
+
+function isGone(record: string): boolean {
+  const path = readIfThere(join(record, 'gitdir'))?.trim()
+  if (path === undefined || !path.startsWith('/')) return false
+  return !existsSync(path) && !existsSync(join(record, 'locked'))
+}
+
+function readIfThere(path: string): string | undefined {
+  const file = readTextFile(path, LIMIT_BYTES)
+  return file.kind === 'text' ? file.text : undefined
 }

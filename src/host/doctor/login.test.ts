@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { makeProject, type Files } from '../../../tests/support/project.ts'
 import { readFacts } from '../facts.ts'
-import { checkLogin } from './login.ts'
+import { checkLogin } from './access.ts'
 
 const SECRET = 'sk-ant-secret'
 const NOW = 1_800_000_000_000

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { makeProject } from '../../../tests/support/project.ts'
 import { readFacts } from '../facts.ts'
-import { checkNetwork } from './network.ts'
+import { checkNetwork } from './access.ts'
 
 const facts = readFacts({ PATH: '' })
 const check = (env: Record<string, string>) =>

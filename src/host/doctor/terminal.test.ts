@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { checkTerminal } from './terminal.ts'
+import { checkTerminal } from './surroundings.ts'
 
 const HERE = { TERM: 'xterm', LANG: 'en_US.UTF-8' }
 const SSH = { ...HERE, SSH_CONNECTION: '1.2.3.4 5 6.7.8.9 22' }
