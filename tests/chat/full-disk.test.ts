@@ -26,7 +26,7 @@ test('a disk that is full during a chat is told with what to do, and the chat go
   expect(code).toBe(0)
 })
 
-test('a chat that cannot be written to does not begin and does not go on, and says why', async () => {
+test('a chat that cannot be written neither starts nor continues, and says why', async () => {
   const { stdout, stderr } = await onOwnDisk(
     [{ text: 'Hello.' }],
     `
@@ -43,7 +43,7 @@ test('a chat that cannot be written to does not begin and does not go on, and sa
   expect(stderr).not.toContain('internal error')
   expect(stderr.match(/The run \S+ cannot continue: (?:ENOSPC|EROFS)/g)).toHaveLength(2)
   expect(stderr.match(/none can be written: (?:ENOSPC|EROFS)/g)).toHaveLength(2)
-  expect(stderr.match(/It is stored in .*: make sure that this is writable/g)).toHaveLength(4)
+  expect(stderr.match(/Make sure that .* is writable and has free space/g)).toHaveLength(4)
 })
 
 async function onOwnDisk(turns: readonly unknown[], script: string) {
