@@ -1,12 +1,12 @@
 import { UserError } from '../base/errors.ts'
 import { randomLetters } from '../base/ids.ts'
 import { lifeOf, ownIdentity } from '../base/linux/process-identity.ts'
-import { Receiver, type Received, type ReceiveQuery } from './receive.ts'
+import { receive, type Received, type ReceiveQuery } from './receive.ts'
 import type { InboxLine, Lease, LeaseQuery, Message } from './message.ts'
 import type { Cancelled, Counts, QueueStore, Started } from './store.ts'
 import { nameOf, type Agent, type FollowUp, type TaskBrief, type TaskOptions } from './task.ts'
 
-/** What `/push` says. */
+/** The arguments of `/push`. */
 export interface Push extends TaskOptions {
   /** Makes a repeated push idempotent; generated if absent. */
   readonly id?: string | undefined
@@ -28,7 +28,7 @@ export interface QueueView {
   readonly counts: Counts
 }
 
-/** What `/run` says. */
+/** The arguments of `/run`. */
 export interface RunOptions {
   /** Makes a repeated call idempotent. */
   readonly id?: string | undefined
@@ -54,7 +54,9 @@ export class QueueClient {
 
   /** Appends all or none to the agent's own queue; returns the names. */
   async push(pushes: readonly Push[]): Promise<string[]> {
-    for (const { prompt } of pushes) refuseNul(prompt)
+    // A program argument cannot contain NUL.
+    if (pushes.some(({ prompt }) => prompt.includes('\0')))
+      throw new UserError('The prompt of the task is not text: it contains a NUL character.')
     const tasks = pushes.map((each) => ({
       ...toTask(each),
       run: this.#run,
@@ -82,8 +84,10 @@ export class QueueClient {
   /** Waits for one message, or until each of several senders has answered. */
   async receive(query: ReceiveQuery, signal: AbortSignal): Promise<Received & Delivery> {
     await this.#releaseDead()
-    const receiver = new Receiver(this.#store, this.#run, this.#agent, this.#reader)
-    const { leases, ...rest } = await receiver.receive(eachOnce(query), signal)
+    const receiver = { run: this.#run, agent: this.#agent, reader: this.#reader }
+    const from = query.from === undefined ? undefined : [...new Set(query.from)]
+    const received = await receive(this.#store, receiver, { ...query, from }, signal)
+    const { leases, ...rest } = received
     return { ...rest, ...this.#deliver(leases) }
   }
 
@@ -124,7 +128,7 @@ export class QueueClient {
   close(): Promise<void> {
     this.#open.clear()
     this.#updateRenewal()
-    return this.#store.releaseReader(this.#reader)
+    return this.#store.releaseReaders([this.#reader])
   }
 
   #deliver(leases: readonly Lease[]): Delivery {
@@ -160,18 +164,8 @@ export class QueueClient {
 
   async #releaseDead(): Promise<void> {
     const dead = await deadHolders(this.#store, this.#run)
-    if (dead.length > 0) await this.#store.releaseDead(this.#run, dead)
+    if (dead.length > 0) await this.#store.releaseReaders(dead)
   }
-}
-
-function eachOnce({ from, ...query }: ReceiveQuery): ReceiveQuery {
-  return from === undefined ? query : { ...query, from: [...new Set(from)] }
-}
-
-/** A program argument cannot contain NUL. */
-function refuseNul(prompt: string): void {
-  if (!prompt.includes('\0')) return
-  throw new UserError('The prompt of the task is not text: it contains a NUL character.')
 }
 
 export function toTask({
@@ -202,6 +196,6 @@ export async function deadHolders(store: QueueStore, run: string): Promise<strin
   return (await store.holders(run)).filter(isDeadHolder)
 }
 
-function isDeadHolder(hand: string): boolean {
-  return lifeOf(hand.split('/', 1)[0]!) === 'dead'
+function isDeadHolder(holder: string): boolean {
+  return lifeOf(holder.split('/', 1)[0]!) === 'dead'
 }

@@ -1,7 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Entry, What } from './history.ts'
-import type { Tables } from './ledger.ts'
-import { Ledger } from './ledger.ts'
+import { Ledger, type Entry, type Tables, type What } from './ledger.ts'
 
 function entry(what: What, subject: string, attempt = 0, detail = ''): Entry {
   return { what, subject, attempt, detail }

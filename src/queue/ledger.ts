@@ -1,6 +1,35 @@
-import type { Entry } from './history.ts'
-import { resultId } from './history.ts'
 import type { TaskState } from './task.ts'
+
+/** The transitions in a store's history: of tasks, then of messages, then others. */
+export type What =
+  | 'pushed'
+  | 'started'
+  | 'claimed'
+  | 'told'
+  | 'over'
+  | 'ended'
+  | 'sent'
+  | 'leased'
+  | 'returned'
+  | 'forwarded'
+  | 'acked'
+  | 'deadlock'
+  | 'main'
+
+/** One row of the history. */
+export interface Entry {
+  readonly what: What
+  /** The id of a task or of a message. */
+  readonly subject: string
+  /** Of the task; for `pushed`, the attempt at the parent that pushed it, 0 if it is for all. */
+  readonly attempt: number
+  readonly detail: string
+}
+
+/** The id of the message with a task's result. */
+export function resultId(task: string): string {
+  return `${task}.result`
+}
 
 const BEFORE = { started: 'queued', claimed: 'ready', over: 'running' } as const
 
@@ -131,10 +160,10 @@ export class Ledger {
     for (const { id, state, attempt, worker, hasLease } of tasks) {
       missing.delete(id)
       const account = this.#tasks.get(id)
-      if (account === undefined) this.#report(`task ${id} is there without a history`)
+      if (account === undefined) this.#report(`task ${id} exists without a history`)
       else if (account.state !== state || account.attempt !== attempt) {
-        const told = `${account.state} at attempt ${account.attempt}`
-        this.#report(`task ${id} is ${state} at attempt ${attempt}, its history says ${told}`)
+        const expected = `${account.state} at attempt ${account.attempt}`
+        this.#report(`task ${id} is ${state} at attempt ${attempt}, its history says ${expected}`)
       }
       const isHeld = state === 'running'
       if ((worker !== null) !== isHeld || hasLease !== isHeld) {
@@ -149,13 +178,13 @@ export class Ledger {
     for (const { id, reader, hasLease, delivery } of messages) {
       missing.delete(id)
       const account = this.#messages.get(id)
-      if (account === undefined) this.#report(`message ${id} is there without a history`)
-      else if (account.state === 'acked') this.#report(`message ${id} is there though acked`)
+      if (account === undefined) this.#report(`message ${id} exists without a history`)
+      else if (account.state === 'acked') this.#report(`message ${id} exists although it was acked`)
       else if (
         (account.state === 'leased') !== (reader !== null) ||
         account.delivery !== delivery
       ) {
-        this.#report(`message ${id} is not in the hand that its history names`)
+        this.#report(`message ${id} is not leased as its history says`)
       }
       if ((reader !== null) !== hasLease) this.#report(`message ${id} has a lease without a reader`)
     }

@@ -1,5 +1,12 @@
 import type { FailureClass } from './task.ts'
 
+/** The store's time in ms since 1970; only tests use another clock. */
+export interface Clock {
+  now(): number
+}
+
+export const SYSTEM_CLOCK: Clock = { now: () => Date.now() }
+
 export interface Limits {
   /** How far below `main` a task may be. */
   readonly depth: number
@@ -44,9 +51,7 @@ export function mayRetry(failure: FailureClass, attempt: number, retry: number):
   return RETRIED.includes(failure) && attempt <= retry
 }
 
-/**
- * Exponential back-off with jitter, so that tasks that failed together are not retried together.
- */
+/** Exponential back-off with jitter, so that tasks that failed together are not retried together. */
 export function pauseAfter(attempt: number, times: Times, random: number = Math.random()): number {
   const longest = Math.min(times.firstPauseMs * 2 ** (attempt - 1), times.longestPauseMs)
   return Math.round(longest * (0.5 + random / 2))

@@ -19,66 +19,60 @@ export interface Received {
   readonly deadlock?: readonly string[]
 }
 
-/** Waits for messages without polling, and never if none can come. */
-export class Receiver {
-  readonly #store: QueueStore
-  readonly #run: string
-  readonly #agent: Agent
-  readonly #reader: string
+/** The agent that receives, and the reader that its messages are leased to. */
+export interface Receiver {
+  readonly run: string
+  readonly agent: Agent
+  readonly reader: string
+}
 
-  constructor(store: QueueStore, run: string, agent: Agent, reader: string) {
-    this.#store = store
-    this.#run = run
-    this.#agent = agent
-    this.#reader = reader
-  }
+type ReceivedLeases = Received & { readonly leases: readonly Lease[] }
 
-  async receive(
-    query: ReceiveQuery,
-    stop: AbortSignal,
-  ): Promise<Received & { readonly leases: readonly Lease[] }> {
-    const end = performance.now() + (query.timeoutMs ?? Infinity)
-    try {
-      for (;;) {
-        const mark = await this.#store.mark()
-        const rest = end - performance.now()
-        const late = rest <= 0 ? 'timeout' : stop.aborted ? 'stopped' : undefined
-        const status = await this.#store.receiveStatus(this.#run, this.#agent, query.from)
-        // `take` writes, so it is called only if the wait may end.
-        const isEnd = late !== undefined || mayEnd(query, status)
-        const received = isEnd ? await this.#take(query, late) : undefined
-        if (received !== undefined) return received
-        await this.#store.waitFor(this.#run, this.#agent, query.from ?? [], this.#reader)
-        const longest = Math.min(rest, this.#longestMs(status))
-        const signal = AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(longest))])
-        await this.#store.wait(this.#run, mark, signal)
-      }
-    } finally {
-      await this.#store.stopWaiting(this.#run, this.#agent, this.#reader)
+/** Waits for messages, but only as long as one can come. */
+export async function receive(
+  store: QueueStore,
+  receiver: Receiver,
+  query: ReceiveQuery,
+  stop: AbortSignal,
+): Promise<ReceivedLeases> {
+  const { run, agent, reader } = receiver
+  const { readerLeaseMs, waitLeaseMs } = store.times
+  const end = performance.now() + (query.timeoutMs ?? Infinity)
+  try {
+    for (;;) {
+      const mark = await store.mark()
+      const rest = end - performance.now()
+      const late = rest <= 0 ? 'timeout' : stop.aborted ? 'stopped' : undefined
+      const status = await store.receiveStatus(run, agent, query.from)
+      // `take` writes, so it is called only if the wait may end.
+      const { nothingToWaitFor, deadlock, isHeld } = status
+      const mayEnd = late !== undefined || nothingToWaitFor || deadlock !== null
+      const received =
+        mayEnd || isOver(query, status) ? await take(store, receiver, query, late) : undefined
+      if (received !== undefined) return received
+      await store.waitFor(run, agent, query.from ?? [], reader)
+      // Wakes up to renew the wait, and to notice messages that come back from a dead reader.
+      const longest = Math.min(rest, waitLeaseMs / 3, isHeld ? readerLeaseMs / 3 : Infinity)
+      const signal = AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(longest))])
+      await store.wait(run, mark, signal)
     }
-  }
-
-  /** Short enough to renew the wait, and to notice messages that come back from a dead reader. */
-  #longestMs({ isHeld }: ReceiveStatus): number {
-    const { readerLeaseMs, waitLeaseMs } = this.#store.times
-    return isHeld ? Math.min(readerLeaseMs / 3, waitLeaseMs / 3) : waitLeaseMs / 3
-  }
-
-  /** How the wait has ended, if it has. */
-  async #take(
-    { from, lifo }: ReceiveQuery,
-    late: 'timeout' | 'stopped' | undefined,
-  ): Promise<(Received & { readonly leases: readonly Lease[] }) | undefined> {
-    const query = { from, lifo, isLast: late !== undefined }
-    const taken = await this.#store.take(this.#run, this.#agent, query, this.#reader)
-    const { senders, leases, nothingToWaitFor, deadlock } = taken
-    if (leases.length > 0 && isOver(query, taken)) return { status: 'received', senders, leases }
-    if (nothingToWaitFor) return { status: 'nothing_to_wait_for', senders, leases }
-    if (deadlock !== null) return { status: 'deadlock', senders, leases, deadlock }
-    return late === undefined ? undefined : { status: late, senders, leases }
+  } finally {
+    await store.stopWaiting(run, agent, reader)
   }
 }
 
-function mayEnd(query: ReceiveQuery, status: ReceiveStatus): boolean {
-  return isOver(query, status) || status.nothingToWaitFor || status.deadlock !== null
+/** How the wait has ended, if it has. */
+async function take(
+  store: QueueStore,
+  { run, agent, reader }: Receiver,
+  { from, lifo }: ReceiveQuery,
+  late: 'timeout' | 'stopped' | undefined,
+): Promise<ReceivedLeases | undefined> {
+  const query = { from, lifo, isLast: late !== undefined }
+  const taken = await store.take(run, agent, query, reader)
+  const { senders, leases, nothingToWaitFor, deadlock } = taken
+  if (leases.length > 0 && isOver(query, taken)) return { status: 'received', senders, leases }
+  if (nothingToWaitFor) return { status: 'nothing_to_wait_for', senders, leases }
+  if (deadlock !== null) return { status: 'deadlock', senders, leases, deadlock }
+  return late === undefined ? undefined : { status: late, senders, leases }
 }

@@ -86,10 +86,8 @@ export interface QueueStore {
   renew(run: string, agent: Agent, reader: string): Promise<void>
   /** Deletes delivered messages; false for each whose lease this reader has lost. */
   ack(leases: readonly Lease[]): Promise<readonly boolean[]>
-  /** Returns all messages of a reader to the inbox, and ends its wait. */
-  releaseReader(reader: string): Promise<void>
-  /** The same for readers that are known to be dead. */
-  releaseDead(run: string, dead: readonly string[]): Promise<void>
+  /** Returns all messages of these readers to their inboxes, and ends their waits. */
+  releaseReaders(readers: readonly string[]): Promise<void>
   /** Whether a wait can end, with the status of each sender (default: all running agents). */
   receiveStatus(run: string, agent: Agent, from?: readonly string[]): Promise<ReceiveStatus>
   /**

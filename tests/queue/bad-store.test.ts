@@ -137,7 +137,7 @@ test('a store that is deleted during a run is told of, and nobody waits for what
   )
   const running = startPrompt(cwd)
   await fileIn(cwd, 'up')
-  for (const end of ['', '-wal', '-shm', '-bell']) rmSync(storeOf(cwd) + end, { force: true })
+  for (const end of ['', '-wal', '-shm']) rmSync(storeOf(cwd) + end, { force: true })
   const outside = await forkhestra(['receive'], { cwd })
   expect(outside.stderr).toMatch(/^\[forkhestra\] Warning: The queue store \S+ is gone: somebody/)
   expect(outside.code).toBe(1)
@@ -164,7 +164,7 @@ test('who waits in a store that is deleted is told so', async () => {
   const db = new Database(storeOf(cwd), { readonly: true })
   while (db.query('select 1 from waiting').get() === null) await Bun.sleep(5)
   db.close()
-  for (const end of ['', '-wal', '-shm', '-bell']) rmSync(storeOf(cwd) + end, { force: true })
+  for (const end of ['', '-wal', '-shm']) rmSync(storeOf(cwd) + end, { force: true })
   const { code, stderr } = await waiting.finished
   expect({ code, stderr }).toMatchObject({
     code: 1,
@@ -320,7 +320,7 @@ test.each([
     await fileIn(cwd, 'up')
     running.signal('SIGKILL')
     await running.finished
-    for (const end of ['-wal', '-shm', '-bell']) rmSync(storeOf(cwd) + end, { force: true })
+    for (const end of ['-wal', '-shm']) rmSync(storeOf(cwd) + end, { force: true })
     spoil(storeOf(cwd))
     writeFileSync(join(cwd, 'go'), '')
     const { code, stderr } = await forkhestra(['resume', '--kill-orphans'], { cwd })

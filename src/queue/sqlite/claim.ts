@@ -1,25 +1,21 @@
 import type { Beat } from '../store.ts'
 import type { Claim } from '../task.ts'
 import { addHistory } from './history.ts'
-import type { StoreContext, TaskRow } from './rows.ts'
-import { COLUMNS, countOf, taskById, taskOf } from './rows.ts'
+import { COLUMNS, countOf, taskById, taskOf, type StoreContext, type TaskRow } from './rows.ts'
 
-/** Never more than there are slots. */
 const STARTED = `select min(seq) as seq from task where run = ?1 and state = 'ready'
   and is_drained = 0 and not_before <= ?2`
 
-/** Skips queues that run at full width, which may have thousands of tasks. */
+/** One task per queue that is drained and not at its full width; a queue may have thousands. */
 const DRAINED = `select (select seq from task where run = ?1 and state = 'ready' and is_drained = 1
     and parent = agent.id and not_before <= ?2 order by seq limit 1)
   from task as agent where run = ?1 and drain_width is not null
   and drain_width > (select count(*) from task
     where run = ?1 and state = 'running' and is_drained = 1 and parent = agent.id)`
 
-const OLDEST = `select min(seq) from (${STARTED} union all ${DRAINED})`
+const FIND = `select ${COLUMNS} from task
+  where seq = (select min(seq) from (${STARTED} union all ${DRAINED}))`
 
-const FIND = `select ${COLUMNS} from task where seq = (${OLDEST})`
-
-// Without `returning`, for which SQLite would use a temporary table.
 const TAKE = `update task set state = 'running', since = ?, attempt = attempt + 1, worker = ?,
   lease_until = ? where seq = ?`
 
@@ -28,7 +24,7 @@ export function claim(context: StoreContext, run: string, worker: string): Claim
   const now = context.clock.now()
   const found = context.db.get<TaskRow>(FIND, run, now)
   if (found === undefined) {
-    fixPauses(context, run, now)
+    restartPauses(context, run, now)
     return null
   }
   const lease_until = now + context.times.taskLeaseMs
@@ -39,8 +35,8 @@ export function claim(context: StoreContext, run: string, worker: string): Claim
   return { task: taskOf(context, row, now), attempt, worker }
 }
 
-/** A clock that was set back would prolong pauses: those that began in the future begin now. */
-function fixPauses({ db }: StoreContext, run: string, now: number): void {
+/** If the clock was set back, a pause that began in the future begins now. */
+function restartPauses({ db }: StoreContext, run: string, now: number): void {
   db.run(
     `update task set not_before = ?2 + not_before - paused_at, paused_at = ?2
      where run = ?1 and state = 'ready' and not_before > 0 and paused_at > ?2`,
@@ -49,7 +45,7 @@ function fixPauses({ db }: StoreContext, run: string, now: number): void {
   )
 }
 
-/** The task, if this claim on it still holds. */
+/** The task, if this claim is still valid. */
 export function heldBy(
   context: StoreContext,
   { task, attempt, worker }: Claim,
@@ -62,7 +58,7 @@ export function heldBy(
 export function beat(context: StoreContext, held: Claim): Beat {
   const row = heldBy(context, held)
   if (row === undefined) return { isOurs: false, reason: 'lost' }
-  // Also for a cancelled task: its worker needs time to end the agent.
+  // Also for a cancelled task, because its worker needs time to stop the agent.
   const until = context.clock.now() + context.times.taskLeaseMs
   context.db.run('update task set lease_until = ? where seq = ?', until, row.seq)
   if (row.cancelled === null) return { isOurs: true }

@@ -1,22 +1,21 @@
+import { rmSync, writeFileSync, type Stats } from 'node:fs'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { errorText, UserError } from '../../base/errors.ts'
+import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
-import { QueueError } from '../refusal.ts'
-import type { Refusal } from '../refusal.ts'
-import { damageOf, refuseAltered } from './damage.ts'
+import { QueueError, type Refusal } from '../refusal.ts'
+import { findDamage, refuseAltered } from './damage.ts'
 import { WriteBatch } from './write-batch.ts'
-import { isDiskFull } from './disk-full.ts'
 
-const PATIENCE_MS = 30_000
+const BUSY_TIMEOUT_MS = 30_000
 
-/** Result codes of SQLite, without what it adds in higher bits. */
+/** Primary result codes of SQLite. */
 const BUSY = 5
 const LOCKED = 6
 
-/** What SQLite keeps beside a file, the same for as long as it is open. */
+/** The files that SQLite keeps next to an open database. */
 const SIDE_FILES = ['-wal', '-shm']
 
-/** One open database: statements that are prepared once, and transactions that wait their turn. */
+/** An open database with cached statements and transactions that wait for a busy store. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
@@ -26,31 +25,30 @@ export class Connection {
   readonly place: string
   readonly #file: string | undefined
   #sideFiles = new Map<string, string | undefined>()
-  /** How large it was: while it is open, it only grows. */
+  /** The size when it was opened; an open database never shrinks. */
   #size = 0
-  /** SQLite raises it with each change of tables, by whichever process. */
+  /** Changes whenever any process changes the schema. */
   #schemaVersion: number | undefined
 
   constructor(database: DatabaseSync, place: string) {
     this.#database = database
     this.place = place
-    this.#file = fileAt(place)
+    this.#file = identify(statOf(place))
   }
 
-  /** Whether a file was taken away or emptied, which changes no version of the data. */
+  /** Whether a file was deleted, replaced or truncated. */
   get isFileMissing(): boolean {
     return this.#findMissingFile() !== undefined
   }
 
-  /** To be called once all files are there. */
+  /** Remembers the files and the schema, so that later changes are refused. */
   watch(): void {
-    const beside = SIDE_FILES.map((end) => [end, fileAt(this.place + end)] as const)
-    this.#sideFiles = new Map(beside)
+    this.#sideFiles = new Map(SIDE_FILES.map((end) => [end, identify(statOf(this.place + end))]))
     this.#size = statOf(this.place)?.size ?? 0
     this.#schemaVersion = this.#readSchemaVersion()
   }
 
-  /** Before a statement meets them: refuses tables that are not those that we make. */
+  /** Refuses a schema that forkhestra did not create, before any statement uses it. */
   refuseAltered(): void {
     refuseAltered(this.#database, this.place)
   }
@@ -67,32 +65,29 @@ export class Connection {
     this.#schemaVersion = version
   }
 
-  /** SQLite would go on in a file that nobody else can see, or wait for what never comes. */
+  /** SQLite itself would keep using a deleted file that no other process can see. */
   #findMissingFile(): Refusal | undefined {
     const { place } = this
     const stats = statOf(place)
-    if (identify(stats) !== this.#file) return { kind: 'gone', place }
-    const { size = 0 } = stats ?? {}
-    if (size < this.#size) {
-      const detail = `it was ${size === 0 ? 'emptied' : 'truncated'} while it was in use`
+    if (stats === undefined || identify(stats) !== this.#file) return { kind: 'gone', place }
+    if (stats.size < this.#size) {
+      const detail = `it was ${stats.size === 0 ? 'emptied' : 'truncated'} while it was in use`
       return { kind: 'altered', place, detail }
     }
-    const taken = [...this.#sideFiles].flatMap(([end, file]) =>
-      fileAt(place + end) === file ? [] : [end],
+    const missing = [...this.#sideFiles.keys()].filter(
+      (end) => identify(statOf(place + end)) !== this.#sideFiles.get(end),
     )
-    if (taken.length > 0) {
-      const detail = `its ${taken.join(' and ')} file was deleted while it was in use`
-      return { kind: 'broken', place, detail }
-    }
-    return undefined
+    if (missing.length === 0) return undefined
+    const detail = `its ${missing.join(' and ')} file was deleted while it was in use`
+    return { kind: 'broken', place, detail }
   }
 
-  /** How many rows it changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#prepare(sql).run(...values).changes)
   }
 
-  // Only who wrote the statement knows its rows.
+  // The caller knows the type of the rows.
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
   get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
     return this.#prepare(sql).get(...values) as Row | undefined
@@ -102,25 +97,25 @@ export class Connection {
     return this.#prepare(sql).all(...values) as Row[]
   }
 
-  /** Several statements, or one that cannot be prepared beforehand. */
+  /** Runs several statements, or one that cannot be prepared. */
   execute(sql: string): void {
     this.#database.exec(sql)
   }
 
   /**
-   * Everything or nothing, alone among all writers; what is done may be done again from the start. It
-   * is on the disk once it answers, together with what others of this process wrote at that time.
+   * Runs `work` in a write transaction, possibly more than once. It is on the disk when the promise
+   * resolves, in one commit with concurrent writes of this process.
    */
   write<Result>(work: () => Result): Promise<Result> {
     return this.#batch.add(work)
   }
 
-  /** All of it as of one moment. */
+  /** Runs `work` on a consistent snapshot. */
   read<Result>(work: () => Result): Promise<Result> {
     return this.#retry(() => this.#transact('begin', work))
   }
 
-  /** Within a transaction: where it fails, all of it is taken out again, and the rest stays. */
+  /** Within a transaction: undoes only `work` if it throws. */
   nested<Result>(work: () => Result): Result {
     this.run('savepoint nested')
     try {
@@ -133,17 +128,16 @@ export class Connection {
     }
   }
 
-  /** What is wrong with the file. */
-  damage(): string[] {
-    return damageOf(this.#database)
+  findDamage(): string[] {
+    return findDamage(this.#database)
   }
 
-  /** Outside of a transaction. */
+  /** Runs `work` outside of a transaction. */
   alone<Result>(work: () => Result): Promise<Result> {
     return this.#retry(work)
   }
 
-  /** Settles when all that was asked for is written. */
+  /** Resolves when all pending writes are done. */
   flush(): Promise<void> {
     return this.#batch.done()
   }
@@ -178,36 +172,36 @@ export class Connection {
     try {
       this.run('rollback')
     } catch {
-      // After some errors, as of a full disk, SQLite has done so itself.
+      // After some errors, such as a full disk, SQLite has already rolled back.
     }
   }
 
-  /**
-   * SQLite's own waiting lets some processes starve; pauses of random length are fair. In between,
-   * other work of this process goes on.
-   */
+  /** Waits in random intervals, because SQLite's own busy timeout starves some processes. */
   async #retry<Result>(work: () => Result): Promise<Result> {
-    const end = performance.now() + PATIENCE_MS
+    const end = performance.now() + BUSY_TIMEOUT_MS
     for (;;) {
-      const taken = this.#findMissingFile()
-      if (taken !== undefined) throw new QueueError(taken)
+      const missing = this.#findMissingFile()
+      if (missing !== undefined) throw new QueueError(missing)
       try {
         this.#refuseAlteredSince()
         return work()
       } catch (error) {
         if (!isBusy(error)) throw this.#explain(error)
-        if (performance.now() > end) throw busy(this.place)
+        if (performance.now() > end) {
+          const seconds = BUSY_TIMEOUT_MS / 1000
+          throw new QueueError({ kind: 'busy', place: this.place, seconds })
+        }
       }
       await Bun.sleep(0.3 + Math.random() * 2.5)
     }
   }
 
-  /** In a damaged file anything can go wrong, and is no mistake of ours. */
+  /** A damaged file can cause any error; without damage, the error is a bug. */
   #explain(error: unknown): unknown {
     const refusal = asRefusal(error, this.place)
     if (refusal instanceof UserError) return refusal
     try {
-      const [detail] = this.damage()
+      const [detail] = this.findDamage()
       if (detail === undefined) return error
       return new QueueError({ kind: 'broken', place: this.place, detail })
     } catch (other) {
@@ -216,17 +210,9 @@ export class Connection {
   }
 }
 
-/** What tells a file from others, also from one that came to its place later. */
-function fileAt(place: string): string | undefined {
-  return identify(statOf(place))
-}
-
-function identify(stats: ReturnType<typeof statOf>): string | undefined {
+/** Also distinguishes a file from one that replaced it. */
+function identify(stats: Stats | undefined): string | undefined {
   return stats === undefined ? undefined : `${stats.dev} ${stats.ino}`
-}
-
-function busy(place: string): QueueError {
-  return new QueueError({ kind: 'busy', place, seconds: PATIENCE_MS / 1000 })
 }
 
 function isBusy(error: unknown): boolean {
@@ -234,12 +220,13 @@ function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED
 }
 
+/** The primary result code, without the bits of the extended one. */
 function resultCode(error: unknown): number | undefined {
   const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined
   return typeof code === 'number' ? code & 0xff : undefined
 }
 
-/** Where the place is to blame, one clear error; a mistake in our own SQL stays what it is. */
+/** Turns errors of the file or the disk into refusals; returns others, such as wrong SQL, as they are. */
 export function asRefusal(error: unknown, place: string): unknown {
   const refusal = refusalFor(resultCode(error), place, error)
   return refusal === undefined ? error : new QueueError(refusal)
@@ -255,8 +242,7 @@ function refusalFor(code: number | undefined, place: string, error: unknown): Re
       return { kind: 'disk_full', place }
     case 26: // SQLITE_NOTADB
       return { kind: 'not_a_store', place }
-    case 10: // SQLITE_IOERR
-      // So it also calls a disk without room for the files beside the store.
+    case 10: // SQLITE_IOERR, also if there is no space for -wal and -shm
       if (isDiskFull(place)) return { kind: 'disk_full', place }
       return { kind: 'failing', place, detail: errorText(error) }
     case 11: // SQLITE_CORRUPT
@@ -264,4 +250,31 @@ function refusalFor(code: number | undefined, place: string, error: unknown): Re
     default:
       return undefined
   }
+}
+
+/** As much as SQLite allocates at once for its side files. */
+const PROBE_BYTES = 64 * 1024
+
+/** Tries to write, because free space as reported by the disk ignores quotas. */
+function isDiskFull(place: string): boolean {
+  const probe = `${place}-room-${process.pid}`
+  try {
+    writeFileSync(probe, Buffer.alloc(PROBE_BYTES), { flag: 'wx', mode: 0o600 })
+    return false
+  } catch (error) {
+    return isNoSpace(error)
+  } finally {
+    rmSync(probe, { force: true })
+  }
+}
+
+export function isNoSpace(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')
+}
+
+export const LAST = 'select max(seq) as last from history'
+
+/** The number of the last row of the history. */
+export function lastOf(db: Connection): number {
+  return db.get<{ last: number | null }>(LAST)?.last ?? 0
 }

@@ -4,84 +4,67 @@ import { SCHEMA, SCHEMA_VERSION } from './schema.ts'
 
 type Readable = Pick<DatabaseSync, 'prepare'>
 
-/** What is wrong with the file itself, whatever it says of tasks and messages. */
-export function damageOf(database: Readable): string[] {
+/** What is wrong with the file itself, regardless of its content. */
+export function findDamage(database: Readable): string[] {
   const lines = database.prepare('pragma integrity_check').all() as { integrity_check: string }[]
   const { missing, unexpected } = compareSchema(database)
   return [
     ...lines.map((line) => line.integrity_check).filter((line) => line !== 'ok'),
-    ...missing.map(({ part }) => `${part} is missing`),
+    ...missing.map((part) => `${part} is missing`),
     ...unexpected,
   ]
 }
 
 /**
- * Refuses a store with which no statement of ours does what it should. A view or a trigger of
- * somebody else could even compute for ever. A missing index or trigger of ours is left to `damageOf`.
+ * Refuses missing tables, and anything in the schema that forkhestra did not create: a foreign trigger or
+ * view could run forever. A missing index or trigger is only reported by `findDamage`.
  */
 export function refuseAltered(database: Readable, place: string): void {
   const { missing, unexpected, isBlank } = compareSchema(database)
-  // Another process is just making it.
+  // Another process is creating it.
   if (isBlank) return
-  const [table] = missing.filter(({ type }) => type === 'table')
-  const detail = table === undefined ? unexpected[0] : `${table.part} is missing`
+  const table = missing.find((part) => part.startsWith('table '))
+  const detail = table === undefined ? unexpected[0] : `${table} is missing`
   if (detail !== undefined) throw new QueueError({ kind: 'altered', place, detail })
 }
 
-interface Part {
-  readonly type: string
-  readonly part: string
-  readonly sql: string
-}
-
-interface Comparison {
-  readonly missing: readonly Part[]
-  readonly unexpected: readonly string[]
-  readonly isBlank: boolean
-}
-
-function compareSchema(database: Readable): Comparison {
+function compareSchema(database: Readable) {
   const version = Number(database.prepare('pragma user_version').get()?.['user_version'])
-  const there = partsOf(database)
-  const expected = expectedParts()
-  const isChanged = ({ type, part, sql }: Part) =>
-    // Between versions tables and indexes differ, but not their names.
-    (version === SCHEMA_VERSION || type === 'trigger') && expected.get(part)?.sql !== sql
+  const found = partsOf(database)
+  const expected = (expectedParts ??= makeExpectedParts())
+  const isChanged = (part: string, sql: string) =>
+    // Tables and indexes of an older version have the same names, but other definitions.
+    (version === SCHEMA_VERSION || part.startsWith('trigger ')) && expected.get(part) !== sql
   return {
-    missing: [...expected.values()].filter(({ part }) => !there.has(part)),
-    unexpected: [...there.values()].flatMap((each) => {
-      if (!expected.has(each.part)) return [`unknown ${each.part}`]
-      return isChanged(each) ? [`${each.part} is not as forkhestra makes it`] : []
+    missing: [...expected.keys()].filter((part) => !found.has(part)),
+    unexpected: [...found].flatMap(([part, sql]) => {
+      if (!expected.has(part)) return [`unknown ${part}`]
+      return isChanged(part, sql) ? [`${part} is not as forkhestra makes it`] : []
     }),
-    isBlank: version === 0 && there.size === 0,
+    isBlank: version === 0 && found.size === 0,
   }
 }
 
-let made: ReadonlyMap<string, Part> | undefined
+let expectedParts: ReadonlyMap<string, string> | undefined
 
-function expectedParts(): ReadonlyMap<string, Part> {
-  if (made !== undefined) return made
+function makeExpectedParts(): ReadonlyMap<string, string> {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const database = new DatabaseSync(':memory:')
   try {
     database.exec(SCHEMA)
-    made = partsOf(database)
-    return made
+    return partsOf(database)
   } finally {
     database.close()
   }
 }
 
-function partsOf(database: Readable): Map<string, Part> {
+/** The SQL of each table, index and trigger, such as `table task`. */
+function partsOf(database: Readable): Map<string, string> {
   const rows = database
     .prepare(
-      `select type, name, sql from sqlite_schema where name not like 'sqlite\\_%' escape '\\'`,
+      `select type || ' ' || name as part, sql from sqlite_schema
+       where name not like 'sqlite\\_%' escape '\\'`,
     )
     .all()
-  return new Map(
-    rows.map(({ type, name, sql }) => {
-      const part = `${String(type)} ${String(name)}`
-      return [part, { type: String(type), part, sql: String(sql) }]
-    }),
-  )
+  return new Map(rows.map(({ part, sql }) => [String(part), String(sql)]))
 }

@@ -1,19 +1,19 @@
-import { resultId } from '../history.ts'
+import { resultId } from '../ledger.ts'
+import { QueueError } from '../refusal.ts'
 import type { Cancelled } from '../store.ts'
 import type { End, EndBrief, FollowUp, NotQueued, TaskOptions, NewTask } from '../task.ts'
-import { addHistory, addTwoToHistory, pushedBy } from './history.ts'
+import { addHistory, findInHistory } from './history.ts'
+import { push } from './push.ts'
 import {
-  type StoreContext,
-  type TaskRow,
   beginningOf,
   COLUMNS,
   parseColumn,
   taskById,
+  type StoreContext,
+  type TaskRow,
 } from './rows.ts'
-import { QueueError } from '../refusal.ts'
-import { push } from './push.ts'
 
-/** Ends a task with its result message, its queue and its inbox in the same transaction. */
+/** Ends a task: sends its result, forwards its inbox, cancels its queue and pushes its follow-up tasks. */
 export function endTask(
   context: StoreContext,
   row: TaskRow,
@@ -29,18 +29,16 @@ export function endTask(
     row.seq,
   )
   sendResult(context, row, end.success ? 'success' : end.class)
-  if (hasAnythingLeft(context, row)) {
-    context.db.run('delete from waiting where agent = ?', row.id)
-    forwardUnread(context, row)
-    cancelChildren(context, row)
-  }
-  // Before the drain of its parent may end: what follows is a part of it.
+  context.db.run('delete from waiting where agent = ?', row.id)
+  forward(context, row, unreadOf(context, row))
+  cancelChildren(context, row)
+  // Before the drain of the parent may end, because follow-up tasks belong to it.
   const notQueued = pushFollowUps(context, row, follow)
   if (notQueued.length > 0) addNotQueued(context, row, { ...end, notQueued })
   if (row.is_drained === 1) endDrain(context, row.run, row.parent!)
 }
 
-/** They belong to the same attempt as the task did. Returns what is refused. */
+/** They belong to the same attempt as the task. Returns those that were refused. */
 function pushFollowUps(
   context: StoreContext,
   row: TaskRow,
@@ -48,15 +46,29 @@ function pushFollowUps(
 ): NotQueued[] {
   if (follow.length === 0) return []
   const { id: task, name, attempt } = taskById(context, nearestReader(context, row))!
-  const isForAllAttempts = attempt === 0 || pushedBy(context, row.id) === 0
+  const isForAllAttempts = attempt === 0 || pusherAttempt(context, row.id) === 0
   const parent = isForAllAttempts ? { name, task } : { name, task, attempt }
-  return pushWhatFits(
-    context,
-    follow.map((each) => ({ ...each, run: row.run, parent, isForAllAttempts })),
-  )
+  const tasks = follow.map((each) => ({ ...each, run: row.run, parent, isForAllAttempts }))
+  return tasks.flatMap((each) => pushIfAccepted(context, each))
 }
 
-/** After the end, because only then its name is free for a follow-up task. */
+function pushIfAccepted(context: StoreContext, task: NewTask): NotQueued[] {
+  try {
+    context.db.nested(() => push(context, [task]))
+    return []
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error
+    const { message, hint } = error
+    return [{ name: task.name, error: message, ...(hint === undefined ? {} : { hint }) }]
+  }
+}
+
+/** The attempt at its parent that pushed a task; 0 if it is for all attempts. */
+function pusherAttempt(context: StoreContext, task: string): number {
+  return findInHistory(context, 'pushed', task) ?? 0
+}
+
+/** After the end, because a follow-up task may reuse the name. */
 function addNotQueued({ db }: StoreContext, { seq }: TaskRow, end: End): void {
   const outcome = { ...outcomeOf(end), notQueued: end.notQueued }
   const values = [JSON.stringify(outcome), JSON.stringify(end)] as const
@@ -67,17 +79,6 @@ function outcomeOf(end: End): EndBrief {
   return end.success
     ? { success: true }
     : { success: false, class: end.class, error: beginningOf(end.error) }
-}
-
-/** False for most tasks, which saves the queries that follow. */
-function hasAnythingLeft({ db }: StoreContext, { id }: TaskRow): boolean {
-  const left = db.get<{ isThere: number }>(
-    `select exists (select 1 from waiting where agent = ?1)
-     or exists (select 1 from message where recipient = ?1)
-     or exists (select 1 from task where parent = ?1 and state <> 'ended') as isThere`,
-    id,
-  )
-  return left?.isThere === 1
 }
 
 function sendResult(context: StoreContext, row: TaskRow, how: string): void {
@@ -92,35 +93,23 @@ function sendResult(context: StoreContext, row: TaskRow, how: string): void {
     row.id,
     context.clock.now(),
   )
-  addTwoToHistory(context, row.run, ['ended', row.id, how], ['sent', id, recipient])
+  addHistory(context, row.run, 'ended', row.id, 0, how)
+  addHistory(context, row.run, 'sent', id, 0, recipient)
 }
 
-/** The nearest ancestor that will read a task's messages; `main` never ends. */
+/** The nearest ancestor that can still read a task's messages; `main` never ends. */
 function nearestReader(context: StoreContext, row: TaskRow): string {
-  let below = row
-  let agent = taskById(context, row.parent!)!
-  while (agent.parent !== null && !isReading(context, agent, below)) {
-    below = agent
-    agent = taskById(context, agent.parent)!
-  }
-  return agent.id
+  const agent = taskById(context, row.parent!)!
+  const isReading =
+    agent.state !== 'ended' && agent.cancelled === null && !isStray(context, row.id, agent)
+  return isReading || agent.parent === null ? agent.id : nearestReader(context, agent)
 }
 
-function isReading(context: StoreContext, agent: TaskRow, below: TaskRow): boolean {
-  return agent.state !== 'ended' && agent.cancelled === null && !isStray(context, below.id, agent)
-}
-
-/** Whether a task was pushed by a finished attempt at its parent, of which the next one knows nothing. */
+/** Whether a task was pushed by a finished attempt at its parent, so that the next attempt does not know it. */
 export function isStray(context: StoreContext, task: string, parent: TaskRow): boolean {
-  const over = countFinishedAttempts(parent)
-  if (over === 0) return false
-  const attempt = pushedBy(context, task)
-  return attempt > 0 && attempt <= over
-}
-
-/** How many attempts at a task are over. */
-export function countFinishedAttempts({ state, attempt }: TaskRow): number {
-  return state === 'running' ? Math.max(0, attempt - 1) : attempt
+  const finished = parent.state === 'running' ? parent.attempt - 1 : parent.attempt
+  const attempt = finished > 0 ? pusherAttempt(context, task) : 0
+  return attempt > 0 && attempt <= finished
 }
 
 export interface Unread {
@@ -143,11 +132,7 @@ export function unreadOf(context: StoreContext, agent: TaskRow): Unread[] {
   )
 }
 
-/** Forwards the unread messages of an ended agent; leased ones stay with their reader. */
-export function forwardUnread(context: StoreContext, ended: TaskRow): void {
-  forward(context, ended, unreadOf(context, ended))
-}
-
+/** Forwards messages to the nearest ancestor that can still read them. */
 export function forward(context: StoreContext, from: TaskRow, messages: readonly Unread[]): void {
   if (messages.length === 0) return
   const recipient = nearestReader(context, from)
@@ -166,42 +151,34 @@ export function forward(context: StoreContext, from: TaskRow, messages: readonly
 
 /** Cancels queued children and those with `on_parent_end=cancel`. */
 function cancelChildren(context: StoreContext, parent: TaskRow): void {
-  const children = context.db.all<TaskRow>(
-    `select ${COLUMNS} from task where parent = ? and state <> 'ended' order by seq`,
-    parent.id,
-  )
   const why = `its parent ${parent.name} ended`
-  for (const child of children) {
+  for (const child of openChildrenOf(context, parent)) {
     const { onParentEnd } = parseColumn<TaskOptions>(context, 'task.options', child.options)
     if (child.state === 'queued' || onParentEnd === 'cancel') cancelTree(context, child, why)
   }
 }
 
-/** From the top down, so that each result goes to someone who is not about to end as well. */
+function openChildrenOf({ db }: StoreContext, { id }: TaskRow): TaskRow[] {
+  const sql = `select ${COLUMNS} from task where parent = ? and state <> 'ended' order by seq`
+  return db.all<TaskRow>(sql, id)
+}
+
+/** From the top down, so that no result goes to a task that is being cancelled as well. */
 export function cancelTree(context: StoreContext, root: TaskRow, why: string): Cancelled {
   const row = taskById(context, root.id)!
   if (row.state === 'ended') return { ended: [], told: [] }
   const isAtWork = row.state === 'running'
-  if (isAtWork) requestCancel(context, row, why)
-  // Before the task itself, whose end would give them another reason.
-  else context.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
-  const below = context.db
-    .all<TaskRow>(
-      `select ${COLUMNS} from task where parent = ? and state <> 'ended' order by seq`,
-      row.id,
-    )
-    .map((child) => cancelTree(context, child, why))
+  if (row.cancelled === null) {
+    context.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
+    if (isAtWork) addHistory(context, row.run, 'told', row.id, row.attempt, why)
+  }
+  // Before the task ends, which would cancel them for another reason.
+  const below = openChildrenOf(context, row).map((child) => cancelTree(context, child, why))
   if (!isAtWork) endTask(context, row, { success: false, class: 'cancelled', error: why })
   return {
     ended: [...(isAtWork ? [] : [row.name]), ...below.flatMap(({ ended }) => ended)],
     told: [...(isAtWork ? [row.name] : []), ...below.flatMap(({ told }) => told)],
   }
-}
-
-function requestCancel(context: StoreContext, row: TaskRow, why: string): void {
-  if (row.cancelled !== null) return
-  context.db.run('update task set cancelled = ? where seq = ?', why, row.seq)
-  addHistory(context, row.run, 'told', row.id, row.attempt, why)
 }
 
 /** Once a drained queue is empty, later pushes wait to be started again. */
@@ -213,24 +190,4 @@ export function endDrain(context: StoreContext, run: string, parent: string): vo
     run,
     parent,
   )
-}
-
-/** Pushes what is not refused, within a transaction; returns the rest. */
-function pushWhatFits(context: StoreContext, tasks: readonly NewTask[]): NotQueued[] {
-  const error = refusalOf(context, tasks)
-  if (error === undefined) return []
-  const [first, ...others] = tasks
-  if (others.length > 0) return tasks.flatMap((task) => pushWhatFits(context, [task]))
-  const { message, hint } = error
-  return [{ name: first!.name, error: message, ...(hint === undefined ? {} : { hint }) }]
-}
-
-function refusalOf(context: StoreContext, tasks: readonly NewTask[]): QueueError | undefined {
-  try {
-    context.db.nested(() => push(context, tasks))
-    return undefined
-  } catch (error) {
-    if (error instanceof QueueError) return error
-    throw error
-  }
 }

@@ -2,18 +2,25 @@ import { QueueError } from '../refusal.ts'
 import type { Cancelled, Expired, Remains } from '../store.ts'
 import { MAIN, type Agent } from '../task.ts'
 import { cancelTree } from './end.ts'
-import { dropWaits, releaseStale } from './messages.ts'
 import { addHistory } from './history.ts'
-import type { StoreContext, TaskRow } from './rows.ts'
-import { agentNamed, briefOf, COLUMNS, livingAgent, taskById } from './rows.ts'
+import { releaseStale } from './messages.ts'
+import {
+  agentNamed,
+  briefOf,
+  COLUMNS,
+  livingAgent,
+  taskById,
+  type StoreContext,
+  type TaskRow,
+} from './rows.ts'
 import { settleAttempt } from './settle.ts'
 import { markDeadlocks } from './waiting.ts'
 
 export function expire(
   context: StoreContext,
   run: string,
-  dead: readonly string[],
-  left: ReadonlyMap<string, Remains>,
+  dead: readonly string[] = [],
+  left: ReadonlyMap<string, Remains> = new Map(),
 ): Expired[] {
   const gone = new Set(dead)
   const now = context.clock.now()
@@ -23,7 +30,6 @@ export function expire(
       run,
     )
     .filter((row) => row.lease_until! <= now || gone.has(row.worker!))
-  dropWaits(context, run, dead)
   // First, so that returned messages are forwarded like other unread ones.
   releaseStale(context, run, dead)
   const expired = lost.map(({ id }) => lose(context, id, left.get(id)))
@@ -32,7 +38,7 @@ export function expire(
 }
 
 function lose(context: StoreContext, id: string, { output, follow = [] }: Remains = {}): Expired {
-  // Read again: an earlier end in this loop may have cancelled it.
+  // Read again, because the end of another task may have cancelled it.
   const row = taskById(context, id)!
   const partialOutput = output || undefined
   const end = { success: false, class: 'lost', error: 'its worker is gone', partialOutput } as const
@@ -42,20 +48,20 @@ function lose(context: StoreContext, id: string, { output, follow = [] }: Remain
 
 export function holders({ db }: StoreContext, run: string): string[] {
   return db
-    .all<{ hand: string }>(
-      `select worker as hand from task where run = ?1 and state = 'running' and worker is not null
+    .all<{ holder: string }>(
+      `select worker as holder from task where run = ?1 and state = 'running' and worker is not null
        union select reader from message where reader is not null and run = ?1
        union select reader from waiting where run = ?1`,
       run,
     )
-    .map(({ hand }) => hand)
+    .map(({ holder }) => holder)
 }
 
 export function cancel(
   context: StoreContext,
   run: string,
   name: string,
-  why: string,
+  why = 'cancelled',
   by?: Agent,
 ): Cancelled {
   if (by !== undefined) livingAgent(context, run, by)

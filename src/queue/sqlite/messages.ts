@@ -1,20 +1,26 @@
-import { isOver } from '../message.ts'
-import type {
-  InboxLine,
-  Lease,
-  LeaseQuery,
-  Message,
-  NewMessage,
-  TakeQuery,
-  Taken,
+import {
+  isOver,
+  type InboxLine,
+  type Lease,
+  type LeaseQuery,
+  type Message,
+  type NewMessage,
+  type TakeQuery,
+  type Taken,
 } from '../message.ts'
 import { QueueError } from '../refusal.ts'
 import { nameOf, type Agent, type End } from '../task.ts'
-import { forwardStrays } from './retry.ts'
-import { forwardUnread } from './end.ts'
-import { isInHistory, addHistory } from './history.ts'
-import type { StoreContext, TaskRow } from './rows.ts'
-import { agentOf, livingAgent, parseColumn, checkSize, taskById } from './rows.ts'
+import { forward, unreadOf } from './end.ts'
+import { addHistory, findInHistory } from './history.ts'
+import {
+  agentOf,
+  checkSize,
+  livingAgent,
+  parseColumn,
+  taskById,
+  type StoreContext,
+} from './rows.ts'
+import { forwardStrays } from './settle.ts'
 import { receiveStatus } from './status.ts'
 
 interface MessageRow {
@@ -34,7 +40,7 @@ interface MessageRow {
 
 export function send(context: StoreContext, { id, run, from, to, body }: NewMessage): void {
   livingAgent(context, run, from)
-  if (isInHistory(context, 'sent', id)) return
+  if (findInHistory(context, 'sent', id) !== undefined) return
   const recipient = livingAgent(context, run, to).id
   checkSize(context, 'message', body)
   context.db.run(
@@ -52,7 +58,7 @@ export function send(context: StoreContext, { id, run, from, to, body }: NewMess
 const UNREAD = `select * from message where recipient = ?1
   and (reader is null or lease_until <= ?2)`
 
-/** Forwarded messages are not answers to the agent that asks. */
+/** Messages that were forwarded from another agent are not answers to this one. */
 const OF_SENDERS = `${UNREAD} and addressee is null
   and sender in (select value from json_each(?4))`
 
@@ -135,23 +141,20 @@ function messageOf(context: StoreContext, row: MessageRow): Message {
     const detail = `the task of message ${id} is missing`
     throw new QueueError({ kind: 'altered', place: context.db.place, detail })
   }
-  const { attempt, end } = result
-  return {
-    kind: 'result',
-    id,
-    from,
-    at,
-    task,
-    attempt,
-    end: parseColumn<End>(context, 'task.end', end),
-  }
+  const { attempt } = result
+  const end = parseColumn<End>(context, 'task.end', result.end)
+  return { kind: 'result', id, from, at, task, attempt, end }
 }
 
 function toOf({ addressee }: Pick<MessageRow, 'addressee'>): { readonly to?: string } {
   return addressee === null ? {} : { to: addressee }
 }
 
-export function ack(context: StoreContext, { message, reader, delivery }: Lease): boolean {
+export function ack(context: StoreContext, leases: readonly Lease[]): boolean[] {
+  return leases.map((leased) => ackOne(context, leased))
+}
+
+function ackOne(context: StoreContext, { message, reader, delivery }: Lease): boolean {
   const row = context.db.get<Pick<MessageRow, 'run'>>(
     'delete from message where id = ? and reader = ? and delivery = ? returning run',
     message.id,
@@ -163,43 +166,31 @@ export function ack(context: StoreContext, { message, reader, delivery }: Lease)
   return true
 }
 
-export function releaseReader(context: StoreContext, reader: string): void {
-  const rows = context.db.all<MessageRow>('select * from message where reader = ?', reader)
-  release(context, rows)
-  context.db.run('delete from waiting where reader = ?', reader)
+export function releaseReaders(context: StoreContext, readers: readonly string[]): void {
+  for (const reader of readers) {
+    release(context, context.db.all<MessageRow>('select * from message where reader = ?', reader))
+    context.db.run('delete from waiting where reader = ?', reader)
+  }
 }
 
-/** Takes back the messages of dead readers and ends their waits. */
-export function releaseDead(context: StoreContext, run: string, dead: readonly string[]): void {
-  dropWaits(context, run, dead)
-  releaseStale(context, run, dead)
-}
-
-export function dropWaits({ db, clock }: StoreContext, run: string, dead: readonly string[]): void {
-  db.run('delete from waiting where run = ? and until <= ?', run, clock.now())
-  for (const reader of dead) db.run('delete from waiting where run = ? and reader = ?', run, reader)
-}
-
-/** Takes back messages of one run from dead readers and from expired leases. */
+/** Ends expired waits and leases of a run, and all those of dead readers. */
 export function releaseStale(context: StoreContext, run: string, dead: readonly string[]): void {
-  const gone = new Set(dead)
   const now = context.clock.now()
-  const rows = context.db
-    .all<MessageRow>('select * from message where reader is not null and run = ?', run)
-    .filter((row) => row.lease_until! <= now || gone.has(row.reader!))
-  release(context, rows)
+  context.db.run('delete from waiting where run = ? and until <= ?', run, now)
+  const expired = 'select * from message where reader is not null and run = ? and lease_until <= ?'
+  release(context, context.db.all<MessageRow>(expired, run, now))
+  releaseReaders(context, dead)
 }
 
 function release(context: StoreContext, rows: readonly MessageRow[]): void {
-  const recipients = new Map<string, TaskRow>()
   for (const row of rows) {
     context.db.run('update message set reader = null, lease_until = null where seq = ?', row.seq)
     addHistory(context, row.run, 'returned', row.id, row.delivery, row.reader!)
-    recipients.set(row.recipient, taskById(context, row.recipient)!)
   }
-  // The agent may have ended together with its reader.
-  for (const agent of recipients.values()) {
-    if (agent.state === 'ended') forwardUnread(context, agent)
+  for (const recipient of new Set(rows.map((row) => row.recipient))) {
+    const agent = taskById(context, recipient)!
+    // The agent may have ended together with its reader.
+    if (agent.state === 'ended') forward(context, agent, unreadOf(context, agent))
     else forwardStrays(context, agent)
   }
 }

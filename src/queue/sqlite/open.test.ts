@@ -7,7 +7,7 @@ import { makeProject } from '../../../tests/support/project.ts'
 import { QueueError } from '../refusal.ts'
 import { openSqliteStore } from '../sqlite-store.ts'
 import { journalModeOf } from './open.ts'
-import { setAside } from './set-aside.ts'
+import { setAside } from './side-files.ts'
 
 const MODULE = join(import.meta.dir, '../sqlite-store.ts')
 
@@ -36,7 +36,7 @@ test('the store and all beside it are for their owner alone, and its folder is m
   const folder = join(makeProject(), 'not', 'there')
   const store = await openSqliteStore(join(folder, 'queue.db'))
   await store.openRun('r')
-  for (const end of ['', '-wal', '-shm', '-bell']) {
+  for (const end of ['', '-wal', '-shm']) {
     expect(statSync(join(folder, `queue.db${end}`)).mode & 0o777).toBe(0o600)
   }
   await store.close()

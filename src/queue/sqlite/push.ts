@@ -1,17 +1,18 @@
 import { QueueError } from '../refusal.ts'
 import type { Started } from '../store.ts'
-import type { Agent, NewTask } from '../task.ts'
-import { MAIN } from '../task.ts'
-import { addHistory, addStartedToHistory } from './history.ts'
-import type { StoreContext, TaskRow } from './rows.ts'
+import { MAIN, type Agent, type NewTask } from '../task.ts'
+import { addHistory } from './history.ts'
 import {
   beginningOf,
+  checkSize,
   countOf,
   isWhole,
   liveAgent,
   livingAgent,
   parseColumn,
-  checkSize,
+  taskById,
+  type StoreContext,
+  type TaskRow,
 } from './rows.ts'
 
 const INSERT = `insert into task
@@ -30,36 +31,27 @@ export function openRun(context: StoreContext, run: string): void {
 export function push(context: StoreContext, tasks: readonly NewTask[]): void {
   const grown = new Set<string>()
   for (const task of tasks) {
-    const { isKnown, isTaken } = findExisting(context, task)
-    if (isKnown) continue
+    if (taskById(context, task.id) !== undefined) continue
     const parent = livingAgent(context, task.run, task.parent)
-    checkNew(context, task, parent, isTaken)
+    checkNew(context, task, parent)
     insert(context, task, parent)
     grown.add(task.run)
   }
   for (const run of grown) checkQueueLength(context, run)
 }
 
-const FIND_EXISTING = `select exists (select 1 from task where id = ?1) as known,
-  exists (select 1 from task where run = ?2 and name = ?3 and outcome is null) as taken`
-
-/** Whether it was pushed before, and whether another has its name. */
-function findExisting({ db }: StoreContext, { id, run, name }: NewTask) {
-  const row = db.get<{ known: number; taken: number }>(FIND_EXISTING, id, run, name)!
-  return { isKnown: row.known === 1, isTaken: row.taken === 1 }
-}
-
-function checkNew(context: StoreContext, task: NewTask, parent: TaskRow, isTaken: boolean): void {
+function checkNew(context: StoreContext, task: NewTask, parent: TaskRow): void {
   const depth = parent.depth + 1
   if (depth > context.limits.depth) {
     throw new QueueError({ kind: 'too_deep', depth, limit: context.limits.depth })
   }
   checkSize(context, 'prompt', task.prompt)
   if (context.isSecret?.(task.name) === true) throw new QueueError({ kind: 'secret_name' })
-  if (isTaken) throw new QueueError({ kind: 'name_taken', name: task.name })
+  if (liveAgent(context, task.run, task.name) !== undefined)
+    throw new QueueError({ kind: 'name_taken', name: task.name })
 }
 
-/** Asked once all are in: the transaction takes them out again. */
+/** After the insertions, which are rolled back if this throws. */
 function checkQueueLength(context: StoreContext, run: string): void {
   const waiting = countOf(context, run, 'queued') + countOf(context, run, 'ready')
   const limit = context.limits.queued
@@ -71,21 +63,14 @@ function insert(context: StoreContext, task: NewTask, parent: TaskRow): void {
   const isDrained = parent.drain_width !== null
   const state = isDrained ? 'ready' : 'queued'
   const now = context.clock.now()
-  const values = [
-    id,
-    run,
-    parent.id,
-    name,
-    beginningOf(prompt),
-    JSON.stringify(options),
-    retry,
-  ] as const
-  context.db.run(INSERT, ...values, parent.depth + 1, state, now, now, Number(isDrained))
+  const [beginning, json] = [beginningOf(prompt), JSON.stringify(options)]
+  const values = [id, run, parent.id, name, beginning, json, retry, parent.depth + 1] as const
+  context.db.run(INSERT, ...values, state, now, now, Number(isDrained))
   if (!isWhole(prompt)) context.db.run(INSERT_PROMPT, prompt)
   addHistory(context, run, 'pushed', id, attemptOf(task), state)
 }
 
-/** The attempt that pushes, where its task is for no other. */
+/** The attempt that the task belongs to; 0 if it is for all attempts at its parent. */
 function attemptOf({ parent, isForAllAttempts = false }: NewTask): number {
   return isForAllAttempts || typeof parent === 'string' || !('attempt' in parent)
     ? 0
@@ -97,8 +82,8 @@ const QUEUED = `select id, name from task where run = ? and state = 'queued' and
 
 type Queued = Pick<TaskRow, 'id' | 'name'>
 
-/** What was asked for under an id that is known is not done again. */
-export function once(
+/** Returns the earlier answer if this id was used before. */
+function once(
   context: StoreContext,
   run: string,
   id: string | undefined,
@@ -114,35 +99,48 @@ export function once(
   return started
 }
 
-export function start(context: StoreContext, run: string, agent: Agent, count?: number): Started {
+export function start(
+  context: StoreContext,
+  run: string,
+  agent: Agent,
+  count?: number,
+  id?: string,
+): Started {
+  return once(context, run, id, () => startNow(context, run, agent, count))
+}
+
+function startNow(context: StoreContext, run: string, agent: Agent, count?: number): Started {
   const parent = livingAgent(context, run, agent)
-  const wanted = context.db.all<Queued>(
-    QUEUED,
-    run,
-    parent.id,
-    count === undefined ? -1 : Math.max(0, count),
-  )
-  const free = Math.max(
-    0,
-    context.limits.running - countOf(context, run, 'running') - startedOf(context, run),
-  )
-  const fitting = wanted.slice(0, free)
-  for (const task of fitting) makeReady(context, run, task)
+  const limit = count === undefined ? -1 : Math.max(0, count)
+  const wanted = context.db.all<Queued>(QUEUED, run, parent.id, limit)
+  const used = countOf(context, run, 'running') + countStarted(context, run)
+  const fitting = wanted.slice(0, Math.max(0, context.limits.running - used))
+  for (const task of fitting) makeReady(context, run, task, false)
   return { started: fitting.map(({ name }) => name), held: wanted.length - fitting.length }
 }
 
-/** Those that have a slot coming to them; what is drained waits for one however long it takes. */
-function startedOf({ db }: StoreContext, run: string): number {
+/** Ready tasks that a slot is reserved for; drained ones wait for a free slot. */
+function countStarted({ db }: StoreContext, run: string): number {
   return db.get<{ count: number }>(
     `select count(*) as count from task where run = ? and state = 'ready' and is_drained = 0`,
     run,
   )!.count
 }
 
-export function drain(context: StoreContext, run: string, agent: Agent, width: number): Started {
+export function drain(
+  context: StoreContext,
+  run: string,
+  agent: Agent,
+  width: number,
+  id?: string,
+): Started {
+  return once(context, run, id, () => drainNow(context, run, agent, width))
+}
+
+function drainNow(context: StoreContext, run: string, agent: Agent, width: number): Started {
   const parent = livingAgent(context, run, agent)
   const wanted = context.db.all<Queued>(QUEUED, run, parent.id, -1)
-  if (wanted.length > 0) makeAllReady(context, run, parent.id)
+  for (const task of wanted) makeReady(context, run, task, true)
   context.db.run(
     `update task set drain_width = ?3 where id = ?2 and exists (select 1 from task
       where run = ?1 and state in ('ready', 'running') and is_drained = 1 and parent = ?2)`,
@@ -153,24 +151,12 @@ export function drain(context: StoreContext, run: string, agent: Agent, width: n
   return { started: wanted.map(({ name }) => name), held: 0 }
 }
 
-/** The same for all of a queue, which may be thousands. */
-function makeAllReady(context: StoreContext, run: string, parent: string): void {
-  const now = context.clock.now()
-  addStartedToHistory(context, run, parent)
+function makeReady(context: StoreContext, run: string, { id }: Queued, isDrained: boolean): void {
   context.db.run(
-    `update task set state = 'ready', since = ?3, is_drained = 1
-     where run = ?1 and state = 'queued' and is_drained = 0 and parent = ?2`,
-    run,
-    parent,
-    now,
-  )
-}
-
-function makeReady(context: StoreContext, run: string, task: Queued): void {
-  context.db.run(
-    `update task set state = 'ready', since = ? where id = ?`,
+    `update task set state = 'ready', since = ?, is_drained = ? where id = ?`,
     context.clock.now(),
-    task.id,
+    Number(isDrained),
+    id,
   )
-  addHistory(context, run, 'started', task.id)
+  addHistory(context, run, 'started', id)
 }

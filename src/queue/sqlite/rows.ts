@@ -1,17 +1,16 @@
-import type { Clock } from '../clock.ts'
-import type { Limits, Times } from '../limits.ts'
+import type { Clock, Limits, Times } from '../limits.ts'
 import { QueueError } from '../refusal.ts'
-import type {
-  Agent,
-  End,
-  EndBrief,
-  Task,
-  TaskBrief,
-  TaskHead,
-  TaskOptions,
-  TaskState,
+import {
+  MAIN,
+  type Agent,
+  type End,
+  type EndBrief,
+  type Task,
+  type TaskBrief,
+  type TaskHead,
+  type TaskOptions,
+  type TaskState,
 } from '../task.ts'
-import { MAIN } from '../task.ts'
 import type { Connection } from './connection.ts'
 
 export interface StoreContext {
@@ -19,12 +18,10 @@ export interface StoreContext {
   readonly clock: Clock
   readonly limits: Limits
   readonly times: Times
-  /** How often the history grew through us. */
-  readonly historyWrites: { count: number }
   readonly isSecret?: ((text: string) => boolean) | undefined
 }
 
-/** A task without what may be long. */
+/** A task without its long texts. */
 export interface TaskRow {
   readonly seq: number
   readonly id: string
@@ -51,7 +48,6 @@ export interface TaskRow {
 export const COLUMNS = `seq, id, run, parent, name, beginning, options, retry, depth, state, at, since,
   attempt, not_before, worker, lease_until, is_drained, drain_width, cancelled, outcome`
 
-/** So much of a long text is enough to know it by. */
 const BEGINNING = 200
 
 export function beginningOf(text: string): string {
@@ -62,12 +58,12 @@ export function beginningOf(text: string): string {
         .join('')
 }
 
-/** Whether the beginning of a text, or the text itself, is all of it. */
+/** Whether this is the whole text; a prompt that is not is also in the table `prompt`. */
 export function isWhole(beginning: string): boolean {
   return beginning.length < BEGINNING
 }
 
-/** Only what wrote a column knows what is in it; a value of another program is not even JSON. */
+/** Refuses a value that is not JSON: another program wrote it. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function parseColumn<Value extends object>(
   { db }: StoreContext,
@@ -94,7 +90,6 @@ export function briefOf(context: StoreContext, row: TaskRow, now: number): TaskB
   return { ...headOf(context, row, now), beginning: row.beginning, end }
 }
 
-/** All of it, which is for one of them at a time. */
 export function taskOf(context: StoreContext, row: TaskRow, now: number): Task {
   return { ...headOf(context, row, now), prompt: promptOf(context, row), end: endOf(context, row) }
 }
@@ -140,20 +135,7 @@ export function liveAgent(context: StoreContext, run: string, name: string): Tas
   )
 }
 
-/** The live agent of that name, or else the last one that had it. */
-function knownAgent(context: StoreContext, run: string, name: string): TaskRow | undefined {
-  return (
-    liveAgent(context, run, name) ??
-    context.db.get<TaskRow>(
-      `select ${COLUMNS} from task where run = ? and name = ? and state = 'ended'
-       order by seq desc limit 1`,
-      run,
-      name,
-    )
-  )
-}
-
-/** For an acting agent, only the current attempt is accepted. */
+/** Refuses an agent that acts for a finished attempt. */
 export function agentOf(context: StoreContext, run: string, agent: Agent): TaskRow {
   if (typeof agent === 'string') return agentNamed(context, run, agent)
   const { name, task } = agent
@@ -164,15 +146,23 @@ export function agentOf(context: StoreContext, run: string, agent: Agent): TaskR
   return row
 }
 
-/** The same, and it must not have ended. */
+/** Also refuses an agent that has ended. */
 export function livingAgent(context: StoreContext, run: string, agent: Agent): TaskRow {
   const row = agentOf(context, run, agent)
   if (row.state === 'ended') throw new QueueError({ kind: 'agent_ended', name: row.name })
   return row
 }
 
+/** The live agent of that name, or the last one that had it. */
 export function agentNamed(context: StoreContext, run: string, name: string): TaskRow {
-  const agent = knownAgent(context, run, name)
+  const agent =
+    liveAgent(context, run, name) ??
+    context.db.get<TaskRow>(
+      `select ${COLUMNS} from task where run = ? and name = ? and state = 'ended'
+       order by seq desc limit 1`,
+      run,
+      name,
+    )
   if (agent !== undefined) return agent
   if (liveAgent(context, run, MAIN) === undefined)
     throw new QueueError({ kind: 'unknown_run', run })
@@ -185,23 +175,14 @@ export function checkSize(
   text: string,
 ): void {
   const limit = context.limits.messageBytes
-  // No text has more bytes than three times its length.
-  if (text.length * 3 <= limit) return
   const bytes = Buffer.byteLength(text)
   if (bytes > limit) throw new QueueError({ kind: 'too_big', what, bytes, limit })
 }
 
-/**
- * By the index alone, so that `main` is counted and taken off again. The state is part of the text:
- * SQLite would make its plan anew each time, as a value could decide for an index over some states.
- */
-function selectCount(state: TaskState): string {
-  return `select (select count(*) from task where run = ?1 and state = '${state}')
-    - (select count(*) from task where run = ?1 and name = '${MAIN}' and outcome is null
-      and state = '${state}') as count`
-}
-
-/** How many tasks are in a state. */
-export function countOf(context: StoreContext, run: string, state: TaskState): number {
-  return context.db.get<{ count: number }>(selectCount(state), run)!.count
+/** How many tasks are in a state; `main` is never queued, ready or ended. */
+export function countOf({ db }: StoreContext, run: string, state: TaskState): number {
+  const notMain = state === 'running' ? 'and depth > 0' : ''
+  // The state is not a parameter, because SQLite would then plan the query again for each value.
+  const sql = `select count(*) as count from task where run = ? and state = '${state}' ${notMain}`
+  return db.get<{ count: number }>(sql, run)!.count
 }

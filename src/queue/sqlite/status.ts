@@ -1,7 +1,6 @@
 import type { ReceiveStatus, SenderStatus } from '../message.ts'
-import type { Counts, ListQuery } from '../store.ts'
+import type { Counts, ListQuery, Outlook } from '../store.ts'
 import type { Agent, Task, TaskBrief } from '../task.ts'
-import type { StoreContext, TaskRow } from './rows.ts'
 import {
   agentOf,
   briefOf,
@@ -11,6 +10,8 @@ import {
   parseColumn,
   taskById,
   taskOf,
+  type StoreContext,
+  type TaskRow,
 } from './rows.ts'
 
 export function receiveStatus(
@@ -20,21 +21,23 @@ export function receiveStatus(
   from: readonly string[] = [],
 ): ReceiveStatus {
   const { id } = agentOf(context, run, agent)
-  const names = from.length > 0 ? from : atWork(context, run, id)
+  const isForAnyone = from.length === 0
+  const names = isForAnyone ? runningAgents(context, run, id) : from
   const senders = names.map((name) => ({ name, status: statusOf(context, run, id, name) }))
-  const all =
-    from.length > 0 ? senders.map(({ status }) => status) : allStatuses(context, run, id, names)
+  const all = isForAnyone
+    ? allStatuses(context, run, id, names)
+    : senders.map(({ status }) => status)
   const isThere = all.includes('received')
-  const circle = isThere ? null : deadlockOf(context, id)
-  const isAlone = circle?.length === 0
+  const cycle = isThere ? null : deadlockOf(context, id)
+  const isAlone = cycle?.length === 0
   return {
     senders,
-    // A deadlock is reported to each of its agents, even if the others have left it by now.
-    nothingToWaitFor: !isThere && (isAlone || (circle === null && !all.includes('running'))),
-    isHeld: (from.length > 0 ? from : [undefined]).some(
+    // A deadlock is reported to each of its agents, even after the others have stopped waiting.
+    nothingToWaitFor: !isThere && (isAlone || (cycle === null && !all.includes('running'))),
+    isHeld: (isForAnyone ? [undefined] : from).some(
       (name) => messageTo(context, id, name) === 'running',
     ),
-    deadlock: isAlone ? null : circle,
+    deadlock: isAlone ? null : cycle,
   }
 }
 
@@ -54,29 +57,21 @@ function isReady({ db }: StoreContext, run: string): boolean {
   return db.get(`select 1 from task where run = ? and state = 'ready' limit 1`, run) !== undefined
 }
 
-/** Each ends at the first that it finds: there may be thousands. */
-function selectOf(which: string): string {
-  return `select
-    exists (select 1 from message where ${which} and (reader is null or lease_until <= ?2)) as free,
-    exists (select 1 from message where ${which}) as held`
-}
-
-const OF_ANYBODY = selectOf('recipient = ?1')
-const OF_ONE = selectOf('recipient = ?1 and sender = ?3 and addressee is null')
-
 /** `running` if the message is leased to a reader, because it may come back. */
 function messageTo(
   { db, clock }: StoreContext,
   agent: string,
   from?: string,
 ): 'received' | 'running' | undefined {
-  type Found = { readonly free: number; readonly held: number }
-  const { free, held } =
-    from === undefined
-      ? db.get<Found>(OF_ANYBODY, agent, clock.now())!
-      : db.get<Found>(OF_ONE, agent, clock.now(), from)!
-  if (free === 1) return 'received'
-  return held === 1 ? 'running' : undefined
+  const which = from === undefined ? '' : 'and sender = ?3 and addressee is null'
+  const row = db.get<{ is_free: number }>(
+    `select reader is null or lease_until <= ?2 as is_free from message
+     where recipient = ?1 ${which} order by is_free desc limit 1`,
+    agent,
+    clock.now(),
+    ...(from === undefined ? [] : [from]),
+  )
+  return row === undefined ? undefined : row.is_free === 1 ? 'received' : 'running'
 }
 
 function statusOf(context: StoreContext, run: string, to: string, name: string): SenderStatus {
@@ -87,7 +82,7 @@ function statusOf(context: StoreContext, run: string, to: string, name: string):
   return agent.state === 'queued' || agent.state === 'idle' ? 'idle' : 'running'
 }
 
-function atWork({ db }: StoreContext, run: string, agent: string): string[] {
+function runningAgents({ db }: StoreContext, run: string, agent: string): string[] {
   const rows = db.all<{ name: string }>(
     `select name from task where run = ? and state = 'running' and id <> ?
      order by seq`,
@@ -126,7 +121,7 @@ export function list(
     parts.push('not_before <= ?')
     values.push(now)
   }
-  // Of thousands of children most have ended.
+  // Not by parent, because most of its thousands of children may have ended.
   const from = wanted === undefined ? 'task' : 'task indexed by task_by_state'
   const sql = `select ${COLUMNS} from ${from} where ${parts.join(' and ')} order by seq limit ?`
   return context.db.all<TaskRow>(sql, ...values, most).map((row) => briefOf(context, row, now))
@@ -155,5 +150,52 @@ export function counts(context: StoreContext, run: string): Counts {
     messages,
     queueLeft: Math.max(0, limits.queued - queued - ready),
     slotsLeft: Math.max(0, limits.running - running),
+  }
+}
+
+interface OutlookRow {
+  readonly is_ready: number
+  readonly is_running: number
+  readonly cancelling: number
+  readonly next: number | null
+  /** When the last pause began. */
+  readonly latest: number | null
+}
+
+/**
+ * Uses only indexes, because there may be thousands of tasks. `+ 0` keeps SQLite from planning the query
+ * again for each value.
+ */
+function selectOutlook(whose: string, paused: string): string {
+  const from = 'from task indexed by task_by_state where run = ?1'
+  return `select
+    exists (select 1 ${from} and state = 'ready' ${whose}) as is_ready,
+    exists (select 1 ${from} and state = 'running' ${whose} and depth > 0) as is_running,
+    (select count(*) ${from} and state = 'running' ${whose} and cancelled is not null) as cancelling,
+    (select min(not_before) from task where run = ?1 ${paused} and state = 'ready' and not_before > 0
+      and not_before > ?2 + 0) as next,
+    (select max(paused_at) from task where run = ?1 ${paused} and state = 'ready' and not_before > 0)
+      as latest`
+}
+
+const OF_RUN = selectOutlook('', '')
+// The unary plus keeps SQLite from using the index on parents.
+const OF_AGENT = selectOutlook('and is_drained in (0, 1) and parent = ?3', 'and +parent = ?3')
+
+export function outlook(context: StoreContext, run: string, agent?: Agent): Outlook {
+  const { db, clock } = context
+  const now = clock.now()
+  const row =
+    agent === undefined
+      ? db.get<OutlookRow>(OF_RUN, run, now)
+      : db.get<OutlookRow>(OF_AGENT, run, now, agentOf(context, run, agent).id)
+  const { is_ready, is_running, cancelling, next, latest } = row!
+  // If the clock was set back, the next claim restarts the pauses.
+  const isSetBack = latest !== null && latest > now
+  return {
+    isReady: is_ready === 1,
+    isRunning: is_running === 1,
+    cancelling,
+    nextReadyInMs: next === null ? null : isSetBack ? 0 : next - now,
   }
 }

@@ -1,55 +1,42 @@
 import { errorText, errorWithHint, UserError } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
-import type { QueueSummary, Unreadable } from '../store.ts'
 import { QueueError } from '../refusal.ts'
+import type { QueueSummary, Unreadable } from '../store.ts'
 import { asRefusal } from './connection.ts'
-import { acknowledgedIn } from './history-count.ts'
 import { refuseAltered } from './damage.ts'
-import { OTHER_RUN, refuseEmptied, refuseIncomplete, unversioned } from './open.ts'
+import { openReadOnly, OTHER_RUN, refuseEmptied, refuseIncomplete, unversioned } from './open.ts'
 import { SCHEMA_VERSION } from './schema.ts'
+import { acknowledgedIn } from './side-files.ts'
 
-/**
- * What there is in the store of a run: without a word to it, so that it is as it was; or why
- * that cannot be read.
- */
-export function readSummary(path: string, run: string): QueueSummary | Unreadable {
-  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+/** Reads the counts of a run's store without writing to it; or why that is not possible. */
+export function readSummary(place: string, run: string): QueueSummary | Unreadable {
   try {
-    const acknowledged = acknowledgedIn(path)
-    if (lstatOf(path)?.isFile() !== true) throw new QueueError({ kind: 'not_a_store', place: path })
-    refuseEmptied(path, () => acknowledged > 0)
-    const database = new DatabaseSync(path, { readOnly: true, timeout: 1000 })
+    const acknowledged = acknowledgedIn(place)
+    if (lstatOf(place)?.isFile() !== true) throw new QueueError({ kind: 'not_a_store', place })
+    refuseEmptied(place, () => acknowledged > 0)
+    const database = openReadOnly(place)
     try {
-      const { user_version: version } = database.prepare('pragma user_version').get() as {
-        user_version: number
-      }
-      // Whatever its tables say, it may mean something else by now.
-      if (version > SCHEMA_VERSION) {
-        throw new QueueError({ kind: 'newer_version', place: path, version })
-      }
-      refuseAltered(database, path)
-      const { last, ...glance } = database.prepare(COUNTS).get() as unknown as Omit<
-        QueueSummary,
-        'redone'
-      > & { readonly last: number }
-      if (version < 1) throw unversioned(path, version)
+      const version = Number(database.prepare('pragma user_version').get()?.['user_version'])
+      if (version > SCHEMA_VERSION) throw new QueueError({ kind: 'newer_version', place, version })
+      refuseAltered(database, place)
+      const { last, ...counts } = database.prepare(COUNTS).get() as unknown as Counts
+      if (version < 1) throw unversioned(place, version)
       const other = database.prepare(OTHER_RUN).get(run)?.['run']
-      if (typeof other === 'string') {
-        throw new QueueError({ kind: 'other_run', place: path, run: other })
-      }
-      refuseIncomplete(path, acknowledged - last)
-      if (glance.failed === 0) return { ...glance, redone: 0 }
-      const { redone } = database.prepare(REDONE).get() as { redone: number }
-      return { ...glance, redone }
+      if (typeof other === 'string') throw new QueueError({ kind: 'other_run', place, run: other })
+      refuseIncomplete(place, acknowledged - last)
+      const redone = counts.failed === 0 ? 0 : Number(database.prepare(REDONE).get()?.['redone'])
+      return { ...counts, redone }
     } finally {
       database.close()
     }
   } catch (error) {
-    return { why: errorWithHint(explain(error, path)).replaceAll('\n', ' ') }
+    return { why: errorWithHint(explain(error, place)).replaceAll('\n', ' ') }
   }
 }
 
-/** It only reads what every store has: whatever goes wrong, the file is to blame. */
+type Counts = Omit<QueueSummary, 'redone'> & { readonly last: number }
+
+/** The queries are valid for every store, so any failure is the fault of the file. */
 function explain(error: unknown, place: string): unknown {
   const refusal = asRefusal(error, place)
   if (refusal instanceof UserError) return refusal
@@ -67,7 +54,10 @@ select
   (select coalesce(max(seq), 0) from history) as last
 from task where depth > 0`
 
-/** Pushed by the same agent after the failure, under the same name, or with the same prompt for the same kind. */
+/**
+ * Failed tasks that the same parent pushed again later, with the same name, or with the same prompt and
+ * agent, and that succeeded then.
+ */
 const REDONE = `
 with ended as (
   select task.*, json_extract(options, '$.agent') as agent, coalesce(prompt.text, beginning) as text,

@@ -1,24 +1,13 @@
-import type { Entry } from '../history.ts'
-import type { Tables } from '../ledger.ts'
-import { Ledger } from '../ledger.ts'
+import { Ledger, type Entry, type Tables } from '../ledger.ts'
 import type { StoreContext } from './rows.ts'
-
-/** Read in parts, so that a long history needs little memory. */
-const PART = 1000
 
 export function verify(context: StoreContext, run: string): readonly string[] {
   const ledger = new Ledger()
-  for (let seq = 0; ;) {
-    const entries = context.db.all<Entry & { seq: number }>(
-      `select seq, what, subject, attempt, detail from history where run = ? and seq > ?
-       order by seq limit ${PART}`,
-      run,
-      seq,
-    )
-    for (const entry of entries) ledger.add(entry)
-    if (entries.length < PART) break
-    seq = entries.at(-1)!.seq
-  }
+  const entries = context.db.all<Entry>(
+    'select what, subject, attempt, detail from history where run = ? order by seq',
+    run,
+  )
+  for (const entry of entries) ledger.add(entry)
   return [...ledger.close(tablesOf(context, run)), ...checkFile(context)]
 }
 
@@ -40,7 +29,7 @@ function tablesOf({ db }: StoreContext, run: string): Tables {
 }
 
 function checkFile({ db }: StoreContext): string[] {
-  const found = db.damage().map((line) => `the file: ${line}`)
+  const found = db.findDamage().map((line) => `the file: ${line}`)
   const { rows, last } = db.get<{ rows: number; last: number | null }>(
     'select count(*) as rows, max(seq) as last from history',
   )!

@@ -1,9 +1,16 @@
-import type { Need } from '../deadlock.ts'
-import { findCycles, releaseStuck } from '../deadlock.ts'
+import { findCycles, NOTHING, releaseStuck, type Need } from '../deadlock.ts'
 import { MAIN, type Agent } from '../task.ts'
 import { addHistory } from './history.ts'
-import type { StoreContext, TaskRow } from './rows.ts'
-import { agentNamed, COLUMNS, countOf, liveAgent, livingAgent, parseColumn } from './rows.ts'
+import {
+  agentNamed,
+  COLUMNS,
+  countOf,
+  liveAgent,
+  livingAgent,
+  parseColumn,
+  type StoreContext,
+  type TaskRow,
+} from './rows.ts'
 
 interface WaitRow {
   readonly agent: string
@@ -11,41 +18,32 @@ interface WaitRow {
   readonly senders: string
 }
 
-export interface Wait {
-  readonly run: string
-  readonly agent: Agent
-  readonly from: readonly string[]
-  readonly reader: string
-}
-
-/** Whether the wait is recorded and does not expire soon, so that nothing need be written. */
-export function isWaiting(context: StoreContext, { run, agent, from, reader }: Wait): boolean {
-  const { id } = livingAgent(context, run, agent)
-  const row = context.db.get<{ until: number }>(
-    'select until from waiting where agent = ? and reader = ? and senders = ?',
-    id,
-    reader,
-    JSON.stringify(from),
-  )
-  return row !== undefined && row.until > context.clock.now() + context.times.waitLeaseMs / 2
-}
-
-export function waitFor(context: StoreContext, { run, agent, from, reader }: Wait): void {
-  const { id } = livingAgent(context, run, agent)
-  context.db.run(
+/** Writes only if the wait is new, has changed or expires soon. */
+export function waitFor(
+  context: StoreContext,
+  run: string,
+  agent: Agent,
+  from: readonly string[],
+  reader: string,
+): void {
+  const { waitLeaseMs } = context.times
+  const until = context.clock.now() + waitLeaseMs
+  const changed = context.db.run(
     `insert into waiting (agent, reader, run, senders, until) values (?1, ?2, ?3, ?4, ?5)
      on conflict do update set until = ?5, senders = ?4,
-     deadlock = iif(senders = ?4, deadlock, null)`,
-    id,
+       deadlock = iif(senders = ?4, deadlock, null)
+     where senders <> ?4 or until <= ?6`,
+    livingAgent(context, run, agent).id,
     reader,
     run,
     JSON.stringify(from),
-    context.clock.now() + context.times.waitLeaseMs,
+    until,
+    until - waitLeaseMs / 2,
   )
-  markDeadlocks(context, run)
+  if (changed > 0) markDeadlocks(context, run)
 }
 
-/** Also for one that has ended meanwhile. */
+/** Also for an agent that has ended. */
 export function stopWaiting(
   context: StoreContext,
   run: string,
@@ -57,9 +55,9 @@ export function stopWaiting(
 }
 
 /**
- * Writes a circle of agents down at each of them, since the first that is told stops waiting, and the
- * others would see no circle any more; and an empty one at those for whom there is nothing to wait
- * for, because all others wait, too. To be called after all that leaves fewer who could send.
+ * Records a deadlock at each of its waits, because the first agent that learns of it stops waiting and
+ * breaks the cycle. An empty list means that there is nothing to wait for, because all others wait as well.
+ * To be called after each change that leaves fewer agents that could send.
  */
 export function markDeadlocks(context: StoreContext, run: string): void {
   const waits = context.db.all<WaitRow>(
@@ -75,16 +73,16 @@ export function markDeadlocks(context: StoreContext, run: string): void {
     run,
     context.clock.now(),
   )
-  const needs = new NeedGraph(context, run, agents, waits).all()
-  // They end sooner or later, and their results are what those above them wait for.
+  const needs = makeNeeds(context, run, agents, waits)
+  // They will end, and send the results that their ancestors wait for.
   const alone = new Set(releaseStuck(needs, waitsOfTheDeepest(context, agents, waits)))
-  const circles = findCycles(needs)
+  const cycles = findCycles(needs)
   const names = new Map(agents.map(({ id, name }) => [id, name]))
   for (const { agent, reader } of waits) {
     const id = waitId(agent, reader)
-    const circle = alone.has(id) ? [] : circles.get(id)
-    if (circle === undefined) continue
-    const others = JSON.stringify(circle.flatMap((other) => names.get(other) ?? []).toSorted())
+    const cycle = alone.has(id) ? [] : cycles.get(id)
+    if (cycle === undefined) continue
+    const others = JSON.stringify(cycle.flatMap((other) => names.get(other) ?? []).toSorted())
     const isNew = context.db.run(
       'update waiting set deadlock = ? where agent = ? and reader = ? and deadlock is null',
       others,
@@ -96,8 +94,8 @@ export function markDeadlocks(context: StoreContext, run: string): void {
 }
 
 /**
- * Whether nobody but `main` waits, for others, while somebody works: it holds no slot, so that nobody
- * who works needs it. That is how most wait, and for thousands.
+ * Whether only `main` waits, for others, while a task is running: it cannot be in a deadlock. This is the
+ * usual case, and `main` may wait for thousands of tasks.
  */
 function isOnlyMain(context: StoreContext, run: string, waits: readonly WaitRow[]): boolean {
   const { id } = agentNamed(context, run, MAIN)
@@ -130,89 +128,73 @@ function waitId(agent: string, reader: string): string {
   return `wait ${agent} ${reader}`
 }
 
+/** A free slot of the run, as a node of the graph. */
 const SLOT = 'a slot'
 
-/** Who needs whom: agents, their waits, and the slots for which ready tasks queue. */
-class NeedGraph {
-  readonly #context: StoreContext
-  readonly #run: string
-  readonly #agents: readonly TaskRow[]
-  readonly #waits: readonly WaitRow[]
-  readonly #needs = new Map<string, Need>()
-
-  constructor(
-    context: StoreContext,
-    run: string,
-    agents: readonly TaskRow[],
-    waits: readonly WaitRow[],
-  ) {
-    this.#context = context
-    this.#run = run
-    this.#agents = agents
-    this.#waits = waits
+/** What agents, their waits, and ready tasks without a slot need to continue. */
+function makeNeeds(
+  context: StoreContext,
+  run: string,
+  agents: readonly TaskRow[],
+  waits: readonly WaitRow[],
+): Map<string, Need> {
+  const needs = new Map<string, Need>()
+  const ready = addReady(context, run, agents, needs)
+  for (const { id, cancelled } of agents) {
+    const of = waits.flatMap(({ agent, reader }) => (agent === id ? [waitId(agent, reader)] : []))
+    const isFree = of.length === 0 || cancelled !== null
+    needs.set(id, isFree ? NOTHING : { kind: 'any', of })
   }
-
-  all(): Map<string, Need> {
-    const ready = this.#addReady()
-    for (const { id, cancelled } of this.#agents) {
-      const waits = this.#waits.filter(({ agent }) => agent === id)
-      const of = waits.map(({ agent, reader }) => waitId(agent, reader))
-      const isFree = waits.length === 0 || cancelled !== null
-      this.#needs.set(id, isFree ? { kind: 'nothing' } : { kind: 'any', of })
-    }
-    for (const wait of this.#waits) {
-      this.#needs.set(waitId(wait.agent, wait.reader), this.#needOf(wait, ready))
-    }
-    return this.#needs
-  }
-
-  #needOf({ agent, senders }: WaitRow, ready: readonly string[]): Need {
-    const names = parseColumn<readonly string[]>(this.#context, 'waiting.senders', senders)
-    if (names.length > 0) {
-      const open = names.filter((name) => !hasMessage(this.#context, agent, name))
-      return { kind: 'all', of: open.flatMap((name) => this.#nodeOf(name)) }
-    }
-    if (hasMessage(this.#context, agent)) return { kind: 'nothing' }
-    const others = this.#agents.map(({ id }) => id).filter((id) => id !== agent)
-    return { kind: 'any', of: [...others, ...ready] }
-  }
-
   /** Empty for an agent that neither runs nor is ready: it blocks no wait. */
-  #nodeOf(name: string): string[] {
-    const running = this.#agents.find((agent) => agent.name === name)
+  const nodeOf = (name: string): string[] => {
+    const running = agents.find((agent) => agent.name === name)
     if (running !== undefined) return [running.id]
-    const task = liveAgent(this.#context, this.#run, name)
+    const task = liveAgent(context, run, name)
     if (task?.state !== 'ready') return []
     return [task.is_drained === 1 ? readyId(task.parent!) : SLOT]
   }
-
-  /** One for all that need the same: there may be thousands. */
-  #addReady(): string[] {
-    const { db, limits } = this.#context
-    const tasks = this.#agents.filter(({ depth, state }) => depth > 0 && state === 'running')
-    const isFree = countOf(this.#context, this.#run, 'running') < limits.running
-    this.#needs.set(SLOT, isFree ? { kind: 'nothing' } : { kind: 'any', of: idsOf(tasks) })
-    const started = db.get(
-      `select 1 from task where run = ? and state = 'ready' and is_drained = 0 limit 1`,
-      this.#run,
-    )
-    // By those who have queues, of which there are few.
-    const drains = db.all<{ parent: string; width: number }>(
-      `select id as parent, drain_width as width from task as agent where run = ?
-       and drain_width is not null and exists (select 1 from task
-         where run = agent.run and state = 'ready' and is_drained = 1 and parent = agent.id)`,
-      this.#run,
-    )
-    const ready = drains.map(({ parent, width }) => {
-      const siblings = tasks.filter((task) => task.parent === parent && task.is_drained === 1)
-      const widthId = `the width of ${parent}`
-      const hasRoom = siblings.length < width
-      this.#needs.set(widthId, hasRoom ? { kind: 'nothing' } : { kind: 'any', of: idsOf(siblings) })
-      this.#needs.set(readyId(parent), { kind: 'all', of: [SLOT, widthId] })
-      return readyId(parent)
-    })
-    return started === undefined ? ready : [SLOT, ...ready]
+  for (const { agent, reader, senders } of waits) {
+    const names = parseColumn<readonly string[]>(context, 'waiting.senders', senders)
+    const open = names.filter((name) => !hasMessage(context, agent, name))
+    const others = idsOf(agents).filter((id) => id !== agent)
+    const ofAnyone: Need = hasMessage(context, agent)
+      ? NOTHING
+      : { kind: 'any', of: [...others, ...ready] }
+    const need: Need = names.length === 0 ? ofAnyone : { kind: 'all', of: open.flatMap(nodeOf) }
+    needs.set(waitId(agent, reader), need)
   }
+  return needs
+}
+
+/** Adds one node for all ready tasks that need the same, because there may be thousands; returns these nodes. */
+function addReady(
+  { db, limits }: StoreContext,
+  run: string,
+  agents: readonly TaskRow[],
+  needs: Map<string, Need>,
+): string[] {
+  const tasks = agents.filter(({ depth, state }) => depth > 0 && state === 'running')
+  const needFrom = (holders: readonly TaskRow[], limit: number): Need =>
+    holders.length < limit ? NOTHING : { kind: 'any', of: idsOf(holders) }
+  needs.set(SLOT, needFrom(tasks, limits.running))
+  const started = db.get(
+    `select 1 from task where run = ? and state = 'ready' and is_drained = 0 limit 1`,
+    run,
+  )
+  const drains = db.all<{ parent: string; width: number }>(
+    `select id as parent, drain_width as width from task as agent where run = ?
+     and drain_width is not null and exists (select 1 from task
+       where run = agent.run and state = 'ready' and is_drained = 1 and parent = agent.id)`,
+    run,
+  )
+  for (const { parent, width } of drains) {
+    const siblings = tasks.filter((task) => task.parent === parent && task.is_drained === 1)
+    const widthId = `the width of ${parent}`
+    needs.set(widthId, needFrom(siblings, width))
+    needs.set(readyId(parent), { kind: 'all', of: [SLOT, widthId] })
+  }
+  const ready = drains.map(({ parent }) => readyId(parent))
+  return started === undefined ? ready : [SLOT, ...ready]
 }
 
 function readyId(parent: string): string {

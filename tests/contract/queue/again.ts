@@ -104,7 +104,7 @@ export function testAgain(home: Home): void {
       await store.expire(RUN, ['worker of a', ...(reader === 'dead' ? ['reader of a'] : [])])
       stage.clock.pass(PAUSE_MS)
       await stage.claim('a')
-      await store.releaseDead(RUN, ['reader of a'])
+      await store.releaseReaders(['reader of a'])
       expect(await stage.read('a')).toEqual([])
       expect(await stage.read('main')).toEqual(['b: done'])
       await stage.strike()

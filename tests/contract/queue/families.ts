@@ -38,7 +38,7 @@ export function testFamilies(home: Home): void {
     await store.lease(RUN, 'a', {}, 'reader of a')
     await store.settle(a, DONE)
     expect(await stage.read('main')).toEqual(['a: done'])
-    await store.releaseReader('reader of a')
+    await store.releaseReaders(['reader of a'])
     expect((await stage.read('main')).toSorted()).toEqual(['a: done', 'b: done'])
     await stage.strike()
   })

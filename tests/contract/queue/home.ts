@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/queue/clock.ts'
+import type { Clock } from '../../../src/queue/limits.ts'
 import type { Limits, Times } from '../../../src/queue/limits.ts'
 import type { QueueStore } from '../../../src/queue/store.ts'
 

@@ -110,7 +110,7 @@ export function testMessages(home: Home): void {
   test('what a dead reader had is delivered again, in its old place', async () => {
     const stage = await mailed(home)
     const leases = await stage.store.lease(RUN, 'main', { max: 2 }, 'r1')
-    await stage.store.releaseReader('r1')
+    await stage.store.releaseReaders(['r1'])
     expect(await bodies(stage, { max: 9 }, 'r2')).toEqual(['1', '2', '3', '4'])
     expect(await stage.store.ack(leases)).toEqual([false, false])
     await stage.strike()
@@ -132,7 +132,7 @@ export function testMessages(home: Home): void {
     await store.lease(RUN, 'main', { max: 1 }, 'dead')
     const [held] = await store.lease(RUN, 'main', { max: 1 }, 'alive')
     expect((await store.holders(RUN)).toSorted()).toEqual(['alive', 'dead', 'worker of busy'])
-    await store.releaseDead(RUN, ['dead', 'worker of busy'])
+    await store.releaseReaders(['dead', 'worker of busy'])
     const [again] = await store.lease(RUN, 'main', { max: 1 }, 'next')
     expect(again).toMatchObject({ delivery: 2 })
     expect(await store.ack([held!])).toEqual([true])

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { Mate } from './crew.ts'
 import type { Home } from './home.ts'
 import { newMessage, RUN, Stage } from './stage.ts'
-import { SYSTEM_CLOCK } from '../../../src/queue/clock.ts'
+import { SYSTEM_CLOCK } from '../../../src/queue/limits.ts'
 
 const PATIENCE_MS = 120_000
 

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { Clock } from '../../../src/queue/clock.ts'
+import type { Clock } from '../../../src/queue/limits.ts'
 import { QueueError } from '../../../src/queue/refusal.ts'
 import type { Refusal } from '../../../src/queue/refusal.ts'
 import type { QueueStore } from '../../../src/queue/store.ts'
@@ -71,7 +71,7 @@ export class Stage {
   /** What an inbox has, in short: who, and what or how. */
   async read(agent: string): Promise<string[]> {
     const leases = await this.store.lease(RUN, agent, { max: 100 }, 'test')
-    await this.store.releaseReader('test')
+    await this.store.releaseReaders(['test'])
     return leases.map(({ message }) => {
       if (message.kind === 'text') return `${message.from}: ${message.body}`
       const { end } = message

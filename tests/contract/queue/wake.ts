@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { SYSTEM_CLOCK } from '../../../src/queue/clock.ts'
+import { SYSTEM_CLOCK } from '../../../src/queue/limits.ts'
 import { Mate } from './crew.ts'
 import type { Home } from './home.ts'
 import { preciseNow } from './process.ts'
