@@ -30,7 +30,7 @@ export async function measureWaiters({ forkhestra }: Programs): Promise<Figure[]
     if (ours.some(({ exitCode }) => exitCode !== null)) throw new Error('some do not wait')
     const cost = (ticks: number) => (ticks * MS_A_TICK) / seconds
     return [
-      figure('processes that wait', cost(ticksOf(ours) - before[0]), 100),
+      figure('processes that wait', cost(ticksOf(ours) - before[0]), 200),
       figure('processes of the runtime that do nothing', cost(ticksOf(idle) - before[1])),
     ]
   } finally {
