@@ -9,7 +9,7 @@ import {
 import { dirname, join } from 'node:path'
 import { errorCode } from '../base/errors.ts'
 import { stateFolder } from '../base/state-folder.ts'
-import { parseAnsweredTurn, type AnsweredTurn } from '../fake-model/answered-turn.ts'
+import { parseAnsweredTurn, type AnsweredTurn } from '../fake-model/playback.ts'
 
 /** Which turns of a script were answered here, so that a run that is resumed gets those that follow. */
 export class ScriptProgress {

@@ -69,10 +69,10 @@ test('the prompt pattern is tested against each user message on its own', () => 
 
 /** Answers some requests, and restores them in a new playback of the same script. */
 function resume(source: ScriptSource, sessions: readonly string[]): Playback {
-  const [before, after] = [play(source), play(source)]
+  const before = play(source)
   const found = sessions.map((session) => before.next(ask({ session })))
-  after.restore(found.flatMap((match) => (match.kind === 'turn' ? [match.answered] : [])))
-  return after
+  const answered = found.flatMap((match) => (match.kind === 'turn' ? [match.answered] : []))
+  return new Playback(makeScript(source), answered)
 }
 
 test('a restored playback continues where the earlier one ended', () => {

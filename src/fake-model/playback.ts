@@ -1,8 +1,30 @@
+import * as z from 'zod/mini'
+import { parseJson } from '../base/json.ts'
 import { shorten } from '../base/shorten.ts'
 import type { ModelRequest } from './model-request.ts'
-import type { AnsweredTurn } from './answered-turn.ts'
 import type { Turn } from './script-schema.ts'
 import type { Conversation, Script, TurnList } from './script.ts'
+
+const index = z.int().check(z.minimum(0))
+
+const answeredTurnSchema = z.object({
+  conversation: index,
+  list: index,
+  turn: index,
+  session: z.string(),
+})
+
+/** A turn that was sent completely: its position in the script, and the session that got it. */
+export type AnsweredTurn = z.infer<typeof answeredTurnSchema>
+
+/** Undefined if the line is incomplete or invalid. */
+export function parseAnsweredTurn(line: string): AnsweredTurn | undefined {
+  try {
+    return answeredTurnSchema.safeParse(parseJson(line)).data
+  } catch {
+    return undefined
+  }
+}
 
 export type Match =
   | {
@@ -23,15 +45,13 @@ export class Playback {
   readonly #script: Script
   readonly #parts: readonly ConversationPlayback[]
 
-  constructor(script: Script) {
+  /** Continues after the turns that an earlier playback of the script has answered. */
+  constructor(script: Script, answered: readonly AnsweredTurn[] = []) {
     this.#script = script
-    this.#parts = script.map((conversation, index) => new ConversationPlayback(conversation, index))
-  }
-
-  /** Continues where an earlier playback of the script ended. */
-  restore(answered: readonly AnsweredTurn[]): void {
-    for (const [index, part] of this.#parts.entries())
-      part.restore(answered.filter(({ conversation }) => conversation === index))
+    this.#parts = script.map((conversation, index) => {
+      const own = answered.filter((turn) => turn.conversation === index)
+      return new ConversationPlayback(conversation, index, own)
+    })
   }
 
   next(request: ModelRequest): Match {
@@ -69,13 +89,10 @@ class ConversationPlayback {
   readonly #places = new Set<string>()
   #opened = 0
 
-  constructor(conversation: Conversation, index: number) {
+  constructor(conversation: Conversation, index: number, answered: readonly AnsweredTurn[]) {
     this.conversation = conversation
     this.#index = index
-  }
-
-  restore(answered: readonly AnsweredTurn[]): void {
-    const { lists, bySession } = this.conversation
+    const { lists, bySession } = conversation
     const latest = new Map<TurnList, number>()
     const isCutOff = (list: TurnList) => (latest.get(list) ?? Infinity) < list.turns.length
     for (const { list: number, turn, session } of answered) {

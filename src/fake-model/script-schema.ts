@@ -68,9 +68,7 @@ function isDuration(value: string): boolean {
   }
 }
 
-const ANSWERS = ['text', 'thinking', 'tool', 'tools', 'drop'] as const
-const REFUSALS = ['error', 'limit'] as const
-
+const ANSWERS = ['text', 'thinking', 'tool', 'tools', 'drop', 'error', 'limit'] as const
 const turnSchema = z
   .strictObject(
     {
@@ -90,24 +88,27 @@ const turnSchema = z
     { error: 'an object such as { "text": "Done." }' },
   )
   .check(
-    z.refine((turn) => [...REFUSALS, ...ANSWERS].some((key) => turn[key] !== undefined), {
+    z.refine((turn) => ANSWERS.some((key) => turn[key] !== undefined), {
       error: 'an answer: "text", "thinking", "tool", "tools", "drop", "error" or "limit"',
     }),
-    z.refine((turn) => turn.error === undefined || !ANSWERS.some((key) => key in turn), {
-      error: 'either "error" or an answer, not both',
-    }),
     z.refine(
-      (turn) => turn.limit === undefined || !['error', ...ANSWERS].some((key) => key in turn),
-      { error: 'either "limit" or an answer, not both' },
+      (turn) =>
+        (turn.error ?? turn.limit) === undefined ||
+        ANSWERS.filter((key) => key in turn).length === 1,
+      {
+        error: 'either "error" or "limit" alone, or an answer without them',
+      },
     ),
     z.refine((turn) => turn.tool === undefined || turn.tools === undefined, {
       error: 'either "tool" or "tools", not both',
     }),
   )
 
-const turns = z
-  .array(turnSchema, { error: 'a list of turns' })
-  .check(z.minLength(1, { error: 'at least one turn' }))
+const turns = listOf(turnSchema, 'turn', 'a list of turns')
+
+function listOf<Item extends z.core.SomeType>(item: Item, name: string, error: string) {
+  return z.array(item, { error }).check(z.minLength(1, { error: `at least one ${name}` }))
+}
 
 const pattern = z.optional(text.check(z.refine(isRegExp, { error: 'a regular expression' })))
 
@@ -130,9 +131,7 @@ const conversationSchema = z
       ),
       turns: z.optional(turns),
       sessions: z.optional(
-        z
-          .array(turns, { error: 'a list of lists of turns, one for each session' })
-          .check(z.minLength(1, { error: 'at least one session' })),
+        listOf(turns, 'session', 'a list of lists of turns, one for each session'),
       ),
       repeat: z.optional(z.boolean({ error: 'true or false' })),
     },
@@ -145,14 +144,14 @@ const conversationSchema = z
   )
 
 /** The short form: one list whose turns answer all requests in order. */
-export const listSchema = z
-  .array(turnSchema, { error: 'a list of turns, or an object with "conversations"' })
-  .check(z.minLength(1, { error: 'at least one turn' }))
+export const listSchema = listOf(
+  turnSchema,
+  'turn',
+  'a list of turns, or an object with "conversations"',
+)
 
 export const scriptSchema = z.strictObject({
-  conversations: z
-    .array(conversationSchema, { error: 'a list of conversations' })
-    .check(z.minLength(1, { error: 'at least one conversation' })),
+  conversations: listOf(conversationSchema, 'conversation', 'a list of conversations'),
 })
 
 export type Tool = z.infer<typeof toolSchema>

@@ -1,15 +1,13 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode, UserError } from '../base/errors.ts'
 import { randomLetters } from '../base/ids.ts'
 import { parseJson } from '../base/json.ts'
-import { readModelRequest } from './model-request.ts'
 import { makeVariables } from './environment.ts'
-import type { AnsweredTurn } from './answered-turn.ts'
-import { Playback } from './playback.ts'
-import type { ScriptSource } from './script-schema.ts'
+import { makeErrorBody, makeLimitError, makeMessage, renderStream } from './message.ts'
+import { readModelRequest, type ModelRequest } from './model-request.ts'
+import { Playback, type AnsweredTurn } from './playback.ts'
+import type { ErrorTurn, ScriptSource, Turn } from './script-schema.ts'
 import { hasLimit, makeScript } from './script.ts'
-import { sendError, sendJson, sendTurn } from './send.ts'
 
 const LOOPBACK = '127.0.0.1'
 
@@ -58,82 +56,30 @@ export interface FakeModel {
 
 export async function startFakeModel(
   script: ScriptSource,
-  { port = 0, onRequest, onAnswered, answered = [], remember = true }: Options = {},
+  options: Options = {},
 ): Promise<FakeModel> {
-  const requests: RecordedRequest[] = []
-  const playback = new Playback(makeScript(script))
-  playback.restore(answered)
-  const record = (request: RecordedRequest) => {
-    if (remember) requests.push(request)
-    onRequest?.(request)
-  }
-  const handler = new RequestHandler(playback, record, onAnswered)
-  const server = createServer((request, response) => void handler.serve(request, response))
-  await listen(server, port)
-  const url = `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
+  const { port = 0, answered = [] } = options
+  const playback = new Playback(makeScript(script), answered)
+  const handler = new RequestHandler(playback, options)
+  const server = listen(port, (request) => handler.serve(request))
+  const url = server.url.origin
   return {
     url,
     env: makeVariables(url, {}, hasLimit(script)),
-    requests,
+    requests: handler.requests,
     get unused() {
-      return handler.playback.unused
+      return playback.unused
     },
-    stop: () => close(server),
+    stop: () => server.stop(true),
   }
 }
 
-class RequestHandler {
-  readonly playback: Playback
-  readonly #record: (request: RecordedRequest) => void
-  readonly #onAnswered: Options['onAnswered']
-  /** Part of every id: a session may outlive its server, and ids must not repeat. */
-  readonly #name = randomLetters(8)
-  #answers = 0
-
-  constructor(
-    playback: Playback,
-    record: (request: RecordedRequest) => void,
-    onAnswered: Options['onAnswered'],
-  ) {
-    this.playback = playback
-    this.#record = record
-    this.#onAnswered = onAnswered
-  }
-
-  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const received = await receive(request)
-    if (received === undefined) return
-    const route = `${received.method} ${received.path.split('?', 1)[0]}`
-    if (route === 'POST /v1/messages') return this.#answer(received, response)
-    this.#record({ at: now(), ...received })
-    if (route === 'POST /v1/messages/count_tokens') {
-      const length = JSON.stringify(received.body).length
-      sendJson(response, 200, { input_tokens: Math.ceil(length / BYTES_PER_TOKEN) })
-    } else if (HEALTH_CHECKS.has(route)) sendJson(response, 200, {})
-    else sendError(response, { status: 404, message: `the scripted model has no ${route}` })
-  }
-
-  async #answer(received: Received, response: ServerResponse): Promise<void> {
-    const request = readModelRequest(received.body, received.headers)
-    if (request === undefined) {
-      this.#record({ at: now(), ...received, stray: 'not a request of the Messages API' })
-      return sendError(response, {
-        status: 400,
-        message: 'expected a body with "model" and "messages"',
-      })
-    }
-    const match = this.playback.next(request)
-    if (match.kind === 'none') {
-      const { why, hint } = match
-      this.#record({ at: now(), ...received, stray: why, ...(hint === undefined ? {} : { hint }) })
-      const more = hint === undefined ? '' : `\n${hint}`
-      const message = `The scripted model has no answer to this request: ${why}.${more}`
-      return sendError(response, { status: NO_ANSWER, message })
-    }
-    this.#record({ at: now(), ...received, turn: match.place })
-    this.#answers += 1
-    await sendTurn(response, match.turn, request, `${this.#name}_${this.#answers}`)
-    if (response.writableEnded || match.turn.drop === true) this.#onAnswered?.(match.answered)
+function listen(port: number, fetch: (request: Request) => Promise<Response>) {
+  try {
+    return Bun.serve({ hostname: LOOPBACK, port, idleTimeout: 0, fetch })
+  } catch (error) {
+    if (errorCode(error) !== 'EADDRINUSE') throw error
+    throw new UserError(`Port ${port} is in use.`, 'Leave out --port to use any free port.')
   }
 }
 
@@ -143,52 +89,122 @@ const HEALTH_CHECKS = new Set(['HEAD /', 'GET /', 'HEAD /api/hello', 'GET /api/h
 /** A rough estimate is enough for a scripted model. */
 const BYTES_PER_TOKEN = 4
 
-function now(): string {
-  return new Date().toISOString()
-}
+class RequestHandler {
+  readonly requests: RecordedRequest[] = []
+  readonly #playback: Playback
+  readonly #options: Options
+  /** Part of every id: a session may outlive its server, and ids must not repeat. */
+  readonly #name = randomLetters(8)
+  #answers = 0
 
-async function listen(server: Server, port: number): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject)
-  server.listen(port, LOOPBACK, resolve)
-  await promise.catch((error: unknown) => {
-    if (errorCode(error) !== 'EADDRINUSE') throw error
-    throw new UserError(`Port ${port} is in use.`, 'Leave out --port to use any free port.')
-  })
-}
+  constructor(playback: Playback, options: Options) {
+    this.#playback = playback
+    this.#options = options
+  }
 
-async function close(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  server.close(() => resolve())
-  server.closeAllConnections()
-  await promise
-}
+  async serve(request: Request): Promise<Response> {
+    const received = await receive(request)
+    // The client has disconnected.
+    if (received === undefined) return new Response()
+    const route = `${received.method} ${received.path.split('?', 1)[0]}`
+    if (route === 'POST /v1/messages') return this.#answer(received, request.signal)
+    this.#record(received)
+    if (route === 'POST /v1/messages/count_tokens') {
+      const { length } = JSON.stringify(received.body)
+      return Response.json({ input_tokens: Math.ceil(length / BYTES_PER_TOKEN) })
+    }
+    if (HEALTH_CHECKS.has(route)) return Response.json({})
+    return refuse({ status: 404, message: `the scripted model has no ${route}` })
+  }
 
-/** Undefined if the client disconnected before its request was complete. */
-async function receive(request: IncomingMessage): Promise<Received | undefined> {
-  const bytes = await readAll(request).catch(() => undefined)
-  if (bytes === undefined) return undefined
-  return {
-    method: request.method ?? '',
-    path: request.url ?? '',
-    headers: Object.fromEntries(Object.entries(request.headers).map(readHeader)),
-    body: readBody(bytes.toString()),
+  async #answer(received: Received, gone: AbortSignal): Promise<Response> {
+    const request = readModelRequest(received.body, received.headers)
+    if (request === undefined) {
+      this.#record(received, { stray: 'not a request of the Messages API' })
+      return refuse({ status: 400, message: 'expected a body with "model" and "messages"' })
+    }
+    const match = this.#playback.next(request)
+    if (match.kind === 'none') {
+      const { why, hint } = match
+      this.#record(received, { stray: why, ...(hint === undefined ? {} : { hint }) })
+      const more = hint === undefined ? '' : `\n${hint}`
+      const message = `The scripted model has no answer to this request: ${why}.${more}`
+      return refuse({ status: NO_ANSWER, message })
+    }
+    this.#record(received, { turn: match.place })
+    this.#answers += 1
+    const id = `${this.#name}_${this.#answers}`
+    return playTurn(match.turn, request, id, gone, () => this.#options.onAnswered?.(match.answered))
+  }
+
+  #record(received: Received, how: Pick<RecordedRequest, 'turn' | 'stray' | 'hint'> = {}): void {
+    const { onRequest, remember = true } = this.#options
+    const request = { at: new Date().toISOString(), ...received, ...how }
+    if (remember) this.requests.push(request)
+    onRequest?.(request)
   }
 }
 
-async function readAll(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
+/** Answers a request with a turn; `onSent` is called unless the client disconnects before the end. */
+async function playTurn(
+  turn: Turn,
+  { model, isStream }: ModelRequest,
+  id: string,
+  gone: AbortSignal,
+  onSent: () => void,
+): Promise<Response> {
+  const { error, limit, delayMs = 0, chunkDelayMs = 0, drop = false } = turn
+  if (!(await pause(delayMs, gone))) return new Response()
+  const refusal = limit === undefined ? error : makeLimitError(limit)
+  if (refusal !== undefined) {
+    onSent()
+    return refuse({ ...refusal, headers: { ...turn.headers, ...refusal.headers } })
+  }
+  const message = makeMessage(turn, model, id)
+  const chunks = isStream ? renderStream(message) : [JSON.stringify(message)]
+  const sent = drop ? chunks.slice(0, Math.floor(chunks.length / 2)) : chunks
+  const body = new ReadableStream({
+    async start(controller) {
+      for (const [index, chunk] of sent.entries()) {
+        if (index > 0 && !(await pause(chunkDelayMs, gone))) return
+        controller.enqueue(chunk)
+      }
+      if (drop) controller.error()
+      else controller.close()
+      onSent()
+    },
+  })
+  const type = isStream ? 'text/event-stream' : 'application/json'
+  const headers = { 'content-type': type, 'request-id': `req_${id}`, ...turn.headers }
+  return new Response(body, { headers })
+}
+
+function refuse(error: ErrorTurn): Response {
+  const { status, headers = {} } = error
+  return Response.json(makeErrorBody(error), { status, headers })
+}
+
+/** Waits; returns false if the client disconnects. */
+async function pause(ms: number, gone: AbortSignal): Promise<boolean> {
+  if (ms > 0) await sleep(ms, undefined, { signal: gone }).catch(() => undefined)
+  return !gone.aborted
 }
 
 const SECRETS = new Set(['x-api-key', 'authorization', 'proxy-authorization', 'cookie'])
 
-function readHeader([name, value]: [string, string | string[] | undefined]): [string, string] {
-  return [name, SECRETS.has(name) ? '***' : String(value)]
+/** Undefined if the client disconnected before its request was complete. */
+async function receive(request: Request): Promise<Received | undefined> {
+  const text = await request.text().catch(() => undefined)
+  if (text === undefined) return undefined
+  const { pathname, search } = new URL(request.url)
+  const headers = Array.from(request.headers, ([name, value]) => {
+    return [name, SECRETS.has(name) ? '***' : value] as const
+  })
+  const { method } = request
+  return { method, path: pathname + search, headers: Object.fromEntries(headers), body: read(text) }
 }
 
-function readBody(text: string): unknown {
+function read(text: string): unknown {
   if (text === '') return null
   try {
     return parseJson(text)

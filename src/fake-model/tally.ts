@@ -1,25 +1,21 @@
+import { counted } from '../base/amounts.ts'
 import type { RecordedRequest } from './server.ts'
 
 const MOST_PLACES = 5
 
 /** Reports requests without a turn, and turns without a request. */
 export class Tally {
-  #asked = 0
-  /** Number of requests without a turn, by reason. */
-  readonly #strays = new Map<string, number>()
-  /** The hint of the first request, by reason. */
-  readonly #hints = new Map<string, string>()
+  /** Whether no request was received. */
+  isEmpty = true
+  /** Requests without a turn, by reason, with the hint of the first one. */
+  readonly #strays = new Map<string, { count: number; readonly hint: string | undefined }>()
 
   add({ turn, stray, hint }: Pick<RecordedRequest, 'turn' | 'stray' | 'hint'>): void {
-    if (stray !== undefined && hint !== undefined && !this.#hints.has(stray))
-      this.#hints.set(stray, hint)
-    if (turn !== undefined || stray !== undefined) this.#asked += 1
-    if (stray !== undefined) this.#strays.set(stray, (this.#strays.get(stray) ?? 0) + 1)
-  }
-
-  /** Whether no request was received. */
-  get isEmpty(): boolean {
-    return this.#asked === 0
+    if (turn !== undefined || stray !== undefined) this.isEmpty = false
+    if (stray === undefined) return
+    const same = this.#strays.get(stray) ?? { count: 0, hint }
+    this.#strays.set(stray, same)
+    same.count += 1
   }
 
   /** `unused` are the places of the turns that answered no request. */
@@ -27,10 +23,9 @@ export class Tally {
     if (this.isEmpty) {
       return ['no requests received; if claude ran, its settings.json may name another server']
     }
-    const strays = Array.from(this.#strays, ([why, count]) => {
-      const requests = count === 1 ? '1 request' : `${count} requests`
-      const hint = this.#hints.get(why)?.replaceAll('\n', '\n  ')
-      return `${requests} had no turn: ${why}${hint === undefined ? '' : `\n  ${hint}`}`
+    const strays = Array.from(this.#strays, ([why, { count, hint }]) => {
+      const more = hint === undefined ? '' : `\n  ${hint.replaceAll('\n', '\n  ')}`
+      return `${counted(count, 'request')} had no turn: ${why}${more}`
     })
     return unused.length === 0 ? strays : [...strays, `unused: ${renderPlaces(unused)}`]
   }

@@ -147,7 +147,7 @@ test('a usage limit has a reset time and gives claude a subscription', async () 
 
 test.each([
   ['{ "limit": "soon" }', 'expected the time until the limit is reset'],
-  ['{ "limit": "5h", "text": "x" }', 'expected either "limit" or an answer, not both'],
+  ['{ "limit": "5h", "text": "x" }', 'expected either "error" or "limit" alone, or an answer'],
 ])('%s is not a turn', async (turn, words) => {
   const cwd = makeProject({ 'night.jsonc': `[${turn}]` })
   const { code, stderr } = await forkhestra(['fake-model', 'night.jsonc', '--check'], { cwd })

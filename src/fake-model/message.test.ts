@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
-import { makeErrorBody, makeMessage } from './message.ts'
-import { renderStream } from './sse.ts'
+import { makeErrorBody, makeMessage, renderStream } from './message.ts'
 
 interface Event {
   readonly type: string
