@@ -129,6 +129,8 @@ test.each([
   ['--nonsense', 'Unknown option --nonsense'],
   ['-x', 'Unknown option -x'],
   ['-vx', 'Unknown option -x'],
+  ['-v-x', 'Unknown option --'],
+  ['-verbose', 'Unknown option -verbose, did you mean --verbose?'],
   ['--__proto__', 'Unknown option --__proto__'],
   ['--constructor', 'Unknown option --constructor'],
 ])('%s is refused', (word, message) => {

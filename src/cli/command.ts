@@ -1,6 +1,6 @@
+import { parseArgs } from 'node:util'
 import { UserError } from '../base/errors.ts'
 import { nearest } from '../base/nearest.ts'
-import { readTokens, type OptionToken } from './tokens.ts'
 
 /** A flag, or, with a `value`, an option that takes one. */
 interface Option {
@@ -25,7 +25,7 @@ export interface Command {
   readonly guesses?: Readonly<Record<string, string>>
   /** What `--json` prints: one object, or the events of a run, one per line. */
   readonly json?: 'object' | 'events'
-  /** The only words that it takes, for completion; absent where it takes words of any kind. */
+  /** The only arguments that it takes; absent if it takes any. */
   readonly words?: readonly string[]
   run(input: Input): Promise<number>
 }
@@ -57,41 +57,58 @@ export const COMMON_OPTIONS: Options = { help: { short: 'h', help: 'show this he
 
 /** Reads the arguments of a command and refuses unknown options. */
 export function parseInput(args: readonly string[], command: Command): Input {
-  const options = { ...command.options, ...COMMON_OPTIONS }
-  const values = new Map<string, string | true>()
-  const lists = new Map<string, string[]>()
+  const options: Options = { ...command.options, ...COMMON_OPTIONS }
+  const flags = new Set<string>()
+  const values = new Map<string, string[]>()
   const positionals: string[] = []
   let rest: readonly string[] = []
   for (const token of readTokens(args, options)) {
-    if (token.kind === 'rest') rest = token.words
-    else if (token.kind === 'word') positionals.push(token.value)
-    else {
-      const value = readOption(token, options, command.guesses)
-      const list = lists.get(token.name) ?? []
-      if (typeof value === 'string') lists.set(token.name, [...list, value])
-      const isOnce = options[token.name]?.repeats !== true
-      if (isOnce && typeof value === 'string' && values.has(token.name)) {
-        throw new UsageError(`Option ${token.rawName} is given twice.`)
-      }
-      values.set(token.name, value)
+    const word = args[token.index]!
+    if (token.kind === 'positional') {
+      positionals.push(word)
+    } else if (token.kind === 'option-terminator') {
+      rest = args.slice(token.index + 1)
+      break
+    } else if (Object.hasOwn(options, word.slice(1))) {
+      // A long option with one dash.
+      throw unknownOption(word, word, options, command.guesses)
+    } else {
+      const { name, rawName } = token
+      const value = readOption(token, args, options, command.guesses)
+      const known = values.get(name) ?? []
+      if (value === undefined) flags.add(name)
+      else if (known.length > 0 && options[name]?.repeats !== true)
+        throw new UsageError(`Option ${rawName} is given twice.`)
+      else values.set(name, [...known, value])
     }
   }
   const surplus = command.words?.length === 0 ? [...positionals, ...rest][0] : undefined
-  if (surplus !== undefined && !values.has('help'))
+  if (surplus !== undefined && !flags.has('help'))
     throw new UsageError(`Unexpected argument '${surplus}'.`, `Usage: ${command.usage[0]}`)
   return {
     positionals,
     rest,
-    text: (option) => {
-      const value = values.get(option)
-      return typeof value === 'string' ? value : undefined
-    },
-    texts: (option) => lists.get(option) ?? [],
-    flag: (option) => values.get(option) === true,
+    text: (option) => values.get(option)?.at(-1),
+    texts: (option) => values.get(option) ?? [],
+    flag: (option) => flags.has(option),
   }
 }
 
-/** Whether a script asks, also where the rest of its words cannot be understood. */
+function readTokens(args: readonly string[], options: Options) {
+  const config = Object.entries(options).map(([name, { short, value }]) => {
+    const type = value === undefined ? ('boolean' as const) : ('string' as const)
+    return [name, short === undefined ? { type } : { type, short }] as const
+  })
+  return parseArgs({
+    // An arrow, or a chain that begins with one, looks like a group of one-letter options.
+    args: args.map((word) => (/^-+>/.test(word) ? 'a' : word)),
+    options: Object.fromEntries(config),
+    strict: false,
+    tokens: true,
+  }).tokens
+}
+
+/** Whether a script calls, even if the rest of the arguments cannot be parsed. */
 export function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return args.slice(0, end === -1 ? undefined : end).includes('--json')
@@ -103,39 +120,47 @@ function isOption(word: string, options: Options): boolean {
   return word === '--' || names.includes(word.split('=', 1)[0]!)
 }
 
+type OptionToken = Extract<ReturnType<typeof readTokens>[number], { kind: 'option' }>
+
+/** The value; undefined for a flag. */
 function readOption(
-  token: OptionToken,
+  { name, rawName, index, value, inlineValue }: OptionToken,
+  args: readonly string[],
   options: Options,
-  guesses: Command['guesses'] = {},
-): string | true {
-  const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined
-  if (option === undefined) {
-    const known = Object.keys(options).map((name) => `--${name}`)
-    if (Object.hasOwn(guesses, token.name)) {
-      const hint = guesses[token.name]
-      throw new UnknownOption(token.name, `Unknown option ${token.rawName}.`, hint)
-    }
-    const close = nearest(token.rawName, known)
-    throw new UnknownOption(
-      token.name,
-      `Unknown option ${token.rawName}${close === undefined ? '' : `, did you mean ${close}?`}`,
-      close === undefined ? `Known options: ${known.join(', ')}.` : undefined,
-    )
-  }
+  guesses: Command['guesses'],
+): string | undefined {
+  const option = Object.hasOwn(options, name) ? options[name]! : undefined
+  if (option === undefined) throw unknownOption(name, rawName, options, guesses)
   if (option.value === undefined) {
-    if (token.value === undefined) return true
-    throw new UsageError(`Option ${token.rawName} takes no value, got '${token.value}'.`)
+    if (value === undefined) return undefined
+    throw new UsageError(`Option ${rawName} takes no value, got '${value}'.`)
   }
-  const { rawName, value } = token
   if (value === undefined) {
     throw new UsageError(`Option ${rawName} needs a value: ${rawName} ${option.value}`)
   }
-  // A prompt may begin with a dash, but a whole option in its place is one that lost its value.
-  if (token.isInline !== true && isOption(value, options)) {
+  if (inlineValue) return value
+  const next = args[index + 1]!
+  // A prompt may begin with a dash, but an option in its place means that the value is missing.
+  if (isOption(next, options)) {
     throw new UsageError(
-      `Option ${rawName} needs a value, and ${value} is an option.`,
-      `If it is meant as the value, write --${token.name}=${value}`,
+      `Option ${rawName} needs a value, and ${next} is an option.`,
+      `If it is meant as the value, write --${name}=${next}`,
     )
   }
-  return value
+  return next
+}
+
+function unknownOption(
+  name: string,
+  rawName: string,
+  options: Options,
+  guesses: Command['guesses'] = {},
+): UnknownOption {
+  const message = `Unknown option ${rawName}`
+  if (Object.hasOwn(guesses, name)) return new UnknownOption(name, `${message}.`, guesses[name])
+  const known = Object.keys(options).map((each) => `--${each}`)
+  const close = nearest(rawName, known)
+  return close === undefined
+    ? new UnknownOption(name, message, `Known options: ${known.join(', ')}.`)
+    : new UnknownOption(name, `${message}, did you mean ${close}?`)
 }

@@ -18,7 +18,7 @@ import type { Input } from './command.ts'
 import { projectOf } from './front-end.ts'
 import { writeAllOrNothing, type NewFile } from './write-all-or-nothing.ts'
 
-/** What a project begins with: what is to be written, and what is left alone and why. */
+/** Files to write, and files that are left alone and why. */
 interface Beginning {
   readonly files: readonly NewFile[]
   readonly left: readonly { readonly path: string; readonly why: string }[]
@@ -27,7 +27,7 @@ interface Beginning {
 interface Instructions {
   readonly path: string
   readonly file: TextFile
-  /** Whether they have the section about forkhestra. */
+  /** Whether the file has the section about forkhestra. */
   readonly isThere: boolean
 }
 
@@ -79,7 +79,7 @@ function makeBeginning(cwd: string, withPrompts: boolean): Beginning {
   }
 }
 
-/** The instructions of the project for coding agents; a new AGENTS.md must not hide a CLAUDE.md. */
+/** The project's instructions for coding agents. A new AGENTS.md must not hide a CLAUDE.md. */
 function readInstructions(cwd: string): Instructions {
   const names = ['AGENTS.md', 'CLAUDE.md']
   const path = names.find((name) => isTaken(join(cwd, name))) ?? 'AGENTS.md'
@@ -90,11 +90,11 @@ function readInstructions(cwd: string): Instructions {
 }
 
 function addSection({ path, file, isThere }: Instructions, cwd: string): Beginning {
-  if (isThere) return { files: [], left: [{ path, why: 'it has the section already' }] }
+  if (isThere) return { files: [], left: [{ path, why: 'it already has the section' }] }
   if (!isTaken(join(cwd, path))) return { files: [{ path, text: AGENTS_SECTION }], left: [] }
   // A clone must not choose which of the user's files is written to.
   if (pathInside(path, { cwd }) === undefined)
-    throw cannotAdd(path, 'is a link that leads out of the project')
+    throw cannotAdd(path, 'is a link to a place outside the project')
   if (file.kind === 'missing') throw cannotAdd(path, 'is a link to a file that does not exist')
   if (file.kind === 'unusable') throw cannotAdd(path, file.problem)
   const gap = file.text === '' ? '' : file.text.endsWith('\n') ? '\n' : '\n\n'
@@ -111,23 +111,23 @@ function refuseForeignLink(path: string, cwd: string): void {
   const link = findForeignLink(join(real, path), repositoryTop(real) ?? real, process.env)
   if (link === undefined) return
   throw new UserError(
-    `${relative(real, link)} is a link that leads out of the project`,
-    'Replace it by a folder; a link that git does not track is followed. Nothing was written.',
+    `${relative(real, link)} is a link to a place outside the project`,
+    'Replace it with a folder, or remove the link from git. Nothing was written.',
   )
 }
 
 function whyLeftAlone(path: string, cwd: string): string | undefined {
   if (isTaken(join(cwd, path))) {
-    if (statOf(join(cwd, path))?.isFile()) return 'it exists already'
+    if (statOf(join(cwd, path))?.isFile()) return 'it already exists'
     throw new UserError(
       `${path} is not a regular file.`,
       'Move it out of the way. Nothing was written.',
     )
   }
-  // A new file would win over the one that counts today, and empty templates over real specs.
+  // A new file would take precedence over the one in use, and empty templates over real specs.
   const isThere = fileIn(cwd)
   if (path in STARTER_CONFIGURATION && isThere('forge/chains.json'))
-    return 'forge/chains.json counts'
+    return 'forge/chains.json is used'
   if (path in STARTER_SPECS && findSpecs('forge/orch/specs', isThere) === 'ralph')
     return 'the specs are in ralph'
   return undefined
@@ -137,7 +137,7 @@ function fileIn(cwd: string): (path: string) => boolean {
   return (path) => statOf(join(cwd, path))?.isFile() ?? false
 }
 
-/** A link that leads nowhere takes the place as well. */
+/** Also true for a broken link. */
 function isTaken(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -149,5 +149,5 @@ function isTaken(path: string): boolean {
 
 function describeNext(cwd: string): string {
   const folder = findSpecs('forge/orch/specs', fileIn(cwd)) ?? 'forge/orch/specs'
-  return `Next: write what is to be built into ${folder}/PLAN.md and SPECS.md, and run`
+  return `Next: describe what to build in ${folder}/PLAN.md and SPECS.md, then run`
 }

@@ -3,48 +3,36 @@ import type { Overrides } from '../chain/plan/make-policy.ts'
 import type { Budget } from '../chain/plan/policy.ts'
 import { UsageError, type Input } from './command.ts'
 
-/** What the options for limits and gates say, in every command that has them. */
+/** Reads the options for limits and gates. */
 export function readOverrides(input: Input): Overrides {
-  const [timeoutMs, idleMs] = [readLimit(input, 'timeout'), readLimit(input, 'idle-timeout')]
-  const stall = readNumber(
-    input,
-    'stall',
-    /^\d+$/,
-    'a whole number, 0 or more',
-    'e.g. 3, or 0 for never',
-  )
+  const timeoutMs = readLimit(input, 'timeout')
+  const idleMs = readLimit(input, 'idle-timeout')
+  const stall = readNumber(input, 'stall', /^\d+$/, WHOLE)
   const verify = input.texts('verify').map((command) => checkCommand('verify', command))
   const until = input.text('until')
   return {
     budget: readBudget(input),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(idleMs === undefined ? {} : { idleMs }),
-    ...(stall === undefined ? {} : { stall }),
-    ...(verify.length === 0 ? {} : { verify }),
-    ...(until === undefined ? {} : { until: checkCommand('until', until) }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(idleMs !== undefined && { idleMs }),
+    ...(stall !== undefined && { stall }),
+    ...(verify.length > 0 && { verify }),
+    ...(until !== undefined && { until: checkCommand('until', until) }),
   }
 }
 
+/** What is expected, and examples. */
+const WHOLE = ['a whole number, 0 or more', 'e.g. 3, or 0 for never'] as const
+const DOLLARS = ['an amount in US dollars, more than 0', 'e.g. 5 or 2.50'] as const
+const COUNT = ['a positive integer', 'e.g. 2000000'] as const
+
 function readBudget(input: Input): Budget {
-  const costUsd = readNumber(
-    input,
-    'max-cost',
-    /^\$?(?=.*[1-9])\d+(\.\d+)?$/,
-    'an amount in US dollars, more than 0',
-    'e.g. 5 or 2.50',
-  )
-  const tokens = readNumber(
-    input,
-    'max-tokens',
-    /^(?=.*[1-9])\d+$/,
-    'a positive integer',
-    'e.g. 2000000',
-  )
+  const costUsd = readNumber(input, 'max-cost', /^\$?(?=.*[1-9])\d+(\.\d+)?$/, DOLLARS)
+  const tokens = readNumber(input, 'max-tokens', /^(?=.*[1-9])\d+$/, COUNT)
   const ms = readTime(input, 'max-duration', 'e.g. 30m or 8h')
   return {
-    ...(costUsd === undefined ? {} : { costUsd }),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(ms === undefined ? {} : { ms }),
+    ...(costUsd !== undefined && { costUsd }),
+    ...(tokens !== undefined && { tokens }),
+    ...(ms !== undefined && { ms }),
   }
 }
 
@@ -67,8 +55,7 @@ function readNumber(
   input: Input,
   option: string,
   pattern: RegExp,
-  expected: string,
-  example: string,
+  [expected, example]: readonly [string, string],
 ): number | undefined {
   const text = input.text(option)
   if (text === undefined) return undefined

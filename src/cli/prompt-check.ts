@@ -21,17 +21,19 @@ import { ownFolder } from '../host/own-folder.ts'
 import { promptCheckJson, renderPromptCheck, type PromptPreview } from '../views/prompt-check.ts'
 import { UsageError, type Input } from './command.ts'
 import { makeIdentity } from '../host/identity.ts'
-import { previewPrompt } from './preview-prompt.ts'
+import { makeReader, type ReadOptions } from '../chain/prompts/read-files.ts'
 import { configurationFor, projectOf } from './front-end.ts'
 import { makeRequest } from './request.ts'
 import { secretsOf } from '../host/secrets.ts'
 
-/** The command `prompt`: what a prompt would do, and all that is wrong with it. */
+/** The command `prompt`: what a prompt would do, and everything that is wrong with it. */
 export async function checkPrompt(input: Input): Promise<number> {
-  const [verb, file, ...more] = input.positionals
-  if (verb !== 'check') {
-    const hint = 'Write: forkhestra prompt check FILE'
-    throw new UsageError(verb === undefined ? 'A subcommand is missing.' : `Unknown: ${verb}`, hint)
+  const [word, file, ...more] = input.positionals
+  if (word !== 'check') {
+    throw new UsageError(
+      word === undefined ? 'A subcommand is missing.' : `Unknown subcommand '${word}'.`,
+      'Write: forkhestra prompt check FILE',
+    )
   }
   const project = projectOf(input)
   const env = makeAgentEnvironment(process.env, ownFolder())
@@ -40,7 +42,7 @@ export async function checkPrompt(input: Input): Promise<number> {
   if (input.text('chain') !== undefined)
     return checkChain(input, project, configuration, facts, env)
   if (file === undefined || file === '') {
-    throw new UsageError('Which prompt?', 'Write a file, - for standard input, or --chain NAME.')
+    throw new UsageError('No prompt given.', 'Name a file, - for standard input, or --chain NAME.')
   }
   const surplus = [...more, ...input.rest][0]
   if (surplus !== undefined) throw new UsageError(`Unexpected argument '${surplus}'.`)
@@ -55,39 +57,51 @@ async function checkFile(
   facts: Facts,
 ): Promise<number> {
   const { folder: cwd } = project
+  const isRaw = input.flag('raw-prompt')
   const where = file === '-' ? 'standard input' : file
   const text =
     file === '-' ? await readStandardInput() : readPromptText(pathFromProject(file, project), cwd)
-  const phases = input.flag('raw-prompt') ? contentOnly(text) : readPhases([text], where)
+  const phases = isRaw ? contentOnly(text) : readPhases([text], where)
   const known = { agents: content.agents ?? {}, cwd, base, agentBase: base }
   const problems = findTaskProblems(phases, where, (name) => void resolveAgent(name, known, facts))
   if (problems.length > 0) throw new PlanError(problems)
   const clashes = findNameClashes([{ where, phases }]).flat()
-  const looked = previewPrompt(phases, { cwd })
-  const isRaw = input.flag('raw-prompt')
-  const warnings = isRaw ? [] : [...unreadFiles(looked), ...warningsOf(phases), ...clashes]
-  const preview = { ...looked, warnings }
+  const preview = withWarnings(phases, { cwd }, isRaw, clashes)
   if (input.flag('json'))
     console.log(JSON.stringify({ ok: true, ...promptCheckJson(where, preview) }))
   else console.log(renderPromptCheck(where, preview).join('\n'))
   return 0
 }
 
-function warningsOf({ content }: Phases): string[] {
-  return findNearMisses(content).map(({ word, meant }) =>
+/** What a prompt would do; its files are read, nothing else is done. */
+export function previewPrompt(phases: Phases, options: ReadOptions): PromptPreview {
+  const read = makeReader(options)
+  const setup = phases.setup.map((command) =>
+    command.kind === 'read' ? { ...command, file: read(command.path) } : command,
+  )
+  return { ...phases, setup }
+}
+
+function withWarnings(
+  phases: Phases,
+  options: ReadOptions,
+  isRaw: boolean,
+  clashes: readonly string[],
+): PromptPreview {
+  const preview = previewPrompt(phases, options)
+  if (isRaw) return preview
+  const misses = findNearMisses(phases.content).map(({ word, meant }) =>
     word === meant
       ? `'${word}' is sent as plain text: commands must start in column 1.`
       : `'${word}' is not a command and is sent as plain text; did you mean ${meant}?`,
   )
-}
-
-/** They may exist once the run has come there; if not, the agent gets the error. */
-function unreadFiles({ setup }: PromptPreview): string[] {
-  return setup.flatMap((command) =>
+  // A file may exist by the time the run gets there.
+  const unread = preview.setup.flatMap((command) =>
     command.kind === 'read' && 'ok' in command.file && !command.file.ok
       ? [`'${command.path}' cannot be read; the agent would get the error instead.`]
       : [],
   )
+  return { ...preview, warnings: [...unread, ...misses, ...clashes] }
 }
 
 /** The prompts of all steps, as the first iteration would get them. */
@@ -103,32 +117,29 @@ function checkChain(
   const { plan } = makePlan(makeRequest(typed, run, project, configuration, facts), facts)
   const mask = new Mask(secretsOf(plan, env))
   const own = stepsOf(plan.root)
-  const launches = [...own, ...plan.recoveries].map((step) => ({
-    ...makeLaunch(step, builtInVariables(plan.run, step, 1), facts.readPrompt),
-    step,
-  }))
-  const clashing = findNameClashes(
-    launches.slice(0, own.length).map(({ step, where, phases }) => ({
-      where: `step ${step.number}, ${where}`,
+  const steps = [...own, ...plan.recoveries]
+  const launches = steps.map((step) =>
+    makeLaunch(step, builtInVariables(plan.run, step, 1), facts.readPrompt),
+  )
+  const clashes = findNameClashes(
+    launches.slice(0, own.length).map(({ where, phases }, index) => ({
+      where: `step ${own[index]!.number}, ${where}`,
       phases,
     })),
   )
-  const prompts = launches.map(({ step, phases, where }, index) => {
-    const { number, agent, reading } = step
-    const clashes = clashing[index] ?? []
-    const looked = previewPrompt(phases, { cwd: step.cwd, ...reading })
-    const isRaw = step.rawPrompt === true
-    const warnings = isRaw ? [] : [...unreadFiles(looked), ...warningsOf(phases), ...clashes]
-    const preview = mask.data({ ...looked, warnings })
-    return { step: number, agent: agent.name, where, preview }
+  const prompts = steps.map(({ number, agent, cwd, reading, rawPrompt }, index) => {
+    const { phases, where } = launches[index]!
+    const options = { cwd, ...reading }
+    const preview = withWarnings(phases, options, rawPrompt === true, clashes[index] ?? [])
+    return { step: number, agent: agent.name, where, preview: mask.data(preview) }
   })
   if (input.flag('json')) {
-    const steps = prompts.map(({ step, agent, where, preview }) => ({
+    const shown = prompts.map(({ step, agent, where, preview }) => ({
       step,
       agent,
       ...promptCheckJson(where, preview),
     }))
-    console.log(JSON.stringify({ ok: true, steps }))
+    console.log(JSON.stringify({ ok: true, steps: shown }))
     return 0
   }
   const lines = prompts.map(({ step, agent, where, preview }) =>

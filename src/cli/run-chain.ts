@@ -26,24 +26,17 @@ export async function runChain(input: Input): Promise<number> {
   const facts = readFacts(env)
   const configuration = await configurationFor(input, project)
   const isDry = input.flag('dry-run')
-  // Nobody is asked anything: a key that is missing is worth a word, and no more.
+  // A dry run asks no model, so a missing key is only a warning.
   const known = isDry ? { ...facts, hasVariable: () => true } : facts
   const { plan, warnings } = makePlan(makeRequest(input, run, project, configuration, known), known)
   const tasks = makeTaskPort(plan.cwd, plan.run, env)
   await checkTasks(plan, tasks, warnings)
   if (isDry) {
     const { showPlan } = await import('./show-plan.ts')
-    return showPlan(
-      plan,
-      [...warnings, ...keyWarnings(plan, facts)],
-      facts,
-      tasks,
-      input,
-      stamp,
-      env,
-    )
+    const all = [...warnings, ...keyWarnings(plan, facts)]
+    return showPlan(plan, all, facts, tasks, input, stamp, env)
   }
-  const { startRun } = await import('./start-run.ts')
+  const { startRun } = await import('./run-in-terminal.ts')
   const { content } = configuration
   const session = { env, stamp, agents: content.agents ?? {}, content }
   return startRun(input, frontEnd, { plan, warnings, session })

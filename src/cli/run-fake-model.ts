@@ -1,21 +1,34 @@
-import { closeSync, openSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { counted } from '../base/amounts.ts'
-import { errorText, UserError } from '../base/errors.ts'
+import { errorCode, errorText, UserError } from '../base/errors.ts'
 import { readTextFile, writeAll } from '../base/files.ts'
 import { makeEnvironment, renderShellLine } from '../fake-model/environment.ts'
-import type { AnsweredTurn } from '../fake-model/playback.ts'
+import { stateFolder } from '../base/state-folder.ts'
+import { parseAnsweredTurn, type AnsweredTurn } from '../fake-model/playback.ts'
 import type { ScriptSource } from '../fake-model/script-schema.ts'
 import { countTurns, hasLimit, parseScript } from '../fake-model/script.ts'
 import { startFakeModel, type FakeModel, type RecordedRequest } from '../fake-model/server.ts'
 import { Tally } from '../fake-model/tally.ts'
 import { UsageError, type Input } from './command.ts'
 import { runInside } from './run-inside.ts'
-import { isResume, ScriptProgress } from './script-progress.ts'
 
 export async function runFakeModel(input: Input): Promise<number> {
   const [file, surplus] = input.positionals
   if (file === undefined) {
-    throw new UsageError('A script is missing.', 'forkhestra fake-model <script> -- <command>')
+    throw new UsageError(
+      'A script is missing.',
+      'Write: forkhestra fake-model <script> -- <command>',
+    )
   }
   if (surplus !== undefined) {
     throw new UsageError(
@@ -25,9 +38,8 @@ export async function runFakeModel(input: Input): Promise<number> {
   }
   const port = readPort(input.text('port') ?? '0')
   const script = readScript(file)
-  if (!input.flag('check')) return serve(script, port, input, new ScriptProgress(file, process.env))
-  const turns = countTurns(script)
-  console.log(`${file} is valid: ${turns} ${turns === 1 ? 'turn' : 'turns'}`)
+  if (!input.flag('check')) return serve(script, port, input, new ScriptProgress(file))
+  console.log(`${file} is valid: ${counted(countTurns(script), 'turn')}`)
   return 0
 }
 
@@ -54,7 +66,7 @@ async function serve(
     console.error(`[forkhestra] fake-model: continuing after ${counted(answered.length, 'turn')}`)
   try {
     const code = await serveUntilOver(model, input.rest, hasLimit(script))
-    // A command that was refused has started no agent.
+    // A refused command has not started an agent.
     const remarks = code === REFUSED && tally.isEmpty ? [] : tally.renderRemarks(model.unused)
     for (const line of remarks) console.error(`[forkhestra] fake-model: ${line}`)
     if (code === 0) progress.end()
@@ -96,17 +108,12 @@ function readScript(file: string): ScriptSource {
   )
 }
 
-interface Log {
-  write(request: RecordedRequest): void
-  close(): void
-}
-
-function openLog(file: string | undefined): Log {
-  if (file === undefined) return { write: () => {}, close: () => {} }
+function openLog(file: string | undefined) {
+  if (file === undefined) return { write: () => undefined, close: () => undefined }
   const fd = openForAppending(file)
   let isBroken = false
   return {
-    write(request) {
+    write(request: RecordedRequest) {
       if (isBroken) return
       try {
         writeAll(fd, Buffer.from(`${JSON.stringify(request)}\n`))
@@ -131,4 +138,49 @@ async function stopSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
   await promise
+}
+
+/** The answered turns of a script, on disk: a resumed run continues after them. */
+class ScriptProgress {
+  readonly #path: string | undefined
+
+  constructor(script: string) {
+    const root = stateFolder(process.env)
+    const name = Bun.hash.wyhash(`${process.cwd()}\0${realpathSync(script)}`).toString(36)
+    this.#path = root && join(root, 'fake-model', `${name}.ndjson`)
+  }
+
+  read(): AnsweredTurn[] {
+    const text = this.#try((path) => readFileSync(path, 'utf8')) ?? ''
+    return text.split('\n').flatMap((line) => parseAnsweredTurn(line) ?? [])
+  }
+
+  begin(): void {
+    this.#try((path) => {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      writeFileSync(path, '', { mode: 0o600 })
+    })
+  }
+
+  add(answered: AnsweredTurn): void {
+    this.#try((path) => appendFileSync(path, `${JSON.stringify(answered)}\n`))
+  }
+
+  end(): void {
+    this.#try((path) => rmSync(path, { force: true }))
+  }
+
+  /** If the disk is full, only a resume suffers: it begins with the first turn. */
+  #try<Result>(work: (path: string) => Result): Result | undefined {
+    try {
+      return this.#path === undefined ? undefined : work(this.#path)
+    } catch (error) {
+      if (errorCode(error) === undefined) throw error
+      return undefined
+    }
+  }
+}
+
+function isResume([program = '', command]: readonly string[]): boolean {
+  return /(?:^|\/)forkhestra$/.test(program) && command === 'resume'
 }

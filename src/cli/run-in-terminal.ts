@@ -1,16 +1,20 @@
 import { errorCode, errorText } from '../base/errors.ts'
 import { quoterInside } from '../engines/marker/line-quoter.ts'
 import { DEFAULT_GRACE } from '../chain/plan/policy.ts'
+import type { FrontEnd } from '../host/front-end.ts'
+import { dealWithOrphans } from '../host/orphans.ts'
 import { currentProject } from '../host/project.ts'
 import { otherQueues } from '../host/records/unfinished-queues.ts'
 import { runSession, type ReadyRun, type Session, type Watched } from '../host/run-session.ts'
 import { StopSwitch } from '../host/stop-switch.ts'
+import { isNested, takeWorkingTree } from '../host/working-tree.ts'
 import type { RunState } from '../records/events/state.ts'
 import { recordPlaces } from '../records/journal/record-folder.ts'
 import { JsonView } from '../views/json.ts'
 import { PlainView } from '../views/plain.ts'
 import { Terminal } from '../views/terminal.ts'
 import { cwdOption } from '../views/describe.ts'
+import type { Input } from './command.ts'
 
 interface Options extends Pick<Session, 'work'> {
   readonly verbose: boolean
@@ -19,12 +23,32 @@ interface Options extends Pick<Session, 'work'> {
   readonly mentionsQueues?: boolean
 }
 
-/** Carries a plan out in front of a person or a script, until its end or a signal; its exit code. */
+/** Carries out a new plan, in a working tree that no other run uses. */
+export async function startRun(
+  input: Input,
+  { env, project, confirm }: FrontEnd,
+  ready: ReadyRun,
+): Promise<number> {
+  const workingTree = takeWorkingTree(ready.plan, env, input.flag('anyway'))
+  try {
+    const places = recordPlaces(project, env)
+    const isShared = input.flag('anyway') || isNested(env)
+    const mayKill = input.flag('kill-orphans')
+    const orphans = await dealWithOrphans(places, { mayKill, isShared }, confirm)
+    const warnings = [...ready.warnings, ...orphans]
+    const [verbose, json] = [input.flag('verbose'), input.flag('json')]
+    return await runInTerminal({ ...ready, warnings }, { verbose, json, mentionsQueues: true })
+  } finally {
+    workingTree.leave()
+  }
+}
+
+/** Carries out a plan until its end or a signal, and returns its exit code. */
 export async function runInTerminal(ready: ReadyRun, options: Options): Promise<number> {
   const { plan, session } = ready
   const { verbose, json, work } = options
   const stopSwitch = new StopSwitch()
-  // Asked now: at the end of the run it may be gone.
+  // At the end of the run, the folder may be gone.
   const here = currentProject(process.env)
   let terminal: Terminal | undefined
   const state = await runSession(ready, {
@@ -76,7 +100,7 @@ function openTerminal(stopSwitch: StopSwitch, uncut: boolean, run: Watched): Ter
   return terminal
 }
 
-/** Whether no agent runs; where a task waits, others may. */
+/** Whether no agent runs. If only a task waits, other agents may run. */
 function isOnlyWaiting({ waiting, steps }: RunState): boolean {
   const isRunning = steps.some(({ running }) => running !== undefined)
   return waiting !== undefined && waiting.task === undefined && !isRunning

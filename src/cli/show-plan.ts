@@ -14,7 +14,7 @@ import { renderDryRun } from '../views/dry-run.ts'
 import { phaseLines, phasesJson } from '../views/prompt-check.ts'
 import type { Input } from './command.ts'
 import { readOverrides } from './overrides.ts'
-import { previewPrompt } from './preview-prompt.ts'
+import { previewPrompt } from './prompt-check.ts'
 import { secretsOf } from '../host/secrets.ts'
 
 /** The option `--dry-run`: what would run, for people or for a script. */

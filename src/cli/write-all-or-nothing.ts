@@ -8,16 +8,16 @@ export interface NewFile {
   /** Relative to the folder that is written to. */
   readonly path: string
   readonly text: string
-  /** The file exists, and the text is added at its end. */
+  /** Append to an existing file. */
   readonly append?: boolean
 }
 
-/** The system refused, not the command: exit code 1. */
+/** Not a usage error, so exit code 1. */
 class CannotWrite extends UserError {
   override readonly exitCode: number = 1
 }
 
-/** Writes new files with their folders, and additions to existing ones; where one fails, all are undone. */
+/** Creates files with their folders and appends to existing ones. If one fails, all are undone. */
 export function writeAllOrNothing(root: string, files: readonly NewFile[]): void {
   const undo: (() => void)[] = []
   for (const { path, text, append } of files) {
@@ -45,7 +45,7 @@ export function writeAllOrNothing(root: string, files: readonly NewFile[]): void
   }
 }
 
-/** From the outermost on. */
+/** Outermost first. */
 function missingFolders(root: string, folder: string): string[] {
   const path = join(root, folder)
   if (folder === '.') return []
@@ -56,11 +56,10 @@ function missingFolders(root: string, folder: string): string[] {
   throw new Error(`${folder} is not a folder`)
 }
 
-/** Somebody else may have put something there meanwhile; it stays. */
 function attempt(step: () => void): void {
   try {
     step()
   } catch {
-    // What could not be taken back is not ours any more.
+    // Another program has changed it meanwhile.
   }
 }

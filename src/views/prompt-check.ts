@@ -1,9 +1,9 @@
 import { counted, formatTokens } from '../base/amounts.ts'
 import { formatDuration } from '../base/durations.ts'
-import { unreachable } from '../base/errors.ts'
 import { estimateTokens } from '../base/estimate-tokens.ts'
 import { formatBytes } from '../base/files.ts'
 import { printable } from '../base/terminal/printable.ts'
+import type { PushCommand, SetupCommand } from '../chain/parse/prompt/phases.ts'
 
 type FilePreview =
   | { readonly ok: true; readonly bytes: number; readonly tokens: number }
@@ -11,42 +11,15 @@ type FilePreview =
   /** Already read by this path. */
   | { readonly as: string }
 
-interface ReadPreview {
-  readonly kind: 'read'
-  readonly path: string
-  readonly line: number
-  /** The result of reading it now. */
-  readonly file: FilePreview
-}
+type ReadPreview = Extract<SetupCommand, { kind: 'read' }> & { readonly file: FilePreview }
+type RunPreview = Extract<SetupCommand, { kind: 'run' }>
+type CommandPreview = ReadPreview | PushCommand | RunPreview
 
-interface PushPreview {
-  readonly kind: 'push'
-  readonly name?: string
-  readonly agent?: string
-  readonly model?: string
-  readonly timeoutMs?: number
-  readonly retry?: number
-  readonly isolation?: string
-  readonly on?: string
-  readonly onParentEnd?: string
-  readonly prompt: string
-  readonly line: number
-}
-
-interface RunPreview {
-  readonly kind: 'run'
-  readonly count?: number
-  readonly parallel?: number
-  readonly line: number
-}
-
-type CommandPreview = ReadPreview | PushPreview | RunPreview
-
-/** The phases of a prompt, with its files checked and nothing else done. */
+/** The phases of a prompt, with its files read and nothing else done. */
 export interface PromptPreview {
   readonly setup: readonly CommandPreview[]
   readonly content: string
-  readonly teardown: readonly PushPreview[]
+  readonly teardown: readonly PushCommand[]
   /** Possible mistakes, one sentence each. */
   readonly warnings?: readonly string[]
 }
@@ -56,20 +29,18 @@ const WIDEST = 100
 
 /** What a prompt would do, for people. `where` names the prompt. */
 export function renderPromptCheck(where: string, prompt: PromptPreview): string[] {
+  const { setup, content, teardown, warnings = [] } = prompt
   return [
     `${printable(where)}: what would happen, nothing was run.`,
     '',
-    ...phase('Setup, before the agent starts', prompt.setup.map(commandLine)),
+    ...phase('Setup, before the agent starts', setup.map(commandLine)),
     '',
-    ...renderContent(prompt.content),
+    ...renderContent(content),
     '',
-    ...phase('Teardown, after the agent has completed', prompt.teardown.map(commandLine)),
-    ...warningLines(prompt.warnings ?? []),
+    ...phase('Teardown, after the agent has completed', teardown.map(commandLine)),
+    ...(warnings.length === 0 ? [] : ['']),
+    ...warnings.map((text) => `Warning: ${printable(text)}`),
   ]
-}
-
-function warningLines(warnings: readonly string[]): string[] {
-  return warnings.length === 0 ? [] : ['', ...warnings.map((text) => `Warning: ${printable(text)}`)]
 }
 
 /** A labelled action of a phase. */
@@ -125,16 +96,11 @@ export function phasesJson({ setup, teardown }: PromptPreview) {
 }
 
 function commandJson(command: CommandPreview) {
-  return command.kind === 'read' ? readJson(command) : { ...command }
-}
-
-function readJson({ kind, path, line, file }: ReadPreview) {
-  return { kind, path, line, ...fileJson(file) }
-}
-
-function fileJson(file: FilePreview) {
-  if ('as' in file) return { as: file.as }
-  return file.ok ? { bytes: file.bytes, tokens: file.tokens } : { error: file.error }
+  if (command.kind !== 'read') return { ...command }
+  const { kind, path, line, file } = command
+  if ('as' in file) return { kind, path, line, as: file.as }
+  if (!file.ok) return { kind, path, line, error: file.error }
+  return { kind, path, line, bytes: file.bytes, tokens: file.tokens }
 }
 
 function phase(title: string, lines: readonly string[]): string[] {
@@ -146,16 +112,9 @@ function commandLine(command: CommandPreview): string {
 }
 
 function describeCommand(command: CommandPreview): string {
-  switch (command.kind) {
-    case 'read':
-      return `read ${shorten(command.path)}: ${describeFile(command.file)}`
-    case 'push':
-      return `queue ${describeTask(command)}`
-    case 'run':
-      return describeRun(command)
-    default:
-      return unreachable(command)
-  }
+  if (command.kind === 'run') return describeRun(command)
+  if (command.kind === 'push') return `queue ${describeTask(command)}`
+  return `read ${shorten(command.path)}: ${describeFile(command.file)}`
 }
 
 function describeFile(file: FilePreview): string {
@@ -167,24 +126,19 @@ function formatSize(bytes: number, tokens: number): string {
   return `${formatBytes(bytes)}, about ${formatTokens(tokens)} ${tokens === 1 ? 'token' : 'tokens'}`
 }
 
-function describeTask(task: PushPreview): string {
+function describeTask(task: PushCommand): string {
   const options = describeOptions(task)
   const suffix = options.length === 0 ? '' : ` (${options.join(', ')})`
   return `${task.name ?? 'a task without a name'}: ${shorten(JSON.stringify(task.prompt))}${suffix}`
 }
 
-function describeOptions(task: PushPreview): string[] {
+function describeOptions(task: PushCommand): string[] {
   const { agent, model, timeoutMs, retry, isolation, on, onParentEnd } = task
-  const words = [
-    agent === undefined ? '' : `agent ${agent}`,
-    model === undefined ? '' : `model ${model}`,
-    timeoutMs === undefined ? '' : `timeout ${formatDuration(timeoutMs)}`,
-    retry === undefined ? '' : `retry ${retry}`,
-    isolation === undefined ? '' : `isolation ${isolation}`,
-    on === undefined ? '' : `on ${on}`,
-    onParentEnd === undefined ? '' : `on parent's end ${onParentEnd}`,
-  ]
-  return words.filter((each) => each !== '').map(shorten)
+  const timeout = timeoutMs === undefined ? undefined : formatDuration(timeoutMs)
+  const options = { agent, model, timeout, retry, isolation, on, "on parent's end": onParentEnd }
+  return Object.entries(options).flatMap(([name, value]) =>
+    value === undefined ? [] : [shorten(`${name} ${value}`)],
+  )
 }
 
 function describeRun({ count, parallel }: RunPreview): string {

@@ -29,7 +29,7 @@ const lines = (word: string, paths: readonly string[], why = '') =>
   paths.map((path) => `${word} ${path}${why}\n`).join('')
 
 const NEXT = `
-Next: write what is to be built into forge/orch/specs/PLAN.md and SPECS.md, and run
+Next: describe what to build in forge/orch/specs/PLAN.md and SPECS.md, then run
   forkhestra --chain build-all
 `
 
@@ -70,12 +70,12 @@ test('existing files are not changed, and the rest is written', async () => {
   const first = await forkhestra(['init'], { cwd })
   expect(first.stdout).toBe(
     lines('Wrote', [...CONFIGURATION, ...others, ...PERSONAS]) +
-      lines('Left alone:', [plan], ' (it exists already)') +
+      lines('Left alone:', [plan], ' (it already exists)') +
       NEXT +
       OFFER,
   )
   const second = await forkhestra(['init'], { cwd })
-  expect(second.stdout).toBe(lines('Left alone:', ALL, ' (it exists already)') + NEXT + OFFER)
+  expect(second.stdout).toBe(lines('Left alone:', ALL, ' (it already exists)') + NEXT + OFFER)
   expect(second.code).toBe(0)
   expect(readFileSync(join(cwd, plan), 'utf8')).toBe('Mine\n')
 })
@@ -85,7 +85,7 @@ test('a persona that is there is kept as it is, and can be read into a prompt', 
   const agent = sh('echo "$1"')
   const cwd = makeProject({ agent, '.agents/personas/worker.md': mine })
   const { stdout } = await forkhestra(['init'], { cwd })
-  expect(stdout).toContain('Left alone: .agents/personas/worker.md (it exists already)\n')
+  expect(stdout).toContain('Left alone: .agents/personas/worker.md (it already exists)\n')
   const prompt = PERSONAS.map((path) => `/read ${path}\n`).join('')
   const run = await forkhestra(['./agent', '-p', `${prompt}Begin.`], { cwd })
   expect(run.stdout).toContain(mine)
@@ -106,7 +106,7 @@ test('--eject-prompts also writes every built-in prompt, complete', async () => 
   const cwd = makeProject({ 'forge/orch/prompts/builder.md': 'Mine\n' })
   const { code, stdout } = await forkhestra(['init', '--eject-prompts'], { cwd })
   expect(code).toBe(0)
-  expect(stdout).toContain('Left alone: forge/orch/prompts/builder.md (it exists already)\n')
+  expect(stdout).toContain('Left alone: forge/orch/prompts/builder.md (it already exists)\n')
   for (const [path, text] of promptFiles()) {
     const written = readFileSync(join(cwd, path), 'utf8')
     expect(written).toBe(path.endsWith('prompts/builder.md') ? 'Mine\n' : text)
@@ -124,7 +124,7 @@ test('--agents-md writes AGENTS.md where there is none, once', async () => {
     written: [],
     left: [
       ...ALL.map((path) => ({ path })),
-      { path: 'AGENTS.md', why: 'it has the section already' },
+      { path: 'AGENTS.md', why: 'it already has the section' },
     ],
   })
   expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe(SECTION)
@@ -163,7 +163,7 @@ test('nothing is written through a link that leads out of the project', async ()
   symlinkSync('../.profile', join(cwd, 'AGENTS.md'))
   const { code, stderr } = await forkhestra(['init', '--agents-md', '--cwd', cwd], { cwd })
   expect(stderr).toBe(
-    '[forkhestra] Error: AGENTS.md is a link that leads out of the project\n  Fix or move the file. Nothing was written.\n',
+    '[forkhestra] Error: AGENTS.md is a link to a place outside the project\n  Fix or move the file. Nothing was written.\n',
   )
   expect(code).toBe(2)
   expect(readFileSync(join(folder, '.profile'), 'utf8')).toBe('mine\n')
@@ -183,7 +183,7 @@ test.each([
   await Bun.$`git init -q && git add -A`.cwd(cwd).quiet()
   const { code, stdout, stderr } = await forkhestra(args, { cwd })
   expect(stderr).toBe(
-    `[forkhestra] Error: ${link} is a link that leads out of the project\n  Replace it by a folder; a link that git does not track is followed. Nothing was written.\n`,
+    `[forkhestra] Error: ${link} is a link to a place outside the project\n  Replace it with a folder, or remove the link from git. Nothing was written.\n`,
   )
   expect(stdout).toBe('')
   expect(code).toBe(2)
@@ -216,7 +216,7 @@ test('nothing is written that would hide what counts today', async () => {
   const { code, stdout } = await forkhestra(['init'], { cwd })
   expect(stdout).toBe(
     lines('Wrote', PERSONAS) +
-      lines('Left alone:', CONFIGURATION, ' (forge/chains.json counts)') +
+      lines('Left alone:', CONFIGURATION, ' (forge/chains.json is used)') +
       lines('Left alone:', SPECS, ' (the specs are in ralph)') +
       NEXT.replace('forge/orch/specs', 'ralph') +
       OFFER,
@@ -232,7 +232,7 @@ test('--cwd names the project, and --json answers with one object', async () => 
   expect(JSON.parse(stdout)).toEqual({
     ok: true,
     written: [...CONFIGURATION, ...others, ...PERSONAS],
-    left: [{ path: plan, why: 'it exists already' }],
+    left: [{ path: plan, why: 'it already exists' }],
     next: 'forkhestra --chain build-all',
   })
   expect(existsSync(join(cwd, 'forge'))).toBe(false)

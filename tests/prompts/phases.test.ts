@@ -233,8 +233,8 @@ test('values of variables are text, in the prompt and in prompts of tasks', asyn
 
 test.each([
   [[], 'A subcommand is missing.'],
-  [['chek'], 'Unknown: chek'],
-  [['check'], 'Which prompt?'],
+  [['chek'], "Unknown subcommand 'chek'."],
+  [['check'], 'No prompt given.'],
   [['check', 'a', 'b'], "Unexpected argument 'b'."],
   [['check', 'gone.md'], 'Prompt file not found: gone.md'],
   [['check', '--chain', 'gone'], 'gone'],

@@ -49,6 +49,8 @@ export function wrapLine(line: string, width: number): string[] {
 
 /** As many characters as fit, but at least one. */
 function fitting(text: string, room: number): string {
+  // The next character must not be a mark that belongs to the last one.
+  if (/^[ -~]*$/.test(text.slice(0, room + 1))) return text.slice(0, room)
   let [part, used] = ['', 0]
   for (const { segment } of graphemes.segment(text.slice(0, room * UNITS_PER_COLUMN))) {
     used += Bun.stringWidth(segment)
