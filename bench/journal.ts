@@ -28,7 +28,7 @@ export async function measureJournal(programs: Programs): Promise<Figure[]> {
 function measureReading(): Figure[] {
   const folder = makeProject({})
   const before = heap()
-  carryOut(new Journal(folder, stamp, { isDurable: false }), LONG)
+  carryOut(new Journal(folder, stamp), LONG)
   const grown = heap() - before
   const reading = best(() => readOnce(join(folder, 'events.ndjson')))
   const opening = best(() => readRunState(folder))
@@ -50,32 +50,21 @@ function measureReading(): Figure[] {
 
 function measureWriting(): Figure[] {
   const iterations = 1000
-  const work = { iterations, talk: 0 }
-  const quick = best(() =>
-    carryOut(new Journal(makeProject({}), stamp, { isDurable: false }), work),
-  )
-  const durable = best(() => carryOut(new Journal(makeProject({}), stamp), work))
+  const looping = best(() => carryOut(new Journal(makeProject({}), stamp), { iterations, talk: 0 }))
   const talking = best(() => {
-    const talk = { iterations: 1, talk: 100_000 }
-    carryOut(new Journal(makeProject({}), stamp, { isDurable: false }), talk)
+    carryOut(new Journal(makeProject({}), stamp), { iterations: 1, talk: 100_000 })
   })
   return [
     {
       group: 'journal',
       name: 'an iteration that survives a power failure: start, receipt, end',
-      measured: durable / iterations,
+      measured: looping / iterations,
       unit: 'ms',
       limit: 1.5,
     },
     {
       group: 'journal',
-      name: 'an event of empty iterations, receipts included, without waiting for the disk',
-      measured: (quick / iterations / 2) * 1000,
-      unit: 'µs',
-    },
-    {
-      group: 'journal',
-      name: 'an event that may wait for company',
+      name: 'a message of an agent',
       measured: talking / 100,
       unit: 'µs',
     },

@@ -17,7 +17,7 @@ let appends = 0
 /** One may call the other. */
 let depth = 0
 
-for (const name of ['keep', 'write'] as const) {
+for (const name of ['append', 'write', 'sync'] as const) {
   const original = EventFile.prototype[name] as (...given: unknown[]) => void
   EventFile.prototype[name] = function timed(this: EventFile, ...given: unknown[]) {
     const began = performance.now()

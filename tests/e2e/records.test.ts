@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { readReceipt } from '../../src/records/journal/read-receipt.ts'
+import { readReceipt } from '../../src/records/journal/receipt.ts'
 import { runsOf } from '../support/record.ts'
 import { SUBSCRIPTION } from './support/limits.ts'
 import { must } from './support/project-of-tasks.ts'

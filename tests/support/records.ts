@@ -39,7 +39,7 @@ export class MadeRecord {
     this.#origins = new Origins(environment({ cwd: project }))
     this.#origins.sign(this.folder, undefined)
     this.#stamp = makeStamp(id, 'w-test')
-    this.#journal = new Journal(this.folder, this.#stamp, { isDurable: false })
+    this.#journal = new Journal(this.folder, this.#stamp)
     const lock = RunLock.take(this.folder)
     if (!(lock instanceof RunLock)) throw new Error('somebody has the record')
     this.#lock = lock

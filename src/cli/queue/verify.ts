@@ -1,7 +1,7 @@
 import { printable } from '../../base/terminal/printable.ts'
 import type { FinishedAttempt } from '../../queue/store.ts'
 import type { Input } from '../command.ts'
-import { readEventsOf } from '../../host/records/ended-iterations.ts'
+import { readEventsOf } from '../../records/journal/read-run.ts'
 import { print } from '../tasks/print.ts'
 import {
   findCaller,

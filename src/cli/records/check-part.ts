@@ -1,7 +1,7 @@
 import { UserError } from '../../base/errors.ts'
 import type { RunBrief } from '../../records/journal/runs.ts'
 import type { Part } from '../../views/replay.ts'
-import { readEventsOf } from '../../host/records/ended-iterations.ts'
+import { readEventsOf } from '../../records/journal/read-run.ts'
 import { stepOf } from './choose-run.ts'
 
 /** Refuses a part that a run does not have, and says what it has. */

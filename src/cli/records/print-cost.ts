@@ -1,8 +1,8 @@
+import { readEventsOf } from '../../records/journal/read-run.ts'
 import { listRuns, type RunBrief } from '../../records/journal/runs.ts'
 import { renderCost } from '../../views/cost.ts'
 import { UsageError, type Input } from '../command.ts'
 import { COST_KEYS, CostTable, type CostKey } from '../../host/records/cost-table.ts'
-import { readEndedIterations } from '../../host/records/ended-iterations.ts'
 import { isFamiliar, lookAt } from '../../host/records/foreign.ts'
 import { chooseRun, recordsFor } from './choose-run.ts'
 
@@ -23,7 +23,8 @@ export async function printCost(input: Input): Promise<number> {
 }
 
 function addRun(table: CostTable, { id, folder, state }: RunBrief): void {
-  for (const event of readEndedIterations(folder)) table.add(id, state, event)
+  for (const event of readEventsOf(folder, ['iteration_ended', 'task_ended']))
+    table.add(id, state, event)
 }
 
 function readKey(text: string): CostKey {

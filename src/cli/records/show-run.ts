@@ -1,7 +1,6 @@
 import { UserError } from '../../base/errors.ts'
 import type { StepState } from '../../records/events/step-state.ts'
-import { readReceipt } from '../../records/journal/read-receipt.ts'
-import type { Receipt } from '../../records/journal/receipt.ts'
+import { readReceipt, type Receipt } from '../../records/journal/receipt.ts'
 import { renderRun, type IterationBrief, type StepDetails } from '../../views/show.ts'
 import type { ShownTasks } from '../../views/show-tasks.ts'
 import { UsageError, type Input } from '../command.ts'

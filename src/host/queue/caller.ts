@@ -3,7 +3,6 @@ import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import { withLock } from '../../base/linux/lock.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import { writePlan } from '../../records/journal/plan-file.ts'
 import { makeRecordRoot } from '../../records/journal/record-folder.ts'
 import { holderOf } from '../../records/journal/run-lock.ts'
 import { RunRecord } from '../../records/journal/run-record.ts'
@@ -209,9 +208,6 @@ function beginRecord(places: Places, cwd: string, { queueLimits }: Configuration
   if (folder === undefined)
     throw new UserError(`Cannot create a record: ${record.takeProblems()[0]?.why}`)
   const start = { schema: 1 as const, version: VERSION, pid: process.pid, cwd, record: folder }
-  // Signed before it is written, because others may find the run at any moment.
-  places.origins.sign(folder, plan)
-  writePlan(folder, { version: VERSION, plan })
   record.append(stamp({ type: 'run_started', ...start, steps: [], plan }))
   record.append(stamp({ type: 'run_ended', ok: true, exitCode: 0, leftovers: [] }))
   record.close()

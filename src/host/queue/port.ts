@@ -1,7 +1,7 @@
 import { errorWithHint, UserError } from '../../base/errors.ts'
 import type { Plan } from '../../chain/plan/plan.ts'
 import type { AttemptWorktree, QueuePort } from '../../run/chain/ports.ts'
-import { readEventsOf } from '../records/ended-iterations.ts'
+import { readEventsOf } from '../../records/journal/read-run.ts'
 import { ownProgram } from '../own-folder.ts'
 import { hasStore } from './store-path.ts'
 import type { SubAgents } from './sub-agent.ts'

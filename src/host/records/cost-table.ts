@@ -1,10 +1,13 @@
+import type { EventOf } from '../../records/events/event.ts'
 import type { RunState } from '../../records/events/state.ts'
 import type { CostRow } from '../../views/cost.ts'
-import type { Ended } from './ended-iterations.ts'
 
 export const COST_KEYS = ['run', 'agent', 'step', 'day', 'task'] as const
 
 export type CostKey = (typeof COST_KEYS)[number]
+
+/** Events with usage. */
+type Ended = EventOf<'iteration_ended'> | EventOf<'task_ended'>
 
 type Writable<Row> = { -readonly [Name in keyof Row]: Row[Name] }
 type Sum = Writable<Omit<CostRow, 'tokens'>> & { readonly tokens: Writable<CostRow['tokens']> }

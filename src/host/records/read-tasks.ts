@@ -8,7 +8,7 @@ import { openSqliteStoreToRead } from '../../queue/sqlite-store.ts'
 import { openStoreOf } from '../queue/store.ts'
 import { hasStore, storePath } from '../queue/store-path.ts'
 import { maskOf } from '../queue/masked.ts'
-import { readEventsOf } from './ended-iterations.ts'
+import { readEventsOf } from '../../records/journal/read-run.ts'
 import { isFamiliar } from './foreign.ts'
 import type { QueuedBrief } from './with-queue.ts'
 

@@ -1,9 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { iterationPath } from '../../records/journal/paths.ts'
-import { readReceipt } from '../../records/journal/read-receipt.ts'
-import type { Receipt } from '../../records/journal/receipt.ts'
-import { readEventsOf } from './ended-iterations.ts'
+import { readReceipt, type Receipt } from '../../records/journal/receipt.ts'
+import { readEventsOf } from '../../records/journal/read-run.ts'
 
 /** One try of an iteration that left a receipt. */
 interface Attempt {

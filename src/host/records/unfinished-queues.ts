@@ -6,7 +6,7 @@ import { holderOf } from '../../records/journal/run-lock.ts'
 import { listOwnRuns } from '../../records/journal/runs.ts'
 import type { QueueSummary, Unreadable } from '../../queue/store.ts'
 import { hasStore, storePath } from '../queue/store-path.ts'
-import { readEventsOf } from './ended-iterations.ts'
+import { readEventsOf } from '../../records/journal/read-run.ts'
 
 /** Why the record of a run is not to be removed by the way; undefined where nothing speaks against it. */
 export async function whyWanted(folder: string): Promise<string | undefined> {

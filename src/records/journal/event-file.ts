@@ -13,9 +13,6 @@ import { pathOfOpened } from '../../base/places.ts'
 import { reserve } from '../../base/linux/preallocate.ts'
 import type { RunEvent } from '../events/schema.ts'
 
-/** At most this much is collected before it is written. */
-const WAITING_LENGTH = 64 * 1024
-
 /** While the disk is full, this much is kept in memory; then only events that a resume needs. */
 const MOST_LENGTH = 16 * 1024 * 1024
 /** Reserved disk space, so that a run can record its end on a full disk. */
@@ -40,8 +37,6 @@ export class EventFile {
   /** Length of the file, and the number of the last event in it. */
   length: number
   seq = 0
-  /** How many events were added, including those that are not written yet. */
-  count = 0
   /** Whether the last write failed. */
   isBehind = false
 
@@ -54,17 +49,16 @@ export class EventFile {
     this.#reserve()
   }
 
-  /** Adds an event, which is written with later ones or by `write`. */
-  keep(event: RunEvent): void {
+  /** Writes an event, or keeps it for the next `write` if the last write failed. */
+  append(event: RunEvent): void {
     const line = `${JSON.stringify(event)}\n`
     if (this.isBehind && this.#waiting.length > MOST_LENGTH && DISPENSABLE.test(line)) return
     this.#waiting += line
     this.#waitingSeq = event.seq ?? this.#waitingSeq
-    this.count += 1
-    if (this.#waiting.length > WAITING_LENGTH && !this.isBehind) this.write()
+    if (!this.isBehind) this.write()
   }
 
-  /** Writes the collected events; if that fails, keeps them for the next call and throws. */
+  /** Writes the events that are waiting; if that fails, keeps them for the next call and throws. */
   write(): void {
     if (this.#waiting === '') return
     this.check()

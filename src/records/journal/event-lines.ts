@@ -1,5 +1,9 @@
+import { fstatSync, readSync } from 'node:fs'
 import { parseJson } from '../../base/json.ts'
 import type { RunEvent } from '../events/schema.ts'
+
+const CHUNK_BYTES = 256 * 1024
+const NEWLINE = 10
 
 /** The event of a line, or undefined if a crash left something else there. */
 export function parseEvent(line: string): RunEvent | undefined {
@@ -12,16 +16,54 @@ export function parseEvent(line: string): RunEvent | undefined {
   }
 }
 
-/** The prefix of lines with an event of that type. */
-export function prefixOf(type: RunEvent['type']): Buffer {
-  return Buffer.from(`{"type":"${type}"`)
+interface Line {
+  readonly text: string
+  /** Offset of the next line. */
+  readonly end: number
 }
 
-export function hasPrefix(bytes: Buffer, from: number, to: number, beginning: Buffer): boolean {
-  if (to - from < beginning.length) return false
-  // Backwards, because all lines begin alike.
-  for (let i = beginning.length - 1; i >= 0; i--) {
-    if (bytes[from + i] !== beginning[i]) return false
+/** The lines of a file between two offsets; the last one may lack its newline. */
+export function* readLines(fd: number, start = 0, end = Infinity): Generator<Line> {
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+  let rest: Buffer = Buffer.alloc(0)
+  let position = start
+  for (;;) {
+    const size = Math.max(0, Math.min(CHUNK_BYTES, end - position))
+    const got = readSync(fd, chunk, 0, size, position)
+    if (got === 0) break
+    position += got
+    const bytes = Buffer.concat([rest, chunk.subarray(0, got)])
+    let from = 0
+    for (let to = bytes.indexOf(NEWLINE, rest.length); to !== -1;) {
+      yield { text: bytes.toString('utf8', from, to), end: position - bytes.length + to + 1 }
+      from = to + 1
+      to = bytes.indexOf(NEWLINE, from)
+    }
+    rest = bytes.subarray(from)
   }
-  return true
+  if (rest.length > 0) yield { text: rest.toString(), end: position }
+}
+
+/** The offset after the last complete event; a crash may leave a cut line or zeros after it. */
+export function findEnd(fd: number): number {
+  const { size } = fstatSync(fd)
+  for (let window = CHUNK_BYTES; ; window *= 2) {
+    const start = Math.max(0, size - window)
+    const bytes = Buffer.allocUnsafe(size - start)
+    const got = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, start))
+    const end = lastEventEnd(got, start === 0)
+    if (end !== undefined) return start + end
+  }
+}
+
+/** Undefined if the last event begins before `bytes`. */
+function lastEventEnd(bytes: Buffer, isWholeFile: boolean): number | undefined {
+  for (let end = bytes.length; end > 0;) {
+    const last = bytes[end - 1] === NEWLINE ? end - 1 : end
+    const before = last === 0 ? -1 : bytes.lastIndexOf(NEWLINE, last - 1)
+    if (before === -1 && !isWholeFile) return undefined
+    if (parseEvent(bytes.toString('utf8', before + 1, last)) !== undefined) return end
+    end = before + 1
+  }
+  return isWholeFile ? 0 : undefined
 }

@@ -177,15 +177,16 @@ test('a step that starts again has its own logs, and its events say so', () => {
   expect(readEvents(folder)[1]).toMatchObject({ type: 'output', round: 2 })
 })
 
-test('messages of an agent are batched, and written before later events', () => {
+test('messages do not divide the output of an agent', () => {
   const folder = makeProject()
   const journal = new Journal(folder, stamp)
   const place = { scope: ['s1', 'i1'], step: 1, iteration: 1, attempt: 1 }
-  journal.append(stamp({ type: 'message', ...place, text: 'hello' }))
   journal.output(chunk('x'))
-  expect(readEvents(folder)).toEqual([])
+  journal.append(stamp({ type: 'message', ...place, text: 'hello' }))
+  journal.output(chunk('y'))
+  expect(short(folder)).toEqual(['message'])
   journal.append(warning('now'))
-  expect(short(folder)).toEqual(['message', 'out steps/1/iterations/1.log 0+1', 'now'])
+  expect(short(folder)).toEqual(['message', 'out steps/1/iterations/1.log 0+2', 'now'])
   journal.close()
 })
 
@@ -211,41 +212,31 @@ describe('a prompt is saved', () => {
 })
 
 describe('a checkpoint', () => {
-  const state = (journal: Journal, count: number) => {
-    for (let i = 0; i < count; i++) journal.append(warning('x'))
+  const addEvent = (journal: Journal, bytes: number) => {
+    journal.append(warning('x'.repeat(bytes)))
     journal.checkpoint(NO_EVENTS)
     journal.flush()
   }
   const isThere = (folder: string) => existsSync(join(folder, 'checkpoint.json'))
 
-  test('is written once there are many events, and at the end', () => {
+  test('is written once the events are many bytes, and at the end', () => {
     const folder = makeProject()
     const journal = new Journal(folder, stamp)
-    state(journal, 500)
+    addEvent(journal, 200 * 1024)
     expect(isThere(folder)).toBe(false)
-    state(journal, 1)
+    addEvent(journal, 57 * 1024)
     expect(isThere(folder)).toBe(true)
     rmSync(join(folder, 'checkpoint.json'))
-    state(journal, 500)
+    addEvent(journal, 10)
     expect(isThere(folder)).toBe(false)
     journal.close()
     expect(isThere(folder)).toBe(true)
-  })
-
-  test('is written once the events are many bytes', () => {
-    const folder = makeProject()
-    const journal = new Journal(folder, stamp)
-    journal.append(warning('x'.repeat(257 * 1024)))
-    journal.checkpoint(NO_EVENTS)
-    journal.flush()
-    expect(isThere(folder)).toBe(true)
-    journal.close()
   })
 
   test('that cannot be written is ignored', () => {
     const folder = makeProject({ 'checkpoint.json/x': 'a folder in its place' })
     const journal = new Journal(folder, stamp)
-    state(journal, 501)
+    addEvent(journal, 257 * 1024)
     expect(() => journal.close()).not.toThrow()
     expect(readdirSync(folder).toSorted()).toEqual(['checkpoint.json', 'events.ndjson'])
   })

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { unfinishedPath, writeFileAtomic } from '../../base/atomic-write.ts'
 import { statOf } from '../../base/files.ts'
@@ -7,23 +7,15 @@ import { keepOutOfGit } from '../../base/private-folder.ts'
 import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import type { RunState } from '../events/state.ts'
-import { Backlog } from './backlog.ts'
 import { writeCheckpoint, type Checkpoint } from './checkpoint.ts'
 import { EventFile } from './event-file.ts'
 import { Logs } from './logs.ts'
-import { OpenIterations } from './open-iterations.ts'
 import { promptPath } from './paths.ts'
-import { writePlan, type RecordedPlan } from './plan-file.ts'
-import { makeReceipt, receiptPath } from './receipt.ts'
-import { Receipts } from './receipts.ts'
-import { changedBy } from './record-folder.ts'
-import { Syncer } from './syncer.ts'
+import { eventsPath, PLAN } from './read-run.ts'
+import { OpenIterations, receiptPath } from './receipt.ts'
 
-const EVENTS = 'events.ndjson'
-
-/** A checkpoint is due after this many bytes or events. */
+/** A checkpoint is due after this many bytes of events. */
 const CHECKPOINT_BYTES = 256 * 1024
-const CHECKPOINT_EVENTS = 500
 
 /** The run waits until these are on disk: without them it would resume at another step after a power failure. */
 const DURABLE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
@@ -32,7 +24,7 @@ const DURABLE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'run_ended',
 ])
 
-/** Synced in the background: a power failure may repeat an iteration, but not a step. */
+/** Synced by the next `flush`: a power failure may repeat an iteration, but not a step. */
 const SOON_DURABLE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'run_started',
   'run_resumed',
@@ -41,65 +33,66 @@ const SOON_DURABLE: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'task_ended',
 ])
 
+/** At most this many files are kept for a retry; receipts can be rebuilt from the events. */
+const MOST_UNWRITTEN = 1000
+
+interface Options {
+  /** Descriptions of events that are missing already. */
+  readonly damage?: readonly string[]
+  /** Called if a file other than the events cannot be written. */
+  readonly onError?: (error: unknown) => void
+  /** Called if another program has changed the events. */
+  readonly onChanged?: () => void
+}
+
 /**
  * The record of a run on disk: events as lines of `events.ndjson`, a log of the raw output per
  * iteration, and a receipt per attempt of an iteration.
  */
 export class Journal {
-  /** By the name with which it began. */
+  /** The path at which it was opened. */
   readonly #name: string
   readonly #kept: KeptFolder
   /** The folder itself, which an agent may move, or replace by a link. */
   readonly #folder: string
-  readonly #syncer: Syncer | undefined
+  readonly #options: Options
   readonly #events: EventFile
   readonly #logs: Logs
   readonly #iterations = new OpenIterations()
-  readonly #receipts: Receipts
-  /** Files that could not be written yet. */
-  readonly #backlog = new Backlog()
+  /** Files that could not be written yet, by name. */
+  readonly #unwritten = new Map<string, () => void>()
   #checkpoint: Checkpoint | undefined
-  /** Length of the file and count of events at the last checkpoint. */
-  #saved = { length: 0, count: 0 }
-  #plan: RecordedPlan | undefined
-  /** Descriptions of missing events. */
+  /** Length of the events at the last checkpoint. */
+  #savedLength: number
   #damage: readonly string[]
-  #isChanged = false
-  /** Why a file other than the events could not be written; cleared by `takeError`. */
-  #error: unknown
+  #isSyncDue = false
 
-  constructor(
-    folder: string,
-    stamp: Stamp,
-    { isDurable = true, damage = [] }: { isDurable?: boolean; damage?: readonly string[] } = {},
-  ) {
+  constructor(folder: string, stamp: Stamp, options: Options = {}) {
     this.#name = folder
     this.#kept = new KeptFolder(folder)
     this.#folder = this.#kept.path
-    this.#syncer = isDurable ? new Syncer() : undefined
-    this.#damage = damage
-    this.#events = new EventFile(join(this.#folder, EVENTS), () => this.#startOver())
-    this.#logs = new Logs(this.#folder, stamp, this.#syncer, (span) => this.#events.keep(span))
-    this.#receipts = new Receipts(this.#folder)
-    this.#saved.length = this.#events.length
-    this.#syncer?.later(folder, dirname(folder))
+    this.#options = options
+    this.#damage = options.damage ?? []
+    this.#events = new EventFile(eventsPath(this.#folder), () => this.#startOver())
+    this.#logs = new Logs(this.#folder, stamp, (span) =>
+      this.#attempt(() => this.#events.append(span)),
+    )
+    this.#savedLength = this.#events.length
+    syncFolder(folder)
+    syncFolder(dirname(folder))
   }
 
   /** Throws if the event cannot be written; it is kept and written later. */
   append(event: RunEvent): void {
-    // There may be thousands of these, so they are batched like the output.
-    if (event.type === 'message' || event.type === 'tool') return this.#events.keep(event)
-    this.#attempt(() => this.#logs.endSpans())
+    // Output is not divided by what the agent says, which may be thousands of events.
+    if (event.type !== 'message' && event.type !== 'tool') this.#logs.endSpans()
     this.#iterations.note(event)
-    if (event.type === 'run_started' || event.type === 'run_resumed') this.#keepPlan(event)
+    if (event.type === 'run_started' || event.type === 'run_resumed') this.#savePlan(event)
     if (event.type === 'iteration_ended') this.#endIteration(event)
     if (event.type === 'task_ended') this.#attempt(() => this.#logs.end(event.scope))
-    this.#events.keep(event)
-    if (this.#events.isBehind) return
-    this.#events.write()
-    if (event.type === 'iteration_started') this.#prepareReceipt(event)
+    this.#events.append(event)
     if (DURABLE.has(event.type)) this.#sync()
-    else if (SOON_DURABLE.has(event.type)) this.#syncer?.later(this.#eventsPath)
+    else if (SOON_DURABLE.has(event.type)) this.#isSyncDue = true
   }
 
   output(chunk: OutputChunk): void {
@@ -112,23 +105,15 @@ export class Journal {
 
   /** Saves a prompt under its hash, once. */
   prompt(hash: string, text: string): void {
-    const path = join(this.#folder, promptPath(hash))
-    if (statOf(path) !== undefined) return
+    const name = promptPath(hash)
+    if (statOf(join(this.#folder, name)) !== undefined) return
     this.#checkFolder()
-    this.#backlog.write(path, () => {
-      const name = promptPath(hash)
-      const changed = changedBy(this.#folder, name)
-      withFileIn(this.#folder, name, (opened) =>
-        writeFileAtomic(opened, text, { durable: false, mode: 0o600 }),
-      )
-      this.#syncer?.later(path, dirname(path), ...changed)
-    })
+    this.#save(name, text, true)
   }
 
   /** Takes the state after all events so far for the next checkpoint. */
   checkpoint(state: RunState): void {
     const { length: offset, seq } = this.#events
-    // Events that are not written yet change no state, so they may follow the checkpoint.
     if (seq > 0) this.#checkpoint = { offset, seq, state, ...this.#damaged }
   }
 
@@ -136,16 +121,9 @@ export class Journal {
     return this.#damage.length === 0 ? {} : { damage: this.#damage }
   }
 
-  /** Whether another program has changed the events since the last call. */
-  takeChange(): boolean {
-    const isChanged = this.#isChanged
-    this.#isChanged = false
-    return isChanged
-  }
-
   /** Saves a checkpoint with the state before the change, from which a resume can continue. */
   #startOver(): void {
-    this.#isChanged = true
+    this.#options.onChanged?.()
     const { length: offset, seq } = this.#events
     if (this.#checkpoint === undefined) return
     this.#damage = [`another program changed events.ndjson; events up to ${seq} may be missing`]
@@ -159,8 +137,8 @@ export class Journal {
   }
 
   /** Whether files other than the events still have to be written. */
-  get hasBacklog(): boolean {
-    return !this.#backlog.isEmpty
+  get hasUnwritten(): boolean {
+    return this.#unwritten.size > 0
   }
 
   /** Where the record is now; undefined if it was removed. */
@@ -172,13 +150,6 @@ export class Journal {
     return this.#events.isDeleted
   }
 
-  /** Why a file other than the events could not be written since the last call. */
-  takeError(): unknown {
-    const error = this.#error
-    this.#error = undefined
-    return error
-  }
-
   /** Retries failed writes; the last time, drops events that change no state if necessary. */
   catchUp(isLast = false): void {
     this.#checkFolder()
@@ -186,30 +157,28 @@ export class Journal {
     else this.#events.write()
     this.#sync()
     checkDiskSpace(this.#folder)
-    this.#backlog.retry()
+    for (const [name, write] of this.#unwritten) {
+      write()
+      this.#unwritten.delete(name)
+    }
     this.#logs.resume()
   }
 
-  /** Writes batched events, and a checkpoint if one is due; called regularly. */
+  /** Writes events for the output of the last second, and a checkpoint if one is due; called regularly. */
   flush(): void {
     this.#events.check()
     this.#logs.endSpans(true)
-    this.#events.write()
-    const { length, count } = this.#events
-    const isDue =
-      length - this.#saved.length > CHECKPOINT_BYTES ||
-      count - this.#saved.count > CHECKPOINT_EVENTS
-    if (isDue) this.#saveCheckpoint()
+    if (this.#isSyncDue) this.#sync()
+    if (this.#events.length - this.#savedLength > CHECKPOINT_BYTES) this.#saveCheckpoint()
   }
 
   close(): void {
     this.#events.check(true)
     this.#logs.close()
-    this.#receipts.discard()
     this.#events.write()
-    if (this.#events.count > this.#saved.count) this.#saveCheckpoint()
+    if (this.#isSyncDue) this.#sync()
+    this.#saveCheckpoint()
     this.#events.close()
-    this.#syncer?.finish()
     this.#kept.close()
   }
 
@@ -217,52 +186,47 @@ export class Journal {
   abandon(): void {
     this.#logs.abandon()
     this.#events.close()
-    this.#receipts.discard()
     this.#kept.close()
   }
 
-  #prepareReceipt(event: EventOf<'iteration_started'>): void {
-    this.#checkFolder()
-    this.#attempt(() => this.#receipts.prepare(event))
-  }
-
+  /** Not synced, because it can be rebuilt from the events. */
   #endIteration(event: EventOf<'iteration_ended'>): void {
     this.#checkFolder()
     const log = this.#attempt(() => this.#logs.end(event.scope))
-    if (!this.#events.isBehind) this.#attempt(() => this.#events.write())
-    const open = this.#iterations.find(event.scope)
-    this.#iterations.end(event.scope)
-    const receipt = makeReceipt(this.#folder, open, event, log)
-    const write = () => this.#receipts.write(event.scope, receipt)
-    this.#attempt(() => this.#backlog.write(receiptPath(this.#folder, receipt), write))
+    const receipt = this.#iterations.end(this.#folder, event, log)
+    const text = `${JSON.stringify(receipt, null, 2)}\n`
+    this.#attempt(() => this.#save(receiptPath(receipt), text, false))
   }
 
-  /** The plan gets a file of its own together with the checkpoint, so that readers need not search the events. */
-  #keepPlan({ type, version, plan }: EventOf<'run_started'> | EventOf<'run_resumed'>): void {
+  /** Spares readers a search of the events, which are authoritative. */
+  #savePlan({ version, plan }: EventOf<'run_started'> | EventOf<'run_resumed'>): void {
     if (plan === undefined) return
-    this.#plan = { version, plan }
-    // The file may contain an earlier plan.
-    if (type === 'run_resumed') this.#attempt(() => this.#savePlan())
+    this.#attempt(() => this.#save(PLAN, `${JSON.stringify({ version, plan })}\n`, false))
   }
 
-  #savePlan(): void {
-    if (this.#plan !== undefined) writePlan(this.#folder, this.#plan)
-    this.#plan = undefined
+  /** Writes a file of the record; if that fails, keeps it for `catchUp` and throws. */
+  #save(name: string, text: string, durable: boolean): void {
+    const write = () =>
+      withFileIn(this.#folder, name, (path) =>
+        writeFileAtomic(path, text, { durable, mode: 0o600 }),
+      )
+    try {
+      write()
+      this.#unwritten.delete(name)
+    } catch (error) {
+      if (this.#unwritten.size < MOST_UNWRITTEN) this.#unwritten.set(name, write)
+      throw error
+    }
   }
 
   #sync(): void {
-    if (this.#syncer !== undefined) this.#events.sync()
-  }
-
-  get #eventsPath(): string {
-    return join(this.#folder, EVENTS)
+    this.#events.sync()
+    this.#isSyncDue = false
   }
 
   #saveCheckpoint(): void {
     if (this.#checkpoint === undefined) return
-    const { length, count } = this.#events
-    this.#saved = { length, count }
-    this.#savePlan()
+    this.#savedLength = this.#events.length
     writeCheckpoint(this.#folder, this.#checkpoint)
   }
 
@@ -270,7 +234,7 @@ export class Journal {
     try {
       return job()
     } catch (error) {
-      this.#error ??= error
+      this.#options.onError?.(error)
       return undefined
     }
   }
@@ -278,6 +242,20 @@ export class Journal {
   /** An agent that cleans up may have deleted the record. */
   #checkFolder(): void {
     if (this.#events.isDeleted) throw new Error(`${this.#name} was deleted`)
+  }
+}
+
+/** Makes the names of new files survive a power failure. */
+function syncFolder(path: string): void {
+  try {
+    const fd = openSync(path, 'r')
+    try {
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    // Some file systems refuse to sync a folder and do not need it.
   }
 }
 

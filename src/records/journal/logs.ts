@@ -1,10 +1,7 @@
 import { errorCode } from '../../base/errors.ts'
 import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
-import { keyOf } from './open-iterations.ts'
 import { OutputLog } from './output-log.ts'
-import { iterationPath, taskPath } from './paths.ts'
-import { changedBy } from './record-folder.ts'
-import type { Syncer } from './syncer.ts'
+import { iterationPath, keyOf, taskPath } from './paths.ts'
 
 /** Output of one stream becomes one event, up to this length and time. */
 const SPAN_BYTES = 1024 * 1024
@@ -21,21 +18,14 @@ interface OpenLog {
 export class Logs {
   readonly #folder: string
   readonly #stamp: Stamp
-  readonly #syncer: Syncer | undefined
   readonly #onSpan: (span: EventOf<'output'>) => void
   readonly #open = new Map<string, OpenLog>()
   /** Iterations whose output is dropped for now, because a log with gaps would be misleading. */
   readonly #broken = new Set<string>()
 
-  constructor(
-    folder: string,
-    stamp: Stamp,
-    syncer: Syncer | undefined,
-    onSpan: (span: EventOf<'output'>) => void,
-  ) {
+  constructor(folder: string, stamp: Stamp, onSpan: (span: EventOf<'output'>) => void) {
     this.#folder = folder
     this.#stamp = stamp
-    this.#syncer = syncer
     this.#onSpan = onSpan
   }
 
@@ -124,9 +114,7 @@ export class Logs {
       task === undefined
         ? iterationPath({ step, round, iteration, attempt })
         : taskPath(task, attempt)
-    const changed = changedBy(this.#folder, path)
     const log = { ...this.#makeLog(path), span: undefined }
-    this.#syncer?.later(...changed)
     this.#open.set(key, log)
     return log
   }

@@ -31,3 +31,8 @@ export function iterationPath({ step, round = 1, iteration, attempt = 1 }: Itera
 export function promptPath(hash: string): string {
   return `prompts/${hash}.txt`
 }
+
+/** Identifies a running iteration or task. */
+export function keyOf(scope: readonly string[]): string {
+  return scope.join('/')
+}

@@ -1,92 +1,79 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { lstatOf } from '../../base/files.ts'
+import { parseJson } from '../../base/json.ts'
 import type { EventOf } from '../events/event.ts'
 import type { RunEvent } from '../events/schema.ts'
 import { isValidState } from '../events/valid-state.ts'
 import { next, NO_EVENTS, type RunState } from '../events/state.ts'
 import { readCheckpoint } from './checkpoint.ts'
-import { Damage } from './damage.ts'
-import { prefixOf, hasPrefix, parseEvent } from './event-lines.ts'
-import { openIn, pathIn } from './inside.ts'
-import { readPlanFile, type RecordedPlan } from './plan-file.ts'
-import { LineReader } from './line-reader.ts'
+import { findEnd, parseEvent, readLines } from './event-lines.ts'
+import { openIn, pathIn, readTextIn } from './inside.ts'
 import { readLog } from './log-parts.ts'
-import { findEnd } from './torn-end.ts'
 
 export const EVENTS = 'events.ndjson'
+export const PLAN = 'plan.json'
 
-const OUTPUT = prefixOf('output')
-const WITH_PLAN = [prefixOf('run_started'), prefixOf('run_resumed')]
-
-/** Types that change no state; in a long run, nearly all events. */
-const STATELESS = (
-  ['message', 'tool', 'output', 'limit', 'warning', 'marker_refused', 'command'] as const
-).map(prefixOf)
-
-/** The state of a run, the number of its last event, and the length of an incomplete end. */
+/** The state of a run and the number of its last event. */
 export interface ReadState {
   readonly state: RunState
   readonly seq: number
-  readonly tornBytes: number
   /** Descriptions of missing events. */
   readonly damage: readonly string[]
 }
 
 /** Reads the state of a run from its checkpoint and the events after it. */
 export function readRunState(folder: string): ReadState {
-  return withEvents(folder, (fd) => {
-    const { offset: end, tornBytes } = findEnd(fd)
+  const fd = openIn(folder, EVENTS)
+  try {
+    const end = findEnd(fd)
     const saved = readCheckpoint(folder)
     const from = saved !== undefined && saved.offset <= end ? saved : undefined
     let { state, seq } = from ?? { state: NO_EVENTS, seq: 0 }
-    const lines = new LineReader(fd, from?.offset ?? 0, end)
-    /** Offset of the last numbered line that was not parsed. */
-    let unread: number | undefined
-    const damage = new Damage(seq)
-    while (lines.next()) {
-      if (isAnyOf(STATELESS, lines)) {
-        if (isAnyOf([OUTPUT], lines)) continue
-        unread = lines.offset
-        damage.pass()
-        continue
-      }
-      const event = parseEvent(lines.text)
-      if (event === undefined) damage.break()
-      else state = next(state, event)
+    const damage = [...(from?.damage ?? [])]
+    let isBroken = false
+    for (const { text } of readLines(fd, from?.offset, end)) {
+      const event = parseEvent(text)
+      if (event !== undefined) state = next(state, event)
+      else isBroken = true
       if (event?.seq === undefined) continue
-      ;[seq, unread] = [event.seq, undefined]
-      damage.take(seq)
-    }
-    if (unread !== undefined) {
-      seq = seqAt(fd, unread, end) ?? seq
-      damage.end(seq)
+      if (event.seq > seq + 1) damage.push(describeMissing(seq + 1, event.seq - 1))
+      else if (isBroken) damage.push(`a line after event ${seq} cannot be read`)
+      seq = event.seq
+      isBroken = false
     }
     if (!isValidState(state)) throw new Error(`${eventsPath(folder)} is damaged`)
-    // The checkpoint knows events that the file has lost.
-    if (from === undefined) damage.endBefore(saved?.seq ?? 0)
-    return { state, seq, tornBytes, damage: [...(from?.damage ?? []), ...damage.problems] }
-  })
+    // The checkpoint knows of events that the file has lost.
+    if (saved !== undefined && saved.seq > seq) damage.push(describeMissing(seq + 1, saved.seq))
+    return { state, seq, damage }
+  } finally {
+    closeSync(fd)
+  }
 }
 
-/** The newest plan of a run and the version of forkhestra that made it. */
+function describeMissing(from: number, to: number): string {
+  return from === to ? `event ${from} is missing` : `events ${from} to ${to} are missing`
+}
+
+/** The plan of a run, and the version of forkhestra that made it. */
+interface RecordedPlan {
+  readonly version: string
+  readonly plan: unknown
+}
+
+/** The newest plan of a run: from the events if its own file is missing or damaged. */
 export function readPlan(folder: string): RecordedPlan | undefined {
-  return readPlanFile(folder) ?? findPlan(folder)
-}
-
-function findPlan(folder: string): RecordedPlan | undefined {
-  return withEvents(folder, (fd) => {
+  try {
+    return parseJson(readTextIn(folder, PLAN)) as RecordedPlan
+  } catch {
     let newest: RecordedPlan | undefined
-    const lines = new LineReader(fd)
-    while (lines.next()) {
-      if (!isAnyOf(WITH_PLAN, lines)) continue
-      const event = parseEvent(lines.text)
-      if (event?.type !== 'run_started' && event?.type !== 'run_resumed') continue
+    for (const { event } of readEvents(folder)) {
+      if (event.type !== 'run_started' && event.type !== 'run_resumed') continue
       const { version, plan } = event
       if (plan !== undefined) newest = { version, plan }
     }
     return newest
-  })
+  }
 }
 
 /**
@@ -99,14 +86,24 @@ export function* readEvents(
 ): Generator<{ event: RunEvent; offset: number }, void, undefined> {
   const fd = openIn(folder, EVENTS)
   try {
-    const lines = new LineReader(fd, from)
-    while (lines.next()) {
-      const event = parseEvent(lines.text)
-      if (event !== undefined) yield { event, offset: lines.nextOffset }
+    for (const { text, end: offset } of readLines(fd, from)) {
+      const event = parseEvent(text)
+      if (event !== undefined) yield { event, offset }
     }
   } finally {
     closeSync(fd)
   }
+}
+
+/** The events of some types; none if there is no file. */
+export function* readEventsOf<Type extends RunEvent['type']>(
+  folder: string,
+  types: readonly Type[],
+): Generator<EventOf<Type>> {
+  const isWanted = (event: RunEvent): event is EventOf<Type> =>
+    types.some((type) => type === event.type)
+  if (lstatOf(eventsPath(folder))?.isFile() !== true) return
+  for (const { event } of readEvents(folder)) if (isWanted(event)) yield event
 }
 
 /** The bytes that an output event refers to, as far as its log has them; undefined if it has none. */
@@ -119,23 +116,4 @@ export function readOutput(folder: string, event: EventOf<'output'>): Uint8Array
 
 export function eventsPath(folder: string): string {
   return join(folder, EVENTS)
-}
-
-function withEvents<Result>(folder: string, read: (fd: number) => Result): Result {
-  const fd = openIn(folder, EVENTS)
-  try {
-    return read(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function isAnyOf(beginnings: readonly Buffer[], { bytes, from, to }: LineReader): boolean {
-  for (const beginning of beginnings) if (hasPrefix(bytes, from, to, beginning)) return true
-  return false
-}
-
-function seqAt(fd: number, offset: number, end: number): number | undefined {
-  const line = new LineReader(fd, offset, end)
-  return line.next() ? parseEvent(line.text)?.seq : undefined
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject, writeFiles } from '../../../tests/support/project.ts'
 import { makeStamp, type EventBody } from '../events/event.ts'
 import { Journal } from './journal.ts'
-import { readReceipt } from './read-receipt.ts'
+import { readReceipt } from './receipt.ts'
 
 const stamp = makeStamp('r1', 'w-1')
 const PLACE = { scope: ['s1', 'i2'], step: 1, iteration: 2, attempt: 1 }
@@ -153,17 +153,6 @@ test('a command is in the receipt of its iteration', () => {
   ])
   const commands = (step: number) => readReceipt(folder, step, 2)?.commands.map((c) => c.command)
   expect([commands(1), commands(2)]).toEqual([['npm test'], ['of another step']])
-})
-
-test('a receipt is empty while its iteration runs, and removed if it never ends', () => {
-  const folder = makeProject()
-  const journal = new Journal(folder, stamp)
-  journal.append(stamp(STARTED))
-  const path = join(folder, 'steps/1/iterations/2.json')
-  expect(statSync(path)).toMatchObject({ size: 0, mode: 0o100600 })
-  expect(readReceipt(folder, 1, 2)).toBeUndefined()
-  journal.close()
-  expect(existsSync(path)).toBe(false)
 })
 
 test('a receipt that cannot be written is rebuilt from the events', () => {

@@ -1,8 +1,11 @@
 import { join } from 'node:path'
 import { statOf } from '../../base/files.ts'
+import { parseJson } from '../../base/json.ts'
 import type { EventOf } from '../events/event.ts'
-import type { Changes, End, Outcome, Usage } from '../events/schema.ts'
-import { iterationPath, promptPath, type IterationPlace } from './paths.ts'
+import type { Changes, End, Outcome, RunEvent, Usage } from '../events/schema.ts'
+import { readTextIn } from './inside.ts'
+import { iterationPath, keyOf, promptPath, type IterationPlace } from './paths.ts'
+import { eventsPath, readEvents } from './read-run.ts'
 
 /** A gate or another command of the configuration that ran in the iteration. */
 export type CommandReceipt = Pick<
@@ -63,12 +66,42 @@ export interface Receipt {
 }
 
 /** A running iteration, as far as its receipt needs it. */
-export interface OpenIteration {
+interface OpenIteration {
   readonly started: EventOf<'iteration_started'>
   readonly commands: CommandReceipt[]
 }
 
-export function makeReceipt(
+/** Collects what the receipts of the running iterations need. */
+export class OpenIterations {
+  readonly #open = new Map<string, OpenIteration>()
+
+  note(event: RunEvent): void {
+    if (event.type === 'iteration_started') {
+      this.#open.set(keyOf(event.scope), { started: event, commands: [] })
+    } else if (event.type === 'command') this.#noteCommand(event)
+  }
+
+  find(scope: readonly string[]): OpenIteration | undefined {
+    return this.#open.get(keyOf(scope))
+  }
+
+  /** The receipt of an iteration, which is closed. */
+  end(folder: string, event: EventOf<'iteration_ended'>, log: string | undefined): Receipt {
+    const open = this.find(event.scope)
+    this.#open.delete(keyOf(event.scope))
+    return makeReceipt(folder, open, event, log)
+  }
+
+  #noteCommand({ step, iteration, ...event }: EventOf<'command'>): void {
+    const { role, command, result, detail, ms, tail } = event
+    for (const { started, commands } of this.#open.values()) {
+      if (started.step !== step || started.iteration !== iteration) continue
+      commands.push({ role, command, result, detail, ms, tail })
+    }
+  }
+}
+
+function makeReceipt(
   folder: string,
   open: OpenIteration | undefined,
   ended: EventOf<'iteration_ended'>,
@@ -109,6 +142,39 @@ function keptPath(folder: string, hash: string): string | undefined {
   return statOf(join(folder, path)) === undefined ? undefined : path
 }
 
-export function receiptPath(folder: string, place: IterationPlace): string {
-  return join(folder, `${iterationPath(place)}.json`)
+/** The receipt of an attempt, rebuilt from the events if its file is lost. */
+export function readReceipt(
+  folder: string,
+  step: number,
+  iteration: number,
+  attempt = 1,
+  round = 1,
+): Receipt | undefined {
+  const place = { step, iteration, attempt, round }
+  try {
+    return parseJson(readTextIn(folder, receiptPath(place))) as Receipt
+  } catch {
+    return rebuild(folder, place)
+  }
+}
+
+function rebuild(folder: string, place: IterationPlace): Receipt | undefined {
+  if (statOf(eventsPath(folder)) === undefined) return undefined
+  const iterations = new OpenIterations()
+  const path = iterationPath(place)
+  let log: string | undefined
+  for (const { event } of readEvents(folder)) {
+    iterations.note(event)
+    const isOwnOutput = event.type === 'output' && event.task === undefined
+    if (isOwnOutput && iterationPath(event) === path) log = event.log
+    if (event.type !== 'iteration_ended') continue
+    const receipt = iterations.end(folder, event, log)
+    if (iterationPath(event) === path) return receipt
+  }
+  return undefined
+}
+
+/** The path of a receipt inside of the record. */
+export function receiptPath(place: IterationPlace): string {
+  return `${iterationPath(place)}.json`
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { lstatOf, statOf } from '../../base/files.ts'
+import { statOf } from '../../base/files.ts'
 import { keepOutOfGit, makePrivateFolder } from '../../base/private-folder.ts'
 import type { FoundProject } from '../../base/project.ts'
 import { repositoryTop } from '../../base/repository.ts'
@@ -72,14 +72,4 @@ export function makeRecordRoot(root: string): void {
   if (!root.endsWith(IN_PROJECT)) makePrivateFolder(dirname(root))
   makePrivateFolder(root)
   keepOutOfGit(root)
-}
-
-/** The folders that get a new entry when the missing parent folders of a file are created. */
-export function changedBy(folder: string, name: string): string[] {
-  const changed: string[] = []
-  for (let path = dirname(join(folder, name)); path.length > folder.length; path = dirname(path)) {
-    if (lstatOf(path) !== undefined) break
-    changed.push(dirname(path))
-  }
-  return changed
 }

@@ -1,10 +1,19 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { lstatOf, statOf } from '../../base/files.ts'
+import { lstatOf } from '../../base/files.ts'
 import { checkpointPath, readCheckpoint } from './checkpoint.ts'
+import { findEnd } from './event-lines.ts'
 import { joinTails } from './log-parts.ts'
 import { eventsPath } from './read-run.ts'
-import { repairEnd } from './torn-end.ts'
 
 const TAIL = /^(.*\.log)\.tail-\d+$/
 
@@ -12,28 +21,21 @@ const TAIL = /^(.*\.log)\.tail-\d+$/
 export function repairRecord(folder: string): void {
   const fd = openSync(eventsPath(folder), constants.O_RDWR | constants.O_NOFOLLOW)
   try {
-    repairEnd(fd)
-    dropCheckpointBeyond(folder, fstatSync(fd).size)
+    const end = findEnd(fd)
+    ftruncateSync(fd, end)
+    const last = Buffer.from('\n')
+    if (end > 0) readSync(fd, last, 0, 1, end - 1)
+    if (last.toString() !== '\n') writeSync(fd, '\n', end)
+    // A power failure may lose the end of the events but not the checkpoint after it.
+    if ((readCheckpoint(folder)?.offset ?? Infinity) > end)
+      rmSync(checkpointPath(folder), { force: true })
   } finally {
     closeSync(fd)
   }
-  for (const name of ['steps', 'tasks']) repairFiles(join(folder, name))
-}
-
-/** Joins the parts of logs, and removes empty receipts of iterations that did not end. */
-function repairFiles(folder: string): void {
-  const names = filesIn(folder)
-  const logs = new Set(names.flatMap((name) => TAIL.exec(name)?.[1] ?? []))
-  for (const log of logs) joinTails(log)
-  for (const name of names) {
-    if (name.endsWith('.json') && statOf(name)?.size === 0) rmSync(name)
-  }
-}
-
-/** A power failure may lose the end of the events but not the checkpoint after it. */
-function dropCheckpointBeyond(folder: string, end: number): void {
-  const offset = readCheckpoint(folder)?.offset ?? Infinity
-  if (offset > end) rmSync(checkpointPath(folder), { force: true })
+  const logs = ['steps', 'tasks'].flatMap((name) =>
+    filesIn(join(folder, name)).flatMap((path) => TAIL.exec(path)?.[1] ?? []),
+  )
+  for (const log of new Set(logs)) joinTails(log)
 }
 
 /** Does not follow links, which may lead out of the record. */

@@ -28,14 +28,13 @@ export class RunRecord {
   #journal: Journal | undefined
   #lock: RunLock | undefined
   readonly #problems: RecordProblem[] = []
+  /** The kinds of problems reported so far; each is reported once. */
+  readonly #reported = new Set<RecordProblem['kind']>()
   /** Why the record cannot be written at the moment. */
   #behind: string | undefined
-  /** The first reason; later changes between `behind` and `back` are not reported. */
-  #firstWhy: string | undefined
+  /** The first such reason. */
+  #firstWhy = ''
   #hasLostOutput = false
-  #isTornReported = false
-  #isBackReported = false
-  #isChangeReported = false
   /** Undefined if there is no record. */
   readonly folder: string | undefined
   readonly #origins: Origins
@@ -56,7 +55,7 @@ export class RunRecord {
       const lock = RunLock.take(folder)
       if (!(lock instanceof RunLock)) throw new Error(`${folder} belongs to process ${lock.pid}`)
       record.#lock = lock
-      record.#journal = new Journal(folder, stamp)
+      record.#open(folder, stamp)
       return folder
     })
   }
@@ -66,7 +65,7 @@ export class RunRecord {
     return new RunRecord(origins, (record) => {
       record.#lock = lock
       repairRecord(folder)
-      record.#journal = new Journal(folder, stamp, { damage: readCheckpoint(folder)?.damage ?? [] })
+      record.#open(folder, stamp, readCheckpoint(folder)?.damage)
       return folder
     })
   }
@@ -74,6 +73,14 @@ export class RunRecord {
   /** For a run without a record. */
   static none({ origins }: RecordPlaces): RunRecord {
     return new RunRecord(origins, () => undefined)
+  }
+
+  #open(folder: string, stamp: Stamp, damage: readonly string[] = []): void {
+    this.#journal = new Journal(folder, stamp, {
+      damage,
+      onError: (error) => this.#fallBehind(errorText(error)),
+      onChanged: () => this.#report('changed', ''),
+    })
   }
 
   /** Where the record is now, even if it was moved; undefined if it is lost. */
@@ -112,16 +119,15 @@ export class RunRecord {
   settle(): void {
     if (this.#behind !== undefined) this.#catchUp()
     if (this.#journal === undefined) return
-    const hasGaps = this.#hasLostOutput || this.#journal.hasBacklog
-    if (!this.#journal.isWhole) this.#reportTorn()
-    else if (hasGaps) this.#problems.push({ kind: 'gaps', why: this.#firstWhy ?? '' })
+    if (!this.#journal.isWhole) this.#report('torn', this.#behind ?? '')
+    else if (this.#hasLostOutput || this.#journal.hasUnwritten) this.#report('gaps', this.#firstWhy)
   }
 
   /** Also releases the lock, which is held to the end even if the record was lost. */
   close(): void {
     if (this.#behind !== undefined) this.#catchUp(true)
     this.#guard(() => this.#journal?.close())
-    if (this.#journal?.isWhole === false) this.#reportTorn()
+    if (this.#journal?.isWhole === false) this.#report('torn', this.#behind ?? '')
     this.#releaseLock()
   }
 
@@ -147,8 +153,7 @@ export class RunRecord {
       return true
     })
     if (isBack !== true) return
-    if (!this.#isBackReported) this.#problems.push({ kind: 'back', why: this.#firstWhy ?? '' })
-    this.#isBackReported = true
+    this.#report('back', this.#firstWhy)
     this.#behind = undefined
   }
 
@@ -170,15 +175,10 @@ export class RunRecord {
   }
 
   #guard<T>(write: () => T): T | undefined {
-    const journal = this.#journal
     try {
-      const result = write()
-      if (journal?.takeChange() === true) this.#reportChanged()
-      const error = journal?.takeError()
-      if (error !== undefined) this.#fallBehind(errorText(error))
-      return result
+      return write()
     } catch (error) {
-      if (journal === undefined || journal.isDeleted) this.#lose(journal, error)
+      if (this.#journal === undefined || this.#journal.isDeleted) this.#lose(error)
       else this.#fallBehind(errorText(error))
       return undefined
     }
@@ -186,25 +186,20 @@ export class RunRecord {
 
   #fallBehind(why: string): void {
     this.#behind = why
-    if (this.#firstWhy === undefined) this.#problems.push({ kind: 'behind', why })
-    this.#firstWhy ??= why
+    this.#firstWhy ||= why
+    this.#report('behind', why)
   }
 
-  #reportChanged(): void {
-    if (!this.#isChangeReported) this.#problems.push({ kind: 'changed', why: '' })
-    this.#isChangeReported = true
+  #report(kind: RecordProblem['kind'], why: string): void {
+    if (!this.#reported.has(kind)) this.#problems.push({ kind, why })
+    this.#reported.add(kind)
   }
 
-  #reportTorn(): void {
-    if (this.#isTornReported) return
-    this.#isTornReported = true
-    this.#problems.push({ kind: 'torn', why: this.#behind ?? '' })
-  }
-
-  #lose(journal: Journal | undefined, error: unknown): void {
+  #lose(error: unknown): void {
+    const journal = this.#journal
     this.#journal = undefined
     this.#behind = undefined
-    this.#problems.push({ kind: 'lost', why: errorText(error) })
+    this.#report('lost', errorText(error))
     try {
       journal?.abandon()
     } catch {
