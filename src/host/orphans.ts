@@ -94,7 +94,8 @@ async function mustConfirm(
 ): Promise<void> {
   const words = `The run ${run} left these processes running: ${namesOf(processes)}.`
   if (await confirm(`${words} Kill them?`)) return
-  throw new NotNow(words, 'They would interfere with the resumed run. Kill them: --kill-orphans')
+  const hint = `They would interfere with the resumed run. Kill them: forkhestra resume ${run} --kill-orphans`
+  throw new NotNow(words, hint)
 }
 
 async function end(run: string, processes: readonly Leftover[]): Promise<string> {

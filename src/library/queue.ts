@@ -2,8 +2,7 @@ import { parseDuration } from '../base/durations.ts'
 import { UserError } from '../base/errors.ts'
 import { readWhole } from '../base/numbers.ts'
 import type { Push } from '../queue/client.ts'
-import { messageJson } from '../queue/message-json.ts'
-import type { LeaseQuery } from '../queue/message.ts'
+import { messageJson, type LeaseQuery } from '../queue/message.ts'
 import { PUSH_OPTIONS, readPushOptions } from '../queue/push-options.ts'
 import type { ReceiveQuery } from '../queue/receive.ts'
 import type { Counts } from '../queue/store.ts'
@@ -273,5 +272,5 @@ async function take(
 ): Promise<QueueMessage[]> {
   const messages = await maskMessages(delivery.messages, opened)
   const lost = new Set((await delivery.acknowledge()).map(({ id }) => id))
-  return messages.filter(({ id }) => !lost.has(id)).map((message) => messageJson(message))
+  return messages.filter(({ id }) => !lost.has(id)).map(messageJson)
 }

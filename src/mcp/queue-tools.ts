@@ -1,7 +1,6 @@
 import { errorText } from '../base/errors.ts'
-import { callTool } from '../queue/tools/call.ts'
 import type { QueueProvider } from '../queue/tools/provider.ts'
-import type { QueueTool } from '../queue/tools/tool.ts'
+import { callTool, type QueueTool } from '../queue/tools/tool.ts'
 import { TOOLS } from '../queue/tools/tools.ts'
 import { answer, refuse, type ServedTool } from './served-tool.ts'
 

@@ -1,7 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
 import { UserError } from '../base/errors.ts'
-import { translateHint } from '../queue/tools/translate-hint.ts'
 
 export interface Call {
   /** Aborts when the client cancels the request or is gone. */
@@ -27,9 +26,9 @@ export function answer(text: string): CallToolResult {
 }
 
 /** Turns a `UserError` into an answer; rethrows anything else. */
-export function refuse(error: unknown, prefix = ''): CallToolResult {
+export function refuse(error: unknown, translate = (hint: string) => hint): CallToolResult {
   if (!(error instanceof UserError)) throw error
   const { message, hint } = error
-  const text = hint === undefined ? message : `${message}\n${translateHint(hint, prefix)}`
+  const text = hint === undefined ? message : `${message}\n${translate(hint)}`
   return { ...answer(text), isError: true }
 }

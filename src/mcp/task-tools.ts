@@ -1,6 +1,7 @@
 import { checkName } from '../tasks/claims/owner.ts'
 import { TaskDatabase } from '../tasks/database.ts'
 import { answer, refuse, type Call, type ServedTool } from './served-tool.ts'
+import { translateHint } from './task-hint.ts'
 import type { Tool } from './tool.ts'
 import { archive } from './tools/archive.ts'
 import { claim } from './tools/claim.ts'
@@ -35,7 +36,7 @@ export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
         const database = new TaskDatabase({ project: options.project(), as, env: options.env })
         return answer(tool.run(input, { database, prefix }))
       } catch (error) {
-        return refuse(error, prefix)
+        return refuse(error, (hint) => translateHint(hint, prefix))
       }
     },
   }))

@@ -90,3 +90,21 @@ export interface Taken extends ReceiveStatus {
 export function isOver({ from }: TakeQuery, { senders }: ReceiveStatus): boolean {
   return from === undefined || senders.every(({ status }) => status !== 'running')
 }
+
+/** A message as scripts and agents read it. */
+export function messageJson(message: Message) {
+  const { kind, from, at: ms } = message
+  const head = { kind, from, at: new Date(ms).toISOString() }
+  if (message.kind === 'text')
+    return { ...head, ...(message.to && { to: message.to }), body: message.body }
+  const { task, attempt, end } = message
+  const { cost, notQueued } = end
+  const refused = notQueued === undefined ? {} : { not_queued: notQueued }
+  if (end.success) {
+    const tail = cost === undefined ? {} : { cost }
+    return { ...head, task, attempt, success: true, output: end.output, ...tail, ...refused }
+  }
+  const { class: failure, error, partialOutput = '' } = end
+  const rest = { error, partial_output: partialOutput, cost: cost ?? null }
+  return { ...head, task, attempt, success: false, class: failure, ...rest, ...refused }
+}

@@ -59,7 +59,7 @@ function describeRefusal(refusal: Refusal): readonly [message: string, hint?: st
     case 'name_taken':
       return [
         `A task named '${refusal.name}' is not over yet.`,
-        `Give the new one another name, or let that one end first: forkhestra run-queue, or forkhestra cancel ${refusal.name}`,
+        `Use another name, or end that task first: forkhestra run-queue, or forkhestra cancel ${refusal.name}`,
       ]
     case 'main_stays':
       return [
@@ -79,7 +79,7 @@ function describeRefusal(refusal: Refusal): readonly [message: string, hint?: st
     case 'queue_full':
       return [
         `The run's queue is full: ${refusal.waiting} tasks would wait, the limit is ${refusal.limit}.`,
-        'Start some of them first: run-queue, or /run in a prompt.',
+        'Start some of them first: forkhestra run-queue, or /run in a prompt.',
       ]
     case 'too_big':
       return [

@@ -279,7 +279,7 @@ test('what a server that was killed has left running is named, and ended only if
     expect(answer).toStartWith('REFUSED The run ')
     expect(answer).toContain('\nStarted, but not running yet: next.\n')
     expect(answer).toContain('left these processes running: sh ')
-    expect(answer).toEndWith('To kill them: forkhestra run-queue --kill-orphans')
+    expect(answer).toMatch(/Kill them: forkhestra resume \S+ --kill-orphans$/)
   }
   await using agent = await McpClient.start(cwd, { args: ['--kill-orphans'] })
   await agent.call('run')

@@ -93,7 +93,7 @@ test('through MCP the caller sees in the result what was not queued', async () =
   await agent.call('push', { name: 'deploy', agent: './worker', prompt: 'deploy a' })
   await agent.call('run', { count: 1 })
   const { messages } = await agent.ask('receive', { from: ['b'] })
-  const hint = expect.stringContaining('the tool cancel deploy')
+  const hint = expect.stringContaining('forkhestra cancel deploy')
   expect(messages).toMatchObject([{ from: 'b', success: true, not_queued: [{ ...CLASH, hint }] }])
 })
 
@@ -150,7 +150,7 @@ test('a name that is taken when a step begins is told with what helps, before an
   const { code, stderr } = await forkhestra(chain, { cwd })
   expect(code).toBe(1)
   expect(stderr).toContain(
-    'Give the new one another name, or let that one end first: forkhestra run-queue, or forkhestra cancel x\n',
+    'Use another name, or end that task first: forkhestra run-queue, or forkhestra cancel x\n',
   )
   await forkhestra(['run-queue'], { cwd })
   expect((await forkhestra(['resume'], { cwd })).code).toBe(0)

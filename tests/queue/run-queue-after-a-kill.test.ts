@@ -44,7 +44,7 @@ test('resume works off the queue of a run whose steps are complete', async () =>
   const run = runsOf(cwd)[0]!
   expect(await ask<object>(cwd, 'runs')).toMatchObject({ runs: [{ status: 'dead' }] })
   const refused = await forkhestra(['resume'], { cwd })
-  expect(refused.stderr).toContain('Kill them: --kill-orphans')
+  expect(refused.stderr).toContain('Kill them: forkhestra resume')
   expect(refused.code).toBe(1)
   const resumed = await forkhestra(['resume', '--kill-orphans'], { cwd })
   expect(resumed.stdout).toContain('Continuing: again\n')

@@ -73,7 +73,7 @@ test('Ctrl-D at the question means no: neither a new run nor the dead one starts
     await pty.shows(QUESTION)
     pty.type('\u0004')
     expect(await pty.exited).toBe(1)
-    await pty.shows('Kill them: --kill-orphans')
+    await pty.shows('Kill them: forkhestra resume')
     expect(pty.text).not.toContain('mistake')
   }
   expect(orphans.living()).toEqual(orphans.pids)

@@ -1,8 +1,7 @@
 import { parseDuration } from '../../base/durations.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import type { Delivery } from '../../queue/client.ts'
-import type { InboxLine } from '../../queue/message.ts'
-import { messageJson } from '../../queue/message-json.ts'
+import { messageJson, type InboxLine } from '../../queue/message.ts'
 import type { Input } from '../command.ts'
 import { StopSwitch } from '../../host/stop-switch.ts'
 import { print } from '../tasks/print.ts'
@@ -102,7 +101,7 @@ async function printDelivery(
     ? JSON.stringify({
         ok: true,
         ...before,
-        messages: messages.map((message) => messageJson(message)),
+        messages: messages.map(messageJson),
         ...after,
       })
     : messages.map(messageText).join('\n')

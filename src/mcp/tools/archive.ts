@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { UserError } from '../../base/errors.ts'
 import { makeTool } from '../tool.ts'
-import { flag, texts } from '../../queue/tools/fields.ts'
+import { flag, texts } from './fields.ts'
 
 export const archive = makeTool({
   name: 'archive',

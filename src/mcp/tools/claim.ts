@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseDuration } from '../../base/durations.ts'
 import { describeEndedClaim, renderBrief } from '../../tasks/render.ts'
 import { makeTool, withWarnings, type TaskContext } from '../tool.ts'
-import { flag, lease } from '../../queue/tools/fields.ts'
+import { flag, lease } from './fields.ts'
 
 export const claim = makeTool({
   name: 'claim',

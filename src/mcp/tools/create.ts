@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { NewTask } from '../../tasks/text/new-task.ts'
 import { parseStatus, readPriority } from '../../tasks/status.ts'
 import { makeTool } from '../tool.ts'
-import { priority, text, texts } from '../../queue/tools/fields.ts'
+import { priority, text, texts } from './fields.ts'
 
 const newTask = z.strictObject({
   title: z.string(),

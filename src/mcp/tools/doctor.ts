@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { findingLine, renderStats } from '../../tasks/render.ts'
 import { atMost, makeTool } from '../tool.ts'
-import { flag } from '../../queue/tools/fields.ts'
+import { flag } from './fields.ts'
 
 const MOST_FINDINGS = 100
 

@@ -3,7 +3,7 @@ import type { Changes } from '../../tasks/text/changes.ts'
 import { describeEndedClaim, plainLine } from '../../tasks/render.ts'
 import { parseStatus, readPriority } from '../../tasks/status.ts'
 import { makeTool, withWarnings } from '../tool.ts'
-import { flag, numbers, priority, status, text, texts } from '../../queue/tools/fields.ts'
+import { flag, numbers, priority, status, text, texts } from './fields.ts'
 
 const changes = z.strictObject({
   title: text,

@@ -4,7 +4,7 @@ import { explainedLine, plainLine } from '../../tasks/render.ts'
 import type { Task } from '../../tasks/task.ts'
 import { parseStatus, readPriority } from '../../tasks/status.ts'
 import { atMost, makeTool, withBroken, type TaskContext } from '../tool.ts'
-import { flag, text, texts } from '../../queue/tools/fields.ts'
+import { flag, text, texts } from './fields.ts'
 
 const DEFAULT_LIMIT = 100
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { parseDuration } from '../../base/durations.ts'
 import { renderBrief, renderWaiting } from '../../tasks/render.ts'
-import { translateHint } from '../../queue/tools/translate-hint.ts'
+import { translateHint } from '../task-hint.ts'
 import { atMost, makeTool, withBroken } from '../tool.ts'
-import { flag, lease } from '../../queue/tools/fields.ts'
+import { flag, lease } from './fields.ts'
 
 const MOST_WAITING = 20
 

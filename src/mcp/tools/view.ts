@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { renderBrief } from '../../tasks/render.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
 import { makeTool, withBroken } from '../tool.ts'
-import { flag } from '../../queue/tools/fields.ts'
+import { flag } from './fields.ts'
 
 export const view = makeTool({
   name: 'view',

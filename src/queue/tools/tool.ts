@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Delivery } from '../client.ts'
-import type { QueueSession } from './provider.ts'
+import type { QueueProvider, QueueSession } from './provider.ts'
 
 /** The answer of a tool, with messages to acknowledge once the caller has it. */
 interface ToolAnswer {
@@ -38,4 +38,46 @@ export function makeQueueTool<Schema extends z.ZodObject>(
   definition: Definition<Schema>,
 ): QueueTool {
   return definition
+}
+
+export interface ToolResult {
+  readonly json: object
+  /** If present, must be called with whether the caller has received the messages in the answer. */
+  readonly finish?: (isTaken: boolean) => Promise<void>
+}
+
+/** Calls a queue tool. Messages stay in the inbox, and the session open, until `finish` is called. */
+export async function callTool(
+  tool: QueueTool,
+  input: Readonly<Record<string, unknown>>,
+  provider: QueueProvider,
+  call: Call,
+): Promise<ToolResult> {
+  const agent = tool.agentOf?.(input)
+  if (agent !== undefined) await provider.checkAgent(agent)
+  const { promise: result, resolve, reject } = Promise.withResolvers<ToolResult>()
+  const closed = provider.use(
+    tool.createsQueue === true ? 'create-run' : 'existing',
+    async (session) => {
+      const { json, delivery } = await tool.run(input, session, call)
+      if (delivery === undefined || delivery.messages.length === 0) return resolve({ json })
+      const taken = Promise.withResolvers<boolean>()
+      const finish = async (isTaken: boolean) => {
+        taken.resolve(isTaken)
+        await closed
+      }
+      resolve({ json, finish })
+      if (!(await taken.promise)) return
+      const lost = await delivery.acknowledge()
+      if (lost.length > 0) provider.warn(describeLost(lost))
+    },
+    () => resolve({ json: tool.withoutQueue() }),
+  )
+  closed.catch(reject)
+  return result
+}
+
+function describeLost(lost: Delivery['messages']): string {
+  const names = lost.map(({ from, id }) => `${from} (${id})`).join(', ')
+  return `the lease of these messages had expired when they were read, so another reader may get them too: ${names}`
 }

@@ -1,6 +1,6 @@
 import type { End, NotQueued } from '../../queue/task.ts'
 
-/** `report was not queued: A task named 'report' is not over yet. Give …`. */
+/** `report was not queued: A task named 'report' is not over yet. Use …`. */
 export function describeNotQueued({ name, error, hint = '' }: NotQueued): string {
   return `${name} was not queued: ${error} ${hint}`.trimEnd()
 }

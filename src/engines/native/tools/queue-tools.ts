@@ -1,10 +1,8 @@
 import { z } from 'zod'
-import { UserError } from '../../../base/errors.ts'
+import { errorWithHint, UserError } from '../../../base/errors.ts'
 import { toolBrief } from '../../tool-brief.ts'
-import { callTool } from '../../../queue/tools/call.ts'
 import type { QueueProvider } from '../../../queue/tools/provider.ts'
-import { translateHint } from '../../../queue/tools/translate-hint.ts'
-import type { QueueTool } from '../../../queue/tools/tool.ts'
+import { callTool, type QueueTool } from '../../../queue/tools/tool.ts'
 import { TOOLS } from '../../../queue/tools/tools.ts'
 import { withoutNulls } from './make-tool.ts'
 import { failed } from './problems.ts'
@@ -36,7 +34,7 @@ function asAgentTool(tool: QueueTool, provider: QueueProvider, alive: () => void
         }
         return { ...said(json), onSaved }
       } catch (problem) {
-        if (problem instanceof UserError) return refused(problem)
+        if (problem instanceof UserError) return failed(errorWithHint(problem))
         throw problem
       }
     },
@@ -45,8 +43,4 @@ function asAgentTool(tool: QueueTool, provider: QueueProvider, alive: () => void
 
 function said(json: object): ToolAnswer {
   return { text: JSON.stringify(json) }
-}
-
-function refused({ message, hint }: UserError): ToolAnswer {
-  return failed(hint === undefined ? message : `${message}\n${translateHint(hint)}`)
 }
