@@ -5,12 +5,12 @@ import type { ModelRequest } from './model-request.ts'
 import type { Turn } from './script-schema.ts'
 import type { Conversation, Script, TurnList } from './script.ts'
 
-const index = z.int().check(z.minimum(0))
+const position = z.int().check(z.minimum(0))
 
 const answeredTurnSchema = z.object({
-  conversation: index,
-  list: index,
-  turn: index,
+  conversation: position,
+  list: position,
+  turn: position,
   session: z.string(),
 })
 

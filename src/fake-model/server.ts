@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode, UserError } from '../base/errors.ts'
 import { randomLetters } from '../base/ids.ts'
@@ -61,8 +65,13 @@ export async function startFakeModel(
   const { port = 0, answered = [] } = options
   const playback = new Playback(makeScript(script), answered)
   const handler = new RequestHandler(playback, options)
-  const server = listen(port, (request) => handler.serve(request))
-  const url = server.url.origin
+  const server = createServer((request, response) => void handler.serve(request, response))
+  server.listen(port, LOOPBACK)
+  await once(server, 'listening').catch((error: unknown) => {
+    if (errorCode(error) !== 'EADDRINUSE') throw error
+    throw new UserError(`Port ${port} is in use.`, 'Leave out --port to use any free port.')
+  })
+  const url = `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
   return {
     url,
     env: makeVariables(url, {}, hasLimit(script)),
@@ -70,16 +79,11 @@ export async function startFakeModel(
     get unused() {
       return playback.unused
     },
-    stop: () => server.stop(true),
-  }
-}
-
-function listen(port: number, fetch: (request: Request) => Promise<Response>) {
-  try {
-    return Bun.serve({ hostname: LOOPBACK, port, idleTimeout: 0, fetch })
-  } catch (error) {
-    if (errorCode(error) !== 'EADDRINUSE') throw error
-    throw new UserError(`Port ${port} is in use.`, 'Leave out --port to use any free port.')
+    async stop() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
   }
 }
 
@@ -102,26 +106,26 @@ class RequestHandler {
     this.#options = options
   }
 
-  async serve(request: Request): Promise<Response> {
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const received = await receive(request)
     // The client has disconnected.
-    if (received === undefined) return new Response()
+    if (received === undefined) return
     const route = `${received.method} ${received.path.split('?', 1)[0]}`
-    if (route === 'POST /v1/messages') return this.#answer(received, request.signal)
+    if (route === 'POST /v1/messages') return this.#answer(received, response)
     this.#record(received)
     if (route === 'POST /v1/messages/count_tokens') {
       const { length } = JSON.stringify(received.body)
-      return Response.json({ input_tokens: Math.ceil(length / BYTES_PER_TOKEN) })
-    }
-    if (HEALTH_CHECKS.has(route)) return Response.json({})
-    return refuse({ status: 404, message: `the scripted model has no ${route}` })
+      sendJson(response, 200, { input_tokens: Math.ceil(length / BYTES_PER_TOKEN) })
+    } else if (HEALTH_CHECKS.has(route)) sendJson(response, 200, {})
+    else sendError(response, { status: 404, message: `the scripted model has no ${route}` })
   }
 
-  async #answer(received: Received, gone: AbortSignal): Promise<Response> {
+  async #answer(received: Received, response: ServerResponse): Promise<void> {
     const request = readModelRequest(received.body, received.headers)
     if (request === undefined) {
       this.#record(received, { stray: 'not a request of the Messages API' })
-      return refuse({ status: 400, message: 'expected a body with "model" and "messages"' })
+      const message = 'expected a body with "model" and "messages"'
+      return sendError(response, { status: 400, message })
     }
     const match = this.#playback.next(request)
     if (match.kind === 'none') {
@@ -129,12 +133,13 @@ class RequestHandler {
       this.#record(received, { stray: why, ...(hint === undefined ? {} : { hint }) })
       const more = hint === undefined ? '' : `\n${hint}`
       const message = `The scripted model has no answer to this request: ${why}.${more}`
-      return refuse({ status: NO_ANSWER, message })
+      return sendError(response, { status: NO_ANSWER, message })
     }
     this.#record(received, { turn: match.place })
     this.#answers += 1
-    const id = `${this.#name}_${this.#answers}`
-    return playTurn(match.turn, request, id, gone, () => this.#options.onAnswered?.(match.answered))
+    await sendTurn(response, match.turn, request, `${this.#name}_${this.#answers}`)
+    if (response.writableEnded || match.turn.drop === true)
+      this.#options.onAnswered?.(match.answered)
   }
 
   #record(received: Received, how: Pick<RecordedRequest, 'turn' | 'stray' | 'hint'> = {}): void {
@@ -145,70 +150,74 @@ class RequestHandler {
   }
 }
 
-/** Answers a request with a turn; `onSent` is called unless the client disconnects before the end. */
-async function playTurn(
+async function sendTurn(
+  response: ServerResponse,
   turn: Turn,
   { model, isStream }: ModelRequest,
   id: string,
-  gone: AbortSignal,
-  onSent: () => void,
-): Promise<Response> {
+): Promise<void> {
   const { error, limit, delayMs = 0, chunkDelayMs = 0, drop = false } = turn
-  if (!(await pause(delayMs, gone))) return new Response()
+  await pause(response, delayMs)
   const refusal = limit === undefined ? error : makeLimitError(limit)
-  if (refusal !== undefined) {
-    onSent()
-    return refuse({ ...refusal, headers: { ...turn.headers, ...refusal.headers } })
-  }
+  if (refusal !== undefined)
+    return sendError(response, { ...refusal, headers: { ...turn.headers, ...refusal.headers } })
   const message = makeMessage(turn, model, id)
   const chunks = isStream ? renderStream(message) : [JSON.stringify(message)]
   const sent = drop ? chunks.slice(0, Math.floor(chunks.length / 2)) : chunks
-  const body = new ReadableStream({
-    async start(controller) {
-      for (const [index, chunk] of sent.entries()) {
-        if (index > 0 && !(await pause(chunkDelayMs, gone))) return
-        controller.enqueue(chunk)
-      }
-      if (drop) controller.error()
-      else controller.close()
-      onSent()
-    },
-  })
   const type = isStream ? 'text/event-stream' : 'application/json'
-  const headers = { 'content-type': type, 'request-id': `req_${id}`, ...turn.headers }
-  return new Response(body, { headers })
+  response.writeHead(200, { 'content-type': type, 'request-id': `req_${id}`, ...turn.headers })
+  for (const [index, chunk] of (chunkDelayMs > 0 ? sent : [sent.join('')]).entries()) {
+    if (index > 0) await pause(response, chunkDelayMs)
+    if (response.destroyed) return
+    await new Promise((resolve) => response.write(chunk, resolve))
+  }
+  if (drop) response.socket?.destroy()
+  else response.end()
 }
 
-function refuse(error: ErrorTurn): Response {
-  const { status, headers = {} } = error
-  return Response.json(makeErrorBody(error), { status, headers })
+function sendError(response: ServerResponse, error: ErrorTurn): void {
+  sendJson(response, error.status, makeErrorBody(error), error.headers)
 }
 
-/** Waits; returns false if the client disconnects. */
-async function pause(ms: number, gone: AbortSignal): Promise<boolean> {
-  if (ms > 0) await sleep(ms, undefined, { signal: gone }).catch(() => undefined)
-  return !gone.aborted
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(JSON.stringify(body))
+}
+
+/** Waits until the time is over or the client disconnects. */
+async function pause(response: ServerResponse, ms: number): Promise<void> {
+  if (ms === 0 || response.destroyed) return
+  const over = new AbortController()
+  const { signal } = over
+  const waits = [sleep(ms, undefined, { signal }), once(response, 'close', { signal })]
+  await Promise.race(waits)
+  over.abort()
+  await Promise.allSettled(waits)
 }
 
 const SECRETS = new Set(['x-api-key', 'authorization', 'proxy-authorization', 'cookie'])
 
 /** Undefined if the client disconnected before its request was complete. */
-async function receive(request: Request): Promise<Received | undefined> {
-  const text = await request.text().catch(() => undefined)
-  if (text === undefined) return undefined
-  const { pathname, search } = new URL(request.url)
-  const headers = Array.from(request.headers, ([name, value]) => {
-    return [name, SECRETS.has(name) ? '***' : value] as const
+async function receive(request: IncomingMessage): Promise<Received | undefined> {
+  const content = await text(request).catch(() => undefined)
+  if (content === undefined) return undefined
+  const { method = '', url: path = '' } = request
+  const headers = Object.entries(request.headers).map(([name, value]) => {
+    return [name, SECRETS.has(name) ? '***' : String(value)] as const
   })
-  const { method } = request
-  return { method, path: pathname + search, headers: Object.fromEntries(headers), body: read(text) }
+  return { method, path, headers: Object.fromEntries(headers), body: parseBody(content) }
 }
 
-function read(text: string): unknown {
-  if (text === '') return null
+function parseBody(content: string): unknown {
+  if (content === '') return null
   try {
-    return parseJson(text)
+    return parseJson(content)
   } catch {
-    return text
+    return content
   }
 }
