@@ -4,13 +4,15 @@ import type { RunState } from '../records/events/state.ts'
 import { isComplete, type StepState } from '../records/events/step-state.ts'
 import { isNotStarted, describeStep } from './describe.ts'
 
+/** A command that may be useful next, and what it is for. */
+export type Next = readonly [command: string, why: string]
+
 /** What the user should know about a run although nothing failed. */
-export interface Note {
+interface Note {
   readonly words: string
   /** Whether the line of its step already says it. */
   readonly isOfStep?: boolean
-  /** A command that helps, and what it is for. */
-  readonly next: readonly [command: string, why: string]
+  readonly next: Next
 }
 
 export function notesOn({ steps, ended }: RunState): Note[] {
@@ -26,7 +28,7 @@ export function notesOn({ steps, ended }: RunState): Note[] {
 }
 
 /** The next command after a complete step that needs attention. */
-function nextAfter(step: StepState): Note['next'] | undefined {
+function nextAfter(step: StepState): Next | undefined {
   const { isUnmarked, reason, detail } = step
   const isEmpty = isNotStarted(step) && detail === 'there are no tasks'
   if (isUnmarked === true || isEmpty) return ['forkhestra --chain plan', 'check the plan']

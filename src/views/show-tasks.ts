@@ -2,6 +2,7 @@ import { formatDuration } from '../base/durations.ts'
 import { printable } from '../base/terminal/printable.ts'
 import type { LeftInQueue, Spent } from '../records/events/schema.ts'
 import { formatCost } from './amounts.ts'
+import type { Next } from './notes.ts'
 import { orphansOption, shorten, type RecordedRun } from './runs.ts'
 import { renderTable } from './table.ts'
 import { cwdOption } from './describe.ts'
@@ -28,7 +29,7 @@ export interface TaskBrief {
 
 export interface ShownTasks {
   readonly tasks: readonly TaskBrief[]
-  readonly queue?: LeftInQueue
+  readonly queue?: Pick<LeftInQueue, 'queued' | 'unread'>
   /** Why the tasks cannot be shown. */
   readonly problem?: string
 }
@@ -74,35 +75,25 @@ function cells({ name, state, attempts, parent, agent, ...task }: TaskBrief): st
 /** Commands that may be useful next for the tasks of a run. */
 export function nextForTasks(
   run: RecordedRun,
-  { tasks, queue }: ShownTasks,
+  { tasks, queue = { queued: 0, unread: 0 } }: ShownTasks,
   here?: string,
-): (readonly [string, string])[] {
+): Next[] {
   const where = cwdOption(run.state.cwd, here)
+  const nexts: Next[] = []
   const failed = tasks.findLast(({ state, attempts }) => state === 'failed' && attempts > 0)
-  return [
-    ...(failed === undefined
-      ? []
-      : [
-          [
-            `forkhestra logs ${run.id} --task ${failed.name}${where}`,
-            `what ${failed.name} printed`,
-          ] as const,
-        ]),
-    ...(queue === undefined || queue.queued === 0
-      ? []
-      : [
-          [
-            `forkhestra run-queue --run ${run.id}${where}${orphansOption(run)}`,
-            tasks.some(({ state }) => state === 'queued')
-              ? 'start the queued tasks'
-              : 'continue the tasks that were begun',
-          ] as const,
-        ]),
-    ...(queue === undefined || queue.unread === 0
-      ? []
-      : [[`forkhestra check --run ${run.id}${where}`, 'read the inbox'] as const]),
-    ...(tasks.some(({ worktrees = [] }) => worktrees.length > 0)
-      ? [['git worktree list', 'unmerged work of tasks'] as const]
-      : []),
-  ]
+  if (failed !== undefined) {
+    const { name } = failed
+    nexts.push([`forkhestra logs ${run.id} --task ${name}${where}`, `what ${name} printed`])
+  }
+  if (queue.queued > 0) {
+    const isNew = tasks.some(({ state }) => state === 'queued')
+    nexts.push([
+      `forkhestra run-queue --run ${run.id}${where}${orphansOption(run)}`,
+      isNew ? 'start the queued tasks' : 'continue the tasks that were begun',
+    ])
+  }
+  if (queue.unread > 0) nexts.push([`forkhestra check --run ${run.id}${where}`, 'read the inbox'])
+  if (tasks.some(({ worktrees = [] }) => worktrees.length > 0))
+    nexts.push(['git worktree list', 'unmerged work of tasks'])
+  return nexts
 }

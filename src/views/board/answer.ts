@@ -1,11 +1,10 @@
 import { unreachable } from '../../base/errors.ts'
 import { PRIORITIES, STATUSES, type Priority } from '../../tasks/status.ts'
-import { clamp, showCards, type Board, type Prompt } from './board.ts'
-import { HELP } from './help.ts'
+import { clamp, layoutOf, showCards, type Board, type Prompt } from './board.ts'
+import { HELP } from './render.ts'
 import { safe } from '../../base/terminal/columns.ts'
 import type { Key } from '../../base/terminal/keys.ts'
 import { textOf, typeKey } from '../../base/terminal/line-editor.ts'
-import { layoutOf } from './layout.ts'
 import { askForStatus, distanceOf, nameOf, say, setStatus, still, type Step } from './steps.ts'
 
 /** Handles a key while a prompt is open. */

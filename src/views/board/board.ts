@@ -3,7 +3,6 @@ import { STATUSES, type Status } from '../../tasks/status.ts'
 import { cardLines } from './card-lines.ts'
 import type { Edit } from '../../base/terminal/line-editor.ts'
 import type { Size } from '../../base/terminal/tty.ts'
-import { layoutOf } from './layout.ts'
 import { makeColumns, type Card, type Snapshot } from './snapshot.ts'
 
 export interface Board {
@@ -134,4 +133,32 @@ function scrollTo(top: number, line: number, height: number, count: number): num
 
 export function clamp(value: number, highest: number): number {
   return Math.max(0, Math.min(value, highest))
+}
+
+interface Layout {
+  /** How many columns fit side by side. */
+  readonly columns: number
+  /** Whether there is a line with the name of the project. */
+  readonly hasTitle: boolean
+  readonly cardHeight: 1 | 3
+  readonly rowsPerColumn: number
+  /** The lines between the title and the footer. */
+  readonly pageHeight: number
+}
+
+const NARROWEST_COLUMN = 18
+const HEIGHT_FOR_TITLE = 8
+const HEIGHT_FOR_WHOLE_CARDS = 12
+
+export function layoutOf({ width, height }: Size): Layout {
+  const hasTitle = height >= HEIGHT_FOR_TITLE
+  const pageHeight = Math.max(1, height - (hasTitle ? 2 : 1))
+  const cardHeight = height >= HEIGHT_FOR_WHOLE_CARDS ? 3 : 1
+  return {
+    columns: Math.max(1, Math.min(STATUSES.length, Math.floor(width / NARROWEST_COLUMN))),
+    hasTitle,
+    cardHeight,
+    rowsPerColumn: Math.max(1, Math.floor((pageHeight - 1) / cardHeight)),
+    pageHeight,
+  }
 }

@@ -9,18 +9,8 @@ export interface CardLine {
   readonly criterion?: Criterion
 }
 
-const made = new WeakMap<Brief, { readonly width: number; readonly lines: readonly CardLine[] }>()
-
-/** The brief as wrapped lines; cached, because every key needs them. */
+/** The brief as wrapped lines. */
 export function cardLines(brief: Brief, width: number): readonly CardLine[] {
-  const known = made.get(brief)
-  if (known?.width === width) return known.lines
-  const lines = makeLines(brief, width)
-  made.set(brief, { width, lines })
-  return lines
-}
-
-function makeLines(brief: Brief, width: number): CardLine[] {
   const { task, dependencies } = brief
   const plain = (text: string) => wrap(text, width).map((line) => ({ text: line }))
   const heading = (text: string) =>
@@ -28,7 +18,9 @@ function makeLines(brief: Brief, width: number): CardLine[] {
   const section = (name: string, text: string) =>
     text.trim() === '' ? [] : [{ text: '' }, ...heading(name), ...plain(text.trimEnd())]
   const checklist = brief.checklist.flatMap((piece) =>
-    typeof piece === 'string' ? plain(piece) : linesOf(piece, width),
+    typeof piece === 'string'
+      ? plain(piece)
+      : wrap(criterionLines(piece), width).map((line) => ({ text: line, criterion: piece })),
   )
   return [
     ...heading(`${task.id}  ${task.title}`),
@@ -56,11 +48,6 @@ function waitsFor({ task, dependencies }: Brief): string {
   if (task.status !== 'To Do') return ''
   const open = dependencies.filter(({ status }) => status !== 'Done')
   return open.map(({ id, status }) => `${id} (${status})`).join(', ')
-}
-
-function linesOf(criterion: Criterion, width: number): CardLine[] {
-  const lines = wrap(criterionLines(criterion), width)
-  return lines.map((line) => ({ text: line, criterion }))
 }
 
 function fieldsOf(brief: Brief): (readonly [string, string | undefined])[] {

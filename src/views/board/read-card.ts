@@ -1,7 +1,6 @@
 import type { Changes } from '../../tasks/text/changes.ts'
-import { settle, type Board } from './board.ts'
+import { layoutOf, settle, type Board } from './board.ts'
 import { cardLines } from './card-lines.ts'
-import { layoutOf } from './layout.ts'
 import { distanceOf, say, still, type Step } from './steps.ts'
 
 /** Handles a key on an open card. */

@@ -1,8 +1,6 @@
 import { STATUSES } from '../../tasks/status.ts'
-import type { Board, Prompt } from './board.ts'
+import { layoutOf, type Board, type Prompt } from './board.ts'
 import { cardLines } from './card-lines.ts'
-import { HELP } from './help.ts'
-import { layoutOf } from './layout.ts'
 import type { Card, Snapshot } from './snapshot.ts'
 import { cut, fit, safe, type Paint } from '../../base/terminal/columns.ts'
 import { firstCharacter, type Edit } from '../../base/terminal/line-editor.ts'
@@ -138,6 +136,27 @@ function renderCard({ open, size }: Board, paint: Paint): string[] {
     return criterion?.isDone === true ? paint.green(line) : line
   })
 }
+
+export const HELP: readonly (readonly [string, string])[] = [
+  ['arrows, h j k l', 'move the selection'],
+  ['PgUp PgDn g G', 'a page, the first, the last'],
+  ['Enter', 'open the card; Esc or q closes it'],
+  ['< >, H L', 'move the card: to do, in progress, done'],
+  ['b', 'toggle blocked'],
+  ['u', 'undo the last change of this board'],
+  ['s t/i/b/d', 'status: to do, in progress, blocked, done'],
+  ['p h/m/l/n', 'priority: high, medium, low, none'],
+  ['a', 'assign; empty to remove the assignee'],
+  ['space, x', 'in a card: tick the criterion'],
+  ['Tab', 'in a card: go to the next criterion'],
+  ['e', 'edit the file in $VISUAL or $EDITOR'],
+  ['n', 'create a task'],
+  ['/', 'filter by words: title, id, label, assignee'],
+  ['r', 'toggle: only ready tasks'],
+  ['Esc', 'clear the filter'],
+  ['q, Ctrl-C', 'quit'],
+  ['* @', 'in one-line cards: ready, claimed'],
+]
 
 function renderHelp({ size }: Board, top: number, paint: Paint): string[] {
   const left = Math.min(18, Math.floor(size.width / 2))

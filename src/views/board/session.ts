@@ -1,6 +1,5 @@
 import { errorCode, errorText, unreachable, UserError } from '../../base/errors.ts'
 import { makeBoard, type Board } from './board.ts'
-import { startEditor, type RunningEditor } from './editor.ts'
 import type { Key } from '../../base/terminal/keys.ts'
 import { render } from './render.ts'
 import type { Effect } from './steps.ts'
@@ -10,7 +9,7 @@ import { Tty } from '../../base/terminal/tty.ts'
 import { makePaint, type Paint } from '../../base/terminal/columns.ts'
 import { update, type BoardEvent } from './update.ts'
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly store: BoardStore
   /** `$VISUAL` or `$EDITOR`. */
   readonly editor: string | undefined
@@ -27,7 +26,6 @@ const MODES = {
 /** Polls once a second, but loading may take at most a twentieth of the time. */
 const POLL_MS = 1000
 const POLL_SHARE = 20
-const TYPING_SHARE = 5
 
 export class BoardSession {
   readonly #store: BoardStore
@@ -37,13 +35,12 @@ export class BoardSession {
   readonly #screen = new Screen()
   readonly #ended = Promise.withResolvers<NodeJS.Signals | undefined>()
   #board: Board
-  #editor: RunningEditor | undefined
+  #editor: ReturnType<typeof startEditor> | undefined
   /** An editor has, or is about to get, the terminal. */
   #isAway = false
   #isOver = false
   #pollTimer: Timer | undefined
   #loadMs = 0
-  #pressedAt = 0
 
   constructor({ store, editor, hasColour }: SessionOptions) {
     this.#store = store
@@ -92,7 +89,6 @@ export class BoardSession {
   }
 
   #press(keys: readonly Key[]): void {
-    this.#pressedAt = performance.now()
     for (const key of keys) {
       // Keys in the same chunk were typed for the editor or the shell.
       if (this.#isAway || this.#isOver) return
@@ -192,19 +188,11 @@ export class BoardSession {
 
   #schedulePoll(): void {
     const poll = this.#guard(() => {
-      if (this.#isQuiet()) {
-        this.#attempt(() => this.#load())
-        this.#draw()
-      }
+      if (this.#terminal.isEntered) this.#attempt(() => this.#load())
+      this.#draw()
       this.#schedulePoll()
     })
     this.#pollTimer = setTimeout(poll, Math.max(POLL_MS, this.#loadMs * POLL_SHARE))
-  }
-
-  /** Reading thousands of files must not delay a key. */
-  #isQuiet(): boolean {
-    const isTyping = performance.now() - this.#pressedAt < this.#loadMs * TYPING_SHARE
-    return this.#terminal.isEntered && !isTyping
   }
 
   async #edit(file: string): Promise<void> {
@@ -242,4 +230,24 @@ export class BoardSession {
 
 function isExpected(error: unknown): boolean {
   return error instanceof UserError || errorCode(error) !== undefined
+}
+
+const PLAIN_WORDS = /^[\w./+:@%-]+( +[\w./+=:@%-]+)*$/
+const GRACE_MS = 2000
+
+/** Starts `$EDITOR`, which may be a program with options or a shell command. */
+function startEditor(editor: string, path: string) {
+  const words = PLAIN_WORDS.test(editor.trim())
+    ? editor.trim().split(/ +/)
+    : ['sh', '-c', `${editor} "$1"`, 'sh']
+  const child = Bun.spawn([...words, path], { stdio: ['inherit', 'inherit', 'inherit'] })
+  const { promise: givenUp, resolve: giveUp } = Promise.withResolvers<number>()
+  return {
+    exited: Promise.race([child.exited, givenUp]),
+    stop() {
+      child.kill('SIGTERM')
+      // Do not wait longer for an editor that ignores the signal.
+      setTimeout(() => giveUp(1), GRACE_MS).unref()
+    },
+  }
 }

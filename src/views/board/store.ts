@@ -2,30 +2,20 @@ import { join } from 'node:path'
 import type { TaskDatabase } from '../../tasks/database.ts'
 import type { Changes } from '../../tasks/text/changes.ts'
 import type { Undo } from '../../tasks/undo.ts'
-import type { Brief } from '../../tasks/view.ts'
-import { readSnapshot, type Snapshot } from './snapshot.ts'
+import { readSnapshot } from './snapshot.ts'
 
-/** Throws `UserError` if an operation is refused. */
-export interface BoardStore {
-  readonly name: string
-  load(): Snapshot
-  brief(id: string): Brief
-  /** Returns the owner whose claim the change has ended. */
-  edit(id: string, changes: Changes): string | undefined
-  /** Returns the id. */
-  create(title: string): string
-  /** Undoes the last change of this board; returns the id of its task. */
-  undo(): string | undefined
-  pathOf(file: string): string
-}
+export type BoardStore = ReturnType<typeof openBoardStore>
 
-export function openBoardStore(database: TaskDatabase): BoardStore {
+/** The tasks of a board, with undo. Throws `UserError` if an operation is refused. */
+export function openBoardStore(database: TaskDatabase) {
   const undos: { readonly id: string; readonly undo: () => void }[] = []
   return {
     name: database.name,
     load: () => readSnapshot(database),
-    brief: (id) => database.view(id, { isPolling: true }),
-    edit(id, changes) {
+    brief: (id: string) => database.view(id, { isPolling: true }),
+    pathOf: (file: string) => join(database.folder, file),
+    /** Returns the owner whose claim the change has ended. */
+    edit(id: string, changes: Changes): string | undefined {
       let holder: string | undefined
       let made: Undo | undefined
       database.edit(id, changes, {
@@ -37,16 +27,17 @@ export function openBoardStore(database: TaskDatabase): BoardStore {
       if (change !== undefined) undos.push({ id: change.id, undo: () => database.undo(change) })
       return holder
     },
-    create(title) {
+    /** Returns the id. */
+    create(title: string): string {
       const created = database.createUndoable({ title })
       undos.push(created)
       return created.id
     },
-    undo() {
+    /** Undoes the last change of this board; returns the id of its task. */
+    undo(): string | undefined {
       const last = undos.pop()
       last?.undo()
       return last?.id
     },
-    pathOf: (file) => join(database.folder, file),
   }
 }
