@@ -42,7 +42,7 @@ export { isDirectSpawnAgent, MODE_AWARENESS_PREFIX } from './chain/prompts/mode-
 
 export type { Changes } from './tasks/text/changes.ts'
 export { TaskDatabase, type OpenOptions } from './tasks/database.ts'
-export type { Finding } from './tasks/doctor/finding.ts'
+export type { Finding } from './tasks/doctor/check.ts'
 export type { Filter, Listing } from './tasks/list.ts'
 export type { NewTask } from './tasks/text/new-task.ts'
 export type { Readiness } from './tasks/ready.ts'

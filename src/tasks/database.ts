@@ -11,7 +11,7 @@ import {
 } from './claims/claims.ts'
 import { createTasks, findMistakes } from './create.ts'
 import { examine } from './doctor/examine.ts'
-import type { Finding } from './doctor/finding.ts'
+import type { Finding } from './doctor/check.ts'
 import { editTasks, type EditOptions } from './edit.ts'
 import { findTask } from './find.ts'
 import { initTasks } from './init.ts'

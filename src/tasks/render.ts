@@ -1,7 +1,7 @@
 import { printable, printableLines } from '../base/terminal/printable.ts'
 import { localTime } from '../base/local-time.ts'
 import type { Next } from './claims/claims.ts'
-import type { Finding } from './doctor/finding.ts'
+import type { Finding } from './doctor/check.ts'
 import type { Readiness } from './ready.ts'
 import type { Broken } from './store/scan.ts'
 import type { Claim } from './store/state.ts'

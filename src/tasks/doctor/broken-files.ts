@@ -1,24 +1,21 @@
-import { basename, join, relative } from 'node:path'
-import { findUndecided, resolveConflicts } from '../text/conflict.ts'
+import { basename, dirname, join, relative } from 'node:path'
+import { formatBytes, readTextFile, statOf } from '../../base/files.ts'
 import { runGit } from '../store/git.ts'
 import type { Places } from '../store/places.ts'
-import { readTaskText, type Broken } from '../store/scan.ts'
+import { readTaskText, TASK_LIMIT_BYTES, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
-import type { Check, Finding, Database } from './finding.ts'
-import { isOversized } from './oversized.ts'
+import { escapeContent, readOutline } from '../text/body.ts'
+import { findUndecided, resolveConflicts } from '../text/conflict.ts'
+import type { Span } from '../text/yaml-signs.ts'
+import { makeCheck, type Check, type Database, type Problem } from './check.ts'
 
 /** Files that cannot be read as tasks. Fixes merge conflicts that have only one right answer. */
 export const brokenFiles: Check = {
-  find: (places, database) => allBroken(places, database).map((each) => withAdvice(places, each)),
-
-  fix: (places, database, { draft }) =>
-    allBroken(places, database).flatMap(({ file, line, problem }) => {
-      const path = join(places.tasks, file)
-      const resolved = resolve(path, file)
-      if (resolved === undefined) return []
-      draft.write(path, resolved)
-      return [{ file, line, problem, mended: 'merged both sides' }]
-    }),
+  ...makeCheck((places, database) =>
+    allBroken(database)
+      .filter(({ file }) => !isOversized(join(places.tasks, file)))
+      .map((each) => examineConflict(places, each)),
+  ),
 
   // Git considers a conflict resolved only after `git add`.
   follow: (places, finding) => {
@@ -29,39 +26,34 @@ export const brokenFiles: Check = {
   },
 }
 
-/** Oversized files have a check of their own. */
-function allBroken({ tasks }: Places, { broken, archived }: Database): Broken[] {
-  return [...broken, ...archived.broken].filter(({ file }) => !isOversized(join(tasks, file)))
+function allBroken({ broken, archived }: Database): Broken[] {
+  return [...broken, ...archived.broken]
 }
 
 /** Adds how to resolve a conflict, and the line that a person has to decide. */
-function withAdvice({ tasks }: Places, { file, line, problem }: Broken): Finding {
-  const path = join(tasks, file)
-  const text = tryRead(path)
-  if (text === undefined || !/^<{7}/m.test(text)) return { file, line, problem }
-  if (resolve(path, file) !== undefined) {
-    return { file, line, problem: `${problem}; edit the file, or run: forge-tasks doctor --fix` }
+function examineConflict({ tasks }: Places, broken: Broken): Problem {
+  const path = join(tasks, broken.file)
+  const text = tryRead(path) ?? ''
+  const resolved = resolveConflicts(text)
+  if (resolved !== undefined && resolved !== text && isTask(resolved, broken.file)) {
+    return {
+      findings: [{ ...broken, mended: 'merged both sides' }],
+      fix: ({ draft }) => draft.write(path, resolved),
+      advice: '; edit the file, or run: forge-tasks doctor --fix',
+    }
   }
-  const undecided = findUndecided(text)
-  if (undecided === undefined) return { file, line, problem }
+  const line = /^<{7}/m.test(text) ? findUndecided(text) : undefined
+  if (line === undefined) return { findings: [broken] }
   return {
-    file,
-    line: undecided,
-    problem: `${problem}; the two sides contradict each other: edit the file and remove the conflict markers`,
+    findings: [{ ...broken, line }],
+    advice: '; the two sides contradict each other: edit the file and remove the conflict markers',
   }
 }
 
-function resolve(path: string, file: string): string | undefined {
-  const text = tryRead(path)
-  const resolved = text === undefined ? undefined : resolveConflicts(text)
-  return resolved === undefined || resolved === text || !isSound(resolved, file)
-    ? undefined
-    : resolved
-}
-
-function isSound(text: string, file: string): boolean {
+function isTask(text: string, file: string): boolean {
   try {
-    return parseTask(text, basename(file)).id !== ''
+    parseTask(text, basename(file))
+    return true
   } catch {
     return false
   }
@@ -73,4 +65,85 @@ function tryRead(path: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Longer files are left to a person. */
+const READ_LIMIT_BYTES = 512 * 1024 * 1024
+
+/** Longer sections are cut to `KEPT`. */
+const LONG = 64 * 1024
+const KEPT = 16 * 1024
+
+/** Files that are too long for a task. The fix cuts long sections and keeps the full text in another file. */
+export const oversized = makeCheck(({ tasks }, database) =>
+  allBroken(database)
+    .filter(({ file }) => isOversized(join(tasks, file)))
+    .map((broken) => {
+      const path = join(tasks, broken.file)
+      const shortened = shortenFile(path)
+      if (shortened === undefined) return { findings: [broken] }
+      const { full, name, text } = shortened
+      const mended = `cut long sections; the full text is in "${name}"`
+      return {
+        findings: [{ ...broken, mended }],
+        fix: ({ draft }) => {
+          // In this order, so that a crash between the two writes loses nothing.
+          draft.write(join(dirname(path), name), full)
+          draft.write(path, text)
+        },
+        advice: '; run: forge-tasks doctor --fix',
+      }
+    }),
+)
+
+function isOversized(path: string): boolean {
+  const stat = statOf(path)
+  return stat?.isFile() === true && stat.size > TASK_LIMIT_BYTES
+}
+
+interface Shortened {
+  readonly full: string
+  /** The file for the full text, in the same folder. */
+  readonly name: string
+  readonly text: string
+}
+
+function shortenFile(path: string): Shortened | undefined {
+  const read = readTextFile(path, READ_LIMIT_BYTES)
+  if (read.kind !== 'text') return undefined
+  const name = freeName(path)
+  try {
+    const text = shorten(read.text, name)
+    const isShort = Buffer.byteLength(text) <= TASK_LIMIT_BYTES
+    return isShort && isTask(text, path) ? { full: read.text, name, text } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function freeName(path: string): string {
+  const stem = path.replace(/\.md$/, '.full')
+  let [free, number] = [`${stem}.txt`, 1]
+  while (statOf(free) !== undefined) free = `${stem}-${++number}.txt`
+  return basename(free)
+}
+
+function shorten(text: string, name: string): string {
+  const { intro, sections, loose } = readOutline(text)
+  const spans = [intro, ...sections.map(({ content }) => content), ...(loose ? [loose] : [])]
+  const long = spans.filter(({ start, end }) => end - start > LONG)
+  return long
+    .toSorted((a, b) => b.start - a.start)
+    .reduce(
+      (shorter, span) =>
+        shorter.slice(0, span.start) + cut(text, span, name) + shorter.slice(span.end),
+      text,
+    )
+}
+
+function cut(text: string, { start, end }: Span, name: string): string {
+  const kept = text.slice(start, start + KEPT)
+  const lines = kept.includes('\n') ? kept.slice(0, kept.lastIndexOf('\n')) : kept.toWellFormed()
+  const size = formatBytes(Buffer.byteLength(text.slice(start, end)))
+  return `${escapeContent(lines, '\n')}\n\nCut by forge-tasks doctor from ${size}. The full text is in "${name}".\n`
 }

@@ -6,12 +6,18 @@ import { setField } from '../text/frontmatter.ts'
 import { HIGHEST_NUMBER, readId, renderId, type TaskId } from '../id.ts'
 import { runGit } from '../store/git.ts'
 import type { Places } from '../store/places.ts'
-import { readTaskText } from '../store/scan.ts'
 import { byAge } from '../task.ts'
 import { findUsedIds, highestOf } from '../used-ids.ts'
-import { copiesIn } from './archived-copies.ts'
-import type { Check, Finding, FixTools } from './finding.ts'
-import { allTasks, isArchived, nameOf, type LocatedTask } from './located-task.ts'
+import { copiesIn } from './archived.ts'
+import {
+  allTasks,
+  isArchived,
+  nameOf,
+  type Check,
+  type Finding,
+  type FixTools,
+  type LocatedTask,
+} from './check.ts'
 
 /** Tasks that got the same id in two clones. The fix gives the younger one a new id. */
 export const duplicateIds: Check = {
@@ -26,13 +32,10 @@ export const duplicateIds: Check = {
     const pairs = findDuplicates(all, places)
     if (pairs.length === 0) return []
     const giveNumber = makeNumbers(fixing.draft, findUsedIds(places))
-    const texts = new Texts()
-    const findings = pairs.flatMap((pair) => {
+    return pairs.flatMap((pair) => {
       const id = giveNumber(readId(pair.younger.task.id)!.prefix)
-      return id === undefined ? [] : fixPair(pair, id, { all, places, texts, fixing })
+      return id === undefined ? [] : fixPair(pair, id, { all, places, fixing })
     })
-    texts.write(fixing.draft)
-    return findings
   },
 }
 
@@ -44,22 +47,21 @@ interface Pair {
 interface FixContext {
   readonly all: readonly LocatedTask[]
   readonly places: Places
-  readonly texts: Texts
   readonly fixing: FixTools
 }
 
-function fixPair(pair: Pair, id: TaskId, { all, places, texts, fixing }: FixContext): Finding[] {
+function fixPair(pair: Pair, id: TaskId, { all, places, fixing }: FixContext): Finding[] {
   const { task, path } = pair.younger
   const meant = all.filter(
     (each) =>
       referencesOf(each).includes(task.id) &&
       fixing.youngerReferences.has(referenceKey(each, pair.younger)),
   )
-  texts.change(path, (text) => setField(text, 'id', renderId(id)))
+  fixing.draft.write(path, setField(fixing.draft.read(path), 'id', renderId(id)))
   fixing.draft.move(path, join(dirname(path), makeFileName(id, task.title)))
   return [
     { ...findingOf(pair, places), mended: `renumbered to ${renderId(id)}` },
-    ...meant.map((each) => renameReference(each, task.id, id, texts, fixing.now)),
+    ...meant.map((each) => renameReference(each, task.id, id, fixing)),
   ]
 }
 
@@ -84,19 +86,6 @@ function referenceKey(reference: LocatedTask, younger: LocatedTask): string {
 
 function referencesOf({ task }: LocatedTask): string[] {
   return [...new Set([...task.dependencies, ...(task.parent === undefined ? [] : [task.parent])])]
-}
-
-/** Files that change several times before they are written. */
-class Texts {
-  readonly #changed = new Map<string, string>()
-
-  change(path: string, apply: (text: string) => string): void {
-    this.#changed.set(path, apply(this.#changed.get(path) ?? readTaskText(path)))
-  }
-
-  write(draft: Draft): void {
-    for (const [path, text] of this.#changed) draft.write(path, text)
-  }
 }
 
 /** An archived copy of the same task does not count. */
@@ -129,8 +118,7 @@ function renameReference(
   { task, path }: LocatedTask,
   from: string,
   id: TaskId,
-  texts: Texts,
-  now: Date,
+  { draft, now }: FixTools,
 ): Finding {
   const to = renderId(id)
   const changes = {
@@ -139,7 +127,7 @@ function renameReference(
       : {}),
     ...(task.parent === from ? { parent: to } : {}),
   }
-  texts.change(path, (text) => applyChanges(text, changes, now))
+  draft.write(path, applyChanges(draft.read(path), changes, now))
   return {
     file: task.file,
     problem: `refers to ${from}, now ${to}`,

@@ -1,20 +1,13 @@
+import { scanArchive } from '../archive.ts'
 import { change } from '../store/change.ts'
 import type { Places } from '../store/places.ts'
 import { scanTasks, type Scan } from '../store/scan.ts'
-import { scanArchive } from '../archive.ts'
-import { archivedOpen } from './archived-open.ts'
-import { brokenFiles } from './broken-files.ts'
-import { dependencyCycles } from './dependency-cycles.ts'
-import { configuration } from './configuration.ts'
-import { archivedCopies } from './archived-copies.ts'
-import { dangling } from './dangling.ts'
-import type { Check, Finding, Database } from './finding.ts'
-import { misnamed } from './misnamed.ts'
-import { oversized } from './oversized.ts'
-import { parentCycles } from './parent-cycles.ts'
-import { lostFiles } from './lost-files.ts'
-import { findYoungerReferences, duplicateIds } from './duplicate-ids.ts'
-import { unfinished } from './unfinished.ts'
+import { archivedCopies, archivedOpen } from './archived.ts'
+import { brokenFiles, oversized } from './broken-files.ts'
+import type { Check, Database, Finding } from './check.ts'
+import { duplicateIds, findYoungerReferences } from './duplicate-ids.ts'
+import { configuration, lostFiles, misnamed, unfinished } from './files.ts'
+import { dangling, dependencyCycles, parentCycles } from './references.ts'
 
 const CHECKS: readonly Check[] = [
   configuration,
@@ -52,11 +45,13 @@ function readDatabase(places: Places): Database {
 /** One after the other: later checks see what earlier ones have fixed. */
 function fixAll(places: Places, now: Date): Finding[] {
   return CHECKS.flatMap((check) => {
+    const { fix, follow = (_, finding) => finding } = check
+    if (fix === undefined) return []
     const youngerReferences =
       check === duplicateIds ? findYoungerReferences(places) : new Set<string>()
     const fixed = change(places, (draft) =>
-      check.fix(places, readDatabase(places), { draft, now, youngerReferences }),
+      fix(places, readDatabase(places), { draft, now, youngerReferences }),
     )
-    return fixed.map((finding) => check.follow?.(places, finding) ?? finding)
+    return fixed.map((finding) => follow(places, finding))
   })
 }

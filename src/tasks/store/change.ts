@@ -19,7 +19,7 @@ import { makeLocal } from './local-folder.ts'
 import { ForeignLink, isOwnFolder, refuseForeign } from './foreign-links.ts'
 import { runMoves, discard, bringsContent, recover, type Failure } from './moves.ts'
 import type { Places } from './places.ts'
-import { TASK_LIMIT_BYTES } from './scan.ts'
+import { readTaskText, TASK_LIMIT_BYTES } from './scan.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { hasState, readLocalState, writeState, type Claim, type Move, type State } from './state.ts'
 
@@ -56,6 +56,11 @@ export class Draft {
   get isEmpty(): boolean {
     const isSame = this.state === this.#saved
     return isSame && this.#texts.size + this.#links.size + this.#moves.length === 0
+  }
+
+  /** The text of a task file as this change leaves it. */
+  read(path: string): string {
+    return this.#texts.get(path) ?? readTaskText(path)
   }
 
   write(path: string, text: string): void {

@@ -1,4 +1,4 @@
-import type { Finding } from '../../../tasks/doctor/finding.ts'
+import type { Finding } from '../../../tasks/doctor/check.ts'
 import { findingLine, renderStats, toJson } from '../../../tasks/render.ts'
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'

@@ -1,0 +1,88 @@
+import { dirname, join } from 'node:path'
+import { inArchive } from '../archive.ts'
+import type { Draft } from '../store/change.ts'
+import { listFiles } from '../store/folder.ts'
+import type { Places } from '../store/places.ts'
+import { readTaskFile, type Scan } from '../store/scan.ts'
+import type { Task } from '../task.ts'
+
+export interface Finding {
+  readonly file: string
+  readonly line?: number
+  readonly problem: string
+  /** What the fix did; absent if a person has to act. */
+  readonly mended?: string
+}
+
+export interface Database extends Scan {
+  readonly archived: Scan
+}
+
+/** What a fix gets besides the database. */
+export interface FixTools {
+  readonly draft: Draft
+  readonly now: Date
+  /** References to the younger of two tasks with the same id; found before the database is locked. */
+  readonly youngerReferences: ReadonlySet<string>
+}
+
+export interface Check {
+  readonly find: (places: Places, database: Database) => Finding[]
+  readonly fix?: (places: Places, database: Database, tools: FixTools) => Finding[]
+  /** Completes the finding of a fix after the lock is released. */
+  readonly follow?: (places: Places, fixed: Finding) => Finding
+}
+
+/** Findings that are fixed together. */
+export interface Problem {
+  /** `mended` says what the fix does. */
+  readonly findings: readonly Finding[]
+  /** Absent if a person has to act. */
+  readonly fix?: ((tools: FixTools) => void) | undefined
+  /** Appended to the problem while it is not fixed. */
+  readonly advice?: string
+}
+
+export function makeCheck(
+  findProblems: (places: Places, database: Database) => readonly Problem[],
+): Required<Pick<Check, 'find' | 'fix'>> {
+  return {
+    find: (places, database) =>
+      findProblems(places, database).flatMap(({ findings, advice = '' }) =>
+        findings.map(({ mended: _, problem, ...place }) => {
+          return { ...place, problem: `${problem}${advice}` }
+        }),
+      ),
+    fix: (places, database, tools) =>
+      findProblems(places, database).flatMap(({ findings, fix }) => {
+        fix?.(tools)
+        return fix === undefined ? [] : findings
+      }),
+  }
+}
+
+export interface LocatedTask {
+  readonly task: Task
+  readonly path: string
+}
+
+/** All readable tasks, open ones first. */
+export function allTasks({ tasks, archive }: Places): LocatedTask[] {
+  return [tasks, archive].flatMap((folder) =>
+    listFiles(folder).flatMap((file) => {
+      const path = join(folder, file)
+      const task = readTaskFile(path, file)
+      return 'problem' in task ? [] : [{ task, path }]
+    }),
+  )
+}
+
+export function isArchived({ path }: LocatedTask, { tasks }: Places): boolean {
+  return dirname(path) !== tasks
+}
+
+/** The file name relative to the folder of the tasks. */
+export function nameOf(located: LocatedTask, places: Places): string {
+  const { file } = located.task
+  return isArchived(located, places) ? inArchive(places, file) : file
+}
