@@ -2,7 +2,7 @@ import { errorText } from '../base/errors.ts'
 import type { QueueProvider } from '../queue/tools/provider.ts'
 import { callTool, type QueueTool } from '../queue/tools/tool.ts'
 import { TOOLS } from '../queue/tools/tools.ts'
-import { answer, refuse, type ServedTool } from './served-tool.ts'
+import { answer, refuse, type ServedTool } from './tool.ts'
 
 /** The tools of queue and inbox. */
 export function queueTools(provider: QueueProvider): ServedTool[] {

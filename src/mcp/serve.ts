@@ -7,8 +7,7 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 import { printable } from '../base/terminal/printable.ts'
-import type { Call, ServedTool } from './served-tool.ts'
-import type { Input } from './tool.ts'
+import type { Call, ServedTool } from './tool.ts'
 import { Transport } from './transport.ts'
 
 export interface ServeOptions {
@@ -57,7 +56,9 @@ function makeServer(
 }
 
 /** Omits `$schema`, which is the default of the protocol and costs tokens for each tool. */
-function withoutDialect(schema: z.ZodObject): StandardSchemaWithJSON<unknown, Input> {
+function withoutDialect(
+  schema: z.ZodObject,
+): StandardSchemaWithJSON<unknown, z.output<z.ZodObject>> {
   const { validate, vendor, version, jsonSchema } = schema['~standard']
   const input: typeof jsonSchema.input = (options) => {
     const { $schema: _, ...rest } = jsonSchema.input(options)

@@ -1,16 +1,11 @@
 import { checkName } from '../tasks/claims/owner.ts'
 import { TaskDatabase } from '../tasks/database.ts'
-import { answer, refuse, type Call, type ServedTool } from './served-tool.ts'
-import { translateHint } from './task-hint.ts'
-import type { Tool } from './tool.ts'
-import { archive } from './tools/archive.ts'
-import { claim } from './tools/claim.ts'
-import { create } from './tools/create.ts'
-import { doctor } from './tools/doctor.ts'
-import { edit } from './tools/edit.ts'
-import { list } from './tools/list.ts'
-import { next } from './tools/next.ts'
-import { view } from './tools/view.ts'
+import { archive, doctor } from './task-tools/archive.ts'
+import { claim, next } from './task-tools/claim.ts'
+import { create, edit } from './task-tools/edit.ts'
+import { list, view } from './task-tools/list.ts'
+import { translateHint, type TaskTool } from './task-tools/task-tool.ts'
+import { answer, refuse, type Call, type ServedTool } from './tool.ts'
 
 export interface TaskOptions {
   /** Called for each request, because the folder may have become a repository. */
@@ -20,21 +15,19 @@ export interface TaskOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-const TOOLS: readonly Tool[] = [next, edit, view, list, create, claim, archive, doctor]
+const TOOLS: readonly TaskTool[] = [next, edit, view, list, create, claim, archive, doctor]
 
 /** `prefix` keeps the names apart if the server also has other tools. */
 export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
   checkName(options.as)
-  return TOOLS.map((tool) => ({
+  return TOOLS.map(({ run, ...tool }) => ({
+    ...tool,
     name: `${prefix}${tool.name}`,
-    description: tool.description,
-    input: tool.input,
-    isReading: tool.isReading,
     async call(input, call) {
       try {
         const as = options.as ?? nameOfClient(options, call)
         const database = new TaskDatabase({ project: options.project(), as, env: options.env })
-        return answer(tool.run(input, { database, prefix }))
+        return answer(run(input, { database, prefix }))
       } catch (error) {
         return refuse(error, (hint) => translateHint(hint, prefix))
       }

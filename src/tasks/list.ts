@@ -8,7 +8,7 @@ import { blockingClaims, NO_OWNER, whyDead, type Owner } from './claims/owner.ts
 import type { Places } from './store/places.ts'
 import { Graph, type Readiness } from './ready.ts'
 import { scanTasks, TASK_LIMIT_BYTES, type Broken, type Scan } from './store/scan.ts'
-import { readLocalState, type Claim, type State } from './store/state.ts'
+import { readLocalState, type Claim } from './store/state.ts'
 import { inListOrder, type Task } from './task.ts'
 import { overdueFirst } from './urgency.ts'
 import type { Priority, Status } from './status.ts'
@@ -105,7 +105,7 @@ export interface Overview {
 
 export function readOverview(places: Places, owner: Owner): Overview {
   const now = new Date()
-  tryToFreeDeadClaims(places, readLocalState(places), now)
+  tryToFreeDeadClaims(places, now)
   const scan = scanTasks(places)
   const claims = blockingClaims(readLocalState(places), NO_OWNER, places, now)
   const graph = new Graph(places, scan, claims)
@@ -123,23 +123,20 @@ export interface ScannedGraph {
 
 /** Reads all tasks with their graph, after freeing the tasks of dead owners. */
 export function judgeTasks(places: Places, caller: Caller): ScannedGraph {
+  tryToFreeDeadClaims(places, caller.now)
+  return scanGraph(places, caller)
+}
+
+export function scanGraph(places: Places, { owner, now }: Caller): ScannedGraph {
   const scan = scanTasks(places)
   // Read after the files: a claim is written before the file of its task.
   const state = readLocalState(places)
-  if (!tryToFreeDeadClaims(places, state, caller.now)) {
-    return { scan, graph: makeGraph(places, scan, state, caller) }
-  }
-  const freed = scanTasks(places)
-  return { scan: freed, graph: makeGraph(places, freed, readLocalState(places), caller) }
-}
-
-export function makeGraph(places: Places, scan: Scan, state: State, caller: Caller): Graph {
-  const { owner, now } = caller
   const isHeld = (id: string) => {
     const claim = state.claims[id]
     return claim !== undefined && whyDead(claim, now) === undefined
   }
-  return new Graph(places, scan, blockingClaims(state, owner, places, now), isHeld, now)
+  const claims = blockingClaims(state, owner, places, now)
+  return { scan, graph: new Graph(places, scan, claims, isHeld, now) }
 }
 
 function makeTest(places: Places, filter: Filter): (task: Task) => boolean {

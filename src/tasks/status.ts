@@ -26,6 +26,10 @@ export function parseStatus(word: string): Status {
   )
 }
 
+export function readStatus(word: string | undefined): Status | undefined {
+  return word === undefined ? undefined : parseStatus(word)
+}
+
 function parsePriority(word: string): Priority {
   const found = findPriority(word)
   if (found !== undefined) return found

@@ -1,14 +1,13 @@
-import { dirname, join, relative } from 'node:path'
+import { dirname, relative } from 'node:path'
 import { checkoutOf, withCurrentRoot } from './store/checkouts.ts'
 import { tryToFreeDeadClaims } from './claims/dead-claims.ts'
 import { readBody, readNotes, type Body } from './text/read-body.ts'
-import { findTask, readTaskOrThrow, resolveId, type TaskText } from './find.ts'
-import { renderId } from './id.ts'
+import { findTask } from './find.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
-import { readTaskText, scanTasks, type Scan } from './store/scan.ts'
+import { scanTasks, type Scan } from './store/scan.ts'
 import { statOf } from '../base/files.ts'
-import { runGit } from './store/git.ts'
+import { askGit } from '../base/tracked.ts'
 import { readLocalState, type Attempt, type Claim } from './store/state.ts'
 import type { Task } from './task.ts'
 
@@ -33,18 +32,16 @@ interface Dependency {
 }
 
 export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(places)): Brief {
-  const { tasks } = scan
-  const before = readLocalState(places)
-  const state = tryToFreeDeadClaims(places, before, new Date()) ? readLocalState(places) : before
-  const found = findScanned(places, tasks, word) ?? findTask(places, word)
-  const { task, text, path } = found
+  tryToFreeDeadClaims(places, new Date())
+  const state = readLocalState(places)
+  const { task, text, path } = findTask(places, word)
   const graph = new Graph(places, scan, new Map())
   return {
     task,
     ...readBody(text),
     dependencies: task.dependencies.map((id) => {
       const status = graph.statusOf(id) ?? 'missing'
-      return { id, status, notes: status === 'Done' ? notesOf(places, graph, id) : '' }
+      return { id, status, notes: status === 'Done' ? notesOf(places, id) : '' }
     }),
     blocks: graph.waitingFor(task.id).map((each) => each.id),
     claim: shownClaim(state.claims[task.id], places),
@@ -63,20 +60,9 @@ function shownClaim(claim: Claim | undefined, here: Places): Claim | undefined {
   return isElsewhere || claim.settled === undefined ? withCurrentRoot(claim, there) : undefined
 }
 
-/** Avoids listing the folder a second time. */
-function findScanned(places: Places, tasks: readonly Task[], word: string): TaskText | undefined {
-  const id = renderId(resolveId(places, word))
-  const task = tasks.find((each) => each.id === id)
-  if (task === undefined) return undefined
-  return readTaskOrThrow(places.tasks, task.file)
-}
-
-function notesOf(places: Places, graph: Graph, id: string): string {
+function notesOf(places: Places, id: string): string {
   try {
-    const task = graph.find(id)
-    const text =
-      task === undefined ? findTask(places, id).text : readTaskText(join(places.tasks, task.file))
-    return readNotes(text)
+    return readNotes(findTask(places, id).text)
   } catch {
     return ''
   }
@@ -92,7 +78,11 @@ export interface Commit {
 /** The commits that changed a task file, newest first; empty if git does not track it. */
 export function readHistory({ root }: Places, path: string): Commit[] {
   const format = '--format=%h%x00%aI%x00%an%x00%s'
-  const log = runGit(root, ['log', '--follow', '-n', '50', format, '--', relative(root, path)])
+  const log = askGit(
+    root,
+    ['log', '--follow', '-n', '50', format, '--', relative(root, path)],
+    process.env,
+  )
   return (log ?? '')
     .split('\n')
     .filter((line) => line !== '')

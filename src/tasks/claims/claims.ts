@@ -8,7 +8,7 @@ import { localTime } from '../../base/local-time.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { listUndone } from '../done.ts'
-import { judgeTasks, makeGraph, type Caller, type ScannedGraph } from '../list.ts'
+import { judgeTasks, scanGraph, type Caller, type ScannedGraph } from '../list.ts'
 import { blockingClaims, isHeldByAnother } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import { describeClaim, Graph, type Readiness } from '../ready.ts'
@@ -17,7 +17,7 @@ import { deleteIndex } from '../store/index-file.ts'
 import { scanTasks, type Broken } from '../store/scan.ts'
 import { renew } from './leases.ts'
 import { endClaim, endedBy, makeClaim } from './settle.ts'
-import { readLocalState, type Claim } from '../store/state.ts'
+import type { Claim } from '../store/state.ts'
 import { parseTask, type Task } from '../task.ts'
 
 /** Another owner holds the task. */
@@ -66,10 +66,7 @@ export function nextTask(places: Places, options: ClaimOptions, claim: boolean):
   return change(places, (draft) => {
     draft.state = renew(draft.state, options.owner, options.now)
     freeDeadClaims(draft, places, options.now)
-    const judge = () => {
-      const scan = scanTasks(places)
-      return { scan, graph: makeGraph(places, scan, readLocalState(places), options) }
-    }
+    const judge = () => scanGraph(places, options)
     return pickVerified(places, judge, (found) => take(draft, found, places, options))
   })
 }

@@ -7,7 +7,7 @@ import { isSameIteration, whyDead, type Iteration } from './owner.ts'
 import { mayHaveUnfinishedMoves } from '../store/moves.ts'
 import type { Places } from '../store/places.ts'
 import { endClaim, markSettled } from './settle.ts'
-import { hasState, type Attempt, type Claim, type State } from '../store/state.ts'
+import { hasState, readLocalState, type Attempt, type Claim } from '../store/state.ts'
 
 /** After this many failures in a row, a person has to look at the task. */
 const MAX_FAILURES = 3
@@ -29,11 +29,11 @@ export function endIteration(places: Places, run: Iteration, outcome: string, no
 }
 
 /** For commands that only read: never waits for the lock. Also completes the change of a killed writer. */
-export function tryToFreeDeadClaims(places: Places, state: State, now: Date): boolean {
+export function tryToFreeDeadClaims(places: Places, now: Date): void {
+  const { claims, moves = [] } = readLocalState(places)
   const isDead = (claim: Claim) => whyDead(claim, now) !== undefined
-  if (!mayHaveUnfinishedMoves(state.moves ?? []) && !Object.values(state.claims).some(isDead))
-    return false
-  return tryToChange(places, (draft) => freeDeadClaims(draft, places, now))
+  if (mayHaveUnfinishedMoves(moves) || Object.values(claims).some(isDead))
+    tryToChange(places, (draft) => freeDeadClaims(draft, places, now))
 }
 
 /** Sets the tasks of dead owners back to To Do. */

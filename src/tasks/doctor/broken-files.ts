@@ -1,6 +1,6 @@
 import { basename, dirname, join, relative } from 'node:path'
 import { formatBytes, readTextFile, statOf } from '../../base/files.ts'
-import { runGit } from '../store/git.ts'
+import { askGit } from '../../base/tracked.ts'
 import type { Places } from '../store/places.ts'
 import { readTaskText, TASK_LIMIT_BYTES, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
@@ -20,7 +20,7 @@ export const brokenFiles: Check = {
   // Git considers a conflict resolved only after `git add`.
   follow: (places, finding) => {
     const name = relative(places.root, join(places.tasks, finding.file))
-    const unmerged = runGit(places.root, ['ls-files', '--unmerged', '--', name])
+    const unmerged = askGit(places.root, ['ls-files', '--unmerged', '--', name], process.env)
     if (unmerged === undefined || unmerged === '') return finding
     return { ...finding, mended: `${finding.mended}; mark it as resolved: git add "${name}"` }
   },

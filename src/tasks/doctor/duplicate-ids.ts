@@ -4,7 +4,7 @@ import { applyChanges } from '../text/changes.ts'
 import { makeFileName } from '../file-name.ts'
 import { setField } from '../text/frontmatter.ts'
 import { HIGHEST_NUMBER, readId, renderId, type TaskId } from '../id.ts'
-import { runGit } from '../store/git.ts'
+import { askGit } from '../../base/tracked.ts'
 import type { Places } from '../store/places.ts'
 import { byAge } from '../task.ts'
 import { findUsedIds, highestOf } from '../used-ids.ts'
@@ -148,9 +148,9 @@ function refersToYounger(
   const { root } = places
   const name = (path: string) => relative(root, path)
   const search = ['log', '--format=%H', `-S${younger.task.id}`, '--', name(reference.path)]
-  const commit = runGit(root, search)?.trim().split('\n').at(-1)
+  const commit = askGit(root, search, process.env)?.trim().split('\n').at(-1)
   if (commit === undefined || commit === '') return false
   const isIn = ({ path }: LocatedTask) =>
-    runGit(root, ['cat-file', '-e', `${commit}:./${name(path)}`]) !== undefined
+    askGit(root, ['cat-file', '-e', `${commit}:./${name(path)}`], process.env) !== undefined
   return isIn(younger) && !isIn(older)
 }

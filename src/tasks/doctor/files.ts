@@ -6,7 +6,7 @@ import { makeFileName } from '../file-name.ts'
 import { hasTask } from '../find.ts'
 import { readId } from '../id.ts'
 import { BrokenConfig, configPath, findUnknownKeys, readConfig } from '../store/config.ts'
-import { runGit } from '../store/git.ts'
+import { askGit } from '../../base/tracked.ts'
 import { listUnfinished } from '../store/moves.ts'
 import { readLocalState } from '../store/state.ts'
 import { makeCheck, type Check } from './check.ts'
@@ -60,7 +60,8 @@ export const unfinished = makeCheck(({ tasks }) =>
 export const lostFiles: Check = {
   find: (places) => {
     const { root, tasks } = places
-    const listed = runGit(root, ['ls-files', '-z', '--deleted', '--', relative(root, tasks)]) ?? ''
+    const listed =
+      askGit(root, ['ls-files', '-z', '--deleted', '--', relative(root, tasks)], process.env) ?? ''
     const deleted = new Set(readLocalState(places).deleted)
     return listed.split('\0').flatMap((path) => {
       const file = relative(relative(root, tasks), path)

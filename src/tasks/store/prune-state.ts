@@ -67,37 +67,22 @@ function readOpen(places: Places): ReadonlySet<string> | undefined {
   }
 }
 
-type Attempts = State['attempts']
-
-function forgetAttempts(state: State): State {
-  const attempts = cutAttempts(state.attempts)
-  const ended = Object.entries(attempts)
-  if (ended.length <= MOST_FINISHED + SLACK) {
-    return attempts === state.attempts ? state : { ...state, attempts }
-  }
-  const isOld = ([id]: (typeof ended)[number]) => !isHeld(state, id)
-  const { done = [], open = [] } = Object.groupBy(ended.filter(isOld), ([, each]) =>
-    each.at(-1)?.outcome === 'done' ? 'done' : 'open',
-  )
-  const gone = [done, open].flatMap((some) => {
-    const dates = some.map(([id, each]): Dated => [id, each.at(-1)?.ended ?? ''])
-    const isMuch = dates.length > MOST_FINISHED + SLACK
-    return isMuch ? [...oldestOf(dates, dates.length - MOST_FINISHED)] : []
-  })
-  return { ...state, attempts: without(attempts, new Set(gone)) }
+/** Keeps unfinished tasks longer than finished ones, and those that are held always. */
+function forgetAttempts({ claims, attempts, ...rest }: State): State {
+  const all = Object.entries(attempts)
+  const dates = all
+    .filter(([id]) => claims[id] === undefined || claims[id].settled !== undefined)
+    .map(([id, each]): Dated => {
+      const { outcome, ended } = each.at(-1) ?? { outcome: 'done', ended: '' }
+      return [id, outcome === 'done' ? ended : `open ${ended}`]
+    })
+  const isMuch = dates.length > MOST_FINISHED + SLACK
+  const gone = oldestOf(dates, isMuch ? dates.length - MOST_FINISHED : 0)
+  const cut = all.map(([id, each]) => [id, each.slice(-MOST_ATTEMPTS)] as const)
+  return { ...rest, claims, attempts: without(Object.fromEntries(cut), gone) }
 }
 
-function isHeld({ claims }: State, id: string): boolean {
-  return claims[id] !== undefined && claims[id].settled === undefined
-}
-
-function cutAttempts(attempts: Attempts): Attempts {
-  const long = Object.entries(attempts).filter(([, each]) => each.length > MOST_ATTEMPTS)
-  if (long.length === 0) return attempts
-  const cut = long.map(([id, each]) => [id, each.slice(-MOST_ATTEMPTS)] as const)
-  return { ...attempts, ...Object.fromEntries(cut) }
-}
-
+/** Sorts as text, so that ISO dates come before anything that begins with a letter. */
 type Dated = readonly [id: string, at: string]
 
 function oldestOf(dates: readonly Dated[], count: number): ReadonlySet<string> {

@@ -1,85 +1,64 @@
 import type { Attempt, Claim, Move, State } from './state.ts'
 
 type Fields = Readonly<Record<string, unknown>>
+type Test = (value: unknown) => boolean
 
 /** Drops entries of the wrong shape: the state may be damaged. Every command runs this, so it avoids a schema library. */
 export function shapeState(fields: Fields): State {
   const { moves, kept, deleted, main } = fields
   return {
     version: 1,
-    numbers: keepRight(fields['numbers'], isCount),
-    claims: keepRight(fields['claims'], isClaim),
-    attempts: keepRight(fields['attempts'], isAttempts),
-    moves: Array.isArray(moves) ? moves.filter(isMove) : [],
-    ...(typeof main === 'string' ? { main } : {}),
-    ...(isCount(kept) ? { kept } : {}),
-    ...(Array.isArray(deleted) ? { deleted: deleted.filter((id) => typeof id === 'string') } : {}),
+    numbers: keepRight<number>(fields['numbers'], Number.isSafeInteger),
+    claims: keepRight<Claim>(fields['claims'], isClaim),
+    attempts: keepRight<readonly Attempt[]>(fields['attempts'], isAttempts),
+    moves: Array.isArray(moves) ? (moves.filter(isMove) as Move[]) : [],
+    ...(isText(main) ? { main } : {}),
+    ...(Number.isSafeInteger(kept) ? { kept: kept as number } : {}),
+    ...(Array.isArray(deleted) ? { deleted: deleted.filter(isText) } : {}),
   }
 }
 
-/** Copies only if something is wrong. */
-function keepRight<Value>(
-  value: unknown,
-  isRight: (value: unknown) => value is Value,
-): Readonly<Record<string, Value>> {
+function keepRight<Value>(value: unknown, isRight: Test): Readonly<Record<string, Value>> {
   if (!isObject(value)) return {}
-  const all = Object.values(value)
-  for (let at = 0; at < all.length; at++) if (!isRight(all[at])) return pickRight(value, isRight)
-  return value as Readonly<Record<string, Value>>
-}
-
-function pickRight<Value>(
-  fields: Fields,
-  isRight: (value: unknown) => value is Value,
-): Readonly<Record<string, Value>> {
-  const right: Record<string, Value> = {}
-  for (const [key, value] of Object.entries(fields)) if (isRight(value)) right[key] = value
-  return right
+  const right = Object.entries(value).filter(([, each]) => isRight(each))
+  return Object.fromEntries(right) as Record<string, Value>
 }
 
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value)
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+const isNumber: Test = (value) => typeof value === 'number'
+
+const optional =
+  (test: Test): Test =>
+  (value) =>
+    value === undefined || test(value)
+
+function hasFields(tests: Readonly<Record<string, Test>>): Test {
+  const all = Object.entries(tests)
+  return (value) => isObject(value) && all.every(([key, test]) => test(value[key]))
 }
 
 /** Thirty thousand years; `Date` ends not much later. */
 const LONGEST_MS = 1e15
 
-function isClaim(value: unknown): value is Claim {
-  if (!isObject(value)) return false
-  const { owner, at, root, run, until, leaseMs, settled, worktree } = value
-  if (typeof owner !== 'string' || typeof at !== 'string' || typeof root !== 'string') return false
-  if (settled !== undefined && settled !== 'done' && settled !== 'blocked') return false
-  if (run !== undefined && !isRun(run)) return false
-  if (worktree !== undefined && !isWorktree(worktree)) return false
-  if (until !== undefined && !isTime(until)) return false
-  return (
-    leaseMs === undefined || (typeof leaseMs === 'number' && leaseMs >= 0 && leaseMs <= LONGEST_MS)
-  )
-}
+const isRun = hasFields({ id: isText, step: isText, iteration: isText, process: optional(isText) })
 
-function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value))
-}
-
-function isRun(value: unknown): boolean {
-  if (!isObject(value)) return false
-  const { id, step, iteration, process = '' } = value
-  return [id, step, iteration, process].every((each) => typeof each === 'string')
-}
-
-function isWorktree(value: unknown): boolean {
-  if (!isObject(value)) return false
-  const { name, bornMs, inside = '' } = value
-  return typeof name === 'string' && typeof bornMs === 'number' && typeof inside === 'string'
-}
-
-function isAttempts(value: unknown): value is readonly Attempt[] {
-  return Array.isArray(value) && value.every(isAttempt)
-}
+const isClaim = hasFields({
+  owner: isText,
+  at: isText,
+  root: isText,
+  run: optional(isRun),
+  worktree: optional(hasFields({ name: isText, bornMs: isNumber, inside: optional(isText) })),
+  until: optional((value) => isText(value) && !Number.isNaN(Date.parse(value))),
+  leaseMs: optional((value) => typeof value === 'number' && value >= 0 && value <= LONGEST_MS),
+  settled: optional((value) => value === 'done' || value === 'blocked'),
+})
 
 const OUTCOMES: readonly unknown[] = [
   'done',
@@ -88,20 +67,21 @@ const OUTCOMES: readonly unknown[] = [
   'failed',
 ] satisfies Attempt['outcome'][]
 
-function isAttempt(value: unknown): value is Attempt {
-  if (!isObject(value)) return false
-  const { owner, at, ended, outcome, why, run } = value
-  if (typeof owner !== 'string' || typeof at !== 'string' || typeof ended !== 'string') return false
-  if (run !== undefined && !isRun(run)) return false
-  return OUTCOMES.includes(outcome) && (why === undefined || typeof why === 'string')
-}
+const isAttempt = hasFields({
+  owner: isText,
+  at: isText,
+  ended: isText,
+  outcome: (value) => OUTCOMES.includes(value),
+  why: optional(isText),
+  run: optional(isRun),
+})
 
-function isMove(value: unknown): value is Move {
-  if (!isObject(value) || typeof value['from'] !== 'string') return false
-  const { to, was } = value
-  if (typeof to !== 'string') return false
-  if (was === undefined || was === null) return true
-  if (!isObject(was)) return false
-  const { mtimeMs, size, ino } = was
-  return typeof mtimeMs === 'number' && typeof size === 'number' && typeof ino === 'number'
-}
+const isAttempts: Test = (value) => Array.isArray(value) && value.every(isAttempt)
+
+const isStamp = hasFields({ mtimeMs: isNumber, size: isNumber, ino: isNumber })
+
+const isMove = hasFields({
+  from: isText,
+  to: isText,
+  was: optional((value) => value === null || isStamp(value)),
+})

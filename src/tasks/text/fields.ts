@@ -41,7 +41,6 @@ const OWN_KEYS = [
   'createdAt',
   'updatedAt',
 ]
-const OWN_LINES = OWN_KEYS.map((key) => `\n${key}`)
 const OPENING = /^\uFEFF?---[ \t]*(\r?\n)/
 const CONFLICT = '<<<<<<<'
 const CONFLICT_MIDDLE = /\n={7}\r?(?:\n|$)/
@@ -118,7 +117,6 @@ function parseYaml(yaml: string): unknown {
 }
 
 function refuseTwice({ text, yaml }: Parts): void {
-  if (!mayBeTwice(text.slice(yaml.start - 1, yaml.end))) return
   const seen = new Set<string>()
   for (const { key, start } of findEntries(text, yaml)) {
     if (!OWN_KEYS.includes(key)) continue
@@ -129,23 +127,13 @@ function refuseTwice({ text, yaml }: Parts): void {
 
 /** A key without a line of its own could be read but not changed. */
 function refuseHidden(parts: Parts, yaml: string, fields: Fields): void {
-  const isHidden = (key: string, index: number) =>
+  const isHidden = (key: string) =>
     Object.hasOwn(fields, key) &&
-    !yaml.startsWith(`${key}:`) &&
-    !yaml.includes(`${OWN_LINES[index]}:`) &&
+    !`\n${yaml}`.includes(`\n${key}:`) &&
     findEntry(parts, key) === undefined
   const hidden = yaml.trimStart().startsWith('{') ? 'id' : OWN_KEYS.find(isHidden)
   if (hidden === undefined) return
   throw new BrokenFile(`'${hidden}' must be on a line of its own, such as "${hidden}: …"`, 2)
-}
-
-/** A fast check that spares nearly every file the exact one. */
-function mayBeTwice(yaml: string): boolean {
-  if (yaml.includes('\n"') || yaml.includes("\n'")) return true
-  return OWN_LINES.some((line) => {
-    const first = yaml.indexOf(line)
-    return first !== -1 && yaml.includes(line, first + 1)
-  })
 }
 
 export function findEntry({ text, yaml }: Parts, key: string): Entry | undefined {

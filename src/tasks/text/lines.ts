@@ -46,8 +46,6 @@ export function closingFence(text: string, from: number, to = text.length): stri
 class CodeBlock {
   readonly #text: string
   readonly #fences = new Fences(() => undefined)
-  /** Where each fence occurs next, so that most lines need no closer look. */
-  readonly #next = { '```': -1, '~~~': -1 }
   #opening = ''
 
   constructor(text: string) {
@@ -56,9 +54,8 @@ class CodeBlock {
 
   /** Reads the next line; returns whether it belongs to a code block. */
   take(start: number, end: number): boolean {
-    const mayBeFence = this.#has('```', start, end) || this.#has('~~~', start, end)
-    if (!mayBeFence && !this.#fences.isInList) return this.#fences.isOpen
     const line = this.#text.slice(start, end).trimEnd()
+    if (!this.#fences.isInList && !/`{3}|~{3}/.test(line)) return this.#fences.isOpen
     const bytes = Buffer.from(line)
     const isFence = this.#fences.take(bytes, 0, bytes.length)
     if (isFence && this.#fences.isOpen) this.#opening = line
@@ -71,13 +68,5 @@ class CodeBlock {
     const fence = /^(?:`+|~+)/.exec(this.#opening.slice(at))?.[0] ?? ''
     // In a list, the fence follows the bullet of its item.
     return this.#opening.slice(0, at).replaceAll(/[^\t]/g, ' ') + fence
-  }
-
-  #has(sign: '```' | '~~~', start: number, end: number): boolean {
-    if (this.#next[sign] < start) {
-      const at = this.#text.indexOf(sign, start)
-      this.#next[sign] = at === -1 ? Number.POSITIVE_INFINITY : at
-    }
-    return this.#next[sign] < end
   }
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { UserError } from '../../base/errors.ts'
-import { makeTool } from '../tool.ts'
 import { flag, texts } from './fields.ts'
+import { findingLine, renderStats } from '../../tasks/render.ts'
+import { atMost, makeTool } from './task-tool.ts'
 
 export const archive = makeTool({
   name: 'archive',
@@ -33,5 +34,19 @@ export const archive = makeTool({
     }
     const archived = database.archive(done ? 'done' : ids, { force })
     return archived.length === 0 ? 'Nothing to archive.' : `Archived ${archived.join(', ')}`
+  },
+})
+
+const MOST_FINDINGS = 100
+
+export const doctor = makeTool({
+  name: 'doctor',
+  description: 'Count tasks and check their files; fix repairs them.',
+  input: z.strictObject({ fix: flag }),
+  run({ fix = false }, { database }) {
+    const findings = database.doctor({ fix })
+    const lines = findings.length === 0 ? ['No problems found.'] : findings.map(findingLine)
+    const shown = atMost(MOST_FINDINGS, lines, 'fix these first')
+    return [renderStats(database.stats()), '', ...shown].join('\n')
   },
 })
