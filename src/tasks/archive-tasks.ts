@@ -1,22 +1,24 @@
-import { lstatSync, mkdirSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { lstatOf } from '../base/files.ts'
+import { isArchived } from './archive.ts'
 import { claimedError } from './claims/claims.ts'
-import { isHeldByAnother } from './claims/owner.ts'
-import { endClaim, endedBy } from './claims/settle.ts'
-import { change } from './store/change.ts'
-import { findTask, readTaskOrThrow, type TaskText } from './find.ts'
-import type { Caller } from './list.ts'
-import { checkoutOf, withCurrentRoot } from './store/checkouts.ts'
-import type { Places } from './store/places.ts'
+import { isHeldByAnother, type Caller } from './claims/owner.ts'
+import { endClaim } from './claims/settle.ts'
+import { findTask, hasTask, readTaskOrThrow, type TaskText } from './find.ts'
+import { readId } from './id.ts'
 import { Refused } from './refused.ts'
+import { change } from './store/change.ts'
+import { checkoutOf, listCheckouts, withCurrentRoot } from './store/checkouts.ts'
+import type { Places } from './store/places.ts'
 import { scanTasks } from './store/scan.ts'
-import type { Claim, State } from './store/state.ts'
+import type { State } from './store/state.ts'
 import type { Task } from './task.ts'
 import { applyChanges } from './text/changes.ts'
 import { readNotes } from './text/read-body.ts'
 import type { Status } from './status.ts'
 
-export interface ArchiveOptions extends Caller {
+interface Options extends Caller {
   /** Allows tasks that are not Done or that others depend on; those keep waiting. */
   readonly force?: boolean
 }
@@ -25,27 +27,27 @@ export interface ArchiveOptions extends Caller {
 export function archiveTasks(
   places: Places,
   words: readonly string[] | 'done',
-  caller: ArchiveOptions,
+  caller: Options,
 ): string[] {
   return change(places, (draft) => {
     const { claims } = draft.state
-    const holder = ({ id }: Task) => heldByAnother(claims[id], caller)
-    const found = words === 'done' ? findDone(places) : findAll(places, words)
-    const open = found.filter(
-      (each) => !isArchived(each, places) && (words !== 'done' || !holder(each.task)),
-    )
-    for (const { task } of open) {
-      refuseHeld(task.id, holder(task), places)
+    const isHeld = ({ task }: TaskText) => isHeldByAnother(claims[task.id], caller)
+    const found =
+      words === 'done'
+        ? findDone(places).filter((each) => !isHeld(each))
+        : findAll(places, words).filter((each) => !isArchived(each, places))
+    for (const { task } of found) {
+      refuseHeld(task.id, draft.state, caller, places)
       if (caller.force !== true) refuseOpen(task)
       refuseExisting(places.archive, task)
     }
-    if (open.length > 0) mkdirSync(places.archive, { recursive: true })
-    for (const { task, text, path } of open) {
+    if (found.length > 0) mkdirSync(places.archive, { recursive: true })
+    for (const { task, text, path } of found) {
       if (task.status !== 'Done') draft.write(path, noteArchived(text, task.status, caller.now))
       draft.move(path, join(places.archive, task.file))
+      draft.state = endOwnClaim(draft.state, task, caller)
     }
-    draft.state = open.reduce((state, { task }) => endOwnClaim(state, task, caller), draft.state)
-    return open.map(({ task }) => task.id)
+    return found.map(({ task }) => task.id)
   })
 }
 
@@ -62,8 +64,27 @@ export function unarchiveTasks(places: Places, words: readonly string[]): string
   })
 }
 
-export function isArchived({ path }: Pick<TaskText, 'path'>, { archive }: Places): boolean {
-  return dirname(path) === archive
+/** Enough for a run to learn what was deleted while it was running. */
+const MOST_DELETED = 1000
+
+/** Deletes a task that nothing depends on. Its id is never reused. */
+export function deleteTask(places: Places, word: string, caller: Options): string {
+  return change(places, (draft) => {
+    const { task, path } = findTask(places, word)
+    const { id } = task
+    refuseHeld(id, draft.state, caller, places)
+    if (caller.force !== true) refuseNeeded(places, id)
+    const ended = endOwnClaim(draft.state, task, caller)
+    const { prefix, number } = readId(id)!
+    const highest = Math.max(ended.numbers[prefix] ?? 0, number)
+    draft.state = {
+      ...(isElsewhere(ended, id, places) ? ended : withoutTask(ended, id)),
+      numbers: { ...ended.numbers, [prefix]: highest },
+      deleted: [...(ended.deleted ?? []), id].slice(-MOST_DELETED),
+    }
+    draft.remove(path)
+    return id
+  })
 }
 
 function findAll(places: Places, words: readonly string[]): TaskText[] {
@@ -90,12 +111,9 @@ export function archivedNote(status: Status): string {
   return `Archived while ${status}.`
 }
 
-export function heldByAnother(claim: Claim | undefined, { owner, now }: Caller): Claim | undefined {
-  return claim !== undefined && isHeldByAnother(claim, owner, now) ? claim : undefined
-}
-
-export function refuseHeld(id: string, claim: Claim | undefined, places: Places): void {
-  if (claim === undefined) return
+function refuseHeld(id: string, { claims }: State, caller: Caller, places: Places): void {
+  const claim = claims[id]
+  if (!isHeldByAnother(claim, caller)) return
   throw claimedError(id, withCurrentRoot(claim, checkoutOf(claim, places)), places)
 }
 
@@ -105,16 +123,44 @@ function refuseOpen({ id, status }: Task): void {
 }
 
 function refuseExisting(folder: string, { file, id }: Task): void {
-  const path = join(folder, file)
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return
+  if (lstatOf(join(folder, file)) === undefined) return
   const name = `${basename(folder)}/${file}`
   throw new Refused(`Cannot move ${id}: "${name}" already exists.`, 'Rename one of the two files.')
 }
 
+function refuseNeeded(places: Places, id: string): void {
+  const { tasks } = scanTasks(places)
+  const idsOf = (others: readonly Task[]) => others.map((each) => each.id).join(', ')
+  const waiting = tasks.filter((each) => each.dependencies.includes(id))
+  if (waiting.length > 0) {
+    throw new Refused(
+      `${idsOf(waiting)} ${waiting.length === 1 ? 'depends' : 'depend'} on ${id}.`,
+      'Remove the dependency first, or use --force.',
+    )
+  }
+  const parts = tasks.filter((each) => each.parent === id)
+  if (parts.length > 0) {
+    throw new Refused(
+      `${id} is the parent of ${idsOf(parts)}.`,
+      'Change their parent first, or use --force.',
+    )
+  }
+}
+
 /** A settled claim stays, because other worktrees do not have the change yet. */
-export function endOwnClaim(state: State, { id, status }: Task, { owner, now }: Caller): State {
-  const claim = state.claims[id]
-  if (claim?.settled !== undefined) return state
+function endOwnClaim(state: State, { id, status }: Task, { owner, now }: Caller): State {
+  if (state.claims[id]?.settled !== undefined) return state
   const outcome = status === 'Done' ? 'done' : 'released'
-  return endClaim(state, id, { outcome, now, ...endedBy(claim, owner.name) })
+  return endClaim(state, id, { outcome, now, by: owner.name })
+}
+
+/** Another checkout keeps the task, and needs its claim and attempts, until the deletion is merged there. */
+function isElsewhere(state: State, id: string, here: Places): boolean {
+  return listCheckouts(state, here).some((there) => there !== here && hasTask(there, id))
+}
+
+function withoutTask(state: State, id: string): State {
+  const { [id]: _, ...claims } = state.claims
+  const { [id]: _ended, ...attempts } = state.attempts
+  return { ...state, claims, attempts }
 }

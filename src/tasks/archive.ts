@@ -1,10 +1,9 @@
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
 import { listFiles } from './store/folder.ts'
-import { idInside } from './store/id-inside.ts'
 import type { Places } from './store/places.ts'
-import { isTaskFile, readTaskFile, type Broken, type Scan } from './store/scan.ts'
+import { idInside, isTaskFile, readTaskFile, type Broken, type Scan } from './store/scan.ts'
 import type { Task } from './task.ts'
 
 /** The archived tasks. A file whose name has an id is not opened to check it. */
@@ -12,7 +11,7 @@ export class Archive {
   readonly #folder: string
   readonly #named = new Map<string, string>()
   readonly #unnamed: string[] = []
-  readonly #read = new Map<string, Task | Broken | undefined>()
+  readonly #read = new Map<string, Task | Broken>()
   #renamed: ReadonlyMap<string, string> | undefined
 
   constructor({ archive }: Places) {
@@ -34,38 +33,38 @@ export class Archive {
 
   /** Files without an id in their name are opened only if no name matches. */
   fileOf(id: string): string | undefined {
-    const file = this.#named.get(id)
-    if (file !== undefined || this.#unnamed.length === 0) return file
-    this.#renamed ??= new Map(this.#unnamed.flatMap((each) => this.#entryOf(each)))
-    return this.#renamed.get(id)
+    return this.#named.get(id) ?? (this.#renamed ??= this.#readIds()).get(id)
   }
 
   statusOf(id: string): string | undefined {
-    const task = this.#readOnce(id)
+    const task = this.#readTask(id)
     if (task === undefined) return undefined
     return 'problem' in task ? 'unreadable' : task.status
   }
 
   /** Undefined if the file is missing or unreadable. */
   find(id: string): Task | undefined {
-    const task = this.#readOnce(id)
+    const task = this.#readTask(id)
     return task === undefined || 'problem' in task ? undefined : task
   }
 
-  /** Many tasks may depend on the same archived one. */
-  #readOnce(id: string): Task | Broken | undefined {
-    if (!this.#read.has(id)) {
-      const file = this.fileOf(id)
-      const path = file === undefined ? undefined : join(this.#folder, file)
-      this.#read.set(id, path === undefined ? undefined : readTaskFile(path, file!))
-    }
-    return this.#read.get(id)
+  /** Reads each file once, because many tasks may depend on the same archived one. */
+  #readTask(id: string): Task | Broken | undefined {
+    const file = this.fileOf(id)
+    if (file === undefined) return undefined
+    const task = this.#read.get(id) ?? readTaskFile(join(this.#folder, file), file)
+    this.#read.set(id, task)
+    return task
   }
 
-  #entryOf(file: string): [id: string, file: string][] {
-    const id = idInside(this.#folder, file)
-    return id === undefined ? [] : [[renderId(id), file]]
+  #readIds(): ReadonlyMap<string, string> {
+    const ids = this.#unnamed.map((file) => ({ file, id: idInside(this.#folder, file) }))
+    return new Map(ids.flatMap(({ file, id }) => (id ? [[renderId(id), file]] : [])))
   }
+}
+
+export function isArchived({ path }: { readonly path: string }, { archive }: Places): boolean {
+  return dirname(path) === archive
 }
 
 export function idOfName(file: string): string | undefined {

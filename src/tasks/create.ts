@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { UserError } from '../base/errors.ts'
-import { makeBatchError, type TaskMistake, type DescribePosition } from './batch-error.ts'
+import { BatchError, type DescribePosition, type TaskMistake } from './batch-error.ts'
 import { findCycles } from './cycles.ts'
 import { listUndone } from './done.ts'
 import { makeFileName } from './file-name.ts'
@@ -38,7 +38,7 @@ export function createTasks(
       ({ index }) => !faults.some((fault) => fault.index === index),
     )
     if (faults.length + unfinished.length > 0)
-      throw makeBatchError([...faults, ...unfinished], placeOf)
+      throw new BatchError([...faults, ...unfinished], placeOf)
     refuseCycles(ids.map(renderId), resolved)
     for (const [index, task] of resolved.entries()) {
       const id = ids[index]!

@@ -22,20 +22,18 @@ import {
   listTasks,
   readOverview,
   searchTasks,
-  type Caller,
   type Filter,
   type Listing,
   type Overview,
 } from './list.ts'
 import type { NewTask } from './text/new-task.ts'
 import { keepLeases } from './claims/leases.ts'
-import { findOwner, type Owner } from './claims/owner.ts'
+import { findOwner, type Caller, type Owner } from './claims/owner.ts'
 import { readConfig } from './store/config.ts'
 import { findPlaces, placesIn, type Places } from './store/places.ts'
 import { scanTasks, type Broken } from './store/scan.ts'
 import type { Readiness } from './ready.ts'
-import { deleteTask } from './delete.ts'
-import { archiveTasks, unarchiveTasks } from './archive-tasks.ts'
+import { archiveTasks, deleteTask, unarchiveTasks } from './archive-tasks.ts'
 import { countTasks, type Stats } from './stats.ts'
 import type { Task } from './task.ts'
 import { undoChange, undoCreate, type Undo } from './undo.ts'

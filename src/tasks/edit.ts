@@ -6,11 +6,11 @@ import { CannotChange } from './text/frontmatter.ts'
 import { finish } from './done.ts'
 import { findTask, notFoundError, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
-import { isHeldByAnother, type Owner } from './claims/owner.ts'
+import { isHeldByAnother, type Caller } from './claims/owner.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
 import { Refused } from './refused.ts'
-import { isArchived } from './archive-tasks.ts'
+import { isArchived } from './archive.ts'
 import { scanTasks } from './store/scan.ts'
 import type { Claim } from './store/state.ts'
 import { renew } from './claims/leases.ts'
@@ -18,11 +18,9 @@ import { claimForIteration, settleClaim } from './claims/settle.ts'
 import { parseTask, type Task } from './task.ts'
 import { versionOf, type Undo } from './undo.ts'
 
-export interface EditOptions {
+export interface EditOptions extends Caller {
   /** Allows Done with open criteria or dependencies, and adds a note. */
   readonly force?: boolean
-  readonly owner: Owner
-  readonly now: Date
   /** Called for each claim of another owner that the new status ends. */
   readonly onClaimEnded?: (id: string, claim: Claim) => void
   /** Called for each task with what is needed to undo the change. */
@@ -59,11 +57,7 @@ export function editTasks(
       if (task.status === before.task.status) continue
       const on = { owner: owner.name, places, now }
       const held = draft.state.claims[task.id]
-      if (
-        task.status !== 'In Progress' &&
-        held !== undefined &&
-        isHeldByAnother(held, owner, now)
-      ) {
+      if (task.status !== 'In Progress' && isHeldByAnother(held, options)) {
         options.onClaimEnded?.(task.id, held)
       }
       draft.state = settleClaim(draft.state, task.id, task.status, on)

@@ -4,7 +4,7 @@ import { inArchive, scanArchive } from './archive.ts'
 import { resolveId } from './find.ts'
 import { renderId } from './id.ts'
 import { tryToFreeDeadClaims } from './claims/dead-claims.ts'
-import { blockingClaims, NO_OWNER, whyDead, type Owner } from './claims/owner.ts'
+import { blockingClaims, NO_OWNER, whyDead, type Caller, type Owner } from './claims/owner.ts'
 import type { Places } from './store/places.ts'
 import { Graph, type Readiness } from './ready.ts'
 import { scanTasks, TASK_LIMIT_BYTES, type Broken, type Scan } from './store/scan.ts'
@@ -24,12 +24,6 @@ export interface Filter {
   readonly limit?: number | undefined
   /** Lists the archive instead of the open tasks. */
   readonly archived?: boolean
-}
-
-/** Who calls an operation, and when. */
-export interface Caller {
-  readonly owner: Owner
-  readonly now: Date
 }
 
 export interface Listing {

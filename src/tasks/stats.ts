@@ -1,4 +1,5 @@
-import { judgeTasks, type Caller } from './list.ts'
+import type { Caller } from './claims/owner.ts'
+import { judgeTasks } from './list.ts'
 import type { Places } from './store/places.ts'
 import type { Broken } from './store/scan.ts'
 import { PRIORITIES, STATUSES, type Priority, type Status } from './status.ts'

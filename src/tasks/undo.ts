@@ -1,5 +1,5 @@
-import { deleteTask } from './delete.ts'
-import type { Caller } from './list.ts'
+import { deleteTask } from './archive-tasks.ts'
+import type { Caller } from './claims/owner.ts'
 import { Refused } from './refused.ts'
 import { change } from './store/change.ts'
 import type { Places } from './store/places.ts'

@@ -1,10 +1,9 @@
 import { idOfFileName } from './file-name.ts'
 import { readId, renderId } from './id.ts'
 import { listFiles } from './store/folder.ts'
-import { idInside } from './store/id-inside.ts'
 import { readIndexedIds } from './store/index-file.ts'
 import type { Places } from './store/places.ts'
-import { scanTasks, WORTH_WRITING } from './store/scan.ts'
+import { idInside, scanTasks, WORTH_WRITING } from './store/scan.ts'
 
 /** The ids in use, by file name and by file content. */
 export function findUsedIds(places: Places): Set<string> {

@@ -1,7 +1,8 @@
-import { dirname, relative } from 'node:path'
+import { relative } from 'node:path'
 import { checkoutOf, withCurrentRoot } from './store/checkouts.ts'
 import { tryToFreeDeadClaims } from './claims/dead-claims.ts'
 import { readBody, readNotes, type Body } from './text/read-body.ts'
+import { isArchived } from './archive.ts'
 import { findTask } from './find.ts'
 import type { Places } from './store/places.ts'
 import { Graph } from './ready.ts'
@@ -48,7 +49,7 @@ export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(p
     attempts: state.attempts[task.id] ?? [],
     changedAt: statOf(path)?.mtime.toISOString(),
     path,
-    isArchived: dirname(path) === places.archive,
+    isArchived: isArchived({ path }, places),
   }
 }
 

@@ -1,7 +1,7 @@
 import { UserError } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
 import { checkTask } from '../../tasks/create.ts'
-import { makeBatchError, type TaskMistake, type DescribePosition } from '../../tasks/batch-error.ts'
+import { BatchError, type DescribePosition, type TaskMistake } from '../../tasks/batch-error.ts'
 import type { TaskDatabase } from '../../tasks/database.ts'
 import { checkDue } from '../../tasks/text/check-text.ts'
 import type { NewTask } from '../../tasks/text/new-task.ts'
@@ -86,7 +86,7 @@ export function createBatch(
   text: string,
 ): { readonly tasks: readonly NewTask[]; readonly ids: readonly string[] } {
   const { tasks, faults, placeOf } = readBatch(text)
-  if (faults.length > 0) throw makeBatchError([...faults, ...database.findMistakes(tasks)], placeOf)
+  if (faults.length > 0) throw new BatchError([...faults, ...database.findMistakes(tasks)], placeOf)
   return { tasks, ids: database.createAll(tasks, placeOf) }
 }
 

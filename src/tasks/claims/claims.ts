@@ -1,6 +1,6 @@
-import { dirname } from 'node:path'
 import { applyChanges } from '../text/changes.ts'
 import { change, type Draft } from '../store/change.ts'
+import { isArchived } from '../archive.ts'
 import { freeDeadClaims } from './dead-claims.ts'
 import { findTask, readTaskOrThrow, Unusable, type TaskText } from '../find.ts'
 import { UserError } from '../../base/errors.ts'
@@ -8,15 +8,15 @@ import { localTime } from '../../base/local-time.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { listUndone } from '../done.ts'
-import { judgeTasks, scanGraph, type Caller, type ScannedGraph } from '../list.ts'
-import { blockingClaims, isHeldByAnother } from './owner.ts'
+import { judgeTasks, scanGraph, type ScannedGraph } from '../list.ts'
+import { blockingClaims, isHeldByAnother, type Caller } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import { describeClaim, Graph, type Readiness } from '../ready.ts'
 import { Refused } from '../refused.ts'
 import { deleteIndex } from '../store/index-file.ts'
 import { scanTasks, type Broken } from '../store/scan.ts'
 import { renew } from './leases.ts'
-import { endClaim, endedBy, makeClaim } from './settle.ts'
+import { endClaim, makeClaim } from './settle.ts'
 import type { Claim } from '../store/state.ts'
 import { parseTask, type Task } from '../task.ts'
 
@@ -137,12 +137,13 @@ export function claimTask(places: Places, word: string, options: ClaimOptions): 
 }
 
 function whyNotClaimable(
-  { task, path }: TaskText,
+  found: TaskText,
   claims: ReadonlyMap<string, Claim>,
   places: Places,
 ): Refused | undefined {
+  const { task } = found
   const { id, status } = task
-  if (dirname(path) === places.archive) {
+  if (isArchived(found, places)) {
     return new Refused(`${id} is archived.`, `Unarchive it first: forge-tasks unarchive ${id}`)
   }
   const claim = claims.get(id)
@@ -179,13 +180,9 @@ export function releaseTask(
   return change(places, (draft) => {
     const found = findTask(places, word)
     const claim = draft.state.claims[found.task.id]
-    if (claim !== undefined && isHeldByAnother(claim, owner, now))
-      onClaimEnded?.(found.task.id, claim)
-    draft.state = endClaim(draft.state, found.task.id, {
-      outcome: 'released',
-      now,
-      ...endedBy(claim, owner.name),
-    })
+    if (isHeldByAnother(claim, { owner, now })) onClaimEnded?.(found.task.id, claim)
+    const end = { outcome: 'released', now, by: owner.name } as const
+    draft.state = endClaim(draft.state, found.task.id, end)
     const there = claim === undefined ? undefined : checkoutOf(claim, places)
     if (there !== undefined && there !== places) reopenIn(draft, there, found.task.id, now)
     return { task: reopen(draft, found, now), message: describeRelease(found.task, claim) }

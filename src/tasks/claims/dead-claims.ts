@@ -4,7 +4,6 @@ import { findTask, NotFound, Unusable, type TaskText } from '../find.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
-import { mayHaveUnfinishedMoves } from '../store/moves.ts'
 import type { Places } from '../store/places.ts'
 import { endClaim, markSettled } from './settle.ts'
 import { hasState, readLocalState, type Attempt, type Claim } from '../store/state.ts'
@@ -32,7 +31,7 @@ export function endIteration(places: Places, run: Iteration, outcome: string, no
 export function tryToFreeDeadClaims(places: Places, now: Date): void {
   const { claims, moves = [] } = readLocalState(places)
   const isDead = (claim: Claim) => whyDead(claim, now) !== undefined
-  if (mayHaveUnfinishedMoves(moves) || Object.values(claims).some(isDead))
+  if (moves.length > 0 || Object.values(claims).some(isDead))
     tryToChange(places, (draft) => freeDeadClaims(draft, places, now))
 }
 

@@ -1,6 +1,5 @@
 import { UserError } from '../../base/errors.ts'
 import { change, tryToChange, type Draft } from '../store/change.ts'
-import { mayHaveUnfinishedMoves } from '../store/moves.ts'
 import { isOwner, whyDead, type Owner } from './owner.ts'
 import type { Places } from '../store/places.ts'
 import { readLocalState, type Claim, type State } from '../store/state.ts'
@@ -29,7 +28,7 @@ const PATIENCE_MS = 100
  */
 export function keepLeases(places: Places, owner: Owner, now: Date): void {
   const { claims, moves = [] } = readLocalState(places)
-  if (mayHaveUnfinishedMoves(moves)) tryToChange(places, () => undefined)
+  if (moves.length > 0) tryToChange(places, () => undefined)
   const isDue = ({ until = '', leaseMs = 0 }: Claim) =>
     Date.parse(until) - now.getTime() < leaseMs * WORTH_RENEWING
   const own = Object.values(claims).filter((claim) => isOwner(claim, owner))

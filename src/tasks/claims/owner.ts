@@ -11,6 +11,12 @@ export interface Owner {
   readonly run: Claim['run']
 }
 
+/** Who calls an operation, and when. */
+export interface Caller {
+  readonly owner: Owner
+  readonly now: Date
+}
+
 export type Iteration = NonNullable<Claim['run']>
 
 /** Owns nothing: every claim belongs to someone else. */
@@ -102,7 +108,7 @@ export function blockingClaims(
   return found
 }
 
-export function isHeldByAnother(claim: Claim, owner: Owner, now: Date): boolean {
-  const isLive = claim.settled === undefined && whyDead(claim, now) === undefined
-  return isLive && !isOwner(claim, owner)
+export function isHeldByAnother(claim: Claim | undefined, { owner, now }: Caller): claim is Claim {
+  if (claim === undefined || claim.settled !== undefined) return false
+  return whyDead(claim, now) === undefined && !isOwner(claim, owner)
 }

@@ -12,20 +12,11 @@ export interface ClaimContext {
 
 /** Updates the claim on a task after its status has changed. */
 export function settleClaim(state: State, id: string, status: Status, on: ClaimContext): State {
-  switch (status) {
-    case 'Done':
-      return settle(state, id, 'done', on)
-    case 'Blocked':
-      return settle(state, id, 'blocked', on)
-    case 'To Do':
-      return endClaim(state, id, {
-        outcome: 'released',
-        now: on.now,
-        ...endedBy(state.claims[id], on.owner),
-      })
-    case 'In Progress':
-      return state
-  }
+  if (status === 'In Progress') return state
+  const { now, owner: by } = on
+  if (status === 'To Do') return endClaim(state, id, { outcome: 'released', now, by })
+  const outcome = status === 'Done' ? 'done' : 'blocked'
+  return markSettled(endClaim(state, id, { outcome, now, by }), id, outcome, on)
 }
 
 export function makeClaim(
@@ -66,12 +57,6 @@ export function claimForIteration(
 }
 
 /** Other worktrees do not have the change yet: the task stays claimed there until the merge. */
-function settle(state: State, id: string, settled: 'done' | 'blocked', on: ClaimContext): State {
-  const by = endedBy(state.claims[id], on.owner)
-  const ended = endClaim(state, id, { outcome: settled, now: on.now, ...by })
-  return markSettled(ended, id, settled, on)
-}
-
 export function markSettled(
   state: State,
   id: string,
@@ -84,17 +69,14 @@ export function markSettled(
   return { ...state, claims: { ...state.claims, [id]: claim } }
 }
 
-/** Says who ended the claim, unless it was its owner. */
-export function endedBy(claim: Claim | undefined, owner: string): { readonly why?: string } {
-  return claim === undefined || claim.owner === owner ? {} : { why: `by ${owner}` }
+interface End extends Pick<Attempt, 'outcome' | 'why' | 'isLast'> {
+  readonly now: Date
+  /** Who ends the claim, if not its owner. */
+  readonly by?: string
 }
 
 /** Removes the claim and records it as an attempt. */
-export function endClaim(
-  state: State,
-  id: string,
-  { now, ...end }: Pick<Attempt, 'outcome' | 'why' | 'isLast'> & { readonly now: Date },
-): State {
+export function endClaim(state: State, id: string, { now, by, ...end }: End): State {
   const claim = state.claims[id]
   if (claim === undefined) return state
   const { [id]: _, ...claims } = state.claims
@@ -106,6 +88,7 @@ export function endClaim(
     at: claim.at,
     ended: now.toISOString(),
     ...end,
+    ...(by === undefined || by === claim.owner ? {} : { why: `by ${by}` }),
   }
   const attempts = { ...state.attempts, [id]: [...(state.attempts[id] ?? []), attempt] }
   return { ...state, claims, attempts }

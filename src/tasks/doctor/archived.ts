@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { statOf } from '../../base/files.ts'
-import { inArchive } from '../archive.ts'
+import { inArchive, isArchived } from '../archive.ts'
 import { archivedNote } from '../archive-tasks.ts'
 import type { Places } from '../store/places.ts'
 import { readTaskText } from '../store/scan.ts'
 import type { Task } from '../task.ts'
 import { readNotes } from '../text/read-body.ts'
-import { allTasks, isArchived, makeCheck, nameOf, type Check, type LocatedTask } from './check.ts'
+import { allTasks, makeCheck, nameOf, type Check, type LocatedTask } from './check.ts'
 
 /** Tasks that are both open and archived. The fix removes archived copies that are identical. */
 export const archivedCopies = makeCheck((places) =>

@@ -1,5 +1,5 @@
-import { dirname, join } from 'node:path'
-import { inArchive } from '../archive.ts'
+import { join } from 'node:path'
+import { inArchive, isArchived } from '../archive.ts'
 import type { Draft } from '../store/change.ts'
 import { listFiles } from '../store/folder.ts'
 import type { Places } from '../store/places.ts'
@@ -75,10 +75,6 @@ export function allTasks({ tasks, archive }: Places): LocatedTask[] {
       return 'problem' in task ? [] : [{ task, path }]
     }),
   )
-}
-
-export function isArchived({ path }: LocatedTask, { tasks }: Places): boolean {
-  return dirname(path) !== tasks
 }
 
 /** The file name relative to the folder of the tasks. */

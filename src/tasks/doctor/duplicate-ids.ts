@@ -1,4 +1,5 @@
 import { dirname, join, relative } from 'node:path'
+import { isArchived } from '../archive.ts'
 import type { Draft } from '../store/change.ts'
 import { applyChanges } from '../text/changes.ts'
 import { makeFileName } from '../file-name.ts'
@@ -11,7 +12,6 @@ import { findUsedIds, highestOf } from '../used-ids.ts'
 import { copiesIn } from './archived.ts'
 import {
   allTasks,
-  isArchived,
   nameOf,
   type Check,
   type Finding,

@@ -87,17 +87,17 @@ export class Draft {
   }
 
   commit(): void {
+    if (this.isEmpty) return
     if (this.state !== this.#saved)
       this.state = this.#withMain(pruneState(this.state, this.#places))
     const [own, foreign] = this.#writeBeside()
     own.push(...this.#moves)
     const moves = [...own, ...foreign]
-    const isListed = this.state !== this.#saved || moves.length > 1
-    this.#begin(own, moves, isListed)
+    this.#begin(own, moves)
     const failed = runMoves(own.slice(1))
-    if (failed.length > 0 && this.#takeBack(own, moves, failed, isListed)) throw failed[0]!.error
+    if (failed.length > 0 && this.#takeBack(own, moves, failed)) throw failed[0]!.error
     // Moves in another checkout that cannot be written now stay listed for later.
-    this.#end(moves, [...failed, ...runMoves(foreign)], isListed)
+    this.#end(moves, [...failed, ...runMoves(foreign)])
     for (const path of this.#removed.splice(0)) rmSync(path, { force: true })
     const [failure] = failed
     if (failure === undefined) return
@@ -106,46 +106,37 @@ export class Draft {
   }
 
   /** Until the first move the change can be rolled back; after it, it will be completed. */
-  #begin([first]: readonly Move[], moves: readonly Move[], isListed: boolean): void {
+  #begin([first]: readonly Move[], moves: readonly Move[]): void {
     let isSaved = false
     try {
-      if (isListed) this.#save({ ...this.state, moves: [...this.#waiting(), ...moves] })
-      isSaved = isListed
+      this.#save({ ...this.state, moves: [...this.#waiting(), ...moves] })
+      isSaved = true
       if (first !== undefined) moveFile(first.from, first.to)
     } catch (error) {
       discard(moves)
       if (isSaved) this.#save(this.#saved)
       throw error
     }
-    if (isListed || first !== undefined) this.#progress = 'a part was changed'
+    this.#progress = 'a part was changed'
   }
 
   /** Rolls back a change that failed halfway, if it has replaced no file. Returns whether it did. */
-  #takeBack(
-    own: readonly Move[],
-    moves: readonly Move[],
-    failed: readonly Failure[],
-    isListed: boolean,
-  ): boolean {
+  #takeBack(own: readonly Move[], moves: readonly Move[], failed: readonly Failure[]): boolean {
     if (own.some(({ was }) => was !== null)) return false
     const done = own.filter((each) => !failed.some(({ move }) => move === each))
     const back = done.toReversed().map(({ from, to }) => ({ from: to, to: from }))
     if (runMoves(back).length > 0) return false
-    if (isListed) this.#save(this.#saved)
+    this.#save(this.#saved)
     discard(moves)
     this.#progress = 'nothing was changed'
     return true
   }
 
-  /**
-   * Completed moves must not be repeated, because their source path may be reused. Only temporary files
-   * have unique names.
-   */
-  #end(moves: readonly Move[], failed: readonly Failure[], isListed: boolean): void {
+  /** Completed moves must not be repeated, because their source path may be reused. */
+  #end(moves: readonly Move[], failed: readonly Failure[]): void {
     const waiting = failed.flatMap(({ move }) => (bringsContent(move) ? [move] : []))
     if (waiting.length > 0) this.state = { ...this.state, moves: [...this.#waiting(), ...waiting] }
-    const isHarmless = moves.length <= 1 && moves.every(bringsContent)
-    if (waiting.length > 0 || (isListed && !isHarmless)) this.#save(this.state)
+    if (moves.length > 0) this.#save(this.state)
     this.#texts.clear()
     this.#links.clear()
     this.#moves.length = 0
@@ -299,10 +290,8 @@ function refuseLinked(places: Places): void {
 
 function recoverState(places: Places): State {
   const state = readLocalState(places)
-  const { moves = [] } = state
   const recovered = { ...state, moves: recover(places, state) }
-  const isShorter = moves.length > 1 && recovered.moves.length < moves.length
-  if (isShorter || !moves.every(bringsContent)) writeState(places, recovered)
+  if (recovered.moves.length < (state.moves ?? []).length) writeState(places, recovered)
   return recovered
 }
 

@@ -1,8 +1,8 @@
-import { lstatSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { moveFile, UNFINISHED } from '../../base/atomic-write.ts'
 import { errorCode } from '../../base/errors.ts'
-import { statOf } from '../../base/files.ts'
+import { lstatOf, statOf } from '../../base/files.ts'
 import { checkoutOfFile } from './checkouts.ts'
 import { listNames, stampOf } from './folder.ts'
 import { isForeign } from './foreign-links.ts'
@@ -24,16 +24,9 @@ export function recover(places: Places, state: State): readonly Move[] {
   return waiting
 }
 
-/** Whether a writer may have been killed. A completed change leaves at most one move in the state. */
-export function mayHaveUnfinishedMoves(moves: readonly Move[]): boolean {
-  const first = moves[0]
-  if (first === undefined) return false
-  return moves.length > 1 || lstatSync(first.from, { throwIfNoEntry: false }) !== undefined
-}
-
 /** False if the target has changed since, because that content must not be lost. */
 function isStillDue({ from, to, was }: Move): boolean {
-  const source = lstatSync(from, { throwIfNoEntry: false })
+  const source = lstatOf(from)
   // The worktree may have been removed.
   if (source === undefined || statOf(dirname(to)) === undefined) return false
   const target = statOf(to)

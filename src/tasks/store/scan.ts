@@ -7,6 +7,7 @@ import { readFolder } from './folder.ts'
 import { takeKnown, writeIndex } from './index-file.ts'
 import type { Places } from './places.ts'
 import { idOfFileName } from '../file-name.ts'
+import { readId, type TaskId } from '../id.ts'
 import { byAge, inListOrder, parseTask, type Task } from '../task.ts'
 
 /** A task file that cannot be read. */
@@ -83,6 +84,25 @@ export function readTaskFile(path: string, file: string): Task | Broken {
     if (error instanceof BrokenFile) return { file, line: error.line, problem: error.message }
     return { file, line: 1, problem: errorText(error) }
   }
+}
+
+/** Matches files as forge-tasks writes them, without parsing the frontmatter. */
+const USUAL_ID = /^---\nid: (\S+)\n/
+
+/** For files that cannot be parsed. */
+const ID_LINE = /^\uFEFF?(?:---|<{7})[\s\S]*?\nid:[ \t]*["']?([\w-]+)/
+
+/** The id that is written in a file, even if the file is otherwise unreadable. */
+export function idInside(folder: string, file: string): TaskId | undefined {
+  const path = join(folder, file)
+  const read = readTextFile(path, TASK_LIMIT_BYTES)
+  const text = read.kind === 'text' ? read.text : ''
+  const usual = USUAL_ID.exec(text)?.[1]
+  if (usual !== undefined) return readId(usual)
+  const task = readTaskFile(path, file)
+  if (!('problem' in task)) return readId(task.id)
+  const written = ID_LINE.exec(text)?.[1]
+  return written === undefined ? undefined : readId(written)
 }
 
 /** If files share an id, the oldest keeps it and the others are reported as broken. */
