@@ -49,8 +49,9 @@ export function makeCheck(
   return {
     find: (places, database) =>
       findProblems(places, database).flatMap(({ findings, advice = '' }) =>
-        findings.map(({ mended: _, problem, ...place }) => {
-          return { ...place, problem: `${problem}${advice}` }
+        findings.map((finding) => {
+          const { mended: _, ...found } = finding
+          return { ...found, problem: `${found.problem}${advice}` }
         }),
       ),
     fix: (places, database, tools) =>
