@@ -6,13 +6,12 @@ import { pathInside } from '../base/places.ts'
 import { repositoryTop } from '../base/repository.ts'
 import { findForeignLink } from '../base/tracked.ts'
 import { promptFiles } from '../chain/builtins/agents.ts'
-import { findSpecs } from '../chain/builtins/specs.ts'
+import { findSpecs, STARTER_SPECS } from '../chain/builtins/specs.ts'
 import {
   AGENTS_SECTION,
   STARTER_CONFIGURATION,
   STARTER_PERSONAS,
 } from '../chain/builtins/starter-files.ts'
-import { STARTER_SPECS } from '../chain/builtins/starter-specs.ts'
 import { checkBeginning } from '../host/project.ts'
 import type { Input } from './command.ts'
 import { projectOf } from './front-end.ts'

@@ -1,5 +1,5 @@
 import { parseDuration } from '../base/durations.ts'
-import type { Overrides } from '../chain/plan/make-policy.ts'
+import type { Overrides } from '../chain/plan/overrides.ts'
 import type { Budget } from '../chain/plan/policy.ts'
 import { UsageError, type Input } from './command.ts'
 

@@ -1,6 +1,6 @@
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makePlan } from '../chain/plan/make-plan.ts'
-import { keyWarnings } from '../chain/plan/native-agent.ts'
+import { keyWarnings } from '../chain/plan/checks.ts'
 import { checkTasks } from '../chain/plan/task-verdict.ts'
 import { makeTaskPort } from '../host/task-port.ts'
 import { VERSION } from '../host/version.ts'

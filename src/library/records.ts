@@ -1,5 +1,4 @@
-import type { OverrideConfig } from '../chain/plan/make-policy.ts'
-import { makeOverrides } from '../chain/plan/make-policy.ts'
+import { makeOverrides, type OverrideConfig } from '../chain/plan/overrides.ts'
 import { mayEndOrphans } from '../host/orphans.ts'
 import { isDriven } from '../host/queue/caller.ts'
 import { hasStore } from '../host/queue/store-path.ts'

@@ -7,7 +7,7 @@ import { MarkerScanner } from '../../src/engines/marker/marker.ts'
 import { MODE_AWARENESS_PREFIX } from '../../src/chain/prompts/mode-awareness.ts'
 import { BUILT_IN_AGENTS, promptFiles } from '../../src/chain/builtins/agents.ts'
 import { STARTER_CONFIGURATION } from '../../src/chain/builtins/starter-files.ts'
-import { STARTER_SPECS } from '../../src/chain/builtins/starter-specs.ts'
+import { STARTER_SPECS } from '../../src/chain/builtins/specs.ts'
 import { TaskProject } from '../support/forge-tasks.ts'
 import { shell } from '../support/forkhestra.ts'
 

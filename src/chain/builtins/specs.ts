@@ -1,4 +1,7 @@
 import { UserError } from '../../base/errors.ts'
+import agents from './templates/AGENTS.md' with { type: 'text' }
+import plan from './templates/PLAN.md' with { type: 'text' }
+import specs from './templates/SPECS.md' with { type: 'text' }
 
 export type SpecsFolder = 'forge/orch/specs' | 'ralph'
 
@@ -52,4 +55,11 @@ export function requirementsMissing(agent: string): UserError {
       'Or write them into forge/orch/specs/SPECS.md (forkhestra init creates a template).',
     ].join('\n'),
   )
+}
+
+/** Templates of the specs, by path. */
+export const STARTER_SPECS: Readonly<Record<string, string>> = {
+  'forge/orch/specs/PLAN.md': plan,
+  'forge/orch/specs/SPECS.md': specs,
+  'forge/orch/specs/AGENTS.md': agents,
 }

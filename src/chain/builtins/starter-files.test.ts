@@ -3,7 +3,7 @@ import { parseChainsFile } from '../parse/chains-file.ts'
 import { isDirectSpawnAgent } from '../prompts/mode-awareness.ts'
 import chainsSchema from '../../../schema/chains.schema.json'
 import { STARTER_CONFIGURATION, STARTER_PERSONAS } from './starter-files.ts'
-import { STARTER_SPECS } from './starter-specs.ts'
+import { STARTER_SPECS } from './specs.ts'
 
 const CHAINS = 'forge/orch/chains.json'
 

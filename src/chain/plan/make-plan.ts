@@ -1,71 +1,38 @@
-import { join, resolve } from 'node:path'
+import { dropUndefined } from '../../base/drop-undefined.ts'
 import type { Problem } from '../../base/errors.ts'
-import {
-  findSpecs,
-  REQUIREMENTS,
-  requirementsMissing,
-  specsMissing,
-  specsUnfilled,
-  type SpecsFolder,
-} from '../builtins/specs.ts'
-import { STARTER_SPECS } from '../builtins/starter-specs.ts'
-import type { ResolvedAgent } from '../../engines/engine.ts'
 import type { AgentConfig, ChainConfig, StepConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
-import { isBlank } from '../prompts/choose.ts'
 import { plansTasks, withTaskCheck } from './agent-role.ts'
-import { findTaskProblems } from './check-tasks.ts'
-import { agentWarnings } from './claude-agent.ts'
-import type { Prices } from './direct-agent.ts'
+import { checkKey, checkRequirements, checkSpecs, findTaskProblems } from './checks.ts'
 import type { Facts } from './facts.ts'
-import { fileWarnings } from './file-agent.ts'
 import { makeLaunch } from './launch.ts'
 import {
-  applyOverrides,
   defaultPolicy,
   makeChainPolicy,
+  makeOnFail,
   makePolicy,
-  type Overrides,
+  makePromptRules,
 } from './make-policy.ts'
-import { checkKey, priceWarnings } from './native-agent.ts'
-import { makeOnFail } from './on-fail.ts'
+import { applyOverrides, type Overrides } from './overrides.ts'
 import { builtInVariables, type Plan, type StepNode } from './plan.ts'
 import type { Grace, Policy } from './policy.ts'
-import { gateWarnings, policyWarnings } from './policy-warnings.ts'
 import { collect, PlanError } from './problems.ts'
 import { promptCandidates, type InlineOrFile } from './prompt-candidates.ts'
-import { makePromptRules } from './prompt-rules.ts'
-import {
-  configOf,
-  findBuiltIn,
-  isBuiltIn,
-  resolveAgent,
-  type Agents,
-  type Known,
-} from './resolve-agent.ts'
+import { configOf, resolveAgent, type Known } from './resolve-agent.ts'
 import { Variables } from './variables.ts'
+import { planWarnings, shadowWarnings } from './warnings.ts'
 
 /** What the user asked for, parsed but not yet checked against the machine. */
-export interface Request {
+export interface Request extends Known {
   readonly run: string
-  readonly cwd: string
   /** Name of the chain, if it has one. */
   readonly name?: string | undefined
   readonly chain: ChainConfig
-  readonly agents: Agents
-  /** The base of relative paths in the chain. */
-  readonly base: string
-  /** The base of relative paths in the agents. */
-  readonly agentBase: string
   /** From the command line. Steps of the library contain only built-in variables. */
   readonly variables: ReadonlyMap<string, string> | 'built-in only'
   /** Arguments for every agent. */
   readonly args: readonly string[]
   readonly cliPrompt: InlineOrFile
-  readonly chainNames?: readonly string[]
-  readonly commands?: Known['commands']
-  /** Whether the chain is built in. */
-  readonly isBuiltInChain?: boolean
   /** Overrides the configuration for every step. */
   readonly grace?: Grace
   readonly rawPrompt?: boolean
@@ -74,7 +41,6 @@ export interface Request {
   /** The configuration file that was read. */
   readonly configuration?: Plan['configuration']
   readonly queueLimits?: Plan['queueLimits']
-  readonly prices?: Prices
 }
 
 /** What all parts of planning share. */
@@ -110,46 +76,14 @@ export function makePlan(
   const made: Plan = {
     run,
     cwd,
-    ...(name === undefined ? {} : { chain: name }),
     root: { kind: 'sequence', id: 'root', of: steps },
     recoveries: planning.recoveries,
     ...whole,
-    ...(configuration === undefined ? {} : { configuration }),
-    ...(queueLimits === undefined ? {} : { queueLimits }),
+    ...dropUndefined({ chain: name, configuration, queueLimits }),
   }
   const plan = applyOverrides(made, request.overrides ?? {})
-  const warnings = [
-    ...shadowed,
-    ...variables.warnings,
-    ...promptWarnings(request),
-    ...[...steps, ...planning.recoveries].flatMap(({ agent }) => warningsOf(agent, facts)),
-    ...priceWarnings([...steps, ...planning.recoveries], plan),
-    ...gateWarnings(plan, chain, request.overrides ?? {}),
-    ...policyWarnings(plan, isInRepository),
-  ]
+  const warnings = [...shadowed, ...variables.warnings, ...planWarnings(plan, request, facts)]
   return { plan, warnings: [...new Set(warnings)] }
-}
-
-function warningsOf(agent: ResolvedAgent, facts: Facts): string[] {
-  if (agent.engine === 'binary') return []
-  const own = agent.engine === 'native' ? [] : agentWarnings(agent)
-  return [...own, ...fileWarnings(agent, facts)]
-}
-
-/** Warnings about programs that are hidden by a built-in agent of the same name. */
-function shadowWarnings(steps: readonly StepConfig[], request: Request, facts: Facts): string[] {
-  return steps.flatMap(({ agent: name, iterations }) => {
-    if (!isBuiltIn(name, request, facts)) return []
-    const program = facts.programOnPath(name)
-    if (program.kind === 'program')
-      return [
-        `'${name}' is the built-in agent, not ${program.path}; to run the program, type its path.`,
-      ]
-    const isTyped = request.name === undefined
-    if (!isTyped || facts.programAt(resolve(request.base, name)).kind !== 'program') return []
-    const command = `forkhestra ./${name}${iterations === undefined ? '' : `:${iterations}`}`
-    return [`'${name}' is the built-in agent; there is also ./${name} here; to run it: ${command}`]
-  })
 }
 
 function agentArgs(name: string, { agents }: Request): Template[] {
@@ -165,41 +99,6 @@ function allowHandOver(steps: readonly StepNode[]): StepNode[] {
     const isOurs = isHandOver && step.policy.onFail.kind === 'stop'
     return isOurs ? { ...step, goesOnWithTasks: true } : step
   })
-}
-
-/** A built-in planner needs specs. */
-function checkSpecs(name: string, request: Request, facts: Facts): void {
-  const builtIn = isBuiltIn(name, request, facts) ? findBuiltIn(name) : undefined
-  if (builtIn?.plans !== true) return
-  const { folder, isFilled } = lookAtSpecs(builtIn.specs, request, facts)
-  if (folder === undefined) throw specsMissing(name, builtIn.specs)
-  if (!isFilled) throw specsUnfilled(name, folder)
-}
-
-/** A task manager needs a prompt or specs, unless an earlier step may write them. */
-function checkRequirements(
-  { agent, number, prompt }: StepNode,
-  request: Request,
-  facts: Facts,
-): void {
-  const isManager = agent.engine !== 'binary' && agent.isBundled === true && plansTasks(agent)
-  if (!isManager || number > 1 || prompt.length > 0) return
-  if (!lookAtSpecs('forge/orch/specs', request, facts).isFilled) {
-    throw requirementsMissing(agent.name)
-  }
-}
-
-function lookAtSpecs(wanted: SpecsFolder, { cwd }: Request, facts: Facts) {
-  const fileExists = (path: string) => facts.fileExists(join(cwd, path))
-  const folder = findSpecs(wanted, fileExists)
-  const isFilled = REQUIREMENTS.map((file) => `${folder}/${file}`).some(
-    (path) => fileExists(path) && facts.readPrompt(path, cwd) !== STARTER_SPECS[path],
-  )
-  return { folder, isFilled }
-}
-
-function promptWarnings({ cliPrompt: { prompt } }: Request): string[] {
-  return prompt !== undefined && isBlank(prompt) ? ['The prompt of the command line is empty.'] : []
 }
 
 function makeStep(planning: Planning, step: StepConfig, number: number): StepNode | undefined {
@@ -235,8 +134,7 @@ function makeNode(
   const agent = collect(problems, () => resolveAgent(step.agent, request, facts))
   collect(problems, () => checkSpecs(step.agent, request, facts))
   const own = (step.args ?? []).map((arg) => variables.require(arg, `'${step.agent}'`))
-  const loop = step.iterations === undefined ? {} : { loop: step.iterations }
-  const builtIn = builtInVariables(request.run, { number, ...loop }, 1)
+  const builtIn = builtInVariables(request.run, { number, loop: step.iterations }, 1)
   const prompt = collect(problems, () => promptCandidates(request, step, builtIn, variables, facts))
   if (agent === undefined || prompt === undefined) return undefined
   const config = configOf(agent, request.agents)
@@ -247,10 +145,9 @@ function makeNode(
     kind: 'step',
     id,
     number,
-    ...(step.name === undefined ? {} : { name: step.name }),
+    ...dropUndefined({ name: step.name, loop: step.iterations }),
     agent: withTaskCheck(agent, config, args, facts.readPrompt),
     cwd: request.cwd,
-    ...loop,
     args,
     prompt,
     ...makePromptRules({ ...request, step, agent: config, isRaw: request.rawPrompt === true }),

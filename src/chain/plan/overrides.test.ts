@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { make } from '../../../tests/support/plan.ts'
 import type { ChainConfig } from '../parse/chains-schema.ts'
-import { applyOverrides, type Overrides } from './make-policy.ts'
+import { applyOverrides, type Overrides } from './overrides.ts'
 import { DEFAULT_POLICY } from './policy.ts'
 
 describe('the command line', () => {

@@ -85,7 +85,7 @@ export function stepsOf(node: Node): StepNode[] {
 /** The variables that `${…}` can always refer to. */
 export function builtInVariables(
   run: string,
-  step: Pick<StepNode, 'number' | 'loop'>,
+  step: { readonly number: number; readonly loop?: number | undefined },
   iteration: number,
 ): Map<string, string> {
   return new Map([

@@ -1,7 +1,8 @@
 import { formatMoney } from '../../base/amounts.ts'
 import { unreachable } from '../../base/errors.ts'
 import { changesCode } from './agent-role.ts'
-import { defaultPolicy, type Overrides } from './make-policy.ts'
+import { defaultPolicy } from './make-policy.ts'
+import type { Overrides } from './overrides.ts'
 import { stepsOf, type Plan, type StepNode } from './plan.ts'
 import type { Budget, Hooks, OnFail, Policy, Retry } from './policy.ts'
 

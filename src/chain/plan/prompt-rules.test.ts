@@ -3,7 +3,7 @@ import { DIRECT, make } from '../../../tests/support/plan.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import type { PolicyConfig } from '../parse/policy-schema.ts'
 import { stepsOf } from './plan.ts'
-import { makePromptRules } from './prompt-rules.ts'
+import { makePromptRules } from './make-policy.ts'
 
 const rules = (levels: Partial<Record<'step' | 'chain' | 'agent', PolicyConfig>>, isRaw = false) =>
   makePromptRules({

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { dropUndefined } from '../../base/drop-undefined.ts'
 import { UserError, type Problem } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
 import { didYouMean } from '../../base/nearest.ts'
@@ -9,25 +10,22 @@ import {
   type BuiltInAgent,
 } from '../builtins/agents.ts'
 import type { ResolvedAgent } from '../../engines/engine.ts'
+import type { AgentFile } from '../parse/agent-file.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import { isDirectSpawnAgent } from '../prompts/mode-awareness.ts'
-import { builtInAgent, configuredAgent, type Prices } from './direct-agent.ts'
-import type { Facts, ProgramFact } from './facts.ts'
-import { fileAgent, findFile, projectFile } from './file-agent.ts'
+import { builtInAgent, configuredAgent, fileAgent, type Surroundings } from './direct-agent.ts'
+import type { AgentFiles, Facts, ProgramFact } from './facts.ts'
 import { PlanError } from './problems.ts'
 
 export type Agents = Readonly<Record<string, AgentConfig>>
 
 /** What names of agents are resolved against. */
-export interface Known {
+export interface Known extends Surroundings {
   readonly agents: Agents
-  readonly cwd: string
+  /** The base of relative paths in the chain. */
   readonly base: string
-  readonly agentBase: string
-  /** Whether the chain is built in. */
+  /** Whether the chain is built in: it uses built-in agents only. */
   readonly isBuiltInChain?: boolean
-  /** Prices of models, if configured. */
-  readonly prices?: Prices
   /** For a hint if the name is that of a chain. */
   readonly chainNames?: readonly string[]
   /** For a hint if a command was meant; `guess` finds it by a similar word. */
@@ -41,62 +39,78 @@ export interface Known {
 
 /** Finds the agent with a name, or throws with the places that were searched. */
 export function resolveAgent(name: string, known: Known, facts: Facts): ResolvedAgent {
-  const { agents, cwd, base, agentBase, prices } = known
-  const config = Object.hasOwn(agents, name) ? agents[name] : undefined
+  const { agents, cwd, base, agentBase } = known
+  const config = own(agents, name)
   const missing = config === undefined ? [] : missingAgentFiles(name, config, agentBase, facts, cwd)
   if (missing.length > 0) throw new PlanError(missing)
   if (config !== undefined && isDirectSpawnAgent(config)) {
-    return configuredAgent(name, config, agentBase, facts, prices)
+    return configuredAgent(name, config, known, facts)
   }
   const file = projectFile(name, known, facts)
-  if (file !== undefined) return fileAgent(file, config ?? {}, agentBase, facts, prices)
+  if (file !== undefined) return fileAgent(file, config ?? {}, known, facts)
   const builtIn = findBuiltIn(name)
   if (builtIn !== undefined) return builtInAgent(name, builtIn, config ?? {}, known, facts)
   const fact = findProgram(name, base, facts)
-  const bundled = Object.hasOwn(BUNDLED_AGENTS, name) ? BUNDLED_AGENTS[name] : undefined
+  const bundled = own(BUNDLED_AGENTS, name)
   if (bundled !== undefined && (fact.kind === 'missing' || facts.isOwnProgram(fact.path))) {
-    const laidOver = bundledConfig(name, agents)
-    return { ...builtInAgent(name, bundled, laidOver, known, facts), isBundled: true }
+    const agent = builtInAgent(name, bundled, bundledConfig(name, agents), known, facts)
+    return { ...agent, isBundled: true }
   }
-  if (config?.engine === 'native') {
-    return configuredAgent(name, config, agentBase, facts, prices)
-  }
+  if (config?.engine === 'native') return configuredAgent(name, config, known, facts)
   if (fact.kind === 'program') {
     const { path: program, interpreter } = fact
-    return {
-      engine: 'binary',
-      name,
-      program,
-      ...(interpreter === undefined ? {} : { interpreter }),
-    }
+    return { engine: 'binary', name, program, ...dropUndefined({ interpreter }) }
   }
   if (fact.kind === 'unusable')
     throw new UserError(`Agent '${name}' (${fact.path}) ${fact.problem}.`, fact.hint)
-  if (name.includes('/')) throw pathNotFound(name, base)
-  const own = findFile(name, facts.userAgentFiles())
-  if (own !== undefined) return fileAgent(own, config ?? {}, agentBase, facts, prices)
+  if (name.includes('/')) {
+    throw new UserError(`Agent not found: ${name}`, `There is no such file in ${base}.`)
+  }
+  const userFile = findFile(name, facts.userAgentFiles())
+  if (userFile !== undefined) return fileAgent(userFile, config ?? {}, known, facts)
   throw nameNotFound(name, known, facts)
+}
+
+/** The agent file of the project with this name. */
+function projectFile(
+  name: string,
+  { cwd, isBuiltInChain }: Known,
+  facts: Facts,
+): AgentFile | undefined {
+  if (name.includes('/') || isBuiltInChain === true) return undefined
+  return findFile(name, facts.agentFiles(cwd))
+}
+
+/** Throws if the file with this name is broken, instead of falling back to another agent. */
+function findFile(name: string, { agents, problems }: AgentFiles): AgentFile | undefined {
+  const found = agents.get(name)
+  if (found !== undefined) return found
+  const problem = problems.find((each) => each.name === name && each.isHarmless !== true)
+  if (problem === undefined) return undefined
+  throw new UserError(problem.message, problem.hint)
 }
 
 /** Whether a name means a built-in agent that neither project nor user has replaced. */
 export function isBuiltIn(name: string, known: Known, facts: Facts): boolean {
-  const { agents } = known
-  const config = Object.hasOwn(agents, name) ? agents[name] : undefined
   if (findBuiltIn(name) === undefined) return false
-  if (config !== undefined && isDirectSpawnAgent(config)) return false
+  if (isDirectSpawnAgent(own(known.agents, name) ?? {})) return false
   return projectFile(name, known, facts) === undefined
+}
+
+/** The value of an own key: names such as `constructor` are names like any other. */
+function own<Value>(values: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
 /** The configuration of an agent; a bundled one has two names. */
 export function configOf(agent: ResolvedAgent, agents: Agents): AgentConfig {
   const { name } = agent
   if (agent.engine !== 'binary' && agent.isBundled === true) return bundledConfig(name, agents)
-  return (Object.hasOwn(agents, name) ? agents[name] : undefined) ?? {}
+  return own(agents, name) ?? {}
 }
 
 function bundledConfig(name: string, agents: Agents): AgentConfig {
-  const known = [name, `forge-${name}`].find((each) => Object.hasOwn(agents, each))
-  return known === undefined ? {} : agents[known]!
+  return own(agents, name) ?? own(agents, `forge-${name}`) ?? {}
 }
 
 /** Whether a word such as `fk:builder` is the name of an agent, and `builder` not a count. */
@@ -113,7 +127,7 @@ export function isKnownAgent(name: string, { agents, base, cwd }: Known, facts: 
 
 /** An agent that needs no configuration and no program but `claude`. */
 export function findBuiltIn(name: string): BuiltInAgent | undefined {
-  return Object.hasOwn(BUILT_IN_AGENTS, name) ? BUILT_IN_AGENTS[name] : undefined
+  return own(BUILT_IN_AGENTS, name)
 }
 
 function findProgram(name: string, base: string, facts: Facts): ProgramFact {
@@ -160,10 +174,6 @@ function promptAdvice(name: string, path: string, cwd: string): string {
   const builtIn = findBuiltIn(name)
   if (builtIn === undefined) return ''
   return `Without "systemPrompt" the agent has its built-in prompt; ${eject} writes that to ${builtIn.override}.\n`
-}
-
-function pathNotFound(name: string, base: string): UserError {
-  return new UserError(`Agent not found: ${name}`, `There is no such file in ${base}.`)
 }
 
 function nameNotFound(name: string, known: Known, facts: Facts): UserError {

@@ -4,7 +4,7 @@ import { UserError } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import type { ChainsConfig } from '../../chain/parse/chains-schema.ts'
-import { makeNativeAgent } from '../../chain/plan/native-agent.ts'
+import { makeNativeAgent } from '../../chain/plan/direct-agent.ts'
 import { keyVariables } from '../../engines/native/model-names.ts'
 import { ok, problem, warning, type Check, type Place } from './check.ts'
 

@@ -4,11 +4,10 @@ import type { DirectAgent, Provider, ResolvedAgent } from '../../engines/engine.
 import { findModel, parseModel, type NamedModel } from '../../engines/native/model-names.ts'
 import { configuredAgent } from '../../chain/plan/direct-agent.ts'
 import type { Facts } from '../../chain/plan/facts.ts'
-import { defaultPolicy, makePolicy } from '../../chain/plan/make-policy.ts'
+import { defaultPolicy, makePolicy, makePromptRules } from '../../chain/plan/make-policy.ts'
 import type { Plan, StepNode } from '../../chain/plan/plan.ts'
 import type { Budget, Policy } from '../../chain/plan/policy.ts'
-import { checkKey } from '../../chain/plan/native-agent.ts'
-import { makePromptRules } from '../../chain/plan/prompt-rules.ts'
+import { checkKey } from '../../chain/plan/checks.ts'
 import { configOf, resolveAgent } from '../../chain/plan/resolve-agent.ts'
 import type { WantedTask } from '../../run/chain/ports.ts'
 import type { Configuration } from '../configuration.ts'
@@ -112,7 +111,7 @@ function sameKindAsPusher(
 
 function forPerson(text: string, cwd: string, facts: Facts): DirectAgent {
   try {
-    return configuredAgent('claude', { systemPromptText: text }, cwd, facts)
+    return configuredAgent('claude', { systemPromptText: text }, { cwd, agentBase: cwd }, facts)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     const other = 'Or name another agent: push --agent.'

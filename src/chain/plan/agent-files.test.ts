@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { AgentFile } from '../parse/agent-file.ts'
 import type { AgentFileProblem, AgentFiles, Facts } from './facts.ts'
-import { fileWarnings } from './file-agent.ts'
+import { fileWarnings } from './warnings.ts'
 import { isBuiltIn, isKnownAgent, resolveAgent, type Agents, type Known } from './resolve-agent.ts'
 
 const file = (name: string, folder: string, more = {}): AgentFile => ({
