@@ -4,82 +4,70 @@ import type { Refusal } from '../records/events/schema.ts'
 export type Fact =
   | MarkerFact
   | BlockedFact
-  | LastWordsFact
-  | MessageFact
-  | DeltaFact
-  | ToolFact
-  | ToolEndFact
-  | SessionFact
+  /** A known failure message at the end of plain output; it counts only if the agent failed. */
+  | { readonly type: 'last_words'; readonly failure: Failure }
+  /**
+   * Text of the agent or, with a `parent`, of a sub-agent that it called. `follows` is set if it
+   * continues the previous message: the text that joins the two.
+   */
+  | {
+      readonly type: 'message'
+      readonly text: string
+      readonly parent?: string
+      readonly follows?: string
+    }
+  /** A piece of a message that is still streaming; an empty one only shows that the agent is alive. */
+  | { readonly type: 'delta'; readonly text: string }
+  /** A tool call, with its purpose in a few words. */
+  | {
+      readonly type: 'tool'
+      readonly name: string
+      readonly brief: string
+      readonly parent?: string
+    }
+  /** The end of a tool call, for engines that report it; `diff` is its change as a unified diff. */
+  | {
+      readonly type: 'tool_ended'
+      readonly name: string
+      readonly ms: number
+      readonly error?: string
+      readonly diff?: string
+    }
+  /** With a subscription, costs are what the API would have charged. */
+  | {
+      readonly type: 'session'
+      readonly id: string
+      readonly model?: string
+      readonly billing?: 'api' | 'subscription'
+    }
   | LimitFact
-  | UsageFact
-  | FailureFact
-  | NoticeFact
+  /** Usage so far, which replaces an earlier fact; `denied` counts tool calls. */
+  | {
+      readonly type: 'usage'
+      readonly turns?: number
+      readonly costUsd?: number
+      readonly tokens?: Tokens
+      readonly denied?: number
+    }
+  /** The agent's own report about failure, which overrides its exit code; undefined means success. */
+  | { readonly type: 'failure'; readonly failure: Failure | undefined }
+  /** Something to show to people at once. */
+  | { readonly type: 'notice'; readonly text: string }
 
+/** `isInOpenFence`: in a code fence that was never closed; it counts only if the agent was not cut off in it. */
 export type MarkerFact =
-  | ({ readonly type: 'marker' } & MaybeFenced)
+  | { readonly type: 'marker'; readonly isInOpenFence?: true }
   | { readonly type: 'marker_refused'; readonly why: Refusal }
 
-interface MaybeFenced {
-  /** In a code fence that was never closed: it counts only if the agent was not cut off in it. */
+/** The agent reports that it cannot continue, and why. */
+export interface BlockedFact {
+  readonly type: 'blocked'
+  readonly reason: string
   readonly isInOpenFence?: true
 }
 
-/** The agent reports that it cannot continue, and why. */
-export interface BlockedFact extends MaybeFenced {
-  readonly type: 'blocked'
-  readonly reason: string
-}
-
-/** A known failure message at the end of plain output; it counts only if the agent failed. */
-interface LastWordsFact {
-  readonly type: 'last_words'
-  readonly failure: Failure
-}
-
-/** Text of the agent or, with a `parent`, of a sub-agent that it called. */
-interface MessageFact {
-  readonly type: 'message'
-  readonly text: string
-  readonly parent?: string
-  /** Set if it continues the previous message: the text that joins the two. */
-  readonly follows?: string
-}
-
-/** A piece of a message that is still streaming; an empty one only shows that the agent is alive. */
-interface DeltaFact {
-  readonly type: 'delta'
-  readonly text: string
-}
-
-/** A tool call, with its purpose in a few words. */
-interface ToolFact {
-  readonly type: 'tool'
-  readonly name: string
-  readonly brief: string
-  readonly parent?: string
-}
-
-/** The end of a tool call, for engines that report it. */
-interface ToolEndFact {
-  readonly type: 'tool_ended'
-  readonly name: string
-  readonly ms: number
-  /** Why it failed. */
-  readonly error?: string
-  /** Its change as a unified diff. */
-  readonly diff?: string
-}
-
-interface SessionFact {
-  readonly type: 'session'
-  readonly id: string
-  readonly model?: string
-  /** With a subscription, costs are what the API would have charged. */
-  readonly billing?: 'api' | 'subscription'
-}
-
 /** The state of a usage limit. */
-interface LimitFact {
+export interface LimitFact {
   readonly type: 'limit'
   readonly status: string
   /** Seconds since 1970. */
@@ -89,33 +77,11 @@ interface LimitFact {
   readonly utilization?: number
 }
 
-/** Usage so far; a later fact replaces an earlier one. */
-interface UsageFact {
-  readonly type: 'usage'
-  readonly turns?: number
-  readonly costUsd?: number
-  readonly tokens?: Tokens
-  /** Number of tool calls that were denied. */
-  readonly denied?: number
-}
-
 export interface Tokens {
   readonly input: number
   readonly output: number
   readonly cacheRead: number
   readonly cacheWrite: number
-}
-
-/** The agent's own report about failure, which overrides its exit code; undefined means success. */
-interface FailureFact {
-  readonly type: 'failure'
-  readonly failure: Failure | undefined
-}
-
-/** Something to show to people at once. */
-interface NoticeFact {
-  readonly type: 'notice'
-  readonly text: string
 }
 
 export interface Failure {

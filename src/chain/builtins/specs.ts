@@ -1,7 +1,7 @@
 import { UserError } from '../../base/errors.ts'
-import agents from './templates/AGENTS.md' with { type: 'text' }
-import plan from './templates/PLAN.md' with { type: 'text' }
-import specs from './templates/SPECS.md' with { type: 'text' }
+import agentsTemplate from './templates/AGENTS.md' with { type: 'text' }
+import planTemplate from './templates/PLAN.md' with { type: 'text' }
+import specsTemplate from './templates/SPECS.md' with { type: 'text' }
 
 export type SpecsFolder = 'forge/orch/specs' | 'ralph'
 
@@ -59,7 +59,7 @@ export function requirementsMissing(agent: string): UserError {
 
 /** Templates of the specs, by path. */
 export const STARTER_SPECS: Readonly<Record<string, string>> = {
-  'forge/orch/specs/PLAN.md': plan,
-  'forge/orch/specs/SPECS.md': specs,
-  'forge/orch/specs/AGENTS.md': agents,
+  'forge/orch/specs/PLAN.md': planTemplate,
+  'forge/orch/specs/SPECS.md': specsTemplate,
+  'forge/orch/specs/AGENTS.md': agentsTemplate,
 }

@@ -1,4 +1,4 @@
-import type { Decoder, Fact } from '../engine.ts'
+import type { Decoder, Fact, LimitFact } from '../engine.ts'
 import { LineReader } from '../line-reader.ts'
 import { MarkerScanner } from '../marker/marker.ts'
 import { plainDecoder } from '../program/decoder.ts'
@@ -27,7 +27,7 @@ export class ClaudeDecoder implements Decoder {
   /** For lines that are not events, printed by wrapper scripts. */
   #plain: Decoder | undefined
   /** The last usage limit that was reached. */
-  #rejected: ReturnType<typeof readLimit>
+  #rejected: LimitFact | undefined
   #hasText = false
   #hasResult = false
   #isUnanswered = false

@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.ts'
-import type { Fact } from '../engine.ts'
+import type { LimitFact } from '../engine.ts'
 
 /** An event of the stream; its fields differ between versions and must be checked. */
 export type Event = Readonly<Record<string, unknown>>
@@ -16,7 +16,7 @@ export function parseEvent(line: string): Event | undefined {
 }
 
 /** Reads a `rate_limit_event`. Ignores `overageStatus`, which is "rejected" for most users. */
-export function readLimit(event: Event): Extract<Fact, { type: 'limit' }> | undefined {
+export function readLimit(event: Event): LimitFact | undefined {
   const info = asObject(event['rate_limit_info'])
   const status = info?.['status']
   if (info === undefined || typeof status !== 'string') return undefined

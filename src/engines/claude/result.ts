@@ -1,12 +1,9 @@
-import type { Fact, Failure, Tokens } from '../engine.ts'
+import type { Fact, Failure, LimitFact, Tokens } from '../engine.ts'
 import { failureKindOf, readLastWords } from '../limits/limit-messages.ts'
 import { asNumber, asObject, type Event } from './event.ts'
 
-/** The usage limit that was reached, if any. */
-type Rejected = Extract<Fact, { type: 'limit' }> | undefined
-
 /** Usage and success, as the `result` event reports them. */
-export function readResult(result: Event, rejected: Rejected, now: Date): Fact[] {
+export function readResult(result: Event, rejected: LimitFact | undefined, now: Date): Fact[] {
   return [readUsage(result), { type: 'failure', failure: readFailure(result, rejected, now) }]
 }
 
@@ -25,7 +22,11 @@ function readUsage(result: Event): Fact {
 }
 
 /** Only `is_error` is reliable: the subtype is "success" for API errors, too. */
-function readFailure(result: Event, rejected: Rejected, now: Date): Failure | undefined {
+function readFailure(
+  result: Event,
+  rejected: LimitFact | undefined,
+  now: Date,
+): Failure | undefined {
   if (result['is_error'] !== true) return undefined
   const message = messageOf(result)
   const said = readLastWords(message, now)
@@ -50,7 +51,7 @@ function kindOf(
   result: Event,
   message: string,
   said: Failure['kind'] | undefined,
-  rejected: Rejected,
+  rejected: LimitFact | undefined,
 ): Failure['kind'] {
   const { subtype, terminal_reason: reason, api_error: problem, api_error_status: status } = result
   if (subtype === 'error_max_turns' || reason === 'max_turns') return 'max_turns'

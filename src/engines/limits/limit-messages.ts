@@ -97,32 +97,20 @@ export function readLastWords(text: string, now: Date): Failure | undefined {
   const lines = Bun.stripANSI(text)
     .split('\n')
     .filter((line) => line.trim() !== '')
-  const said = new LastFailure()
+  let outside: Failure | undefined
+  /** In an open code fence: it counts only if the fence is never closed. */
+  let inFence: Failure | undefined
+  const fences = new Fences(() => (inFence = undefined))
   for (const [index, line] of lines.entries()) {
     const bytes = Buffer.from(line)
-    if (said.fences.take(bytes, 0, bytes.length) || index < lines.length - LAST_LINES) continue
+    if (fences.take(bytes, 0, bytes.length) || index < lines.length - LAST_LINES) continue
     // CLIs do not indent these messages; test names and logs often are indented.
     const words = line.replace(/^\r+/, '').trimEnd()
-    said.take(readLine(words, index === lines.length - 1, now))
+    const failure = readLine(words, index === lines.length - 1, now)
+    if (fences.isOpen) inFence = failure ?? inFence
+    else outside = failure ?? outside
   }
-  return said.failure
-}
-
-/** The last failure that is not inside a closed code fence. */
-class LastFailure {
-  readonly fences = new Fences(() => (this.#inBlock = undefined))
-  #outside: Failure | undefined
-  #inBlock: Failure | undefined
-
-  take(failure: Failure | undefined): void {
-    if (failure === undefined) return
-    if (this.fences.isOpen) this.#inBlock = failure
-    else this.#outside = failure
-  }
-
-  get failure(): Failure | undefined {
-    return this.#inBlock ?? this.#outside
-  }
+  return inFence ?? outside
 }
 
 function readLine(line: string, isLast: boolean, now: Date): Failure | undefined {
