@@ -38,7 +38,7 @@ export {
 export { listRuns, readEvents, readRun, resume, type ResumeOptions } from './library/records.ts'
 export { parseDSL, type Chain, type ChainStep, type Substituted } from './library/steps.ts'
 export type { AgentConfig, ChainConfig, ChainsConfig } from './chain/parse/chains-schema.ts'
-export { isDirectSpawnAgent, MODE_AWARENESS_PREFIX } from './chain/prompts/mode-awareness.ts'
+export { isDirectSpawnAgent, MODE_AWARENESS_PREFIX } from './chain/prompts/system-prompt.ts'
 
 export type { Changes } from './tasks/text/changes.ts'
 export { TaskDatabase, type OpenOptions } from './tasks/database.ts'

@@ -4,7 +4,7 @@ import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../chain/builtins/agents.ts'
 import type { AgentFile } from '../chain/parse/agent-file.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 import type { Facts } from '../chain/plan/facts.ts'
-import { isDirectSpawnAgent } from '../chain/prompts/mode-awareness.ts'
+import { isDirectSpawnAgent } from '../chain/prompts/system-prompt.ts'
 
 /** The files of Claude Code that are meant by their names here, those of the project first. */
 export function reachableFiles(

@@ -1,6 +1,6 @@
 import type { AgentConfig } from '../chain/parse/chains-schema.ts'
 import { choosePrompt, type PromptCandidate, type PromptLevel } from '../chain/prompts/choose.ts'
-import * as modes from '../chain/prompts/mode-awareness.ts'
+import * as modes from '../chain/prompts/system-prompt.ts'
 import { readPromptText } from '../chain/prompts/prompt-file.ts'
 
 /** The content of a prompt file, unchanged; throws a `UserError` that says what is wrong with it. */

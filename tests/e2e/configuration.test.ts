@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { copyFileSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { MODE_AWARENESS_PREFIX } from '../../src/chain/prompts/mode-awareness.ts'
+import { MODE_AWARENESS_PREFIX } from '../../src/chain/prompts/system-prompt.ts'
 import { commands, eventsOf, openStage, outcomes } from './support/stage.ts'
 import { bash, DONE, writes } from './support/writer.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { parseChainsFile } from '../parse/chains-file.ts'
-import { isDirectSpawnAgent } from '../prompts/mode-awareness.ts'
+import { isDirectSpawnAgent } from '../prompts/system-prompt.ts'
 import chainsSchema from '../../../schema/chains.schema.json'
 import { STARTER_CONFIGURATION, STARTER_PERSONAS } from './starter-files.ts'
 import { STARTER_SPECS } from './specs.ts'

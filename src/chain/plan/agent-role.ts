@@ -1,12 +1,12 @@
 import { UserError } from '../../base/errors.ts'
-import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../builtins/agents.ts'
+import { BUILT_IN_AGENTS, BUNDLED_AGENTS, type BuiltInAgent } from '../builtins/agents.ts'
+import { builtInTools } from '../../engines/claude/engine.ts'
 import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
 import { toolNames } from '../../engines/native/tool-sets.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import type { ReadPrompt } from '../prompts/choose.ts'
 import { chooseSystemPrompt } from '../prompts/system-prompt.ts'
-import { namesTask } from './bundled-args.ts'
 
 /** A system prompt that takes tasks is that of a builder. */
 const TAKES_TASKS =
@@ -29,7 +29,7 @@ export function withTaskCheck<Agent extends ResolvedAgent>(
 
 function buildsFromTasks(agent: ResolvedAgent, readPrompt: ReadPrompt): boolean {
   if (agent.engine === 'binary') return false
-  if (roleOf(agent.name)?.finishesTasks === true) return true
+  if (roleOf(agent)?.finishesTasks === true) return true
   // The bundled worker does a single task.
   if (agent.isBundled === true) return false
   const prompt = readOrNothing(agent, readPrompt)
@@ -47,19 +47,19 @@ function readOrNothing({ systemPrompt }: DirectAgent, readPrompt: ReadPrompt): s
 }
 
 /** A configured agent with the name of a built-in one has its role. */
-function roleOf(name: string) {
-  if (Object.hasOwn(BUILT_IN_AGENTS, name)) return BUILT_IN_AGENTS[name]
-  return Object.hasOwn(BUNDLED_AGENTS, name) ? BUNDLED_AGENTS[name] : undefined
+function roleOf({ engine, name }: ResolvedAgent): BuiltInAgent | undefined {
+  if (engine === 'binary') return undefined
+  return [BUILT_IN_AGENTS, BUNDLED_AGENTS].find((agents) => Object.hasOwn(agents, name))?.[name]
 }
 
 /** Whether an agent does a single task. */
 export function takesTask(agent: ResolvedAgent): boolean {
-  return agent.engine !== 'binary' && roleOf(agent.name)?.takesTask === true
+  return roleOf(agent)?.takesTask === true
 }
 
 /** Whether an agent only turns requirements into tasks. */
 export function plansTasks(agent: ResolvedAgent): boolean {
-  return agent.engine !== 'binary' && roleOf(agent.name)?.createsTasks === true
+  return roleOf(agent)?.createsTasks === true
 }
 
 const EDITING = ['Write', 'Edit', 'MultiEdit', 'NotebookEdit']
@@ -73,9 +73,50 @@ export function changesCode(agent: ResolvedAgent): boolean {
   }
   const { allowedTools, disallowedTools = [], permissionMode } = agent
   const denied = disallowedTools.map((tool) => tool.trim())
-  const allowed = allowedTools?.map((tool) => tool.replace(/\(.*$/s, '').trim())
+  const allowed = builtInTools(allowedTools ?? EDITING)
   return (
     permissionMode !== 'plan' &&
-    EDITING.some((tool) => (allowed?.includes(tool) ?? true) && !denied.includes(tool))
+    EDITING.some((tool) => allowed.includes(tool) && !denied.includes(tool))
   )
+}
+
+const TASK = '--task'
+
+/** Whether the arguments contain `--task ID` or `--task=ID`. */
+export function namesTask(args: readonly Template[]): boolean {
+  return args.some(([word]) => typeof word === 'string' && isTaskArgument(word))
+}
+
+function isTaskArgument(word: string): boolean {
+  return word === TASK || word.startsWith(`${TASK}=`)
+}
+
+/** Separates our own arguments, such as `--task`, from those for the coding CLI. */
+export function readOwnArgs(
+  args: readonly string[],
+  isBundled: boolean,
+): {
+  readonly task: string | undefined
+  /** For the coding CLI. */
+  readonly rest: readonly string[]
+} {
+  const rest: string[] = []
+  let task: string | undefined
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at]!
+    if (word === TASK) task = args[++at] ?? ''
+    else if (isTaskArgument(word)) task = word.slice(TASK.length + 1)
+    else if (!isBundled || (word !== '--print' && word !== '-p')) rest.push(word)
+  }
+  if (task?.trim() === '') throw new UserError('--task has no task id', 'Write: --task TASK-001')
+  return { task, rest }
+}
+
+/** The prompt of a worker. */
+export function taskPrompt(
+  task: string | undefined,
+  prompt: string | undefined,
+): string | undefined {
+  const about = task === undefined ? undefined : `Work on the task ${task} and on no other.`
+  return [about, prompt].filter((part) => part !== undefined).join('\n\n') || undefined
 }

@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/drop-undefined.ts'
 import type { FileRead, Launch, QueueServer } from '../../engines/engine.ts'
 import { prepareLaunch } from '../../engines/engines.ts'
 import { fillTemplate, renderTemplate } from '../parse/template.ts'
@@ -11,20 +12,20 @@ import {
   type Values,
 } from '../prompts/choose.ts'
 import { contentOnly, hasSetup, readPhases } from '../prompts/read-phases.ts'
-import type { Mode } from '../prompts/mode-awareness.ts'
+import type { Mode } from '../prompts/system-prompt.ts'
 import { readSystemPrompt } from '../prompts/system-prompt.ts'
-import { readOwnArgs, taskPrompt } from './bundled-args.ts'
+import { readOwnArgs, taskPrompt } from './agent-role.ts'
 import { getsQueue } from './direct-agent.ts'
 import type { StepNode } from './plan.ts'
+
+/** The prompt without its commands. */
+type SpokenPrompt = Omit<ChosenPrompt, 'template'>
 
 /** A model needs a prompt, even if the system prompt says everything. */
 const NO_PROMPT: SpokenPrompt = {
   text: 'Carry out your instructions for this iteration.',
   source: { level: 'built-in' },
 }
-
-/** The prompt without its commands. */
-type SpokenPrompt = Omit<ChosenPrompt, 'template'>
 
 interface LaunchOptions {
   readonly asWritten?: boolean
@@ -66,7 +67,10 @@ export function makeLaunch(
   const { agent } = step
   const chosen = choosePrompt(step.prompt, values, readPrompt, { asWritten })
   const where = chosen?.source.file ?? placeOf(chosen?.source.level, step)
-  const phases = phasesOf(chosen, step, where, values)
+  const phases =
+    chosen === undefined || step.rawPrompt === true
+      ? contentOnly(chosen?.text ?? '')
+      : readPhases(chosen.template, where, values)
   const spoken = withFeedback(contentOf(phases, chosen), feedback)
   const args = step.args.map((arg) => renderTemplate(asWritten ? arg : fillTemplate(arg, values)))
   const paths = phases.setup.flatMap((command) => (command.kind === 'read' ? [command.path] : []))
@@ -77,15 +81,23 @@ export function makeLaunch(
     const launch = prepareLaunch(agent, { ...common, args, prompt: spoken?.text })
     return { launch, args, prompt: spoken, phases, where }
   }
-  const own = readSystemPrompt(agent.name, agent.systemPrompt, readPrompt, mode)
+  const own = readSystemPrompt(agent, readPrompt, mode)
   const systemPrompt = introduction === undefined ? own : `${own.trimEnd()}\n\n${introduction}`
   const { task, rest } = readOwnArgs(args, agent.isBundled === true)
-  const prompt = withTask(task, spoken) ?? NO_PROMPT
+  const text = taskPrompt(task, spoken?.text)
+  const source = spoken?.source ?? { level: 'step' }
+  const prompt = text === undefined ? NO_PROMPT : { text, source }
   const hasQueue = queue !== undefined && getsQueue(agent, phases)
-  const maxCostUsd = promise?.(hasQueue || hasSetup(phases))
-  const limit = maxCostUsd === undefined ? {} : { maxCostUsd }
-  const server = hasQueue ? { queue } : {}
-  const turn = { ...common, args: rest, prompt: prompt.text, systemPrompt, ...limit, ...server }
+  const turn = {
+    ...common,
+    args: rest,
+    prompt: prompt.text,
+    systemPrompt,
+    ...dropUndefined({
+      maxCostUsd: promise?.(hasQueue || hasSetup(phases)),
+      queue: hasQueue ? queue : undefined,
+    }),
+  }
   return { launch: prepareLaunch(agent, turn), args, prompt, phases, where, hasQueue }
 }
 
@@ -97,16 +109,6 @@ function placeOf(level: PromptLevel | undefined, { number, agent }: StepNode): s
   return `the prompt of step ${number}`
 }
 
-function phasesOf(
-  chosen: ChosenPrompt | undefined,
-  { rawPrompt = false }: StepNode,
-  where: string,
-  values: Values,
-): Phases {
-  if (chosen === undefined) return contentOnly('')
-  return rawPrompt ? contentOnly(chosen.text) : readPhases(chosen.template, where, values)
-}
-
 /** A prompt that consists only of commands is none for the agent. */
 function contentOf(
   { content }: Phases,
@@ -114,16 +116,6 @@ function contentOf(
 ): SpokenPrompt | undefined {
   if (chosen === undefined || isBlank(content)) return undefined
   return { text: content, source: chosen.source }
-}
-
-/** A task named with `--task` becomes part of the prompt. */
-function withTask(
-  task: string | undefined,
-  chosen: SpokenPrompt | undefined,
-): SpokenPrompt | undefined {
-  const text = taskPrompt(task, chosen?.text)
-  const source = chosen?.source ?? { level: 'step' as const }
-  return text === undefined ? undefined : { text, source }
 }
 
 function withFeedback(

@@ -8,36 +8,26 @@ interface Prompt {
 
 /** For each prompt, warnings about tasks whose name may still be in the queue. */
 export function findNameClashes(prompts: readonly Prompt[]): string[][] {
-  const names = new Names()
-  return prompts.map(({ where, phases }) => names.follow(phases, where))
-}
-
-/** The names in the queue of `main`, as far as prompts change it. */
-class Names {
-  /** The place of each, oldest first. */
-  readonly #queued = new Map<string, string>()
-
-  follow({ setup, teardown }: Phases, where: string): string[] {
-    const clashes = setup.flatMap((command) => {
-      if (command.kind === 'run') this.#start(command.count)
-      return command.kind === 'push' ? this.#push(command, where) : []
-    })
-    const after = teardown.filter(({ on }) => on !== 'failure')
-    return [...clashes, ...after.flatMap((command) => this.#push(command, where))]
-  }
-
-  #push({ name, line }: PushCommand, where: string): string[] {
+  /** The tasks in the queue of `main` and their places, oldest first. */
+  const queued = new Map<string, string>()
+  const push = ({ name, line }: PushCommand, where: string) => {
     if (name === undefined) return []
-    const before = this.#queued.get(name)
-    const place = `${where}:${line}`
-    if (before === undefined) this.#queued.set(name, place)
+    const [before, place] = [queued.get(name), `${where}:${line}`]
+    if (before === undefined) queued.set(name, place)
     return before === undefined ? [] : [describeClash(name, place, before)]
   }
-
-  #start(count = this.#queued.size): void {
-    // The step waits for tasks that were started, so their names are free afterwards.
-    for (const name of [...this.#queued.keys()].slice(0, count)) this.#queued.delete(name)
+  // The step waits for tasks that were started, so their names are free afterwards.
+  const start = (count = queued.size) => {
+    for (const name of [...queued.keys()].slice(0, count)) queued.delete(name)
   }
+  return prompts.map(({ where, phases: { setup, teardown } }) => {
+    const clashes = setup.flatMap((command) => {
+      if (command.kind === 'run') start(command.count)
+      return command.kind === 'push' ? push(command, where) : []
+    })
+    const after = teardown.filter(({ on }) => on !== 'failure')
+    return [...clashes, ...after.flatMap((command) => push(command, where))]
+  })
 }
 
 function describeClash(name: string, place: string, before: string): string {

@@ -12,7 +12,7 @@ import {
 import type { ResolvedAgent } from '../../engines/engine.ts'
 import type { AgentFile } from '../parse/agent-file.ts'
 import type { AgentConfig } from '../parse/chains-schema.ts'
-import { isDirectSpawnAgent } from '../prompts/mode-awareness.ts'
+import { isDirectSpawnAgent } from '../prompts/system-prompt.ts'
 import { builtInAgent, configuredAgent, fileAgent, type Surroundings } from './direct-agent.ts'
 import type { AgentFiles, Facts, ProgramFact } from './facts.ts'
 import { PlanError } from './problems.ts'

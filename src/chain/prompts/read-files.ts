@@ -1,7 +1,13 @@
-import { closeSync, fstatSync, realpathSync } from 'node:fs'
+import { closeSync, fstatSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { estimateTokens } from '../../base/estimate-tokens.ts'
-import { explainOpening, formatBytes, readTextFile, type TextFile } from '../../base/files.ts'
+import {
+  explainOpening,
+  formatBytes,
+  readTextFile,
+  realPathOf,
+  type TextFile,
+} from '../../base/files.ts'
 import { openInside, type Places } from '../../base/places.ts'
 import { shownPath } from '../../base/terminal/printable.ts'
 
@@ -37,42 +43,30 @@ export function makeReader(options: ReadOptions): (path: string) => ReadAnswer |
   const most = Math.max(TOTAL_LIMIT, options.limitBytes ?? 0)
   const known = new Map<string, string>()
   let total = 0
-  const readNext = (path: string): ReadAnswer => {
-    const found = readForPrompt(path, options)
-    if (!found.ok || total + found.bytes <= most) return found
-    return tooMuch(path, most)
-  }
   return (path) => {
     const whole = resolve(options.cwd, path)
-    const file = fileAt(whole)
+    const file = realPathOf(whole) ?? whole
     const before = known.get(file) ?? known.get(whole)
     if (before !== undefined) return { as: before }
-    const found = readNext(path)
+    const found = readForPrompt(path, options)
+    const isTooMuch = found.ok && total + found.bytes > most
     // If it cannot be read, each path gets its own error.
-    known.set(found.ok ? file : whole, path)
+    known.set(found.ok && !isTooMuch ? file : whole, path)
+    if (isTooMuch) {
+      const limit = formatBytes(most)
+      return refused(path, `the files of this prompt would exceed ${limit} in total`)
+    }
     if (found.ok) total += found.bytes
     return found
   }
 }
 
-/** With symbolic links resolved, if it exists. */
-function fileAt(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
-
-function tooMuch(path: string, most: number): ReadAnswer {
-  const why = `the files of this prompt would exceed ${formatBytes(most)} in total`
-  return { ok: false, error: `Cannot read ${shownPath(path)}: ${why}.` }
-}
-
 /** Reads a file for an agent's conversation; it must be in the project or in `roots`. */
 export function readForPrompt(path: string, options: ReadOptions): ReadAnswer {
   const opened = openInside(path, options)
-  if (opened.kind === 'outside') return outside(path)
+  if (opened.kind === 'outside') {
+    return refused(path, 'it is outside of the project and of "readRoots" in the configuration')
+  }
   if (opened.kind === 'failed') return answer(path, explainOpening(opened.error, opened.path))
   try {
     const { mtimeMs } = fstatSync(opened.fd)
@@ -87,16 +81,12 @@ export function readForPrompt(path: string, options: ReadOptions): ReadAnswer {
 function answer(path: string, file: TextFile, mtimeMs = 0): ReadAnswer {
   if (file.kind === 'missing')
     return { ok: false, error: `File does not exist: ${shownPath(path)}` }
-  if (file.kind === 'unusable') return refused(path, file.problem)
-  if (file.text.includes('\0')) return refused(path, 'is a binary file')
+  if (file.kind === 'unusable') return refused(path, `it ${file.problem}`)
+  if (file.text.includes('\0')) return refused(path, 'it is a binary file')
   const bytes = Buffer.byteLength(file.text)
   return { ok: true, text: file.text, bytes, tokens: estimateTokens(bytes), mtimeMs }
 }
 
-function outside(path: string): ReadAnswer {
-  return refused(path, 'is outside of the project and of "readRoots" in the configuration')
-}
-
 function refused(path: string, problem: string): ReadAnswer {
-  return { ok: false, error: `Cannot read ${shownPath(path)}: it ${shownPath(problem)}.` }
+  return { ok: false, error: `Cannot read ${shownPath(path)}: ${shownPath(problem)}.` }
 }

@@ -1,7 +1,7 @@
 import { isTerminal } from '../../base/terminal/is-terminal.ts'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import type { ClaudeAgent } from '../../engines/engine.ts'
-import { taskPrompt } from '../../chain/plan/bundled-args.ts'
+import { taskPrompt } from '../../chain/plan/agent-role.ts'
 import type { Facts } from '../../chain/plan/facts.ts'
 import { makePlan } from '../../chain/plan/make-plan.ts'
 import { resolveAgent } from '../../chain/plan/resolve-agent.ts'

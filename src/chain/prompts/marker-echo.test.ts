@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { MarkerScanner } from '../../engines/marker/marker.ts'
-import { composeSystemPrompt, MODE_AWARENESS_PREFIX } from '../prompts/mode-awareness.ts'
+import { composeSystemPrompt, MODE_AWARENESS_PREFIX } from './system-prompt.ts'
 
 const CUTS = [1, 2, 3, 7, 10_000]
 

@@ -8,7 +8,7 @@ import {
   isDirectSpawnAgent,
   loadAgentSystemPrompt,
   MODE_AWARENESS_PREFIX,
-} from './mode-awareness.ts'
+} from './system-prompt.ts'
 
 test('the prefix stands before the system prompt', () => {
   expect(composeSystemPrompt('You plan.')).toBe(`${MODE_AWARENESS_PREFIX}You plan.`)
@@ -63,7 +63,7 @@ test('who does a task is told of its result, and nothing of loops, commits and t
   const told = composeSystemPrompt('You test.', 'task')
   expect(told).toEndWith('---\n\nYou test.')
   for (const words of [
-    /nobody answers/i,
+    /nobody\s+answers/i,
     /empty context/,
     /your last\s+message is your result/i,
     /ORCHESTRA_BLOCKED/,
