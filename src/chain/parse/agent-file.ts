@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/drop-undefined.ts'
 import { UserError } from '../../base/errors.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { goodLines } from '../../base/yaml.ts'
@@ -112,41 +113,29 @@ function nameOf(fields: Fields, parts: Parts, stem: string): string {
 }
 
 function settingsOf(fields: Fields, parts: Parts): AgentConfig {
-  const { model, permissionMode, maxTurns } = fields
+  const { model } = fields
+  const isInherited = model === 'inherit' || model === 'default'
   const allowedTools = toolsOf(fields, parts, 'tools')
-  const disallowedTools = toolsOf(fields, parts, 'disallowedTools')
-  const mode = PERMISSION_MODES.find((known) => known === permissionMode)
-  if (isThere(permissionMode) && mode === undefined) {
-    refuse(parts, 'permissionMode', permissionMode, PERMISSION_MODES.join(', '))
+  const isModel = (value: unknown) => typeof value === 'string' && MODEL.test(value)
+  const isMode = (value: unknown) => PERMISSION_MODES.some((known) => known === value)
+  const isCount = (value: unknown) => Number.isInteger(value) && Number(value) > 0
+  const check = (key: string, isValid: (value: unknown) => boolean, expected: string) => {
+    const value = fields[key] ?? undefined
+    return value === undefined || isValid(value) ? value : refuse(parts, key, value, expected)
   }
-  const turns = typeof maxTurns === 'number' && Number.isInteger(maxTurns) ? maxTurns : 0
-  if (isThere(maxTurns) && turns < 1) refuse(parts, 'maxTurns', maxTurns, 'a positive integer')
-  return {
-    ...(isInherited(model) ? {} : { model: modelOf(model, parts) }),
-    ...(allowedTools === undefined || allowedTools.includes('*') ? {} : { allowedTools }),
-    ...(disallowedTools === undefined ? {} : { disallowedTools }),
-    ...(mode === undefined ? {} : { permissionMode: mode }),
-    ...(turns === 0 ? {} : { maxTurns: turns }),
-  }
-}
-
-function isThere(value: unknown): boolean {
-  return value !== undefined && value !== null
-}
-
-function isInherited(model: unknown): boolean {
-  return !isThere(model) || model === 'inherit' || model === 'default'
-}
-
-function modelOf(model: unknown, parts: Parts): string {
-  if (typeof model === 'string' && MODEL.test(model)) return model
-  return refuse(parts, 'model', model, `"inherit", ${MODEL_HINT}`)
+  return dropUndefined({
+    model: isInherited ? undefined : check('model', isModel, `"inherit", ${MODEL_HINT}`),
+    allowedTools: allowedTools?.includes('*') === true ? undefined : allowedTools,
+    disallowedTools: toolsOf(fields, parts, 'disallowedTools'),
+    permissionMode: check('permissionMode', isMode, PERMISSION_MODES.join(', ')),
+    maxTurns: check('maxTurns', isCount, 'a positive integer'),
+  }) as AgentConfig
 }
 
 /** A list, or names separated by commas; in `Bash(a, b)` the comma is part of the name. */
 function toolsOf(fields: Fields, parts: Parts, key: string): string[] | undefined {
-  const value = fields[key]
-  if (!isThere(value)) return undefined
+  const value = fields[key] ?? undefined
+  if (value === undefined) return undefined
   const names: unknown = typeof value === 'string' ? value.match(/(?:\([^()]*\)|[^,])+/g) : value
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) {
     return names.map((name) => name.trim()).filter((name) => name !== '')

@@ -12,9 +12,15 @@ export interface PolicyLine {
   readonly words: string
 }
 
+const line = (label: string, words: string | undefined): PolicyLine[] =>
+  words === undefined ? [] : [{ label, words }]
+
+const show = <Value>(value: Value | undefined, render: (value: Value) => string): string[] =>
+  value === undefined ? [] : [render(value)]
+
 /** The settings of the chain as a whole. */
 export function chainLines({ when, budget, hooks }: Plan): PolicyLine[] {
-  return [...optional('when', when), ...budgetLines(budget), ...hookLines(hooks)]
+  return [...line('when', when), ...budgetLines(budget), ...hookLines(hooks)]
 }
 
 /**
@@ -22,23 +28,25 @@ export function chainLines({ when, budget, hooks }: Plan): PolicyLine[] {
  * with `isComplete`, every setting in a line of its own.
  */
 export function stepLines(
-  step: StepNode,
+  { agent, name, loop, policy }: StepNode,
   plan: Plan,
   {
     isInRepository,
     isComplete,
   }: { readonly isInRepository: boolean; readonly isComplete: boolean },
 ): PolicyLine[] {
-  const isLoop = step.loop !== undefined
-  const name = optional('name', step.name)
-  const gates = gateLines(step.policy)
-  const others = otherLines(step.policy, plan)
-  if (isComplete) return [...name, ...gates, ...limitLines(step.policy, isLoop), ...others]
-  const usual = otherLines(defaultPolicy(step.agent, isInRepository), plan)
-  const isUsual = ({ label, words }: PolicyLine) =>
-    usual.some((line) => line.label === label && line.words === words)
-  const limits = { label: 'limits', words: allLimits(step.policy, isLoop) }
-  return [...name, ...gates, limits, ...others.filter((line) => !isUsual(line))]
+  const isLoop = loop !== undefined
+  const usual = otherLines(defaultPolicy(agent, isInRepository), plan)
+  const isUsual = (one: PolicyLine) => usual.some((other) => Bun.deepEquals(one, other))
+  const others = otherLines(policy, plan)
+  return [
+    ...line('name', name),
+    ...line('when', policy.when),
+    ...policy.verify.flatMap((command) => line('verify', command)),
+    ...line('until', policy.until),
+    ...(isComplete ? limitLines(policy, isLoop) : line('limits', allLimits(policy, isLoop))),
+    ...(isComplete ? others : others.filter((one) => !isUsual(one))),
+  ]
 }
 
 /** Gates of the command line that do not apply to a step. */
@@ -48,101 +56,81 @@ export function exemptLines(
 ): PolicyLine[] {
   if (changesCode(agent)) return []
   const words = 'not for this step, which does not change code'
-  const labels = ['verify', 'until'] as const
-  return labels.flatMap((label) =>
-    overrides[label] === undefined ? [] : [{ label: `--${label}`, words }],
-  )
-}
-
-function gateLines({ when, verify, until }: Policy): PolicyLine[] {
-  const checks = verify.map((command) => ({ label: 'verify', words: command }))
-  return [...optional('when', when), ...checks, ...optional('until', until)]
+  return (['verify', 'until'] as const)
+    .filter((label) => overrides[label] !== undefined)
+    .map((label) => ({ label: `--${label}`, words }))
 }
 
 function limitLines(policy: Policy, isLoop: boolean): PolicyLine[] {
+  const { timeoutMs, idleMs, budget, retry, maxWaitMs, stall } = policy
+  const progress = stall === 0 ? 'off' : `after ${iterations(stall)} without progress`
+  const waits = `after ${exactTime(retry.backoffMs)} up to ${exactTime(retry.maxBackoffMs)}`
+  const tries = describeTries(retry)
   return [
-    { label: 'time limit', words: describeLimit(policy.timeoutMs) },
-    { label: 'silence limit', words: describeLimit(policy.idleMs) },
-    ...budgetLines(policy.budget),
-    { label: 'retry', words: describeRetry(policy.retry) },
-    { label: 'longest wait', words: exactTime(policy.maxWaitMs) },
-    ...(isLoop ? [{ label: 'stall', words: describeStall(policy.stall) }] : []),
+    ...line('time limit', describeLimit(timeoutMs)),
+    ...line('silence limit', describeLimit(idleMs)),
+    ...budgetLines(budget),
+    ...line('retry', tries === undefined ? 'never' : `${tries}, ${waits}`),
+    ...line('longest wait', exactTime(maxWaitMs)),
+    ...line('stall', isLoop ? progress : undefined),
   ]
 }
 
 /** `4 h per iteration, 30 min of silence, 3 iterations without progress`. */
 function allLimits(policy: Policy, isLoop: boolean): string {
   const { timeoutMs, idleMs, stall, budget, retry, maxWaitMs } = policy
-  const { forMs, attempts } = retry
-  const isRetried = forMs !== 0 && (attempts === undefined || attempts > 1)
-  const tries =
-    attempts === undefined ? `retries for ${describeLimit(forMs)}` : `${attempts} attempts`
   return [
-    ...(timeoutMs === undefined
-      ? []
-      : [`${exactTime(timeoutMs)}${isLoop ? ' per iteration' : ''}`]),
-    ...(idleMs === undefined ? [] : [`${exactTime(idleMs)} of silence`]),
+    ...show(timeoutMs, (ms) => `${exactTime(ms)}${isLoop ? ' per iteration' : ''}`),
+    ...show(idleMs, (ms) => `${exactTime(ms)} of silence`),
     ...(isLoop && stall > 0 ? [`${iterations(stall)} without progress`] : []),
-    ...(budget.costUsd === undefined ? [] : [formatMoney(budget.costUsd)]),
-    ...(budget.tokens === undefined ? [] : [describeTokens(budget.tokens)]),
-    ...(budget.ms === undefined ? [] : [`${exactTime(budget.ms)} in all`]),
-    isRetried ? tries : 'no retries',
+    ...budgetParts(budget, ' in all'),
+    describeTries(retry)?.replace(/^for/, 'retries for') ?? 'no retries',
     `waits up to ${exactTime(maxWaitMs)}`,
   ].join(', ')
 }
 
 function otherLines({ onFail, hooks, env, grace }: Policy, plan: Plan): PolicyLine[] {
-  const names = Object.keys(env)
+  const { markerMs, termMs } = grace
   return [
-    { label: 'on failure', words: describeOnFail(onFail, plan) },
+    ...line('on failure', describeOnFail(onFail, plan)),
     ...hookLines(hooks),
     // Only the names: a value may be a secret.
-    ...(names.length === 0 ? [] : [{ label: 'env', words: names.join(', ') }]),
-    {
-      label: 'grace',
-      words: `${exactTime(grace.markerMs)} after the marker, ${exactTime(grace.termMs)} after a signal`,
-    },
+    ...line('env', Object.keys(env).join(', ') || undefined),
+    ...line(
+      'grace',
+      `${exactTime(markerMs)} after the marker, ${exactTime(termMs)} after a signal`,
+    ),
   ]
-}
-
-function optional(label: string, words: string | undefined): PolicyLine[] {
-  return words === undefined ? [] : [{ label, words }]
 }
 
 function hookLines(hooks: Hooks): PolicyLine[] {
-  return Object.entries(hooks).map(([name, command]) => ({ label: `hook ${name}`, words: command }))
+  return Object.entries(hooks).flatMap(([name, command]) => line(`hook ${name}`, command))
 }
 
-function budgetLines({ costUsd, tokens, ms }: Budget): PolicyLine[] {
-  const words = [
-    ...(costUsd === undefined ? [] : [formatMoney(costUsd)]),
-    ...(tokens === undefined ? [] : [describeTokens(tokens)]),
-    ...(ms === undefined ? [] : [exactTime(ms)]),
+function budgetLines(budget: Budget): PolicyLine[] {
+  return line('budget', budgetParts(budget).join(', ') || undefined)
+}
+
+function budgetParts({ costUsd, tokens, ms }: Budget, suffix = ''): string[] {
+  return [
+    ...show(costUsd, formatMoney),
+    ...show(tokens, (count) => `${count.toLocaleString('en-US')} tokens`),
+    ...show(ms, (time) => `${exactTime(time)}${suffix}`),
   ]
-  return words.length === 0 ? [] : [{ label: 'budget', words: words.join(', ') }]
 }
 
 function describeLimit(ms: number | undefined): string {
   return ms === undefined ? 'off' : exactTime(ms)
 }
 
-function describeStall(stall: number): string {
-  if (stall === 0) return 'off'
-  return `after ${iterations(stall)} without progress`
-}
-
 function iterations(count: number): string {
   return `${count} ${count === 1 ? 'iteration' : 'iterations'}`
 }
 
-function describeTokens(tokens: number): string {
-  return `${tokens.toLocaleString('en-US')} tokens`
-}
-
-function describeRetry({ forMs, attempts, backoffMs, maxBackoffMs }: Retry): string {
-  if (forMs === 0 || (attempts !== undefined && attempts <= 1)) return 'never'
-  const how = attempts === undefined ? `for ${describeLimit(forMs)}` : `${attempts} attempts`
-  return `${how}, after ${exactTime(backoffMs)} up to ${exactTime(maxBackoffMs)}`
+/** `3 attempts` or `for 2 h`; undefined if nothing is retried. */
+function describeTries({ forMs, attempts }: Retry): string | undefined {
+  if (attempts !== undefined) return attempts > 1 ? `${attempts} attempts` : undefined
+  return forMs === 0 ? undefined : `for ${describeLimit(forMs)}`
 }
 
 function describeOnFail(onFail: OnFail, { root, recoveries }: Plan): string {
@@ -155,8 +143,10 @@ function describeOnFail(onFail: OnFail, { root, recoveries }: Plan): string {
       return 'stop'
     case 'continue':
       return 'continue with the next step'
-    case 'goto':
-      return `go to ${nameOf(onFail.step)}, at most ${times(onFail.times)}`
+    case 'goto': {
+      const times = onFail.times === 1 ? 'once' : `${onFail.times} times`
+      return `go to ${nameOf(onFail.step)}, at most ${times}`
+    }
     case 'run':
       return `run ${nameOf(onFail.step)}`
     default:
@@ -173,7 +163,6 @@ const UNITS = [
 
 /** `2 h`, `1 h 30 min`, `90 s`: not rounded, because it is a limit. */
 function exactTime(ms: number): string {
-  if (ms === 0) return '0 s'
   if (ms < 120_000 && ms % 1000 === 0) return `${ms / 1000} s`
   let rest = ms
   const parts = UNITS.flatMap(([name, size]) => {
@@ -182,8 +171,4 @@ function exactTime(ms: number): string {
     return count === 0 ? [] : [`${count} ${name}`]
   })
   return parts.join(' ')
-}
-
-function times(count: number): string {
-  return count === 1 ? 'once' : `${count} times`
 }
