@@ -1,23 +1,13 @@
 import { expect, test } from 'bun:test'
 import { NO_EVENTS, stepAt } from '../records/events/state.ts'
 import type { StepState } from '../records/events/step-state.ts'
-import {
-  describeFailing,
-  describeFailure,
-  iterations,
-  describeSource,
-  describeStep,
-} from './describe.ts'
+import { describeFailing, describeFailure, describeSource, describeStep } from './describe.ts'
 
 const step = (fields: Partial<StepState>): StepState => ({
   ...stepAt(NO_EVENTS, 1),
   agent: 'a',
   iterations: 2,
   ...fields,
-})
-
-test('iterations are counted in words', () => {
-  expect([0, 1, 2].map(iterations)).toEqual(['0 iterations', '1 iteration', '2 iterations'])
 })
 
 test.each<[Partial<StepState>, string]>([

@@ -1,4 +1,5 @@
 import type { EventOf } from '../records/events/event.ts'
+import { counted } from '../base/amounts.ts'
 import { shellWord } from '../base/shell-quote.ts'
 import { formatDuration } from '../base/durations.ts'
 import { localTime } from '../base/local-time.ts'
@@ -29,20 +30,16 @@ export function describeStart(
   name: string,
 ): string {
   const details = [
-    ...(maxIterations === undefined ? [] : [`max ${iterations(maxIterations)}`]),
+    ...(maxIterations === undefined ? [] : [`max ${counted(maxIterations, 'iteration')}`]),
     ...(round === undefined ? [] : [`${ordinal(round)} time`]),
   ]
-  const verb = maxIterations === undefined ? 'Running' : 'Starting'
-  return `${verb}: ${name}${details.length === 0 ? '' : ` (${details.join(', ')})`}`
+  const begin = maxIterations === undefined ? 'Running' : 'Starting'
+  return `${begin}: ${name}${details.length === 0 ? '' : ` (${details.join(', ')})`}`
 }
 
 function ordinal(count: number): string {
   const isTeen = count % 100 > 10 && count % 100 < 14
   return `${count}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][count % 10]) ?? 'th'}`
-}
-
-export function iterations(count: number): string {
-  return `${count} ${count === 1 ? 'iteration' : 'iterations'}`
 }
 
 /** `complete (2/3 iterations, marker)`, `incomplete (exit 3)`, `not started`. */
@@ -66,7 +63,7 @@ export function describeCount({
   isAgain,
   maxIterations = 1,
 }: StepState): string {
-  return `${isAgain ? count - 1 : count}/${iterations(maxIterations)}`
+  return `${isAgain ? count - 1 : count}/${counted(maxIterations, 'iteration')}`
 }
 
 /** Whether a step ended before its first iteration, because there was nothing to do. */
@@ -103,33 +100,41 @@ export function describeFailure(step: StepState): string {
 /** Shows that the agent itself failed, rather than just not completing the work. */
 export function describeFailing({ failures, iterations: count, lastFailure }: StepState): string {
   const last = lastFailure === undefined ? '' : `; last failure: ${describeOutcome(lastFailure)}`
-  return `The agent failed in ${failures} of ${iterations(count)}${last}`
+  return `The agent failed in ${failures} of ${counted(count, 'iteration')}${last}`
 }
 
-/** `Limit of the plan (five_hour): rejected, resets at 2026-01-20 10:00`. */
+/** `Usage limit (five_hour): rejected, resets at 2026-01-20 10:00`. */
 export function describeLimit({ status, kind, resetsAt, utilization }: EventOf<'limit'>): string {
   const which = kind === undefined ? '' : ` (${kind})`
   const used = utilization === undefined ? '' : `, ${Math.round(utilization * 100)} % used`
   const when = resetsAt === undefined ? '' : `, resets at ${localTime(resetsAt * 1000)}`
-  return `Limit of the plan${which}: ${status}${used}${when}`
+  return `Usage limit${which}: ${status}${used}${when}`
 }
 
-function adviceForTasks(detail = ''): string | undefined {
-  if (detail.endsWith('files are gone'))
-    return 'Look for the files with git status and git stash list, restore them, then resume'
-  if (detail.includes(' archived, not Done'))
-    return 'Bring archived tasks back with forge-tasks unarchive ID, or delete those that are not needed, then resume'
-  if (detail.includes(' in progress that nobody holds'))
-    return 'Give tasks that nobody holds free with forge-tasks release ID (see forge-tasks list -s "In Progress"), then resume'
-  if (detail.startsWith('tasks left'))
-    return 'See what each task waits for with forge-tasks list --ready --explain, open one with forge-tasks edit ID --status todo, then resume'
-  if (detail === 'there are no tasks') return 'Create some with forge-tasks create, then resume'
-  return undefined
-}
+/** What to do about tasks, by the detail of a blocked step. */
+const TASK_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /files are gone$/,
+    'Look for the files with git status and git stash list, restore them, then resume',
+  ],
+  [
+    / archived, not Done/,
+    'Bring archived tasks back with forge-tasks unarchive ID, or delete those that are not needed, then resume',
+  ],
+  [
+    / in progress that nobody holds/,
+    'Release the tasks in progress with forge-tasks release ID (list them with forge-tasks list -s "In Progress"), then resume',
+  ],
+  [
+    /^tasks left/,
+    'See what each task waits for with forge-tasks list --ready --explain, open one with forge-tasks edit ID --status todo, then resume',
+  ],
+  [/^there are no tasks$/, 'Create some with forge-tasks create, then resume'],
+]
 
 /** The prompt may mention tasks although the agent is not a builder. */
 function buildTheRest(agent: string): string {
-  const unless = `; if '${agent}' does not build tasks, set "tasks": false for it`
+  const unless = `; if '${agent}' does not build tasks, set "tasks": false in its configuration`
   return `Resume to build the rest, or start with more iterations${/^(?:fk:)?builder$/.test(agent) ? '' : unless}`
 }
 
@@ -157,8 +162,10 @@ export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): st
     case 'auth':
       return 'See what is missing: forkhestra doctor'
     case 'blocked':
-      // The agent has said itself what it needs.
-      return lastOutcome?.kind === 'blocked' ? undefined : adviceForTasks(detail)
+      // The agent itself has said what it needs.
+      return lastOutcome?.kind === 'blocked'
+        ? undefined
+        : TASK_ADVICE.find(([pattern]) => pattern.test(detail ?? ''))?.[1]
     case 'max_iterations':
       return detail?.endsWith('still ready') === true ? buildTheRest(agent) : undefined
     case 'gate_failed':
@@ -170,20 +177,20 @@ export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): st
     case 'stalled':
       if (detail?.includes(': a check fails (') === true)
         return 'Run the check yourself, fix what it reports, then resume'
-      return 'Read what the last iterations said; a clearer prompt, a smaller task or --stall 0 may help'
+      return 'Read the output of the last iterations; a clearer prompt, a smaller task or --stall 0 may help'
     case 'quota':
       return 'Resume after the reset; to wait longer next time, set "maxWait" in the configuration'
     case 'timeout':
-      return 'To give it longer: --timeout or --idle-timeout'
+      return 'To allow more time: --timeout or --idle-timeout'
     default:
       return undefined
   }
 }
 
-/** `Waiting for the limit to be reset, 1 h 02 min left, until 2026-01-20 17:00: …`. */
+/** `Waiting for the limit to reset, 1 h 02 min left, until 2026-01-20 17:00: …`. */
 export function describeWait({ why, until, error }: EventOf<'waiting'>, now: number): string {
   const left = Math.max(0, Date.parse(until) - now)
-  const what = why === 'quota' ? 'for the limit to be reset' : 'before another try'
+  const what = why === 'quota' ? 'for the limit to reset' : 'before the next attempt'
   const words = error.trim().replaceAll(/\s+/g, ' ').slice(0, 200)
   return `Waiting ${what}, ${formatDuration(left)} left, until ${localTime(until)}: ${words}`
 }

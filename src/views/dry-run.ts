@@ -1,5 +1,6 @@
 import type { EventOf } from '../records/events/event.ts'
-import { iterations, describeSource } from './describe.ts'
+import { counted } from '../base/amounts.ts'
+import { describeSource } from './describe.ts'
 
 /** A labelled detail: `budget: $5.00`. */
 interface Line {
@@ -42,7 +43,7 @@ function renderStep(step: StepPreview, verbose: boolean): string[] {
 }
 
 function describeMode({ maxIterations, isRecovery }: StepPreview): string {
-  if (maxIterations !== undefined) return `loop up to ${iterations(maxIterations)}`
+  if (maxIterations !== undefined) return `loop up to ${counted(maxIterations, 'iteration')}`
   return isRecovery === true ? 'run once, only on failure' : 'run once'
 }
 

@@ -217,8 +217,8 @@ test('warnings and leftover processes are shown', () => {
   ]
   const text = tell([started('a'), { type: 'warning', text: 'careful' }, over(1, left)])
   expect(text).toStartWith(`![forkhestra] Warning: careful
-[forkhestra] Ended a process left running: server (pid 7)
-![forkhestra] Could not end a process left running: stuck (pid 8)
+[forkhestra] Ended a leftover process: server (pid 7)
+![forkhestra] Could not end a leftover process: stuck (pid 8)
 `)
 })
 

@@ -23,7 +23,6 @@ import {
   cwdOption,
   describeDeletedTasks,
   describeFailing,
-  iterations,
   describeMissingSecrets,
   describeLimit,
   moreBudget,
@@ -73,11 +72,11 @@ export class PlainView implements View {
         return this.#showCommand(event)
       case 'waiting':
         this.#warn(ofTask(event.task, describeWait(event, Date.parse(event.at))))
-        return this.#warn(`To try at once: ${this.#command(`retry-now ${event.run}`)}`)
+        return this.#warn(`To retry now: ${this.#command(`retry-now ${event.run}`)}`)
       case 'waited':
         if (event.cause === 'stopped') return
         return this.#say(
-          ofTask(event.task, event.cause === 'over' ? 'The wait is over' : 'Trying again at once'),
+          ofTask(event.task, event.cause === 'over' ? 'The wait is over' : 'Retrying now'),
         )
       case 'jump':
         return this.#warn(
@@ -101,13 +100,14 @@ export class PlainView implements View {
       case 'iteration_ended':
         return this.#endIteration(event)
       case 'step_ended':
-        if (event.reason === 'marker') this.#say(`Complete after ${iterations(event.iterations)}`)
+        if (event.reason === 'marker')
+          this.#say(`Complete after ${counted(event.iterations, 'iteration')}`)
         if (event.reason === 'until' && event.iterations === 0)
           this.#say(`Not started: ${this.#nameOf(event)} (${event.detail})`)
         else if (event.reason === 'until')
-          this.#say(`Complete after ${iterations(event.iterations)}: ${event.detail}`)
+          this.#say(`Complete after ${counted(event.iterations, 'iteration')}: ${event.detail}`)
         if (event.reason === 'max_iterations')
-          this.#say(`Not complete after ${iterations(event.iterations)}`)
+          this.#say(`Not complete after ${counted(event.iterations, 'iteration')}`)
         if (event.passed === true) this.#say(`Skipped: ${this.#nameOf(event)} (${event.detail})`)
         return
       case 'phase_ended':
@@ -218,8 +218,8 @@ export class PlainView implements View {
     const { ended, record, spent } = this.#state
     const steps = this.#state.steps.filter((step) => !step.isRecovery || step.rounds > 0)
     for (const { pid, command, survived } of ended?.leftovers ?? []) {
-      if (survived) this.#warn(`Could not end a process left running: ${command} (pid ${pid})`)
-      else this.#say(`Ended a process left running: ${command} (pid ${pid})`)
+      if (survived) this.#warn(`Could not end a leftover process: ${command} (pid ${pid})`)
+      else this.#say(`Ended a leftover process: ${command} (pid ${pid})`)
     }
     // A queue without a chain: its tasks are already reported.
     if (this.#state.steps.length === 0) return
@@ -338,6 +338,6 @@ function nameOf({ name, agent }: StepState): string {
 
 function describeLost({ why, partly }: EventOf<'record_lost'>): string {
   return partly === true
-    ? `the record lacks the end of the run (${why}): a resume would repeat what is missing`
+    ? `the record is missing the end of the run (${why}); a resume would repeat that part`
     : `the run continues without a record: ${why}`
 }

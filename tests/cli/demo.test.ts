@@ -60,7 +60,7 @@ test('the bad night waits for a limit, is refused by a check, killed, and resume
   const { code, stdout, stderr } = await runDemo()
   const night = stdout.slice(stdout.indexOf('$ forkhestra --chain night\n'))
   const seen = [
-    /^\[forkhestra\] Waiting for the limit to be reset, \d.* left/m,
+    /^\[forkhestra\] Waiting for the limit to reset, \d.* left/m,
     /^\[forkhestra\] The wait is over\n\[forkhestra\] Iteration 1\/5\n/m,
     /^\[forkhestra\] Check failed: ls tests.txt \(exit \d\)\n {2}\| ls: /m,
     /^\[forkhestra\] Marker ignored: a check failed\n\[forkhestra\] Iteration 2\/5\n/m,

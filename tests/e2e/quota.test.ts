@@ -51,7 +51,7 @@ test('a log has one line about a wait and how to end it', async () => {
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
   const lines = stderr.split('\n').filter((line) => line.includes('Waiting for the limit'))
   expect(lines).toEqual([expect.stringContaining("You've hit your 5-hour limit · resets ")])
-  expect(stderr).toContain('[forkhestra] To try at once: forkhestra retry-now ')
+  expect(stderr).toContain('[forkhestra] To retry now: forkhestra retry-now ')
   expect(stdout).toContain('[forkhestra] The wait is over\n[forkhestra] Iteration 1/3\nAll is')
   for (const control of ['\r', '\u001b']) expect(stdout + stderr).not.toContain(control)
   expect(code).toBe(0)
@@ -111,7 +111,7 @@ test('an approaching limit is only a warning', async () => {
   }
   await using stage = await openStage({ script: [{ ...DONE, headers }], env, ...writes() })
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
-  expect(stderr).toMatch(/^\[forkhestra\] Limit of the plan \(five_hour\): allowed_warning, .*\n$/)
+  expect(stderr).toMatch(/^\[forkhestra\] Usage limit \(five_hour\): allowed_warning, .*\n$/)
   expect(stdout).toContain('Complete after 1 iteration')
   expect(code).toBe(0)
 })

@@ -99,7 +99,7 @@ test('processes left by claude are ended and named at the end of the run', async
   const leave = bash(`setsid ${FOREVER} >/dev/null 2>&1 </dev/null & echo started`)
   await using stage = await openStage({ script: [{ tool: leave }, DONE], ...writes() })
   const { code, stdout } = await stage.run('--chain', 'w')
-  expect(stdout).toContain('[forkhestra] Ended a process left running: tail (pid ')
+  expect(stdout).toContain('[forkhestra] Ended a leftover process: tail (pid ')
   expect(code).toBe(0)
 })
 

@@ -34,6 +34,6 @@ test('an agent that runs once and times out fails with the reason timeout', asyn
   await using stage = await openStage({ script, ...writes({}, { timeout: '2s' }) })
   const { code, stdout, stderr } = await stage.run('--chain', 'w')
   expect(stdout).toContain('[forkhestra] Failed at step 1: writer (timeout: timed out after 2 s)\n')
-  expect(stderr).toContain('[forkhestra] To give it longer: --timeout or --idle-timeout\n')
+  expect(stderr).toContain('[forkhestra] To allow more time: --timeout or --idle-timeout\n')
   expect(code).toBe(1)
 })

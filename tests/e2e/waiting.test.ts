@@ -54,7 +54,7 @@ async function openTerminal(seconds: number, columns: number) {
 
 /** The times that a terminal has shown as left. */
 function shownTimes({ output }: Pty): Set<string | undefined> {
-  const shown = output.matchAll(/Waiting for the limit to be reset, ([\w ]*? s)\b/g)
+  const shown = output.matchAll(/Waiting for the limit to reset, ([\w ]*? s)\b/g)
   return new Set(Array.from(shown, ([, left]) => left))
 }
 
@@ -67,7 +67,7 @@ test('on a narrow terminal the countdown fits into one line', async () => {
   expect(await terminal.exited).toBe(0)
   await terminal.shows('Chain complete (1/1 steps)')
   expect(terminal.text.match(/Waiting for the limit/g)).toHaveLength(1)
-  expect(terminal.text).toMatch(/retry-now \S+\n(?:\S+\n)?\[forkhestra\] Trying again at once\n/)
+  expect(terminal.text).toMatch(/retry-now \S+\n(?:\S+\n)?\[forkhestra\] Retrying now\n/)
   expect(terminal.leftBehind()).toEqual([])
 })
 

@@ -49,7 +49,7 @@ test('a task that meets a limit waits until it is reset, and no other runs again
   expect(await ask<object>(cwd, 'runs')).toMatchObject({ runs: [{ status: 'waiting' }] })
   const { code, stdout, stderr } = await running.finished
   expect(code).toBe(0)
-  expect(stderr).toContain('Task a: waiting for the limit to be reset')
+  expect(stderr).toContain('Task a: waiting for the limit to reset')
   expect(stdout).toContain('Task a: the wait is over')
   const [first, ...afterwards] = tried(cwd)
   expect([first, afterwards.toSorted()]).toEqual(['a', ['a', 'b', 'c']])

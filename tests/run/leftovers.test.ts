@@ -20,7 +20,7 @@ test('processes left by an agent run until the end of the run, and are then ende
   expect(code).toBe(0)
   expect(stdout).toContain('the server is there')
   const [pid] = pidsOf(cwd)
-  expect(stdout).toContain(`[forkhestra] Ended a process left running: tail (pid ${pid})\n`)
+  expect(stdout).toContain(`[forkhestra] Ended a leftover process: tail (pid ${pid})\n`)
   expect(isAlive(pid!)).toBe(false)
 })
 
@@ -133,7 +133,7 @@ onLinux.each(WAYS)('a process that forks itself anew all the time is ended, %s',
   using phoenix = makePhoenix()
   const { code, stdout } = await forkhestra(['agent'], { cwd: phoenix.cwd, env })
   expect({ code, isOver: phoenix.isOver() }).toEqual({ code: 0, isOver: true })
-  expect(stdout).toMatch(/Ended a process left running: /)
+  expect(stdout).toMatch(/Ended a leftover process: /)
 })
 
 onLinux.each(WAYS)('the same where the run is stopped, %s', async (_, env) => {

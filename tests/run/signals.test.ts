@@ -70,7 +70,7 @@ test('a deaf agent gets its grace, then TERM, then KILL', async () => {
   expect(code).toBe(130)
   expect(seconds).toBeGreaterThan(11)
   expect(seconds).toBeLessThan(16)
-  expect(stdout).toContain('Ended a process left running')
+  expect(stdout).toContain('Ended a leftover process')
 })
 
 test('an interrupt works even if it was ignored at the start', async () => {

@@ -84,7 +84,7 @@ test('stopping a wait does not mention an agent', async () => {
   const agent = sh('echo "Claude AI usage limit reached|$(($(date +%s) + 3600))"; exit 1')
   const cwd = makeChain([{ agent: 'agent', iterations: 2 }], { agent })
   const running = startChain(cwd)
-  await until(() => running.stderr.includes('To try at once'))
+  await until(() => running.stderr.includes('To retry now'))
   running.signal('SIGINT')
   const { stderr, code } = await running.finished
   expect(code).toBe(130)
@@ -96,7 +96,7 @@ test('an attempt that was not repeated yet does not count as repeated', async ()
   const agent = sh('echo "Claude AI usage limit reached|$(($(date +%s) + 3600))"; exit 1')
   const cwd = makeChain([{ agent: 'agent', iterations: 20 }], { agent })
   const running = startChain(cwd)
-  await until(() => running.stderr.includes('To try at once'))
+  await until(() => running.stderr.includes('To retry now'))
   const waiting = await forkhestra(['show'], { cwd })
   expect(waiting.stdout).toMatch(/^ +1 {2}limit reached: .* does not count$/m)
   expect(waiting.stdout).not.toContain('repeated')
@@ -131,7 +131,7 @@ test('a countdown wider than the terminal ends with an ellipsis', async () => {
   const cwd = makeChain([{ agent: 'agent', iterations: 2 }], { agent })
   const argv = [FORKHESTRA, '--chain', 'c']
   await using terminal = new Pty(argv, { cwd, columns: 60, rows: 30 })
-  await terminal.shows(/^\[forkhestra\] Waiting for the limit to be reset, .*…$/m)
+  await terminal.shows(/^\[forkhestra\] Waiting for the limit to reset, .*…$/m)
 })
 
 test.each(['verify', 'until'])('%s that cannot be run comes with what to do', async (role) => {

@@ -81,7 +81,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     reasons: ['timeout'],
     agent: ['sleep 60'],
     steps: [once({ timeout: '200ms' })],
-    says: 'To give it longer: --timeout or --idle-timeout',
+    says: 'To allow more time: --timeout or --idle-timeout',
   },
   'a single run that is silent for too long ends with timeout': {
     outcomes: ['idle'],
