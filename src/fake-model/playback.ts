@@ -5,12 +5,12 @@ import type { ModelRequest } from './model-request.ts'
 import type { Turn } from './script-schema.ts'
 import type { Conversation, Script, TurnList } from './script.ts'
 
-const position = z.int().check(z.minimum(0))
+const wholeNumber = z.int().check(z.minimum(0))
 
 const answeredTurnSchema = z.object({
-  conversation: position,
-  list: position,
-  turn: position,
+  conversation: wholeNumber,
+  list: wholeNumber,
+  turn: wholeNumber,
   session: z.string(),
 })
 
