@@ -1,7 +1,11 @@
 import type { AgentFile } from '../chain/parse/agent-file.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
-import { fileProblems, describeFiles, reachableFiles } from '../host/agent-file-problems.ts'
-import { checkConfiguration } from '../host/check-configuration.ts'
+import {
+  checkConfiguration,
+  describeFiles,
+  fileProblems,
+  reachableFiles,
+} from '../host/check-configuration.ts'
 import type { Configuration } from '../host/configuration.ts'
 import { readFacts } from '../host/facts.ts'
 import { ownFolder } from '../host/own-folder.ts'

@@ -44,7 +44,7 @@ test('two files of one name are no agent, and both are named', () => {
   expect(read(folder).problems).toEqual([
     {
       name: 'x',
-      message: ".claude/agents/b.md:2  Its name 'x' is also that of .claude/agents/a.md.",
+      message: ".claude/agents/b.md:2  The name 'x' is also used by .claude/agents/a.md.",
       hint: 'Give one of them another name.',
     },
   ])
@@ -61,7 +61,7 @@ test('a good file is no agent beside a broken one of its name', () => {
     expect([...agents.keys()]).toEqual(['c'])
     expect(problems.map(({ name }) => name)).toEqual(['x', 'x'])
     expect(problems[1]?.message).toMatch(
-      /:2 {2}Its name 'x' is also that of .claude\/agents\/.\.md\.$/,
+      /:2 {2}The name 'x' is also used by .claude\/agents\/.\.md\.$/,
     )
   }
 })

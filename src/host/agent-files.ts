@@ -94,7 +94,7 @@ function noFrontmatter(shown: string, name: string): AgentFileProblem {
 function sameName({ name, path, line }: AgentFile, other: string): AgentFileProblem {
   return {
     name,
-    message: `${path}:${line}  Its name '${printable(name)}' is also that of ${other}.`,
+    message: `${path}:${line}  The name '${printable(name)}' is also used by ${other}.`,
     hint: 'Give one of them another name.',
   }
 }

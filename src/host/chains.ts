@@ -4,7 +4,7 @@ import { shellWord } from '../base/shell-quote.ts'
 import { BUILT_IN_AGENTS } from '../chain/builtins/agents.ts'
 import type { ChainConfig } from '../chain/parse/chains-schema.ts'
 
-/** The chain of that name; where there is none, the message lists what there is. */
+/** Finds a chain by name; the error lists the known ones. */
 export function getChain<
   Chain extends { readonly description?: ChainConfig['description']; readonly steps: unknown },
 >(chains: Readonly<Record<string, Chain>>, name: string): Chain {

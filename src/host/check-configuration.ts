@@ -1,14 +1,18 @@
 import type { Problem } from '../base/errors.ts'
+import { printable } from '../base/terminal/printable.ts'
+import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../chain/builtins/agents.ts'
+import type { AgentFile } from '../chain/parse/agent-file.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 import { parseTemplate, variablesOf } from '../chain/parse/template.ts'
 import type { Facts } from '../chain/plan/facts.ts'
 import { chooseOnFail, makeOnFail } from '../chain/plan/make-policy.ts'
 import { collect, PlanError } from '../chain/plan/problems.ts'
 import { missingAgentFiles, resolveAgent } from '../chain/plan/resolve-agent.ts'
+import { isDirectSpawnAgent } from '../chain/prompts/system-prompt.ts'
 import { loadConfiguration, type Configuration } from './configuration.ts'
 import type { Project } from './project.ts'
 
-/** The configuration that applies, or all that is wrong with it and what else was found. */
+/** Loads the configuration, and throws everything that is wrong with it, together with `others`. */
 export async function checkConfiguration(
   project: Project,
   config: string | undefined,
@@ -35,7 +39,7 @@ function findProblems({ content, base }: Configuration, cwd: string, facts: Fact
     collect(problems, () => makeOnFail(levels, () => 0))
   }
   for (const file of promptFiles(content)) {
-    // What a variable will make of the path cannot be known here.
+    // The values of variables are not known here.
     if (variablesOf(parseTemplate(file)).length > 0) continue
     collect(problems, () => facts.readPrompt(file, base))
   }
@@ -51,12 +55,12 @@ function policyLevels({ chains, agents = {} }: ChainsConfig) {
   )
 }
 
-/** Native agents can be checked without looking at the machine. */
+/** Native agents are checked even if no chain uses them: that needs nothing from the machine. */
 function nativeAgents({ agents = {} }: ChainsConfig): string[] {
   return Object.keys(agents).filter((name) => agents[name]?.engine === 'native')
 }
 
-/** The agents of the steps, and those that run where one fails. */
+/** The agents of the steps, and those that run after a failure. */
 function usedAgents(content: ChainsConfig): Set<string> {
   return new Set(
     policyLevels(content).flatMap((levels) => {
@@ -76,4 +80,35 @@ function promptFiles({ chains, agents = {} }: ChainsConfig): Set<string> {
     ]),
   ]
   return new Set(files.filter((file) => file !== undefined).filter((file) => file !== ''))
+}
+
+/** The agent files of Claude Code that a chain can name, those of the project first. */
+export function reachableFiles(
+  { agents = {} }: ChainsConfig,
+  cwd: string,
+  facts: Facts,
+): ReadonlyMap<string, AgentFile> {
+  const isDefined = (name: string) =>
+    Object.hasOwn(agents, name) && isDirectSpawnAgent(agents[name]!)
+  const project = facts.agentFiles(cwd)
+  const isTaken = (name: string) =>
+    project.agents.has(name) ||
+    project.problems.some((problem) => problem.name === name && problem.isHarmless !== true) ||
+    Object.hasOwn({ ...BUILT_IN_AGENTS, ...BUNDLED_AGENTS }, name) ||
+    facts.programOnPath(name).kind !== 'missing'
+  const user = [...facts.userAgentFiles().agents].filter(([name]) => !isTaken(name))
+  return new Map([...project.agents, ...user].filter(([name]) => !isDefined(name)))
+}
+
+/** What is wrong with the agent files of the project. */
+export function fileProblems(cwd: string, facts: Facts): Problem[] {
+  const { problems } = facts.agentFiles(cwd)
+  return problems
+    .filter(({ isHarmless }) => isHarmless !== true)
+    .map(({ message, hint }) => ({ message, hint }))
+}
+
+/** A list such as `reviewer (.claude/agents/reviewer.md)`. */
+export function describeFiles(files: ReadonlyMap<string, AgentFile>): string {
+  return [...files.values()].map(({ name, path }) => printable(`${name} (${path})`)).join(', ')
 }

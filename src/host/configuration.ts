@@ -3,7 +3,7 @@ import { UserError } from '../base/errors.ts'
 import { readTextFile } from '../base/files.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 
-/** The configuration that applies, and what its relative paths are relative to. */
+/** A configuration; `base` is the folder that its relative paths start from. */
 export interface Configuration {
   readonly file: string | undefined
   /** SHA-256 of the file's text, and the text itself. */
@@ -17,7 +17,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const CONFIG_LIMIT_BYTES = 4 * 1024 * 1024
 
-/** Finds and reads the configuration: the given file, or the first of the places where it may be. */
+/** Reads the given configuration file, or the first one in the usual places. */
 export async function loadConfiguration(
   cwd: string,
   given: string | undefined,
@@ -27,7 +27,7 @@ export async function loadConfiguration(
     const file = readTextFile(path, CONFIG_LIMIT_BYTES)
     if (file.kind === 'text') {
       const name = nameFor(path, cwd)
-      // Loaded only here: most calls find no configuration, and a validator takes time to load.
+      // Loaded on demand, because a validator takes time to load.
       const { parseChainsFile } = await import('../chain/parse/chains-file.ts')
       const content = parseChainsFile(file.text, name)
       const hash = new Bun.CryptoHasher('sha256').update(file.text).digest('hex')

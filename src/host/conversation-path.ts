@@ -4,7 +4,7 @@ import { withFileIn } from '../base/places.ts'
 import { iterationPath, taskPath } from '../records/journal/paths.ts'
 import type { Place } from '../run/chain/place.ts'
 
-/** Where the conversation of the built-in agent is in a record: one for all attempts at an iteration. */
+/** The path of a native agent's conversation in a record; all attempts at an iteration share one. */
 export function conversationIn(record: string | undefined, place: Place): string | undefined {
   if (record === undefined) return undefined
   const { step, round, iteration, task, attempt } = place
@@ -14,7 +14,7 @@ export function conversationIn(record: string | undefined, place: Place): string
   try {
     withFileIn(record, name, () => undefined)
   } catch (error) {
-    // Nothing is written through a link out of the record; the writer reports a full disk.
+    // A link leads out of the record. System errors, such as a full disk, are reported by the writer.
     if (errorCode(error) === undefined) return undefined
   }
   return join(record, name)

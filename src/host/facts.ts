@@ -7,11 +7,11 @@ import { readPromptText } from '../chain/prompts/prompt-file.ts'
 import { PROJECT_AGENTS, readAgentFiles, readUserAgents } from './agent-files.ts'
 import { ownFolder } from './own-folder.ts'
 
-/** What planning may ask about this machine; the environment is the one that agents will get. */
+/** Facts about this machine for planning; `env` is the environment of agents. */
 export function readFacts(env: Readonly<Record<string, string | undefined>>): Facts {
   const { PATH: path, IS_SANDBOX: sandbox, CLAUDE_CODE_BUBBLEWRAP: bubblewrap } = env
   const own = ownFolder()
-  // A relative entry would make the working directory decide which program is meant.
+  // With a relative entry, the program found would depend on the working directory.
   const searchPath = [...new Set((path ?? '').split(':').filter(isAbsolute))]
   return {
     searchPath,
@@ -50,7 +50,7 @@ function programAt(path: string): ProgramFact {
   return readInterpreter(path)
 }
 
-/** Checks what the first line asks for; a script without one is run by the shell, as shells do. */
+/** Checks the interpreter in the first line; as in shells, a script without one is run by sh. */
 function readInterpreter(path: string): ProgramFact {
   let head: Buffer
   try {

@@ -1,11 +1,11 @@
 import type { Project } from './project.ts'
 
-/** How a person or a program reaches the host: the command line, the library, an MCP client. */
+/** The command line, the library or the MCP server. */
 export interface FrontEnd {
-  /** The environment of the process, not yet that of agents. */
+  /** The environment of the process, not that of agents. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly project: Project
-  /** `--cwd` as the user typed it, for commands in hints; empty where it was not needed. */
+  /** `--cwd` as the user typed it, for commands in hints; empty if it is not needed. */
   readonly cwdOption: string
   /** Shows a line that is not part of the result. */
   readonly notice: (line: string) => void

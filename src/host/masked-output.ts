@@ -1,7 +1,7 @@
 import type { Mask, MaskStream } from '../base/secrets/mask.ts'
 import type { OutputChunk } from '../records/events/event.ts'
 
-/** Takes the secrets out of what agents print; one stream of bytes for each of theirs. */
+/** Masks the secrets in the output of agents, with one masking stream for each of their streams. */
 export class MaskedOutput {
   readonly #mask: Mask
   readonly #open = new Map<string, { readonly stream: MaskStream; readonly last: OutputChunk }>()
@@ -10,18 +10,15 @@ export class MaskedOutput {
     this.#mask = mask
   }
 
-  /** What may be shown of it now; undefined: nothing yet. */
+  /** The part that may be shown now; undefined if there is none yet. */
   push(chunk: OutputChunk): OutputChunk | undefined {
     const key = `${chunk.scope.join('/')} ${chunk.stream}`
-    let open = this.#open.get(key)
-    if (open === undefined) {
-      open = { stream: this.#mask.stream(), last: chunk }
-      this.#open.set(key, open)
-    }
+    const open = this.#open.get(key) ?? { stream: this.#mask.stream(), last: chunk }
+    this.#open.set(key, open)
     return withBytes(chunk, open.stream.push(chunk.bytes))
   }
 
-  /** What was held back when an iteration ends. */
+  /** The output that was held back, when an iteration ends. */
   end(scope: readonly string[]): OutputChunk[] {
     return (['out', 'err'] as const).flatMap((name) => {
       const key = `${scope.join('/')} ${name}`

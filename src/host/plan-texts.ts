@@ -5,21 +5,21 @@ import { parseTemplate } from '../chain/parse/template.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 import { stepsOf, type Plan, type StepNode } from '../chain/plan/plan.ts'
 
-// A text of the plan that looks like a secret is not in the record. Where the configuration has not
-// changed, or the user passes the prompt again, it is matched with what the record contains.
+// The record does not contain texts of the plan that look like secrets. They are restored from the
+// configuration, if it has not changed, or from the prompt, if the user passes it again.
 
 const LOST = new RegExp(LOST_MASK)
 const LOST_WITH_WORD = new RegExp(`\\S{0,40}${LOST_MASK}`, 'g')
 
-/** What the texts of a plan may have come from. */
+/** Where the texts of a plan may come from. */
 export interface Sources {
-  /** The configuration, where it is the one that the plan was made from. */
+  /** The configuration, if the plan was made from it. */
   readonly content?: ChainsConfig | undefined
   /** The prompt of the command line. */
   readonly prompt?: string | undefined
 }
 
-/** The recorded plan with the texts that one of the sources provides. */
+/** Restores the texts of a recorded plan that a source provides. */
 export function restoreTexts(recorded: Plan, { content, prompt }: Sources, mask: Mask): Plan {
   const chain = recorded.chain === undefined ? undefined : content?.chains[recorded.chain]
   const { steps = [], ...whole } = chain ?? {}
@@ -42,7 +42,7 @@ export function restoreTexts(recorded: Plan, { content, prompt }: Sources, mask:
   }
 }
 
-/** Texts by what the record has of them; undefined where several come to the same. */
+/** Texts by their masked form; undefined if several have the same one. */
 type Texts = ReadonlyMap<string, string | undefined>
 
 function textsOf(source: unknown, mask: Mask): Texts {
@@ -59,7 +59,7 @@ function textsOf(source: unknown, mask: Mask): Texts {
   return texts
 }
 
-/** The first level that knows a text counts, as it did for the plan. */
+/** Uses the first level that has the text, as the plan did. */
 function restore<Value>(value: Value, levels: readonly Texts[]): Value {
   const find = (text: string) => {
     if (text === MASKED || !LOST.test(text)) return text
@@ -68,11 +68,11 @@ function restore<Value>(value: Value, levels: readonly Texts[]): Value {
   return mapStrings(value, find) as Value
 }
 
-/** A text of a plan that is not whole. */
+/** A text of a plan with a missing secret. */
 export interface Lacking {
   /** The secret with the word before it, and its place. */
   readonly words: string
-  /** Whether it is the prompt of the command line, which can be given again. */
+  /** Whether it is the prompt of the command line, which the user can pass again. */
   readonly isPrompt: boolean
 }
 
@@ -84,7 +84,7 @@ export function withoutConfigurationText(plan: Plan): { plan: Plan; text: string
   return { plan: { ...rest, configuration: about }, text }
 }
 
-/** The texts that a record holds only without something that looks like a secret and has no name. */
+/** The texts of a recorded plan that lack an unnamed secret. */
 export function lackingIn(plan: Plan): Lacking[] {
   const { root, recoveries, ...rest } = plan
   const steps = [...stepsOf(root), ...recoveries]

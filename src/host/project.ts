@@ -9,11 +9,11 @@ import { shellWord } from '../base/shell-quote.ts'
 
 /** The project that a command works on. Agents, gates and configured paths work from its folder. */
 export interface Project extends FoundProject {
-  /** What paths that were typed are relative to. */
+  /** Paths on the command line are relative to it. */
   readonly here: string
 }
 
-/** The folder that was named is taken literally; otherwise the project is looked for upwards. */
+/** Uses the given folder as it is; without one, searches upwards for the project. */
 export function openProject(
   given: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -23,7 +23,7 @@ export function openProject(
   return { folder: here, searched: [here], isFound: true, here }
 }
 
-/** The folder that was named, or the current one, as an absolute path. */
+/** The absolute path of the given folder, or of the current one. */
 export function resolveCwd(given: string | undefined): string {
   if (given === undefined) return currentFolder()
   if (given === '') throw new UserError('The path for --cwd is empty.')
@@ -34,7 +34,7 @@ export function resolveCwd(given: string | undefined): string {
   return folder
 }
 
-/** It may be deleted, hidden by a mount or closed to us, also while we are in it. */
+/** It may have been deleted, unmounted or made inaccessible. */
 function currentFolder(): string {
   const folder = resolve('.')
   try {
@@ -50,12 +50,12 @@ function currentFolder(): string {
   }
 }
 
-/** The project of the current folder, which may be gone: to know whether a command needs a `--cwd`. */
+/** The project of the current folder, even if that is gone; shows whether a command needs `--cwd`. */
 export function currentProject(env: Readonly<Record<string, string | undefined>>): string {
   return findProject(resolve('.'), env).folder
 }
 
-/** Which project it is, where that is not obvious. */
+/** Names the project if that is not obvious. */
 export function projectLines({ folder, here, foreign }: Project): string[] {
   const line = folder === here ? [] : [`Project: ${folder}`]
   if (foreign === undefined) return line
@@ -79,7 +79,7 @@ export function checkBeginning(project: Project, command: string): void {
   )
 }
 
-/** A path that was typed, as the project would write it. */
+/** A path from the command line, relative to the project. */
 export function pathFromProject(path: string, { folder, here }: Project): string {
   if (path === '' || folder === here || isAbsolute(path)) return path
   return relative(folder, resolve(here, path))

@@ -44,16 +44,16 @@ class RunIsDriven extends NotNow {
 export interface ResumeOptions {
   /** Absent: the newest run that is not complete. */
   readonly run?: string | undefined
-  /** What the run may do beyond its plan. */
+  /** Changes to the limits of the plan. */
   readonly overrides?: Parameters<typeof applyOverrides>[1]
-  /** The prompt, where the record does not contain it because of a secret. */
+  /** The prompt, if the record lacks it because of a secret. */
   readonly prompt?: string | undefined
   readonly trustRecord?: boolean
   readonly newQueue?: boolean
   readonly killOrphans?: boolean
-  /** Whether another run may be at work in the same working tree. */
+  /** Whether another run may work in the same working tree. */
   readonly anyway?: boolean
-  /** Shows what a run from elsewhere would do, before it is refused. */
+  /** Shows what a run of another machine or user would do, before it is refused. */
   readonly showForeign?: (run: RunBrief) => Promise<void>
 }
 
@@ -75,14 +75,14 @@ export async function prepareResume(
   try {
     return await readResumable(run, lock, frontEnd, options, warnings)
   } catch (error) {
-    // Nothing has started: the run is left as it was found. The lock of a dead process stays, because
-    // it tells the next caller what that process left running.
+    // Nothing has started, so the run stays as it was. The lock of a dead process stays, too: it shows
+    // the next caller which processes that one left running.
     if (error instanceof UserError && !isDead) lock.release()
     throw error
   }
 }
 
-/** Shows what a run from elsewhere would do, so that the user can decide whether to trust it. */
+/** Refuses a run from another machine or user, unless the user trusts it. */
 async function acceptRecord(
   run: RunBrief,
   places: Places,
@@ -108,7 +108,7 @@ export function takeLock({ id, folder }: Pick<RunBrief, 'id' | 'folder'>): RunLo
   }
 }
 
-/** The one that was named, or the newest that is not complete. */
+/** The named run, or the newest one that is not complete. */
 function chooseRun(places: Places, word: string | undefined, { notice }: FrontEnd): RunBrief {
   if (word !== undefined) return findRun(places, word)
   const runs = listOwnRuns(places)
@@ -126,7 +126,7 @@ function chooseRun(places: Places, word: string | undefined, { notice }: FrontEn
   return run
 }
 
-/** A newer run is passed over, which the user may not expect. */
+/** Explains why a newer run is skipped. */
 function describeChoice(newest: RunBrief, { id, status, state }: RunBrief): string {
   const end = state.ended?.at ?? state.startedAt
   const which = end === undefined ? status : `${ENDINGS[status] ?? status} on ${localTime(end)}`
@@ -199,7 +199,7 @@ function checkFolder(id: string, cwd: string): void {
   )
 }
 
-/** The plan as it was made, with its secrets; those alone are not in the record. */
+/** The recorded plan, with the secrets that the record does not contain. */
 export async function readRecorded(
   id: string,
   folder: string,
@@ -247,7 +247,7 @@ function withSecrets(
   return { ...value, configuration: { ...configuration, text } }
 }
 
-/** Says what is missing, where, and what can be done about each. */
+/** Lists the missing secrets, and what to do about them. */
 function refusal(
   id: string,
   missing: readonly string[],
@@ -274,7 +274,7 @@ function refusal(
   )
 }
 
-/** The values that the configuration gives, where it is still the one that the plan was made from. */
+/** The values of variables in the configuration, if it has not changed. */
 function configuredSecrets(plan: Plan, content: ChainsConfig | undefined): Record<string, string> {
   const chain = plan.chain === undefined ? undefined : content?.chains[plan.chain]
   const secrets: Record<string, string> = {}

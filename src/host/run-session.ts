@@ -23,33 +23,33 @@ import { makeQueuePort } from './queue/port.ts'
 import { whyWanted } from './records/unfinished-queues.ts'
 import { findMissingSecrets, missingSecretsWarning, secretsOf } from './secrets.ts'
 
-/** How often the record is brought up to date while nothing but output happens. */
+/** How often the record is updated while there are no events. */
 const TICK_MS = 1000
 
-/** How a front end carries a plan out. */
+/** How a front end executes a plan. */
 export interface Session {
   /** The environment that agents start from. */
   readonly env: Readonly<Record<string, string>>
   readonly stamp: Stamp
-  /** Makes what shows the run; it can warn, and look at the state of the run. */
+  /** Makes the view of the run, which may read its state and add warnings. */
   readonly view: (run: Watched) => View
   readonly stop: AbortSignal
   readonly force: AbortSignal
-  /** All agents that may get a task. */
+  /** All agents that may get a queued task. */
   readonly agents?: Parameters<typeof secretsOf>[2]
-  /** The configuration, where it is the one that the plan was made from. */
+  /** The configuration, if the plan was made from it. */
   readonly content?: ChainsConfig | undefined
-  /** A run that another process began. */
+  /** Set for a run that another process started. */
   readonly resumed?: Resumed | undefined
-  /** Whether this process belongs to the run alone, with all its descendants. */
+  /** Whether this process and its descendants serve only this run. */
   readonly ownsProcess: boolean
   /** Whether the run is kept on disk. */
   readonly isRecorded?: boolean
-  /** What is done with the plan, where it is not run as a whole; `noRecord` says why there is none. */
+  /** Executes the plan instead of `runPlan`; `noRecord` says why there is no record. */
   readonly work?: (plan: Plan, ports: Ports, noRecord?: string) => Promise<void>
 }
 
-/** A plan that is ready to be carried out; `session` has all but what only a front end knows. */
+/** A plan that is ready to run; `session` lacks only what the front end adds. */
 export interface ReadyRun {
   readonly plan: Plan
   readonly warnings: readonly string[]
@@ -60,7 +60,7 @@ interface Resumed {
   readonly folder: string
   readonly lock: RunLock
   readonly state: RunState
-  /** How long the process that was killed worked after its last event. */
+  /** How long the killed process worked after its last event. */
   readonly lostMs?: number | undefined
 }
 
@@ -70,7 +70,7 @@ export interface Watched {
   warn(text: string): void
 }
 
-/** Carries a plan out: every event is masked, recorded and shown. Returns what it came to. */
+/** Executes a plan: every event is masked, recorded and shown. Returns the final state. */
 export async function runSession(
   { plan, warnings }: Pick<ReadyRun, 'plan' | 'warnings'>,
   session: Session,
@@ -81,22 +81,22 @@ export async function runSession(
   const record = await openRecord(plan, session)
   const noRecord = record.whyMissing
   const mask = new Mask(secretsOf(plan, env, agents))
-  const teller = new Teller(record, session, mask)
+  const reporter = new Reporter(record, session, mask)
   const control = new Control(record.folder)
   control.clear()
   const lacks = findMissingSecrets(plan, mask, env, content)
   const isNews = lacks !== undefined && resumed === undefined
   for (const text of [...warnings, ...(isNews ? [missingSecretsWarning(lacks)] : [])])
-    teller.warn(text)
+    reporter.warn(text)
   if (ownsProcess) adoptOrphans()
-  const ticking = setInterval(() => teller.tick(), TICK_MS)
+  const ticking = setInterval(() => reporter.tick(), TICK_MS)
   const ports: Ports = {
-    emit: (body) => teller.emit(body),
+    emit: (body) => reporter.emit(body),
     mask: (data) => mask.data(data),
     maskStream: () => mask.stream(),
-    state: () => teller.state,
-    output: (chunk) => teller.output(chunk),
-    keepPrompt: (hash, text) => teller.keepPrompt(hash, text),
+    state: () => reporter.state,
+    output: (chunk) => reporter.output(chunk),
+    keepPrompt: (hash, text) => reporter.keepPrompt(hash, text),
     control,
     readPrompt: readPromptText,
     tasks: makeTaskPort(plan.cwd, plan.run, env),
@@ -117,14 +117,14 @@ export async function runSession(
   try {
     await work(plan, ports, noRecord)
   } finally {
-    // Takes some ms, in which the rest is done.
+    // This takes some time, so it runs in parallel.
     left = cgroup?.then((group) => group?.leave())
     clearInterval(ticking)
     control.clear()
-    teller.close()
+    reporter.close()
   }
   await left
-  return teller.state
+  return reporter.state
 }
 
 async function openRecord(
@@ -140,14 +140,14 @@ async function openRecord(
   return record
 }
 
-/** Tells the record and the view what happens, without the secrets, and keeps what it comes to. */
-class Teller {
+/** Masks events and output, passes them to the record and the view, and keeps the state. */
+class Reporter {
   readonly #record: RunRecord
   readonly #view: View
   readonly #stamp: Stamp
   readonly #mask: Mask
   readonly #masked: MaskedOutput
-  /** Hashes of prompts that the record has. */
+  /** Hashes of the recorded prompts. */
   readonly #kept = new Set<string>()
   state: RunState
 
@@ -174,7 +174,7 @@ class Teller {
     this.#record.append(event)
     this.#record.checkpoint(this.state)
     this.#view.show(event, this.state)
-    this.#tellTrouble()
+    this.#reportProblems()
     return event
   }
 
@@ -193,22 +193,22 @@ class Teller {
     this.#record.checkpoint(this.state)
     this.#record.flush()
     this.#view.tick?.(Date.now())
-    this.#tellTrouble()
+    this.#reportProblems()
   }
 
   close(): void {
     this.#record.checkpoint(this.state)
     this.#record.close()
-    for (const trouble of this.#record.takeProblems()) {
-      const body = troubleTold(trouble)
-      if (trouble.kind !== 'back') this.#view.show(this.#stamp(body))
+    for (const problem of this.#record.takeProblems()) {
+      const body = describeProblem(problem)
+      if (problem.kind !== 'back') this.#view.show(this.#stamp(body))
     }
   }
 
   /** Called before `run_ended`, so that the summary can mention problems of the record. */
   #settle(): void {
     this.#record.settle()
-    this.#tellTrouble()
+    this.#reportProblems()
   }
 
   #pass(chunk: OutputChunk): void | Promise<void> {
@@ -216,12 +216,12 @@ class Teller {
     return this.#view.output(chunk)
   }
 
-  #tellTrouble(): void {
-    for (const trouble of this.#record.takeProblems()) this.emit(troubleTold(trouble))
+  #reportProblems(): void {
+    for (const problem of this.#record.takeProblems()) this.emit(describeProblem(problem))
   }
 }
 
-function troubleTold({ kind, why }: RecordProblem): EventBody {
+function describeProblem({ kind, why }: RecordProblem): EventBody {
   switch (kind) {
     case 'lost':
       return { type: 'record_lost', why }

@@ -14,11 +14,11 @@ import { parseTask } from '../tasks/task.ts'
 import { readCriteria } from '../tasks/text/criteria.ts'
 import { splitFile } from '../tasks/text/fields.ts'
 
-/** What a run asks of the tasks of its project. */
+/** The tasks of a project for a run. */
 export class RunTasks {
   readonly #run: string
   readonly #places: () => Places
-  /** Iterations that could not be ended yet; other processes leave them alone while this one lives. */
+  /** Iterations whose tasks could not be released yet; no other process does it while this one lives. */
   readonly #owed: { readonly by: Iteration; readonly outcome: string }[] = []
 
   constructor(run: string, places: () => Places) {

@@ -9,15 +9,15 @@ import { lackingIn, restoreTexts, withoutConfigurationText, type Lacking } from 
 
 type Named = readonly (readonly [name: string, value: string])[]
 
-/** Agents of a configuration: any of them may get a task. */
+/** The configured agents: any of them may get a queued task. */
 type Agents = Readonly<
   Record<string, { readonly env?: Readonly<Record<string, string>> | undefined }>
 >
 
 /**
- * Where secrets of a run may be, by name: what agents inherit, what the configuration gives them
- * as well, and the values of options such as `--password`. What is not in the environment gets
- * its step in front of its name: a run that is resumed must not get another value from there.
+ * Values that may be secrets, by name: the environment, the variables of the configuration, and the values
+ * of options such as `--password`. A name that is not in the environment is prefixed with its step, so
+ * that a resumed run does not take another value from its environment.
  */
 export function secretsOf(
   plan: Plan,
@@ -37,7 +37,7 @@ export function secretsOf(
   for (const [agent, { env: given = {} }] of Object.entries(agents)) {
     for (const [name, value] of Object.entries(given)) {
       const own = `${agent}.${name}`
-      // Somebody may call an agent `step1`.
+      // An agent may be called `step1`.
       const isTaken = (secrets[own] ?? value) !== value
       secrets[env[name] === value ? name : isTaken ? `agents.${own}` : own] = value
     }
@@ -45,7 +45,7 @@ export function secretsOf(
   return secrets
 }
 
-/** What a configuration gives under a name, wherever it does. */
+/** All strings in a configuration, by the names of their fields. */
 export function namedIn(content: unknown): Record<string, string> {
   const named: Record<string, string> = {}
   const visit = (value: unknown): void => {
@@ -63,7 +63,7 @@ function allSteps({ root, recoveries }: Plan): readonly StepNode[] {
   return [...stepsOf(root), ...recoveries]
 }
 
-/** What a secret is called that only one step has. */
+/** The name of a secret that only one step has. */
 export function nameIn({ number }: StepNode, name: string): string {
   return `step${number}.${name}`
 }
@@ -78,7 +78,7 @@ function secretArguments({ args }: StepNode): Named {
   })
 }
 
-/** What a resumed run needs again, because records contain no secrets. */
+/** The secrets that a resumed run needs again, because records do not contain them. */
 export function findMissingSecrets(
   plan: Plan,
   mask: Mask,
@@ -87,7 +87,7 @@ export function findMissingSecrets(
 ): Lacks | undefined {
   const { plan: bare } = withoutConfigurationText(plan)
   const recorded = restoreTexts(mask.data(bare), { content }, mask)
-  // What the configuration gives its steps is found there again.
+  // A resume finds these in the configuration.
   const configured = allSteps(plan).flatMap((step) =>
     Object.keys(step.policy.env).map((name) => nameIn(step, name)),
   )
@@ -97,7 +97,7 @@ export function findMissingSecrets(
 }
 
 function makeLacks(names: readonly string[], texts: readonly Lacking[]): Lacks | undefined {
-  // An option before anything else would name that as its secret.
+  // Texts first: masking would take a word after an option such as --password for its value.
   const what = [...texts.map(({ words }) => words), ...names]
   if (what.length === 0) return undefined
   const isPrompt = names.length === 0 && texts.every((text) => text.isPrompt)

@@ -6,8 +6,8 @@ import { cwdOption } from '../views/describe.ts'
 import { currentProject } from './project.ts'
 
 /**
- * Takes the working tree for a run: two that work in the same one overwrite each other's files. A run
- * inside of another one is part of its work.
+ * Claims the working tree for a run: two runs in the same tree would overwrite each other's files. A nested
+ * run shares the tree of the outer one.
  */
 export function takeWorkingTree(
   { run, cwd }: Plan,

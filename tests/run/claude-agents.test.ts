@@ -170,7 +170,7 @@ test('a broken file is reported with its place, and nothing runs', async () => {
   )
   expect(asked.code).toBe(2)
   const twin = await run(cwd, 'ls', '-p', '/push agent=twin x\nGo.')
-  expect(twin.stderr).toContain("b.md:2  Its name 'twin' is also that of .claude/agents/a.md.")
+  expect(twin.stderr).toContain("b.md:2  The name 'twin' is also used by .claude/agents/a.md.")
   expect(twin.code).toBe(2)
   const { stdout, code } = await run(cwd, 'validate', '--json')
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, problems: [{}, {}] })

@@ -1,20 +1,19 @@
 import type { CallPart, ResultEntry } from './conversation/entry.ts'
+import { failed } from './tools/problems.ts'
 import type { ToolAnswer } from './tools/tool.ts'
 
-const NO_JSON: ToolAnswer = { text: 'The input of the call is not valid JSON.', isError: true }
-const CUT: ToolAnswer = {
-  text: 'The call was not made: your answer was cut off at the output limit before it was complete. Use smaller steps, for example write a part of the file and add the rest with edit.',
-  isError: true,
-}
+const NO_JSON = 'The input of the call is not valid JSON.'
+const CUT =
+  'The call was not made: your answer was cut off at the output limit before it was complete. Use smaller steps, for example write a part of the file and add the rest with edit.'
 
 /** For a call with invalid input; `finish` is why the answer ended. */
 export function unreadableCall(finish: string): ToolAnswer {
-  return finish === 'length' ? CUT : NO_JSON
+  return failed(finish === 'length' ? CUT : NO_JSON)
 }
 
 export function unknownTool(name: string, known: readonly string[]): ToolAnswer {
   const list = known.length === 0 ? 'none' : known.join(', ')
-  return { text: `There is no tool '${name}'. Your tools: ${list}.`, isError: true }
+  return failed(`There is no tool '${name}'. Your tools: ${list}.`)
 }
 
 export function resultOf(

@@ -8,7 +8,7 @@ import type { Plan, StepNode } from '../../chain/plan/plan.ts'
 import { isBuiltIn, type Agents } from '../../chain/plan/resolve-agent.ts'
 import { contentOnly } from '../../chain/prompts/read-phases.ts'
 
-/** What the user wants instead of what the configuration says. */
+/** Overrides the configuration. */
 export type ChosenModel = Pick<AgentConfig, 'model' | 'baseUrl'>
 
 /** The default name of the agent. */
@@ -24,7 +24,7 @@ const MODELS: readonly (readonly [Provider, string])[] = [
   ['google', 'google/gemini-2.5-pro'],
 ]
 
-/** The agents of the configuration, with the one that is to be talked to, and its name. */
+/** Adds the agent of a chat to the configured ones. */
 export function withChatAgent(
   chosen: ChosenModel,
   word: string | undefined,
@@ -35,7 +35,7 @@ export function withChatAgent(
   const name = word ?? NAME
   const known = Object.hasOwn(agents, name) ? agents[name] : undefined
   const config = known ?? (word === undefined ? defaultAgent(facts) : undefined)
-  // Told before it is asked for what that one needs.
+  // Checked first: the problems of an agent that runs in claude do not matter here.
   const place = { agents, cwd, base: cwd, agentBase: cwd }
   if (config?.engine !== 'native' && isBuiltIn(name, place, facts)) throw notNative(name, CLAUDE)
   if (config === undefined) return { name, agents }
@@ -49,11 +49,11 @@ function defaultAgent(facts: Facts): AgentConfig {
   return { engine: 'native', model, systemPromptText: PROMPT }
 }
 
-/** The plan of a chat: one step, whose agent a person talks to. */
+/** The plan of a chat: one step without a prompt. */
 export function asChat(plan: Plan): Plan {
   return withStep(plan, (step) => {
     const agent = mustBeNative(step.agent)
-    // Whatever a turn wants to be queued, the tools stay the same in a conversation.
+    // The tools of a conversation do not change from turn to turn.
     const queue = agent.queue ?? getsQueue(agent, contentOnly(''))
     return { ...step, agent: { ...agent, queue }, prompt: [] }
   })

@@ -4,17 +4,17 @@ import { lastExchange } from '../../engines/native/chat-turn.ts'
 import { conversationIn } from '../conversation-path.ts'
 import { isChat } from '../records/is-chat.ts'
 
-/** The newest first. */
+/** All chats, newest first. */
 export function chatsIn(places: RecordPlaces): RunBrief[] {
   return listRuns(places).filter(({ folder }) => isChat(folder))
 }
 
-/** Where the conversation of a chat is. */
+/** The path of the conversation. */
 export function chatPath(folder: string): string {
   return conversationIn(folder, { scope: [], step: 1, iteration: 1, attempt: 1 })!
 }
 
-/** `last` is what was said to the agent last. */
+/** `last` is the last message to the agent. */
 export function describeChat({ id, folder, status, state, foreign }: RunBrief) {
   const { spent, steps, startedAt, ended } = state
   const at = ended?.at ?? startedAt
@@ -26,10 +26,10 @@ export function describeChat({ id, folder, status, state, foreign }: RunBrief) {
     ageMs: at === undefined ? 0 : Math.max(0, Date.now() - Date.parse(at)),
     turns: spent.iterations,
     costUsd: spent.costUsd,
-    last: foreign === undefined ? lastWordsOf(folder) : null,
+    last: foreign === undefined ? lastMessageIn(folder) : null,
   }
 }
 
-function lastWordsOf(folder: string): string | null {
+function lastMessageIn(folder: string): string | null {
   return lastExchange({ path: chatPath(folder), env: {} }).person ?? null
 }

@@ -13,9 +13,8 @@ import { readFacts } from '../facts.ts'
 import { ownFolder } from '../own-folder.ts'
 import type { ReadyRun } from '../run-session.ts'
 import { loadConfiguration } from '../configuration.ts'
-import { checkDepth } from '../check-depth.ts'
 import type { FrontEnd } from '../front-end.ts'
-import { makeIdentity } from '../identity.ts'
+import { checkDepth, makeIdentity } from '../identity.ts'
 import { dealWithOrphans, endOrphansOf } from '../orphans.ts'
 import { agentsOf } from '../queue/configuration.ts'
 import { refuseUnsound } from '../queue/store.ts'
@@ -27,9 +26,9 @@ import { asChat, withChatAgent, withModel, type ChosenModel } from './chat-agent
 import { chatsIn } from './list-chats.ts'
 
 export interface ChatOptions extends ChosenModel {
-  /** The agent to talk to, or, to continue, the chat. */
+  /** The agent of a new chat, or the chat to resume. */
   readonly word?: string | undefined
-  /** The configuration file, where it is not the usual one. */
+  /** The value of --config. */
   readonly config?: string | undefined
   readonly overrides: Parameters<typeof applyOverrides>[1]
   readonly rawPrompt: boolean

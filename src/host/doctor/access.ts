@@ -25,7 +25,7 @@ interface Login {
   readonly by: 'provider' | 'key' | 'person'
   readonly words: string
   readonly check: Check
-  /** How to do without it. */
+  /** How to disable it. */
   readonly drop: string
 }
 
@@ -60,13 +60,13 @@ function findLogins(env: Place['env'], now: number): Login[] {
       if (isUsed(env[name]))
         add(by, `${name} is set`, `unset ${name}`, ok('login', `${name} is set; ${note}`))
       else if (isUsed(inSettings[name]))
-        add(by, 'by the settings of claude', `remove ${name} from settings.json`)
+        add(by, 'configured in the settings of claude', `remove ${name} from settings.json`)
     }
   }
   addVariables('provider', PROVIDERS, 'the login of that provider was not verified')
   addVariables('key', KEYS, 'not verified')
   if (isSet(settings?.['apiKeyHelper']))
-    add('key', 'by the settings of claude', 'remove apiKeyHelper from settings.json')
+    add('key', 'configured in the settings of claude', 'remove apiKeyHelper from settings.json')
   addVariables('person', [TOKEN], 'not verified')
   if (isSet(oauth?.['accessToken'])) add('person', '', '', describePerson(oauth, now))
   if (isSet(state?.['primaryApiKey'])) add('key', 'with an API key', '')
@@ -188,7 +188,7 @@ function readClaudeFiles(env: Place['env']): {
   }
 }
 
-/** As `claude` reads its switches. */
+/** Whether `claude` takes a variable for true. */
 export function isOn(value: unknown): boolean {
   return typeof value === 'string' && ['1', 'true', 'yes', 'on'].includes(value.toLowerCase())
 }

@@ -21,12 +21,12 @@ export function problem(name: string, text: string, next: string): Check {
   return { name, state: 'problem', text, next }
 }
 
-/** The machine as the checks may see it. */
+/** The surroundings that are checked. */
 export interface Place {
   readonly cwd: string
-  /** As agents get it. */
+  /** The environment of agents. */
   readonly env: Readonly<Record<string, string>>
   readonly facts: Facts
-  /** Whether something here is called through `claude`. */
+  /** Whether an agent of the project runs in `claude`. */
   readonly needsClaude: boolean
 }

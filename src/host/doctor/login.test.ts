@@ -112,7 +112,7 @@ test.each<[string, Record<string, string>, Files, string]>([
     'a file, and the key is in the settings',
     {},
     { ...login({}), '.claude/settings.json': `{"env":{"ANTHROPIC_API_KEY":"${SECRET}"}}` },
-    `by the settings of claude; ${BILLED}`,
+    `configured in the settings of claude; ${BILLED}`,
   ],
 ])('a key beside a login by %s is a warning', (_, env, files, text) => {
   expect(check(env, files)).toEqual(['warning', text])

@@ -2,14 +2,14 @@ import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import type { Place } from './check.ts'
 
-/** Where a program is that can be asked something, or why it cannot. */
+/** A program that may be run, or why it may not. */
 export type Program =
   | { readonly kind: 'program'; readonly path: string }
   | { readonly kind: 'inside'; readonly path: string }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unusable'; readonly path: string; readonly problem: string }
 
-/** Looks along PATH. What lies inside of the working directory is found, and never started. */
+/** Searches PATH. Programs inside the working directory are reported, but never run. */
 export function findProgram(name: string, { cwd, facts }: Place): Program {
   const fact = facts.programOnPath(name)
   if (fact.kind !== 'program') return fact
@@ -25,7 +25,7 @@ function isInside(path: string, folder: string): boolean {
 }
 
 export interface Answer {
-  /** Undefined where a signal or the time limit ended it. */
+  /** Undefined if a signal ended it. */
   readonly code: number | undefined
   readonly stdout: string
   readonly stderr: string
@@ -33,15 +33,15 @@ export interface Answer {
 
 const OUTPUT_LIMIT = 1024 * 1024
 
-/** The groups of those that are being asked. */
+/** The process groups of running programs. */
 const asked = new Set<number>()
 
-/** Kills all programs that are still being asked, when doctor is interrupted. */
+/** Kills all running programs, when doctor is interrupted. */
 export function endAsked(): void {
   for (const pid of asked) endGroup(pid)
 }
 
-/** Asks a program something; one that does not answer in time is ended with all that it started. */
+/** Runs a program; one that takes too long is killed with all its children. */
 export async function ask(
   argv: readonly string[],
   options: { readonly cwd: string; readonly env: Place['env']; readonly limitMs: number },

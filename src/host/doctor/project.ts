@@ -10,11 +10,15 @@ import type { Configuration } from '../configuration.ts'
 import type { Project } from '../project.ts'
 import { examine } from '../../tasks/doctor/examine.ts'
 import { findPlaces } from '../../tasks/store/places.ts'
-import { fileProblems, describeFiles, reachableFiles } from '../agent-file-problems.ts'
-import { checkConfiguration } from '../check-configuration.ts'
+import {
+  checkConfiguration,
+  describeFiles,
+  fileProblems,
+  reachableFiles,
+} from '../check-configuration.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 
-/** Checks the configuration, and hands it on for what depends on it. */
+/** Checks the configuration, and returns it for further checks. */
 export async function checkChains(
   project: Project,
   config: string | undefined,
@@ -40,7 +44,7 @@ export async function checkChains(
   }
 }
 
-/** `claude` and root have checks of their own; here only the configuration is judged. */
+/** Ignores problems with `claude` and root, which have separate checks. */
 function leniently(facts: Facts): Facts {
   return {
     ...facts,
@@ -50,10 +54,7 @@ function leniently(facts: Facts): Facts {
   }
 }
 
-/**
- * A project whose own chains call programs, or the built-in agent, alone does without `claude`; so does
- * one without chains whose agents are all built-in ones.
- */
+/** Whether the chains of a project, or its agents if it has no chains, need `claude`. */
 export function needsClaude(content: ChainsConfig, cwd: string, facts: Facts): boolean {
   const { chains, agents = {} } = content
   const files = reachableFiles(content, cwd, facts)
@@ -62,11 +63,11 @@ export function needsClaude(content: ChainsConfig, cwd: string, facts: Facts): b
   const configOf = (name: string) => (Object.hasOwn(agents, name) ? agents[name]! : {})
   const isDirect = (name: string) =>
     files.has(name) || Object.hasOwn(BUILT_IN_AGENTS, name) || isDirectSpawnAgent(configOf(name))
-  const isPlayedByClaude = (name: string) => isDirect(name) && configOf(name).engine !== 'native'
-  return used.length === 0 || used.some(isPlayedByClaude)
+  const needsIt = (name: string) => isDirect(name) && configOf(name).engine !== 'native'
+  return used.length === 0 || used.some(needsIt)
 }
 
-/** The agents of Claude Code, where there are any. */
+/** The agent files of Claude Code, if there are any. */
 export function checkAgentFiles(content: ChainsConfig, cwd: string, facts: Facts): Check[] {
   const [first, ...more] = fileProblems(cwd, facts)
   if (first !== undefined) {

@@ -7,7 +7,7 @@ import { Family } from '../../run/process/family.ts'
 import { withQueue, type QueuedBrief } from '../records/with-queue.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 
-/** So many processes are named. */
+/** How many processes are listed. */
 const NAMED = 3
 
 /** Unfinished runs of this project: active or dead. */
@@ -37,7 +37,7 @@ function describeRuns(runs: readonly QueuedBrief[]): Check {
     return problem('runs', text, `Resume it: forkhestra resume ${id} --kill-orphans`)
   }
   const [newest] = runs
-  // Nothing can be queued until that is fixed.
+  // Nothing can be queued until this is fixed.
   if (newest?.unreadable !== undefined) {
     const text = `the queue of the last run ${newest.id} cannot be used`
     return problem('runs', text, printable(newest.unreadable))

@@ -35,9 +35,11 @@ export class AnswerBuilder {
         this.#begin(piece.id, piece.type === 'text-start' ? 'text' : 'thinking')
         break
       case 'text-delta':
-      case 'reasoning-delta':
-        this.#openPart(piece.id).text += piece.delta
+      case 'reasoning-delta': {
+        const part = this.#open.get(piece.id) ?? this.#begin(piece.id, 'text')
+        part.text += piece.delta
         break
+      }
       case 'tool-call':
         this.#takeCall(piece)
         break
@@ -70,19 +72,11 @@ export class AnswerBuilder {
     return part
   }
 
-  #openPart(id: string): Growing {
-    return this.#open.get(id) ?? this.#begin(id, 'text')
-  }
-
   #note(id: string, meta: unknown): void {
     const part = this.#open.get(id)
     if (part === undefined || meta === undefined) return
-    const [before, now] = [part.meta ?? {}, meta as Meta]
-    const merged = Object.entries(now).map(([name, fields]) => [
-      name,
-      { ...before[name], ...fields },
-    ])
-    part.meta = { ...before, ...Object.fromEntries(merged) }
+    for (const [name, fields] of Object.entries(meta as Meta))
+      part.meta = { ...part.meta, [name]: { ...part.meta?.[name], ...fields } }
   }
 
   #takeCall(call: LanguageModelV4StreamPart & { type: 'tool-call' }): void {

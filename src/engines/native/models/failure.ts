@@ -34,59 +34,43 @@ const AUTH = /credit balance|insufficient_quota|billing|api key not valid|invali
 const UNPAID = /insufficient_quota|credit balance/i
 /** For errors in the middle of a stream, which have no status. */
 const LIMITED = /rate_limit|resource_exhausted|too many requests/i
-const OVERLOADED = /overloaded|internal server error|unavailable|timeout|timed out/i
+const PASSING =
+  /overloaded|internal server error|unavailable|timeout|timed out|connect|socket|network|broke off|fetch/i
 
 export function readRefusal(error: unknown, now: number): Refused {
   const api = asApiError(error)
-  const status = api?.statusCode
-  const message = wordsOf(api, error)
+  const status = api?.statusCode ?? 0
+  const message = describeError(api, error)
   const said = `${message} ${api?.responseBody ?? ''}`
-  if (status === 413 || ((status ?? 400) === 400 && FULL.test(said))) return full(message)
-  if (isRefused(status, said)) return { failure: { kind: 'auth_failed', message } }
+  if (status === 413 || ([0, 400].includes(status) && FULL.test(said))) {
+    const text = `the context of the model is full: ${message}. Split the work into smaller prompts`
+    return { failure: { kind: 'error', message: text } }
+  }
+  // A stream that broke off has status 200, which says nothing about its end.
+  const hasStatus = status >= 300
+  const isLimit = status === 429 || (!hasStatus && LIMITED.test(said))
+  const isPassing = status === 408 || status === 409 || status >= 500
+  const isUnpaid = isLimit ? UNPAID.test(said) : !isPassing && AUTH.test(said)
+  if (REFUSALS.includes(status) || isUnpaid) return { failure: { kind: 'auth_failed', message } }
   const afterMs = retryAfter(api, now)
   const again = afterMs === undefined ? {} : { afterMs }
-  if (isLimit(status, said)) return { failure: limited(message, afterMs, now), again }
-  const isPassing = isStatus(status) ? isPassingStatus(status) : isConnection(error, said)
-  if (isPassing) return { failure: { kind: 'overloaded', message }, again }
+  if (isLimit) {
+    const resetsAt = afterMs === undefined ? {} : { resetsAt: Math.ceil((now + afterMs) / 1000) }
+    return { failure: { kind: 'rate_limited', message, ...resetsAt }, again }
+  }
+  if (hasStatus ? isPassing : isConnection(error, said))
+    return { failure: { kind: 'overloaded', message }, again }
   return { failure: { kind: 'error', message } }
 }
 
-/** Includes unknown models (404), which a retry does not help. */
-function isRefused(status: number | undefined, said: string): boolean {
-  if (status === 401 || status === 402 || status === 403 || status === 404) return true
-  if (isLimit(status, said)) return UNPAID.test(said)
-  return !(isStatus(status) && isPassingStatus(status)) && AUTH.test(said)
-}
-
-function isLimit(status: number | undefined, said: string): boolean {
-  return status === 429 || (!isStatus(status) && LIMITED.test(said))
-}
-
-function full(message: string): Refused {
-  const words = `the context of the model is full: ${message}. Split the work into smaller prompts`
-  return { failure: { kind: 'error', message: words } }
-}
-
-function limited(message: string, afterMs: number | undefined, now: number): Failure {
-  const resetsAt = afterMs === undefined ? {} : { resetsAt: Math.ceil((now + afterMs) / 1000) }
-  return { kind: 'rate_limited', message, ...resetsAt }
-}
-
-/** A stream that broke off has status 200, which says nothing about its end. */
-function isStatus(status: number | undefined): status is number {
-  return status !== undefined && status >= 300
-}
-
-function isPassingStatus(status: number): boolean {
-  return status === 408 || status === 409 || status >= 500
-}
+/** Includes unknown models (404), for which a retry does not help. */
+const REFUSALS = [401, 402, 403, 404]
 
 /** Whether the server could not be reached, or its response broke off. */
 function isConnection(error: unknown, said: string): boolean {
   const hasBegun = asApiError(error)?.statusCode === 200
   const isNetwork = hasBegun || error instanceof TypeError || errorCode(error) !== undefined
-  if (isBroken(error)) return true
-  return isNetwork || OVERLOADED.test(said) || /connect|socket|network|broke off|fetch/i.test(said)
+  return isNetwork || isBroken(error) || PASSING.test(said)
 }
 
 /** Names of the library's errors for unreadable responses. */
@@ -95,11 +79,13 @@ const BROKEN = ['AI_JSONParseError', 'AI_InvalidResponseDataError', 'AI_EmptyRes
 /** Message of the library if the very first event is unreadable. */
 const BROKEN_AT_ONCE = /^Expected a normalized \w+ stream error$/
 
-function isBroken(error: unknown): error is Error {
+function isUnreadable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const { name, message } = error
-  const isUnread = BROKEN.includes(name) || BROKEN_AT_ONCE.test(message)
-  return isUnread || error instanceof BrokenAnswer
+  return BROKEN.includes(error.name) || BROKEN_AT_ONCE.test(error.message)
+}
+
+function isBroken(error: unknown): boolean {
+  return isUnreadable(error) || error instanceof BrokenAnswer
 }
 
 function asApiError(error: unknown): ApiError | undefined {
@@ -108,21 +94,19 @@ function asApiError(error: unknown): ApiError | undefined {
   return isApi ? (error as ApiError) : undefined
 }
 
-function wordsOf(api: ApiError | undefined, error: unknown): string {
+function describeError(api: ApiError | undefined, error: unknown): string {
   const hasBegun = api?.statusCode === 200
-  const isUnread = isBroken(error) && !(error instanceof BrokenAnswer)
-  const text = hasBegun || isUnread ? BROKE_OFF : (messageIn(error) ?? errorText(error))
+  const text = hasBegun || isUnreadable(error) ? BROKE_OFF : (messageIn(error) ?? errorText(error))
   const status = hasBegun || api?.statusCode === undefined ? '' : `${api.statusCode} `
   const line = `${status}${text}`.trim().replaceAll(/\s+/g, ' ')
   return shorten(line === '' ? 'no answer' : line, LONGEST_MESSAGE) + addressIn(api)
 }
 
 /** Shown for connection and authentication failures, because the address may be wrong. */
-function addressIn(api: ApiError | undefined): string {
-  const isTold = api?.statusCode === undefined || [401, 402, 403, 404].includes(api.statusCode)
-  if (!isTold || api?.url === undefined || !URL.canParse(api.url)) return ''
-  const { origin, pathname } = new URL(api.url)
-  return ` (${origin}${pathname})`
+function addressIn({ statusCode, url = '' }: Partial<ApiError> = {}): string {
+  const isShown = statusCode === undefined || REFUSALS.includes(statusCode)
+  const address = isShown ? URL.parse(url) : null
+  return address === null ? '' : ` (${address.origin}${address.pathname})`
 }
 
 /** Errors in the middle of a stream are plain objects, not `Error`s. */

@@ -78,8 +78,7 @@ export function saveFile(
   }
 }
 
-/** Limits for the time to make a diff, and for its size. */
-const TIMEOUT_MS = 100
+/** The most lines that are shown and, because the time grows with its square, compared. */
 const MOST_LINES = 1000
 const LINE_LENGTH = 500
 
@@ -92,7 +91,8 @@ export async function makeDiff(
 ): Promise<string> {
   const { createTwoFilesPatch, OMIT_HEADERS } = await import('diff/lib/patch/create.js')
   const [from, to] = [before?.toString('utf8') ?? '', after.toString('utf8')]
-  const options = { context: 3, timeout: TIMEOUT_MS, headerOptions: OMIT_HEADERS }
+  const maxEditLength = before === undefined ? Infinity : MOST_LINES
+  const options = { context: 3, maxEditLength, headerOptions: OMIT_HEADERS }
   const diff = createTwoFilesPatch('', '', from, to, undefined, undefined, options)
   const short = relative(pathInside('.', { cwd }) ?? cwd, path)
   const name = shownPath(short.startsWith('..') ? path : short)
@@ -100,7 +100,7 @@ export async function makeDiff(
   const headers = `--- ${before === undefined ? '/dev/null' : `a/${name}`}\n+++ b/${name}\n`
   if (diff !== undefined) return headers + shortened(diff)
   const [was, is] = [from, to].map((text) => text.split('\n').length)
-  return `${headers}[nearly all lines differ: ${was} before, ${is} now]\n`
+  return `${headers}[too many changes to show: ${was} lines before, ${is} now]\n`
 }
 
 function shortened(diff: string): string {

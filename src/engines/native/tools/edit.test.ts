@@ -220,7 +220,7 @@ test('who knew the whole file knows it after an edit, others do not', async () =
   expect((await call('edit', { path: 'known', edits })).seen).toBeDefined()
   expect((await call('edit', { path: 'unknown', edits })).seen).toBeUndefined()
   expect(await call('edit', { path: 'changed', edits })).toMatchObject({
-    text: 'Edited changed: 1 replacement, at line 1. The file was changed by somebody else since you read it: read it again.',
+    text: 'Edited changed: 1 replacement, at line 1. The file has changed since you read it: read it again.',
   })
   const write = async (path: string) =>
     (await call('write', { path, content: 'x' })).isError === true

@@ -70,6 +70,6 @@ async function change(
   }
 }
 
-const CHANGED = ' The file was changed by somebody else since you read it: read it again.'
+const CHANGED = ' The file has changed since you read it: read it again.'
 
 const NO_LINE = { first: 1, last: 0, total: 1 }

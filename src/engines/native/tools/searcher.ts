@@ -3,7 +3,6 @@ import {
   constants,
   existsSync,
   fstatSync,
-  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -11,7 +10,7 @@ import {
   realpathSync,
   type Stats,
 } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { basename, isAbsolute, join, relative, sep } from 'node:path'
 
 // A separate program, passed to the runtime as text (search.ts), so it imports nothing from this
 // project. As a process it can be killed when a pattern or a large folder takes too long.
@@ -52,67 +51,45 @@ function isInside(path: string): boolean {
   )
 }
 
-interface Folder {
-  readonly path: string
-  readonly fd: number
-  /** On Linux it refers to the same folder as long as that is open. */
-  readonly place: string
-}
-
-/** The last folder stays open, because files are visited folder by folder. */
-let opened: Folder | undefined
+const LINUX = existsSync('/proc/self/fd')
 
 /**
- * Opens a folder, so that its files are reached even if it is replaced in the meantime; undefined if
- * it is outside. The index of a repository may list files below what is now a link to elsewhere.
+ * Opens a file or folder; undefined if it is outside or cannot be opened. The check is made on what was
+ * opened: the index of a repository may list files below what is now a link to elsewhere.
  */
-function open(path: string): Folder | undefined {
-  if (opened?.path === path) return opened
-  if (opened !== undefined) closeSync(opened.fd)
-  opened = undefined
-  let fd: number
+function withOpened<Result>(path: string, flags: number, work: (fd: number) => Result) {
+  let fd: number | undefined
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY)
+    fd = openSync(path, flags | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    const real = LINUX ? readlinkSync(placeOf(fd, path)) : realpathSync(path)
+    return isInside(real) ? work(fd) : undefined
   } catch {
     return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
   }
-  const through = `/proc/self/fd/${fd}`
-  const isLinux = existsSync(through)
-  if (isInside(isLinux ? readlinkSync(through) : realpathSync(path))) {
-    return (opened = { path, fd, place: isLinux ? through : path })
-  }
-  closeSync(fd)
-  return undefined
 }
 
-/** The path to access a file; an allowed file itself may be in a folder that is not allowed. */
-function reach(path: string): string | undefined {
-  const folder = open(dirname(path))
-  if (folder !== undefined) return join(folder.place, basename(path))
-  return places.includes(path) ? path : undefined
+/** On Linux, a path that refers to what was opened even if something else takes its place. */
+function placeOf(fd: number, path: string): string {
+  return LINUX ? `/proc/${process.pid}/fd/${fd}` : path
 }
 
 function statAt(path: string): Stats | undefined {
-  const place = reach(path)
-  return place === undefined ? undefined : lstatSync(place, { throwIfNoEntry: false })
+  return withOpened(path, constants.O_RDONLY, (fd) => fstatSync(fd))
 }
 
-function git(path: string, ...args: readonly string[]) {
+/** The output of git in a folder; undefined if it fails. */
+function git(path: string, ...args: readonly string[]): string | undefined {
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env
   const program = Bun.which('git', { PATH: absoluteIn(env['PATH']) })
-  const folder = open(path)
-  if (program === null || folder === undefined) return undefined
-  try {
-    const { exitCode, stdout } = Bun.spawnSync([program, ...request.safeGit, ...args], {
-      // In the child, `self` would be another process.
-      cwd: folder.place.replace('self', String(process.pid)),
-      env,
-      stderr: 'ignore',
-    })
+  if (program === null) return undefined
+  return withOpened(path, constants.O_DIRECTORY, (fd) => {
+    const command = [program, ...request.safeGit, ...args]
+    const options = { cwd: placeOf(fd, path), env, stderr: 'ignore' } as const
+    const { exitCode, stdout } = Bun.spawnSync(command, options)
     return exitCode === 0 ? stdout.toString() : undefined
-  } catch {
-    return undefined
-  }
+  })
 }
 
 /** A relative entry of PATH could find a program of the project. */
@@ -149,12 +126,8 @@ function walk(folder: string): readonly string[] {
 }
 
 function entriesOf(path: string) {
-  const folder = open(path)
-  try {
-    return folder === undefined ? [] : readdirSync(folder.place, { withFileTypes: true })
-  } catch {
-    return []
-  }
+  const list = (fd: number) => readdirSync(placeOf(fd, path), { withFileTypes: true })
+  return withOpened(path, constants.O_DIRECTORY, list) ?? []
 }
 
 const { glob: wanted = '**' } = request
@@ -197,11 +170,7 @@ let skipped = 0
 
 /** The lines of a text file that is not too large; never through a link. */
 function readLines(path: string): readonly string[] {
-  const place = reach(path)
-  if (place === undefined) return []
-  let fd: number | undefined
-  try {
-    fd = openSync(place, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  const read = (fd: number) => {
     const stat = fstatSync(fd)
     if (stat.size > LARGEST_BYTES) skipped += 1
     if (!stat.isFile() || stat.size > LARGEST_BYTES) return []
@@ -212,11 +181,8 @@ function readLines(path: string): readonly string[] {
       .replace(/^\uFEFF/, '')
       .split(/\r?\n/)
     return lines.at(-1) === '' ? lines.slice(0, -1) : lines
-  } catch {
-    return []
-  } finally {
-    if (fd !== undefined) closeSync(fd)
   }
+  return withOpened(path, constants.O_RDONLY, read) ?? []
 }
 
 /** The text around a match. Cut words are dropped: masking does not recognise a part of a secret. */

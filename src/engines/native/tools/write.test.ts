@@ -201,7 +201,7 @@ test('a diff of texts without a common line is short and does not take long', as
   const workspace = makeWorkspace({ a: many('a') })
   const call = callerIn(workspace, new SeenFiles([seenInPrompt('a', many('a'), workspace)!]))
   const { diff } = await call('write', { path: 'a', content: many('b') })
-  expect(diff).toBe('--- a/a\n+++ b/a\n[nearly all lines differ: 50001 before, 50001 now]\n')
+  expect(diff).toBe('--- a/a\n+++ b/a\n[too many changes to show: 50001 lines before, 50001 now]\n')
   const long = await call('write', {
     path: 'min.js',
     content: `${'x'.repeat(9000)} ${'y'.repeat(9000)}`,
