@@ -12,7 +12,7 @@ export interface ForkhestraConfig extends Readonly<Omit<ChainsConfig, 'chains'>>
   readonly chains: Readonly<Record<string, Chain>>
 }
 
-/** The configuration of a project, or null where it has none of its own. */
+/** The configuration of a project; null if there is no file. */
 export async function loadConfig(cwd: string): Promise<ForkhestraConfig | null> {
   const { file, content } = await loadConfiguration(cwd, undefined, {})
   if (file === undefined) return null
@@ -20,7 +20,7 @@ export async function loadConfig(cwd: string): Promise<ForkhestraConfig | null> 
   return { ...content, chains: Object.fromEntries(chains) as ForkhestraConfig['chains'] }
 }
 
-/** A named chain of a configuration; throws with the names that there are. */
+/** A named chain of a configuration; throws an error that lists the existing names. */
 export function getChain(config: ForkhestraConfig | ChainsConfig, name: string): Chain {
   return withLoops(findChain<Chain | ChainConfig>(config.chains, name))
 }
@@ -30,8 +30,8 @@ function withLoops(chain: Chain | ChainConfig): Chain {
 }
 
 /**
- * Fills `${NAME}` everywhere; throws once with everything that is missing. A value stays text, also
- * where it looks like a command of a prompt. Of a chain, the prompt is filled too.
+ * Replaces `${NAME}` in steps and in the prompt of the chain; throws one error with all missing variables.
+ * A value that looks like a prompt command stays text.
  */
 export function substituteVars(
   given: Steps,

@@ -1,4 +1,5 @@
 import { UserError } from '../base/errors.ts'
+import { checkChain } from '../chain/parse/chains-file.ts'
 import type { AgentConfig, ChainConfig } from '../chain/parse/chains-schema.ts'
 import { MAX_ITERATIONS } from '../chain/parse/dsl.ts'
 import type { ChainPolicyConfig } from '../chain/parse/policy-schema.ts'
@@ -29,19 +30,19 @@ interface ExecuteOptions extends SessionOptions {
   readonly rawPrompt?: boolean | undefined
   /** Keeps a record, which gives agents queues and makes the run resumable. */
   readonly record?: boolean | undefined
-  /** Whether a recorded run may start although another one is at work in the same working tree. */
+  /** Lets a recorded run start although another one uses the same working tree. */
   readonly anyway?: boolean | undefined
 }
 
 export interface ChainOptions extends ExecuteOptions {
-  /** Steps, or a chain with its prompt and its policy, which hold where none are given here. */
+  /** Steps, or a chain; prompt and policy of the chain are used unless they are given here. */
   readonly steps: Steps
   readonly cliPrompt?: string | undefined
   readonly cliPromptFile?: string | undefined
   readonly chainPrompt?: string | undefined
   readonly chainPromptFile?: string | undefined
   readonly agentDefaults?: Readonly<Record<string, AgentConfig>> | undefined
-  /** Limits, gates and the like, as a chain of the configuration has them. */
+  /** Limits, gates and other fields of a chain in the configuration. */
   readonly policy?: Readonly<ChainPolicyConfig> | undefined
   /** The same as `args`. */
   readonly globalArgs?: readonly string[] | undefined
@@ -50,10 +51,10 @@ export interface ChainOptions extends ExecuteOptions {
 export interface RunOptions extends ExecuteOptions {
   readonly agent: string
   readonly maxIterations?: number | undefined
-  /** Absent: whether `maxIterations` is given. */
+  /** Default: true if `maxIterations` is given. */
   readonly loop?: boolean | undefined
   readonly prompt?: string | undefined
-  /** What the configuration would say about the agent. */
+  /** The agent's entry in the configuration. */
   readonly agentConfig?: AgentConfig | undefined
 }
 
@@ -65,10 +66,10 @@ export interface DirectRunOptions extends RunOptions {
 export interface RunResult {
   readonly complete: boolean
   readonly iterations: number
-  /** Of the last agent; null where it did not exit by itself. */
+  /** Of the last agent; null if it did not exit by itself. */
   readonly exitCode: number | null
   readonly reason: Reason
-  /** Id and folder of the run, where `run` has recorded it. */
+  /** Id and folder of the run, if it was recorded. */
   readonly run?: string
   readonly record?: string
 }
@@ -77,7 +78,7 @@ export interface ChainResult {
   readonly success: boolean
   /** Id of the run. */
   readonly run: string
-  /** Folder of its record, where it has one. */
+  /** The folder of its record, if there is one. */
   readonly record?: string
   readonly steps: readonly { readonly agent: string; readonly result: RunResult }[]
   /** Index of the first step that did not complete. */
@@ -101,14 +102,14 @@ export async function run(options: RunOptions): Promise<RunResult> {
   return { ...steps[0]!.result, ...(record === undefined ? {} : { run: id, record }) }
 }
 
-/** Runs a chain of steps, silently unless `verbose`; throws a `UserError` where it cannot start. */
+/** Runs a chain of steps, silently unless `verbose`; throws a `UserError` if it cannot start. */
 export async function executeChain(options: ChainOptions): Promise<ChainResult> {
   const ready = await prepare(options)
   const { plan } = ready
   return untilStopped(plan.run, options, async (stopping) => {
     if (options.record !== true)
       return resultOf(plan.run, await carryOut(ready, options, stopping, { isRecorded: false }))
-    const seat = takeWorkingTree(plan, process.env, options.anyway === true)
+    const workingTree = takeWorkingTree(plan, process.env, options.anyway === true)
     try {
       const { confirm } = frontEndOf(plan.cwd)
       const places = recordPlaces({ folder: plan.cwd, searched: [plan.cwd] }, process.env)
@@ -118,12 +119,12 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
       const recorded = { ...ready, warnings: [...ready.warnings, ...orphans] }
       return resultOf(plan.run, await carryOut(recorded, options, stopping))
     } finally {
-      seat.leave()
+      workingTree.leave()
     }
   })
 }
 
-/** What a run has come to, by its events. */
+/** The result of a run, from its events. */
 export function resultOf(id: string, { steps: all, record }: RunState): ChainResult {
   const steps = all.filter(({ isRecovery }) => isRecovery !== true)
   const failedAt = steps.findIndex((step) => !isSettled(step))
@@ -151,7 +152,7 @@ async function prepare(options: ChainOptions): Promise<ReadyRun> {
     cwd,
     base: cwd,
     agentBase: cwd,
-    chain: await chainOf(options),
+    chain: chainOf(options),
     agents,
     variables: 'built-in only' as const,
     args: options.args ?? options.globalArgs ?? [],
@@ -164,13 +165,13 @@ async function prepare(options: ChainOptions): Promise<ReadyRun> {
   return { plan, warnings, session: { env, stamp, agents } }
 }
 
-/** The chain as a configuration would have it. */
-async function chainOf(options: ChainOptions): Promise<ChainConfig> {
+/** The chain in the form of the configuration. */
+function chainOf(options: ChainOptions): ChainConfig {
   const { steps: given, prompt: own, promptFile: ownFile, ...rest } = toChain(options.steps)
   const steps = given.map(toStepConfig)
   checkIterations(given)
   const { chainPrompt, chainPromptFile, policy } = options
-  // A text of the chain itself must not win over a file that was given here.
+  // The chain's own text must not win over a file that was given here.
   const isGiven = chainPrompt !== undefined || chainPromptFile !== undefined
   const [prompt, promptFile] = isGiven ? [chainPrompt, chainPromptFile] : [own, ownFile]
   const chain = {
@@ -180,12 +181,11 @@ async function chainOf(options: ChainOptions): Promise<ChainConfig> {
     ...(prompt === undefined ? {} : { prompt }),
     ...(promptFile === undefined ? {} : { promptFile }),
   }
-  // Loaded only here: most chains have no policy, and a validator takes time to load.
-  if (!isPlain(chain)) (await import('../chain/parse/chains-file.ts')).checkChain(chain)
+  checkChain(chain)
   return chain
 }
 
-/** What the types cannot say. */
+/** Checks what types cannot express. */
 function checkIterations(steps: readonly ChainStep[]): void {
   if (steps.length === 0) throw new UserError('A chain needs at least one step.')
   for (const { agent, iterations, loop } of steps) {
@@ -195,12 +195,4 @@ function checkIterations(steps: readonly ChainStep[]): void {
       `The iterations of '${agent}' are ${iterations}, expected a whole number from 1 to ${MAX_ITERATIONS}.`,
     )
   }
-}
-
-const PLAIN_FIELDS = ['steps', 'agent', 'iterations', 'args', 'prompt', 'promptFile']
-
-function isPlain(chain: ChainConfig): boolean {
-  return [chain, ...chain.steps].every((part) =>
-    Object.keys(part).every((key) => PLAIN_FIELDS.includes(key)),
-  )
 }

@@ -3,7 +3,7 @@ import { choosePrompt, type PromptCandidate, type PromptLevel } from '../chain/p
 import * as modes from '../chain/prompts/system-prompt.ts'
 import { readPromptText } from '../chain/prompts/prompt-file.ts'
 
-/** The content of a prompt file, unchanged; throws a `UserError` that says what is wrong with it. */
+/** The content of a prompt file; throws a `UserError` if it cannot be used. */
 export async function readPromptFile(path: string, cwd: string): Promise<string> {
   return readPromptText(path, cwd)
 }
@@ -19,7 +19,7 @@ export interface PromptSources {
   readonly cwd: string
 }
 
-/** The prompt that wins, or undefined where there is none. */
+/** The prompt with the highest precedence, if there is one. */
 export async function resolvePrompt(sources: PromptSources): Promise<string | undefined> {
   const { cwd: base, agentDefault } = sources
   const level = (name: PromptLevel, text?: string, file?: string): PromptCandidate[] => [
@@ -35,12 +35,12 @@ export async function resolvePrompt(sources: PromptSources): Promise<string | un
   return choosePrompt(candidates, new Map(), readPromptText)?.text
 }
 
-/** The system prompt that a direct agent gets: its own, after the sentences on how it is run. */
+/** The system prompt of a direct agent: its own, after the text on how it is run. */
 export async function composeSystemPrompt(text: string): Promise<string> {
   return modes.composeSystemPrompt(text)
 }
 
-/** The own system prompt of an agent; empty where it has none. */
+/** The agent's own system prompt; empty if it has none. */
 export async function loadAgentSystemPrompt(config: AgentConfig, cwd: string): Promise<string> {
   return modes.loadAgentSystemPrompt(config, cwd)
 }

@@ -14,16 +14,15 @@ import {
   type QueueRequest,
 } from '../host/queue/caller.ts'
 import { agentPath, checkAgent } from '../host/queue/check-agent.ts'
-import { driveQueue } from '../host/queue/drive.ts'
-import { receiveWhileDriven } from '../host/queue/receive.ts'
-import { describeQueue, maskMessages } from '../host/queue/masked.ts'
 import {
-  haveSucceeded,
-  checkCanDrive,
-  unfinishedIn,
+  driveQueue,
   driveUntilDone,
+  haveSucceeded,
+  receiveWhileDriven,
+  startTasks,
   type Driven,
 } from '../host/queue/drive.ts'
+import { describeQueue, maskMessages } from '../host/queue/masked.ts'
 import type { FrontEnd } from '../host/front-end.ts'
 import { carryOut, frontEndOf, untilStopped, type SessionOptions } from './session.ts'
 
@@ -33,34 +32,34 @@ export interface QueueOptions {
   readonly run?: string | undefined
 }
 
-/** What may be said of a task beside its prompt. */
+/** Everything about a task except its prompt. */
 export interface TaskOptions {
   readonly name?: string | undefined
   readonly agent?: string | undefined
   readonly model?: string | undefined
-  /** Of each attempt: `30m`, or seconds. */
+  /** For each attempt: `30m`, or seconds. */
   readonly timeout?: string | number | undefined
-  /** Further attempts after a failure that may pass. */
+  /** Retries after a transient failure. */
   readonly retry?: number | undefined
   readonly isolation?: 'shared' | 'worktree' | undefined
   readonly onParentEnd?: 'wait' | 'cancel' | undefined
 }
 
 export interface RunQueueOptions extends SessionOptions {
-  /** Start only the oldest tasks, this many; absent: all. */
+  /** Start only this many, the oldest first; default: all. */
   readonly count?: number | undefined
   /** Start all tasks, this many at a time, including new ones. */
   readonly parallel?: number | undefined
 }
 
 export interface ReceiveOptions extends Omit<ReceiveQuery, 'timeoutMs'> {
-  /** Absent: for as long as an agent could still send. `30m`, or seconds. */
+  /** `30m`, or seconds; default: as long as an agent can still send. */
   readonly timeout?: string | number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface QueueResult {
-  /** Whether all that was worked at succeeded. */
+  /** Whether all these tasks succeeded. */
   readonly success: boolean
   /** Names of the tasks that were started. */
   readonly started: readonly string[]
@@ -70,7 +69,7 @@ export interface QueueResult {
   readonly unfinished: readonly string[]
 }
 
-/** What is queued, running and finished, as `forkhestra queue --json` has it. */
+/** The tasks, as in `forkhestra queue --json`. */
 export interface QueueListing {
   readonly tasks: Awaited<ReturnType<typeof describeQueue>>['tasks']
   /** Null if there is no queue. */
@@ -79,7 +78,7 @@ export interface QueueListing {
 
 export type QueueMessage = ReturnType<typeof messageJson>
 
-/** The queue and the inbox of a run, with the commands of the command line. */
+/** The queue and inbox of a run, with the same commands as the command line. */
 export class Queue {
   readonly #frontEnd: FrontEnd
   readonly #closed = new AbortController()
@@ -103,7 +102,7 @@ export class Queue {
     return name!
   }
 
-  /** Starts what is queued and works it off; inside of a run, whose process does that, it only starts it. */
+  /** Starts queued tasks and runs them until they have ended; inside a run, whose process runs them, only starts them. */
   run(options: RunQueueOptions = {}): Promise<QueueResult> {
     const running = this.#with(
       'existing',
@@ -157,7 +156,7 @@ export class Queue {
     )
   }
 
-  /** Who has sent, and how long ago; the messages stay. */
+  /** Lists the messages without taking them. */
   inbox() {
     return this.#with(
       'existing',
@@ -175,7 +174,7 @@ export class Queue {
     return this.#with('existing', ({ client }) => client.cancel(name), refuseWithoutQueue)
   }
 
-  /** Stops what this object works at, and waits until it has ended. */
+  /** Stops the tasks that this object runs, and waits until they have ended. */
   async close(): Promise<void> {
     this.#closed.abort()
     await Promise.allSettled(this.#open)
@@ -196,7 +195,7 @@ export class Queue {
     return { ...readPushOptions(values), prompt }
   }
 
-  /** An object stays with the run that it began with, also if a newer one begins. */
+  /** Uses the same run for all calls, even if a newer one starts. */
   #with<Result>(
     access: 'create-run' | 'create-store' | 'existing',
     work: (opened: OpenQueue) => Promise<Result>,
@@ -215,17 +214,15 @@ export class Queue {
     if (count !== undefined && parallel !== undefined)
       throw new UserError('Give either count or parallel, not both.')
     const { confirm } = this.#frontEnd
-    const unfinished = opened.isInside ? [] : await unfinishedIn(opened)
-    const mayKill = await checkCanDrive(opened, killOrphans, confirm)
-    const { started, held } = await opened.client.run({ count, parallel })
-    const names = [...unfinished, ...started]
+    const begun = await startTasks(opened, { count, parallel }, killOrphans, confirm)
+    const { started, held, unfinished, names, mayKill } = begun
     const isDone = opened.isInside || names.length === 0
     const signal = AbortSignal.any([
       this.#closed.signal,
       ...(options.signal ? [options.signal] : []),
     ])
     const success =
-      isDone || (await workOffHere(this.#frontEnd, opened, names, mayKill, { ...options, signal }))
+      isDone || (await driveHere(this.#frontEnd, opened, names, mayKill, { ...options, signal }))
     return { success, started, held, unfinished }
   }
 }
@@ -237,8 +234,8 @@ export function openQueue(options: QueueOptions = {}): Queue {
   return new Queue(options)
 }
 
-/** Works off what was started, in this process where no other one does; whether all of it succeeded. */
-export function workOffHere(
+/** Drives started tasks in this process if no other one does; returns whether all succeeded. */
+export function driveHere(
   frontEnd: FrontEnd,
   driven: Driven,
   names: readonly string[],
@@ -260,12 +257,12 @@ function readCount(name: 'count' | 'parallel', { [name]: value }: RunQueueOption
   return readWhole(name, String(value), { least: 1, most: 1_000_000 })
 }
 
-/** A number alone is seconds. */
+/** A bare number means seconds. */
 function readTimeout(timeout: string | number): number {
   return parseDuration(typeof timeout === 'number' ? `${timeout}s` : timeout, 'timeout')
 }
 
-/** Messages are gone from the inbox once the program has them. */
+/** Acknowledges the messages, which removes them from the inbox. */
 async function take(
   delivery: Awaited<ReturnType<OpenQueue['client']['check']>>,
   opened: OpenQueue,

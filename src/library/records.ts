@@ -1,9 +1,6 @@
+import { checkChain } from '../chain/parse/chains-file.ts'
 import { makeOverrides, type OverrideConfig } from '../chain/plan/overrides.ts'
-import { mayEndOrphans } from '../host/orphans.ts'
-import { isDriven } from '../host/queue/caller.ts'
-import { hasStore } from '../host/queue/store-path.ts'
-import { openStoreOf } from '../host/queue/store.ts'
-import { unfinishedIn } from '../host/queue/drive.ts'
+import { driveUnfinished } from '../host/queue/drive.ts'
 import { describeRun, describeWithReceipts } from '../host/records/describe-run.ts'
 import { followEvents } from '../host/records/follow-events.ts'
 import { lookAt } from '../host/records/foreign.ts'
@@ -16,7 +13,7 @@ import type { RunEvent } from '../records/events/schema.ts'
 import { holderOf } from '../records/journal/run-lock.ts'
 import { findRun, type RunBrief } from '../records/journal/runs.ts'
 import { resultOf, type ChainResult } from './execute.ts'
-import { workOffHere } from './queue.ts'
+import { driveHere } from './queue.ts'
 import { carryOut, frontEndOf, untilStopped, type SessionOptions } from './session.ts'
 
 interface Where {
@@ -31,21 +28,21 @@ export interface ResumeOptions
     Readonly<Omit<OverrideConfig, 'maxCostUsd'>> {
   /** In US dollars. */
   readonly maxCost?: number | undefined
-  /** Carries out a record that was not made here. */
+  /** Resumes a run whose record was not made here. */
   readonly trustRecord?: boolean | undefined
-  /** Begins an empty queue, and keeps the damaged one aside. */
+  /** Continues with an empty queue; a damaged one is kept. */
   readonly newQueue?: boolean | undefined
-  /** Whether it may continue although another run is at work in the same working tree. */
+  /** Lets it continue although another run uses the same working tree. */
   readonly anyway?: boolean | undefined
 }
 
-/** Continues a recorded run where its record ends; absent `run`: the newest that is not complete. */
+/** Continues a recorded run; by default the newest one that is not complete. */
 export async function resume(options: ResumeOptions = {}): Promise<ChainResult> {
   const notices: string[] = []
   const frontEnd = frontEndOf(options.cwd, (line) => notices.push(line))
   const { run, prompt, trustRecord = false, newQueue = false, anyway = false } = options
   const { killOrphans = false } = options
-  const overrides = await overridesOf(options)
+  const overrides = overridesOf(options)
   const given = { run, prompt, trustRecord, newQueue, anyway, killOrphans, overrides }
   const found = await prepareResume(frontEnd, given)
   if (found.kind === 'finished') return finish(found.run, options)
@@ -61,14 +58,11 @@ export async function resume(options: ResumeOptions = {}): Promise<ChainResult> 
   })
 }
 
-async function overridesOf(options: ResumeOptions) {
+function overridesOf(options: ResumeOptions) {
   const { maxCost: maxCostUsd, maxTokens, maxDuration, timeout, idleTimeout } = options
   const { stall, verify, until } = options
   const limits = { maxCostUsd, maxTokens, maxDuration, timeout, idleTimeout, stall, verify, until }
-  if (Object.values(limits).some((value) => value !== undefined)) {
-    const { checkChain } = await import('../chain/parse/chains-file.ts')
-    checkChain({ ...limits, steps: [{ agent: 'any' }] })
-  }
+  checkChain({ ...limits, steps: [{ agent: 'any' }] })
   return makeOverrides(limits)
 }
 
@@ -77,31 +71,25 @@ async function finish(
   { id, folder, state }: RunBrief,
   options: ResumeOptions,
 ): Promise<ChainResult> {
-  const result = { ...resultOf(id, state), success: true, record: folder }
-  if (!hasStore(folder)) return result
   const frontEnd = frontEndOf(options.cwd)
-  const store = await openStoreOf(folder)
-  try {
-    const driven = { store, run: id, record: folder }
-    const names = await unfinishedIn(driven)
-    if (names.length === 0) return result
-    const { killOrphans = false } = options
-    const isHeld = () => isDriven({ record: folder })
-    const mayKill = await mayEndOrphans(id, killOrphans, isHeld, frontEnd.confirm)
-    return { ...result, success: await workOffHere(frontEnd, driven, names, mayKill, options) }
-  } finally {
-    await store.close()
-  }
+  const { killOrphans = false } = options
+  const success = await driveUnfinished(
+    { run: id, record: folder },
+    killOrphans,
+    frontEnd.confirm,
+    (...driven) => driveHere(frontEnd, ...driven, options),
+  )
+  return { ...resultOf(id, state), success: success ?? true, record: folder }
 }
 
-/** The recorded runs of a project, the newest first, as `forkhestra runs --json` has them. */
+/** The recorded runs of a project, newest first, as in `forkhestra runs --json`. */
 export async function listRuns({ cwd }: Where = {}) {
   const { root, runs, broken } = readAllRuns(recordsOf(frontEndOf(cwd)))
   const now = Date.now()
   return { root, runs: runs.map((run) => describeRun(run, now)), broken }
 }
 
-/** One of them, as `forkhestra show --json` has it; absent `id`: the newest. */
+/** One run (default: the newest), as in `forkhestra show --json`. */
 export async function readRun(id?: string, { cwd }: Where = {}) {
   const found = findRun(recordsOf(frontEndOf(cwd)), id)
   return lookAt(found, async () => {
@@ -110,7 +98,7 @@ export async function readRun(id?: string, { cwd }: Where = {}) {
   })
 }
 
-/** The events of a run, in order; with `follow` also those that come until it ends. */
+/** The events of a run, in order; with `follow`, waits for new ones until it ends. */
 export async function* readEvents(
   id?: string,
   { cwd, follow = false }: Where & { readonly follow?: boolean | undefined } = {},

@@ -10,26 +10,26 @@ import { PlainView } from '../views/plain.ts'
 import { Terminal } from '../views/terminal.ts'
 import { endedBySignals } from './signals.ts'
 
-/** What every call takes that starts agents. */
+/** Options of all calls that start agents. */
 export interface SessionOptions {
-  /** Shows on stdout what the command line shows with --verbose. */
+  /** Prints the same output as --verbose on the command line. */
   readonly verbose?: boolean | undefined
   readonly onEvent?: ((event: RunEvent) => void) | undefined
-  /** A promise makes the agent wait. */
+  /** If it returns a promise, the agent waits for it. */
   readonly onOutput?: ((chunk: OutputChunk) => void | Promise<void>) | undefined
-  /** Ends the run; the reason may be the signal that the agents get. */
+  /** Stops the run; the reason may be the name of a signal for the agents. */
   readonly signal?: AbortSignal | undefined
-  /** Says that nothing is to be waited for any more. */
+  /** Kills agents that do not stop. */
   readonly force?: AbortSignal | undefined
-  /** False: signals to the program, and its exit, do not end the agents. */
+  /** If false, agents survive signals to the program and its exit. */
   readonly handleSignals?: boolean | undefined
-  /** Ends what a dead run has left running. */
+  /** Kills processes that a dead run has left. */
   readonly killOrphans?: boolean | undefined
 }
 
 type Stopping = Pick<Session, 'stop' | 'force'>
 
-/** Does the work of a run until its end, an abort or a signal. */
+/** Calls `work` with signals that abort when the run must stop. */
 export function untilStopped<Result>(
   run: string,
   { signal, force, handleSignals = true }: SessionOptions,
@@ -44,7 +44,7 @@ function either(one: AbortSignal, other: AbortSignal | undefined): AbortSignal {
   return other === undefined ? one : AbortSignal.any([one, other])
 }
 
-/** Carries a plan out for a program. */
+/** Runs a plan on behalf of a program. */
 export async function carryOut(
   ready: ReadyRun,
   { verbose, onEvent, onOutput }: SessionOptions,
@@ -82,7 +82,7 @@ export async function carryOut(
   return state
 }
 
-/** A program as the host sees it: there is no user to inform or to ask. */
+/** There is no user to inform or to ask. */
 export function frontEndOf(
   cwd: string | undefined,
   notice: FrontEnd['notice'] = () => undefined,

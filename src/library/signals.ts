@@ -4,15 +4,15 @@ import { Family } from '../run/process/family.ts'
 
 const SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
-/** The runs that a signal has to end, by their switches. */
+/** The runs that a signal stops. */
 const runs = new Map<StopSwitch, string>()
-/** What ends the program once its runs are over, because it does not listen itself. */
+/** The signal that ends the program after its runs, because it has no listener of its own. */
 let fatal: StopSignal | undefined
 let allOver = Promise.withResolvers<void>()
 
 const listeners = SIGNALS.map((signal) => {
   const listener = () => {
-    // Ours is called first: a listener that the program added with `once` still counts.
+    // Ours is called first, so that a `once` listener of the program still counts.
     if (process.listenerCount(signal) === 1) fatal ??= signal
     for (const stopSwitch of runs.keys()) stopSwitch.press(signal)
   }
@@ -20,8 +20,8 @@ const listeners = SIGNALS.map((signal) => {
 })
 
 /**
- * Does the work of a run. A signal stops it, a second one kills; afterwards the program ends by that
- * signal, unless it listens for it itself.
+ * The first signal stops the run, the second one kills its agents. Afterwards the signal ends the program,
+ * unless the program listens for it.
  */
 export async function endedBySignals<Result>(
   run: string,
@@ -52,7 +52,7 @@ function stopListening(): void {
   process.off('exit', killAll)
   if (fatal === undefined) return
   process.kill(process.pid, fatal)
-  // Reached where the program has begun to listen in the meantime.
+  // Reached if the program has started to listen in the meantime.
   fatal = undefined
   allOver.resolve()
   allOver = Promise.withResolvers()

@@ -19,7 +19,8 @@ export async function serveMcp(input: Input): Promise<number> {
   projectOf(input)
   const stopSwitch = new StopSwitch()
   const onBug = (error: unknown) => console.error(error)
-  const provider = new McpQueueProvider(request, input.flag('kill-orphans'), stopSwitch, onBug)
+  const mayKill = input.flag('kill-orphans')
+  const provider = new McpQueueProvider({ request, mayKill, stop: stopSwitch, onBug })
   stopSwitch.listen(() => undefined)
   const tasks = taskTools(
     { project: () => projectFolder(input), as: input.text('as'), env: process.env },

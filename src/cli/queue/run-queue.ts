@@ -1,17 +1,15 @@
-import { isDriven, identityOf, withQueueClient, type OpenQueue } from '../../host/queue/caller.ts'
+import { identityOf, withQueueClient, type OpenQueue } from '../../host/queue/caller.ts'
 import {
   driveQueue,
+  driveUnfinished,
+  driveUntilDone,
   haveSucceeded,
   isStarted,
-  checkCanDrive,
   newestOf,
-  unfinishedIn,
-  driveUntilDone,
+  STARTED,
+  startTasks,
   type Driven,
 } from '../../host/queue/drive.ts'
-import { openStoreOf } from '../../host/queue/store.ts'
-import { hasStore } from '../../host/queue/store-path.ts'
-import { mayEndOrphans } from '../../host/orphans.ts'
 import { StopSwitch } from '../../host/stop-switch.ts'
 import { type RunLock, holderOf } from '../../records/journal/run-lock.ts'
 import { mayRetry } from '../../queue/limits.ts'
@@ -22,13 +20,14 @@ import { printOtherQueues } from './other-queues.ts'
 import { frontEndOf } from '../front-end.ts'
 import { queueRequest, readCount, QueueArguments } from './arguments.ts'
 import { describeQueued } from '../../base/amounts.ts'
-import type { Started } from '../../queue/store.ts'
 import { queuedIn } from '../../run/subagents/left-in-queue.ts'
 import { describeLeftInQueue } from '../../views/describe-task.ts'
 import { isAbandoned } from './abandoned.ts'
 
 /** A queue that is driven in the foreground. */
 type TerminalQueue = Driven & Pick<OpenQueue, 'options'>
+
+type Started = Awaited<ReturnType<typeof startTasks>>
 
 /** Starts queued tasks. For a person it stays in the foreground until they have ended. */
 export async function startQueue(input: Input): Promise<number> {
@@ -45,16 +44,13 @@ export async function startQueue(input: Input): Promise<number> {
     queueRequest(input),
     'existing',
     async (opened) => {
-      const unfinished = opened.isInside ? [] : await unfinishedIn(opened)
-      const killsOrphans = input.flag('kill-orphans')
-      const mayKill = await checkCanDrive(opened, killsOrphans, frontEndOf(input).confirm)
-      const started = await opened.client.run({ count, parallel })
-      const names = [...unfinished, ...started.started]
-      await printStarted(input, started, unfinished, opened)
-      if (opened.isInside) return 0
-      if (names.length === 0) return 0
+      const killOrphans = input.flag('kill-orphans')
+      const { confirm } = frontEndOf(input)
+      const started = await startTasks(opened, { count, parallel }, killOrphans, confirm)
+      await printStarted(input, started, opened)
+      if (opened.isInside || started.names.length === 0) return 0
       if (!input.flag('json')) noteOtherProcess(opened)
-      return driveInTerminal(input, opened, names, mayKill)
+      return driveInTerminal(input, opened, started.names, started.mayKill)
     },
     async (caller) => {
       const none = { ok: true, ...identityOf(caller), started: [], held: 0, unfinished: [] }
@@ -71,23 +67,12 @@ export async function resumeQueue(
   run: string,
   record: string,
 ): Promise<number | undefined> {
-  if (!hasStore(record)) return undefined
-  const store = await openStoreOf(record)
-  try {
-    const driven = { store, run, record, options: ` --run ${run}` }
-    const unfinished = await unfinishedIn(driven)
-    if (unfinished.length === 0) return undefined
-    const mayKill = await mayEndOrphans(
-      run,
-      input.flag('kill-orphans'),
-      () => isDriven({ record }),
-      frontEndOf(input).confirm,
-    )
-    if (!input.flag('json')) await printContinued(driven, unfinished)
-    return await driveInTerminal(input, driven, unfinished, mayKill)
-  } finally {
-    await store.close()
-  }
+  const killOrphans = input.flag('kill-orphans')
+  const { confirm } = frontEndOf(input)
+  return driveUnfinished({ run, record }, killOrphans, confirm, async (driven, names, mayKill) => {
+    if (!input.flag('json')) await printContinued(driven, names)
+    return driveInTerminal(input, { ...driven, options: ` --run ${run}` }, names, mayKill)
+  })
 }
 
 /** Waits until the started tasks have ended, and drives them if no other process does. */
@@ -182,16 +167,11 @@ async function printContinued(
 }
 
 /** Prints what was started before it runs; if stdout fails, nothing is run. */
-async function printStarted(
-  input: Input,
-  started: Started,
-  unfinished: readonly string[],
-  opened: OpenQueue,
-): Promise<void> {
+async function printStarted(input: Input, started: Started, opened: OpenQueue): Promise<void> {
+  const { names } = started
   try {
-    await printStartedTasks(input, started, unfinished, opened)
+    await printStartedTasks(input, started, opened)
   } catch (error) {
-    const names = [...unfinished, ...started.started]
     if (!(error instanceof CannotPrint) || names.length === 0 || !isAbandoned(opened)) throw error
     const resume = `resume with: forkhestra run-queue${opened.options}`
     throw new CannotPrint(error.message, `Started, but not running: ${names.join(', ')}; ${resume}`)
@@ -200,8 +180,7 @@ async function printStarted(
 
 async function printStartedTasks(
   input: Input,
-  { started, held }: Started,
-  unfinished: readonly string[],
+  { started, held, unfinished }: Started,
   { store, run, agent }: OpenQueue,
 ): Promise<void> {
   if (input.flag('json')) {
@@ -230,7 +209,6 @@ async function printQueued({
   }
 }
 
-const STARTED = ['ready', 'running'] as const
 /** How many tasks are named. */
 const NAMED = 10
 

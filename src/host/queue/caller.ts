@@ -24,7 +24,7 @@ import { makeIdentity } from '../identity.ts'
 import { checkOwn } from '../records/foreign.ts'
 import { recordsOf, type Places } from '../records/place.ts'
 import { whyWanted } from '../records/unfinished-queues.ts'
-import { limitsOf, openStoreOf, planIn, refuseMissing } from './store.ts'
+import { messageLimitOf, openStoreOf, planIn, refuseMissing } from './store.ts'
 import { hasStore } from './store-path.ts'
 
 /** Who uses a queue: an agent of a run, known by its environment, or a person. */
@@ -105,10 +105,10 @@ export function isDriven({ record }: Pick<Caller, 'record'>): boolean {
 /** The size limit of prompts and messages: that of the run, or of one that would start now. */
 export async function messageLimitFor(request: QueueRequest): Promise<number> {
   const caller = findCaller(request)
-  if (caller !== undefined) return limitsOf(planIn(caller.record)).messageBytes
+  if (caller !== undefined) return messageLimitOf(planIn(caller.record))
   const { project, env } = request.frontEnd
   const { queueLimits } = (await loadConfiguration(project.folder, undefined, env)).content
-  return limitsOf(queueLimits === undefined ? {} : { queueLimits }).messageBytes
+  return messageLimitOf(queueLimits === undefined ? {} : { queueLimits })
 }
 
 /** Undefined if there is no run yet. */

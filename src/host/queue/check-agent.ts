@@ -5,7 +5,7 @@ import { ownFolder } from '../own-folder.ts'
 import type { FrontEnd } from '../front-end.ts'
 import { pathFromProject } from '../project.ts'
 import { findCaller, type QueueRequest } from './caller.ts'
-import { configurationOf } from './configuration.ts'
+import { configurationOf, knownIn } from './configuration.ts'
 import { planIn } from './store.ts'
 
 /** Throws before anything is queued if the agent does not exist. */
@@ -14,9 +14,7 @@ export async function checkAgent(request: QueueRequest, name: string): Promise<v
   const caller = findCaller(request)
   const { cwd = frontEnd.project.folder, configuration } =
     caller === undefined ? {} : planIn(caller.record)
-  const { content, base } = await configurationOf({ cwd, configuration })
-  const { agents = {}, prices } = content
-  const known = { agents, cwd, base: cwd, agentBase: base, ...(prices && { prices }) }
+  const known = knownIn(await configurationOf({ cwd, configuration }), cwd)
   resolveAgent(name, known, readFacts(makeAgentEnvironment(frontEnd.env, ownFolder())))
 }
 

@@ -15,6 +15,12 @@ export async function configurationOf({
   return isUsual ? usual : loadConfiguration(cwd, configuration.file, process.env)
 }
 
+/** What `resolveAgent` needs to find an agent of this configuration. */
+export function knownIn({ content, base }: Configuration, cwd: string) {
+  const { agents = {}, prices } = content
+  return { agents, cwd, base: cwd, agentBase: base, ...(prices && { prices }) }
+}
+
 /** No agents if it cannot be read: the error is reported when one is needed. */
 export async function agentsOf(plan: Plan): Promise<Agents> {
   try {

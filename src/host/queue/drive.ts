@@ -1,3 +1,4 @@
+import { pollWithBackoff } from '../../base/backoff.ts'
 import { randomLetters } from '../../base/ids.ts'
 import { makeAgentEnvironment } from '../../engines/environment.ts'
 import { makeStamp } from '../../records/events/event.ts'
@@ -10,10 +11,13 @@ import { endOrphansOf, mayEndOrphans } from '../orphans.ts'
 import { ownFolder } from '../own-folder.ts'
 import { readRecorded } from '../resume-run.ts'
 import type { ReadyRun, Session } from '../run-session.ts'
-import { type Caller, isDriven, type OpenQueue } from './caller.ts'
-import { agentsOf } from './configuration.ts'
+import type { Delivery, RunOptions } from '../../queue/client.ts'
+import type { Received, ReceiveQuery } from '../../queue/receive.ts'
 import type { EndBrief, TaskHead } from '../../queue/task.ts'
-import { refuseUnsound } from './store.ts'
+import { isDriven, type Caller, type OpenQueue } from './caller.ts'
+import { agentsOf } from './configuration.ts'
+import { hasStore } from './store-path.ts'
+import { openStoreOf, refuseUnsound } from './store.ts'
 
 type Work = NonNullable<Session['work']>
 
@@ -52,20 +56,53 @@ type DriveEnd = Exclude<Awaited<ReturnType<typeof driveQueue>>, undefined> | 'ov
 /** How often a waiting caller checks whether the driving process is still alive. */
 const LOOK_MS = 1000
 
-const STARTED = ['ready', 'running'] as const
+export const STARTED = ['ready', 'running'] as const
 
 export function isStarted({ state }: TaskHead): boolean {
   return state === 'ready' || state === 'running'
 }
 
 /** Names of started tasks that no process runs. */
-export async function unfinishedIn({ store, run, record }: Driven): Promise<string[]> {
+async function unfinishedIn({ store, run, record }: Driven): Promise<string[]> {
   if (isDriven({ record })) return []
   return (await store.list(run, { states: STARTED })).map(({ name }) => name)
 }
 
-/** Throws before anything is started if the queue cannot be driven; returns whether orphans may be killed. */
-export async function checkCanDrive(
+/** Starts queued tasks; throws before that if the queue cannot be driven. */
+export async function startTasks(
+  opened: OpenQueue,
+  options: RunOptions,
+  killOrphans: boolean,
+  confirm: FrontEnd['confirm'],
+) {
+  const unfinished = opened.isInside ? [] : await unfinishedIn(opened)
+  const mayKill = await checkCanDrive(opened, killOrphans, confirm)
+  const { started, held } = await opened.client.run(options)
+  return { started, held, unfinished, names: [...unfinished, ...started], mayKill }
+}
+
+/** Calls `drive` for started tasks that an earlier process did not finish; undefined if there are none. */
+export async function driveUnfinished<Result>(
+  { run, record }: Pick<Caller, 'run' | 'record'>,
+  killOrphans: boolean,
+  confirm: FrontEnd['confirm'],
+  drive: (driven: Driven, names: readonly string[], mayKill: boolean) => Promise<Result>,
+): Promise<Result | undefined> {
+  if (!hasStore(record)) return undefined
+  const store = await openStoreOf(record)
+  try {
+    const driven = { store, run, record }
+    const names = await unfinishedIn(driven)
+    if (names.length === 0) return undefined
+    const mayKill = await mayEndOrphans(run, killOrphans, () => isDriven({ record }), confirm)
+    return await drive(driven, names, mayKill)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Returns whether orphans may be killed. */
+async function checkCanDrive(
   { client, store, run, record, isInside }: OpenQueue,
   mayKill: boolean,
   confirm: FrontEnd['confirm'],
@@ -79,12 +116,12 @@ export async function checkCanDrive(
 }
 
 /**
- * Waits until the started tasks have ended, and calls `drive` if no other process runs them. `stopped`
- * returns the signal that ends the wait for another process.
+ * Waits until the named tasks (default: all) have ended, and calls `drive` if no other process runs them.
+ * `stopped` returns the signal that ends the wait for another process.
  */
 export async function driveUntilDone(
   driven: Driven,
-  names: readonly string[],
+  names: readonly string[] | undefined,
   drive: (lock: RunLock) => ReturnType<typeof driveQueue>,
   stopped: () => AbortSignal,
 ): Promise<DriveEnd> {
@@ -109,13 +146,10 @@ export async function driveUntilDone(
   }
 }
 
-/**
- * Returns a check whether all these tasks have ended. There may be thousands, so that only one open
- * task is queried at a time.
- */
-function makeDoneCheck(driven: Driven, names: readonly string[]): () => Promise<boolean> {
+/** Checks one open task at a time, because there may be thousands. */
+function makeDoneCheck(driven: Driven, names?: readonly string[]): () => Promise<boolean> {
   const { store, run } = driven
-  const wanted = new Set(names)
+  const wanted = names === undefined ? undefined : new Set(names)
   let last: TaskHead | undefined
   return async () => {
     const { isReady, isRunning } = await store.outlook(run)
@@ -124,7 +158,9 @@ function makeDoneCheck(driven: Driven, names: readonly string[]): () => Promise<
     const known = last === undefined ? undefined : await store.task(run, last.id)
     if (known !== undefined && isStarted(known)) return false
     // The newest is the most likely to end last.
-    last = (await store.list(run, { states: STARTED })).findLast(({ name }) => wanted.has(name))
+    last = (await store.list(run, { states: STARTED })).findLast(
+      ({ name }) => wanted?.has(name) !== false,
+    )
     return last === undefined
   }
 }
@@ -145,4 +181,29 @@ export function newestOf<One extends TaskHead>(
 ): One[] {
   const newest = new Map(tasks.map((task) => [task.name, task]))
   return names.flatMap((name) => newest.get(name) ?? [])
+}
+
+/** How often a waiting caller checks whether any process drives the queue. */
+const CHECK_MS = { first: 2000, longest: 60_000 }
+
+/** Ends the wait if no process drives the queue, because then no answer can come. */
+export async function receiveWhileDriven(
+  opened: OpenQueue,
+  query: ReceiveQuery,
+  stop: AbortSignal,
+  isWorkedAt: () => boolean = () => isDriven(opened),
+): Promise<Received & Delivery> {
+  const alone = new AbortController()
+  const check = () => {
+    if (!isWorkedAt()) alone.abort()
+  }
+  check()
+  const stopChecking = pollWithBackoff(check, CHECK_MS.first, CHECK_MS.longest)
+  try {
+    const received = await opened.client.receive(query, AbortSignal.any([stop, alone.signal]))
+    const isAlone = received.status === 'stopped' && !stop.aborted
+    return isAlone ? { ...received, status: 'nothing_to_wait_for' } : received
+  } finally {
+    stopChecking()
+  }
 }

@@ -1,5 +1,8 @@
+import { UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 import type { QueueProvider, QueueSession } from '../../queue/tools/provider.ts'
+import type { RunLock } from '../../records/journal/run-lock.ts'
+import { runSession } from '../run-session.ts'
 import type { StopSwitch } from '../stop-switch.ts'
 import {
   isDriven,
@@ -9,30 +12,27 @@ import {
   type QueueRequest,
 } from './caller.ts'
 import { checkAgent } from './check-agent.ts'
-import { Driver } from './driver.ts'
-import { receiveWhileDriven } from './receive.ts'
+import { driveQueue, driveUntilDone, receiveWhileDriven, type Driven } from './drive.ts'
+import { openStoreOf, refuseUnsound } from './store.ts'
+
+interface Server {
+  readonly request: QueueRequest
+  /** Whether processes that a dead run left may be killed. */
+  readonly mayKill: boolean
+  readonly stop: StopSwitch
+  readonly onBug: (error: unknown) => void
+}
 
 /** The queues for the calls of one MCP client. */
 export class McpQueueProvider implements QueueProvider {
-  readonly #request: QueueRequest
-  readonly #mayKill: boolean
-  readonly #stop: StopSwitch
-  readonly #onBug: (error: unknown) => void
+  readonly #server: Server
   readonly #drivers = new Map<string, Driver>()
   readonly #open = new Set<Promise<unknown>>()
   #entering: Promise<void> = Promise.resolve()
   #run: Pick<Caller, 'run' | 'record'> | undefined
 
-  constructor(
-    request: QueueRequest,
-    mayKill: boolean,
-    stop: StopSwitch,
-    onBug: (error: unknown) => void,
-  ) {
-    this.#request = request
-    this.#mayKill = mayKill
-    this.#stop = stop
-    this.#onBug = onBug
+  constructor(server: Server) {
+    this.#server = server
   }
 
   use<Result>(
@@ -52,12 +52,13 @@ export class McpQueueProvider implements QueueProvider {
   }
 
   warn(text: string): void {
-    this.#request.frontEnd.notice(`Warning: ${text}`)
+    this.#server.request.frontEnd.notice(`Warning: ${text}`)
   }
 
   /** Stops what was started here and returns undelivered messages to the inbox. */
   async close(): Promise<void> {
-    if (!this.#stop.stop.aborted) this.#stop.press('SIGTERM', 'disconnected from its MCP client')
+    const { stop } = this.#server
+    if (!stop.stop.aborted) stop.press('SIGTERM', 'disconnected from its MCP client')
     await Promise.allSettled(this.#open)
     await Promise.all([...this.#drivers.values()].map((driver) => driver.over))
   }
@@ -87,20 +88,25 @@ export class McpQueueProvider implements QueueProvider {
 
   /** A conversation stays with its run even if a newer one starts. */
   #sameRun(): QueueRequest {
+    const { request } = this.#server
     const isThere = this.#run !== undefined && statOf(this.#run.record) !== undefined
     if (!isThere) this.#run = undefined
-    return { ...this.#request, run: this.#run?.run ?? this.#request.run }
+    return { ...request, run: this.#run?.run ?? request.run }
   }
 
   #sessionFor(opened: OpenQueue): QueueSession {
-    const { client, isInside, record } = opened
+    const { client, isInside, run, record } = opened
+    const driver = () => this.#drivers.get(record)
     return {
       client,
       begin: async () => {
-        if (!isInside) await this.#driverOf(opened).begin()
+        if (isInside) return
+        if (driver() === undefined) {
+          this.#drivers.set(record, new Driver(this.#server, { run, record }))
+        }
+        await driver()!.begin()
       },
       receive: async (query, signal) => {
-        const driver = () => this.#drivers.get(record)
         const isWorkedAt = () => driver()?.isAtWork === true || isDriven(opened)
         const received = await receiveWhileDriven(opened, query, signal, isWorkedAt)
         const trouble = driver()?.trouble
@@ -110,18 +116,83 @@ export class McpQueueProvider implements QueueProvider {
       },
     }
   }
+}
 
-  #driverOf({ run, record }: OpenQueue): Driver {
-    const known = this.#drivers.get(record)
-    if (known !== undefined) return known
-    const driver = new Driver(
-      this.#request.frontEnd,
-      this.#mayKill,
-      { run, record },
-      this.#stop,
-      this.#onBug,
+/** Processes the queue of a run in the background, if no other process does. */
+class Driver {
+  readonly #server: Server
+  readonly #of: Pick<Caller, 'run' | 'record'>
+  #begun: Promise<void> | undefined
+  #isWanted = false
+  /** Why processing has stopped after it had started. */
+  trouble: UserError | undefined
+  /** Settles when nothing runs here. */
+  over: Promise<void> = Promise.resolve()
+
+  constructor(server: Server, of: Pick<Caller, 'run' | 'record'>) {
+    this.#server = server
+    this.#of = of
+  }
+
+  get isAtWork(): boolean {
+    return this.#begun !== undefined
+  }
+
+  /** Resolves once a process runs the started tasks; rejects if none can. */
+  begin(): Promise<void> {
+    this.#isWanted = true
+    this.trouble = undefined
+    if (this.#begun !== undefined) return this.#begun
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#begun = promise
+    this.over = this.#work(resolve).catch((error: unknown) => {
+      this.#begun = undefined
+      reject(error)
+      if (error instanceof UserError) this.trouble = error
+      else this.#server.onBug(error)
+    })
+    return promise
+  }
+
+  async #work(onBegun: () => void): Promise<void> {
+    const { run, record } = this.#of
+    const { stop } = this.#server.stop
+    await refuseUnsound(run, record)
+    const store = await openStoreOf(record)
+    const driven = { store, run, record }
+    const whileOthersDrive = () => {
+      onBegun()
+      return stop
+    }
+    try {
+      while (this.#isWanted && !stop.aborted) {
+        this.#isWanted = false
+        const drive = (lock: RunLock) => this.#drive(driven, lock, onBegun)
+        await driveUntilDone(driven, undefined, drive, whileOthersDrive)
+      }
+      this.#begun = undefined
+      onBegun()
+    } finally {
+      await store.close()
+    }
+  }
+
+  #drive(driven: Driven, lock: RunLock, onBegun: () => void): ReturnType<typeof driveQueue> {
+    const { request, mayKill, stop } = this.#server
+    return driveQueue(request.frontEnd, driven, lock, mayKill, (ready, work) =>
+      runSession(ready, {
+        ...ready.session,
+        stop: stop.stop,
+        force: stop.force,
+        ownsProcess: true,
+        view: () => ({ show: () => undefined, output: () => undefined }),
+        work: async (plan, ports) => {
+          // The MCP client acts as `main`, so agents may wait for its messages.
+          await driven.store.setMain(driven.run, 'running')
+          onBegun()
+          await work(plan, ports)
+        },
+      }),
     )
-    this.#drivers.set(record, driver)
-    return driver
   }
 }

@@ -19,8 +19,8 @@ import { secretsOf } from '../secrets.ts'
 import { hasStore, storePath } from './store-path.ts'
 
 /**
- * Opens the queues of a run, with the same limits in all processes of the run: those of its plan. A store that was
- * deleted during a run is reported by the run itself, and another one takes its place.
+ * Opens the queues of a run, with the limits of its plan. A store that was deleted during a run is reported
+ * by the run itself, and a new one replaces it.
  */
 export async function openStoreOf(
   record: string,
@@ -110,7 +110,8 @@ export function planIn(record: string): Partial<Plan> {
 
 function openStoreAt(place: string, record: string, plan: Partial<Plan>): Promise<QueueStore> {
   return openSqliteStore(place, {
-    limits: limitsOf(plan),
+    // Read from JSON, which has no undefined values.
+    limits: (plan.queueLimits ?? {}) as Partial<Limits>,
     run: basename(record),
     wasUsed: () => place === storePath(record) && wasUsed(record),
     isSecret: findSecrets(plan),
@@ -132,12 +133,6 @@ export function isWhole(plan: Partial<Plan>): plan is Plan {
   return plan.root !== undefined && plan.recoveries !== undefined
 }
 
-export function limitsOf({ queueLimits = {} }: Partial<Plan>): Limits {
-  const { depth, running, queued, messageBytes } = DEFAULT_LIMITS
-  return {
-    depth: queueLimits.depth ?? depth,
-    running: queueLimits.running ?? running,
-    queued: queueLimits.queued ?? queued,
-    messageBytes: queueLimits.messageBytes ?? messageBytes,
-  }
+export function messageLimitOf({ queueLimits }: Partial<Plan>): number {
+  return queueLimits?.messageBytes ?? DEFAULT_LIMITS.messageBytes
 }

@@ -12,7 +12,7 @@ import { configOf, resolveAgent } from '../../chain/plan/resolve-agent.ts'
 import type { WantedTask } from '../../run/chain/ports.ts'
 import type { Configuration } from '../configuration.ts'
 import { readFacts } from '../facts.ts'
-import { configurationOf } from './configuration.ts'
+import { configurationOf, knownIn } from './configuration.ts'
 import { checkProgram, rightsOf, withinRights, withQueue } from './rights.ts'
 
 type Environment = Readonly<Record<string, string>>
@@ -46,16 +46,8 @@ export class SubAgents {
   async #named(name: string, pusher: StepNode | undefined): Promise<StepNode> {
     const { cwd } = this.#plan
     this.#configuration ??= configurationOf(this.#plan)
-    const { content, base } = await this.#configuration
-    const agents = content.agents ?? {}
-    const { prices } = content
-    const known = {
-      agents,
-      cwd,
-      base: cwd,
-      agentBase: base,
-      ...(prices === undefined ? {} : { prices }),
-    }
+    const known = knownIn(await this.#configuration, cwd)
+    const { agents, agentBase } = known
     const agent = resolveAgent(name, known, this.#facts)
     if (!Object.hasOwn(agents, name)) checkProgram(agent, rightsOf(pusher))
     const config = configOf(agent, agents)
@@ -63,7 +55,7 @@ export class SubAgents {
     const defaults = pusher === undefined ? usual : withParentDefaults(usual, agent, pusher)
     const policy = makePolicy({ step: {}, chain: {}, agent: config }, { kind: 'stop' }, defaults)
     const isRaw = pusher?.rawPrompt === true
-    const rules = { step: {}, chain: {}, agent: config, base: cwd, agentBase: base, isRaw }
+    const rules = { step: {}, chain: {}, agent: config, base: cwd, agentBase, isRaw }
     const { reading: ownReading, ...ownRules } = makePromptRules(rules)
     const reading = { ...pusher?.reading, ...ownReading }
     return {
