@@ -1,186 +1,126 @@
-import { hexDigit, isBlank, readWrap, type Reader } from './characters.ts'
-import type { Dump } from './dumps.ts'
-import type { Needle } from './needles.ts'
-import { MOST_OF_WRAP, MOST_TRIES, type Spelling } from './spelling.ts'
+import { NONE, type Source, type Spelling } from './spelling.ts'
+import { WRAP } from './text.ts'
 
-const NONE = -1
-const NEWLINE = 10
-const MOST_OF_GAP = 3
-const MOST_OF_COLUMN = 100
-const MOST_OF_OFFSET = 21
-const MOST_OF_LINE = 200
-/** Cells of at least this width are needles themselves; narrower ones are searched by three in a row. */
-const WIDE = 4
-
-/** What is known about an occurrence while it is matched. */
-interface Row {
-  readonly skipped: number
-  readonly isCapital: boolean
-  /** Whether it may be in a table with a column that shows the characters. */
-  readonly isTable: boolean
-  /** Whether its first needle has a gap. */
-  readonly isBroken: boolean
-}
+/** What may be between two cells of a line. Hexadecimal digits may follow each other directly. */
+const HEX_GAP = '[:,]?[ \\t]{0,4}(?:0x)?'
+const GAP = '(?:[:,][ \\t]{0,4}|[ \\t]{1,4})'
+/** The rest of a line, which may have a column that shows the characters, up to the next cell. */
+const OFFSET = '[\\dA-Fa-f]{4,16}:?[ \\t]{1,4}'
+const BREAK = `(?:[ \\t]{2}[^\\n]{0,98}?|[ \\t,]{0,8})${WRAP}(?:0x|${OFFSET})??`
+const LONGEST_BREAK = 200
+/** With the gap before it. */
+const LONGEST_CELL = 16
+const BEGINS_BREAK = /[\s,\\%&]|$/y
+const REST_OF_LINE = new RegExp(`[^]{0,200}?(?=${WRAP}|$)`, 'y')
 
 /** A value in a hex dump or similar table, with an offset before and the characters after the cells. */
 export class Cells implements Spelling {
   readonly skipsAtLineStart = false
   readonly skippable = 1
-  readonly needles: readonly Needle[]
-  readonly #dump: Dump
-  readonly #isWide: boolean
+  readonly #cells: readonly string[]
+  readonly #isHex: boolean
+  readonly #gap: string
   /** Whether the column of characters cannot show the whole value, so that a text search misses it. */
   readonly #isOnlyInCells: boolean
-  /** Filled on demand: most values never occur. */
-  readonly #cells: string[] = []
-  readonly #capitals: string[] = []
+  /** Compiled on first use: most values never occur. */
+  readonly #patterns: Readonly<Record<string, RegExp[]>>
 
-  constructor(dump: Dump, isOnlyInCells: boolean) {
-    this.#dump = dump
+  constructor(cells: readonly string[], isHex: boolean, isOnlyInCells: boolean) {
+    this.#cells = cells
+    this.#isHex = isHex
+    this.#gap = isHex ? HEX_GAP : GAP
+    this.#patterns = { '': [], [this.#gap]: [], [BREAK]: [] }
     this.#isOnlyInCells = isOnlyInCells
-    this.#isWide = dump.cell(0).length >= WIDE
-    this.needles = this.#makeNeedles()
   }
 
-  beginnings(skipped: number): readonly string[] {
-    const { isHex, cell, between } = this.#dump
-    const first = (cell(skipped) + between(skipped)).slice(0, 2)
-    return isHex === true ? [...new Set([first, first.toUpperCase()])] : [first]
+  starts(skipped: number): string[] {
+    const [cell, next] = [this.#cells[skipped]!, this.#cells[skipped + 1]!]
+    const gaps = [' ', '  ', '   ', '\t', ':', ': ', ',', ', ', ...(this.#isHex ? [''] : [])]
+    const starts = gaps.map((gap) => cell + gap + next)
+    return this.#isHex ? [...starts, ...starts.map((start) => start.toUpperCase())] : starts
   }
 
-  match(reader: Reader, start: number, skipped: number): number {
-    for (const isCapital of this.#dump.isHex === true ? [false, true] : [false]) {
-      reader.tries = MOST_TRIES
-      const row = {
-        skipped,
-        isCapital,
-        isTable: skipped > 0 || this.#isOnlyInCells,
-        isBroken: false,
-      }
-      const end = this.#follow(reader, start, skipped, row)
-      if (end !== NONE) return end
-    }
-    return NONE
-  }
-
-  /** Matches from a position where a cell must begin. */
-  #follow(reader: Reader, from: number, index: number, row: Row): number {
-    let at = this.#read(reader, from, index, row)
-    let { isBroken } = row
-    for (let next = index + 1; at !== NONE && next < this.#dump.length; next += 1) {
-      const cell = readText(reader, at, this.#dump.between(next - 1))
-      let end = this.#read(reader, cell, next, row)
-      if (end === NONE && this.#mayBreak(next, isBroken)) {
-        isBroken ||= next < 4
-        end = this.#read(reader, skipGap(reader, at), next, row)
-        if (end === NONE && next - row.skipped > 1) {
-          return this.#followInNextLine(reader, at, next, { ...row, isBroken, isTable: true })
-        }
+  match(source: Source, start: number, skipped: number): number {
+    let isTable = skipped > 0 || this.#isOnlyInCells
+    let at = this.#read(source, start, skipped, '')
+    for (let index = skipped + 1; at !== NONE && index < this.#cells.length; index += 1) {
+      let end = this.#read(source, at, index, this.#gap)
+      BEGINS_BREAK.lastIndex = at
+      if (end === NONE && index - skipped > 1 && BEGINS_BREAK.test(source.text)) {
+        if (source.text.length - at < LONGEST_BREAK) source.ranOut = true
+        isTable = true
+        end = this.#read(source, at, index, BREAK)
       }
       at = end
     }
-    // The column of characters shows a part of the value too.
-    return at !== NONE && row.isTable ? endOfColumn(reader, at) : at
+    return at !== NONE && isTable ? endOfColumn(source, at) : at
   }
 
-  #followInNextLine(reader: Reader, from: number, index: number, row: Row): number {
-    for (const line of nextLines(reader, from)) {
-      for (const cell of [skipOffset(reader, line), line, readText(reader, line, '0x')]) {
-        if (cell === NONE || reader.tries === 0) continue
-        reader.tries -= 1
-        const end = this.#follow(reader, cell, index, row)
-        if (end !== NONE) return end
-      }
-    }
+  #read(source: Source, at: number, index: number, before: string): number {
+    const { text } = source
+    const pattern = (this.#patterns[before]![index] ??= this.#pattern(index, before))
+    pattern.lastIndex = at
+    if (pattern.test(text)) return pattern.lastIndex
+    if (text.length - at < LONGEST_CELL && this.#isCut(text.slice(at), index, before))
+      source.ranOut = true
     return NONE
   }
 
-  #read(reader: Reader, at: number, index: number, { isCapital }: Row): number {
-    if (at === NONE) return NONE
-    const cells = isCapital ? this.#capitals : this.#cells
-    return readText(reader, at, (cells[index] ??= this.#write(index, isCapital)))
+  #pattern(index: number, before: string): RegExp {
+    const cell = this.#cells[index]!.replaceAll(/[^A-Za-z0-9]/g, '\\$&')
+    // After a line break, `0` may be the beginning of an offset.
+    const end = before === BREAK && !this.#isHex ? '(?![\\dA-Fa-f])' : ''
+    return new RegExp(before + cell + end, this.#isHex ? 'iy' : 'y')
   }
 
-  #write(index: number, isCapital: boolean): string {
-    const cell = this.#dump.cell(index)
-    return isCapital ? cell.toUpperCase() : cell
-  }
-
-  /** Whether a gap may precede a cell: one of the two needles must stay intact. */
-  #mayBreak(index: number, isBroken: boolean): boolean {
-    return index > 1 && (this.#isWide || !isBroken || index <= 4 || index > 6)
-  }
-
-  /** The needles leave out the first cell, which may be on the previous line. */
-  #makeNeedles(): Needle[] {
-    const { cell, between, isHex } = this.#dump
-    const width = cell(0).length + between(0).length
-    const row = (from: number) =>
-      [from, from + 1].map((index) => cell(index) + between(index)).join('') + cell(from + 2)
-    const far = 4 * (width + MOST_OF_GAP) + MOST_OF_COLUMN + MOST_OF_WRAP + MOST_OF_OFFSET
-    const found = this.#isWide
-      ? [{ text: cell(1), back: width }]
-      : [
-          { text: row(1), back: width + MOST_OF_GAP },
-          { text: row(4), back: far },
-        ]
-    return found.flatMap(({ text, back }) => {
-      const capital = text.toUpperCase().replaceAll('0X', '0x')
-      const texts = isHex === true ? new Set([text, capital]) : [text]
-      return [...texts].map((each) => ({ text: each, back }))
-    })
+  /** Whether the rest of the text may be the beginning of a cell. */
+  #isCut(rest: string, index: number, before: string): boolean {
+    const cell = rest.replace(new RegExp(`^${before}`), '').toLowerCase()
+    return cell === '0' || cell === '' || this.#cells[index]!.toLowerCase().startsWith(cell)
   }
 }
 
-function readText(reader: Reader, at: number, text: string): number {
-  for (let index = 0; index < text.length; index += 1) {
-    if (reader.at(at + index) !== text.charCodeAt(index)) return NONE
-  }
-  return at + text.length
+/** The end of the line if it has a column of characters, which shows a part of the value too. */
+function endOfColumn(source: Source, at: number): number {
+  REST_OF_LINE.lastIndex = at
+  const [rest] = REST_OF_LINE.exec(source.text) ?? ['']
+  if (at + rest.length === source.text.length) source.ranOut = true
+  return /[ \t]{2}/.test(rest) ? at + rest.length : at
 }
 
-/** Blanks between two groups of cells. */
-function skipGap(reader: Reader, from: number): number {
-  let at = from
-  while (at - from < MOST_OF_GAP && isBlank(reader.at(at))) at += 1
-  return at === from ? NONE : at
+/** Bytes as `od`, `xxd`, `hexdump` and similar programs print them. */
+export function dumpsOf(value: string): Cells[] {
+  const bytes = Buffer.from(value)
+  const each = (write: (byte: number) => string) => Array.from(bytes, write)
+  // Words are little-endian. Bytes that share a word with bytes outside of the value are left out.
+  const words = (from: number, size: number, radix: number, width: number) =>
+    Array.from({ length: Math.floor((bytes.length - from) / size) }, (_, index) =>
+      digits(bytes.readUIntLE(from + index * size, size), radix, width),
+    )
+  const hex = [
+    each((byte) => digits(byte, 16, 2)),
+    ...[0, 1].map((from) => words(from, 2, 16, 4)),
+    ...[0, 1, 2, 3].map((from) => words(from, 4, 16, 8)),
+  ]
+  const others = [
+    each(characterCell),
+    each(String),
+    each((byte) => digits(byte, 8, 3)),
+    each((byte) => digits(byte, 2, 8)),
+    ...[0, 1].map((from) => words(from, 2, 8, 6)),
+  ]
+  return [...hex, ...others]
+    .filter((cells) => cells.length > 2)
+    .map((cells) => new Cells(cells, hex.includes(cells), /[^ -~]/.test(value)))
 }
 
-/** `00000010:` and the blanks after it. */
-function skipOffset(reader: Reader, from: number): number {
-  let at = from
-  while (at - from < 16 && hexDigit(reader.at(at)) !== NONE) at += 1
-  if (at - from < 4) return NONE
-  if (reader.at(at) === 58) at += 1
-  const end = at
-  while (at - end < 4 && isBlank(reader.at(at))) at += 1
-  return at === end ? NONE : at
+function digits(value: number, radix: number, width: number): string {
+  return value.toString(radix).padStart(width, '0')
 }
 
-/** Where the next line may begin, after blanks, a comma or a column of characters. */
-function* nextLines(reader: Reader, from: number): Generator<number> {
-  const isColumn = isBlank(reader.at(from)) && isBlank(reader.at(from + 1))
-  for (let at = from; at - from < MOST_OF_COLUMN; at += 1) {
-    const byte = reader.at(at)
-    const line = mayEndLine(byte) ? readWrap(reader, at) : NONE
-    if (line !== NONE) yield line
-    if (byte === NONE || byte === NEWLINE || !(isColumn || isBlank(byte) || byte === 44)) return
-  }
-}
-
-/** The end of the line if it has a column of characters; otherwise `from`. */
-function endOfColumn(reader: Reader, from: number): number {
-  let isColumn = false
-  for (let at = from; at - from < MOST_OF_LINE; at += 1) {
-    const byte = reader.at(at)
-    const isEnd = byte === NONE || (mayEndLine(byte) && readWrap(reader, at) !== NONE)
-    if (isEnd) return isColumn ? at : from
-    isColumn ||= isBlank(byte) && isBlank(reader.at(at + 1))
-  }
-  return from
-}
-
-/** Includes the first characters of escaped line ends. */
-function mayEndLine(byte: number): boolean {
-  return byte === NEWLINE || byte === 13 || byte === 92
+/** A byte as `od -c` shows it. */
+function characterCell(byte: number): string {
+  if (byte >= 32 && byte < 127) return String.fromCharCode(byte)
+  const letter = { 9: 't', 10: 'n', 13: 'r' }[byte]
+  return letter === undefined ? digits(byte, 8, 3) : `\\${letter}`
 }

@@ -1,8 +1,7 @@
 import { MASKED } from './encodings.ts'
 import { beginningOf, FORMS, sourceOf, type Form } from './forms.ts'
-import { KnownValues, OPEN, type Environment } from './known-values.ts'
-import { Needles, startAt } from './needles.ts'
-import { charactersBefore, latin1, type Part } from './part.ts'
+import { knownValues, type Environment, type KnownValue } from './known-values.ts'
+import type { Spelling } from './spelling.ts'
 
 export interface Found {
   readonly start: number
@@ -10,6 +9,15 @@ export interface Found {
   readonly mask: string
   /** Matches further characters of the secret. */
   readonly tail: RegExp | undefined
+}
+
+/** More text is needed to decide. */
+const OPEN = 'open'
+
+interface KnownSpelling {
+  readonly known: KnownValue
+  readonly spelling: Spelling
+  readonly skipped: number
 }
 
 /** A form with its regular expressions, compiled on first use. */
@@ -42,140 +50,133 @@ class SearchedForm {
 }
 
 const SEARCHED = FORMS.map((form) => new SearchedForm(form))
-const BY_FIRST_BYTE: (SearchedForm[] | undefined)[] = Array.from({ length: 256 })
-for (const each of SEARCHED) {
-  for (const first of new Set(each.form.literals.map((literal) => literal.charCodeAt(0)))) {
-    ;(BY_FIRST_BYTE[first] ??= []).push(each)
+
+/** The most characters that any form needs to be recognised. */
+const REACH = 400
+
+/** How many characters tell whether a secret may begin, and how many bits of each. */
+const START = 4
+const BITS = 5
+const HASHES = 2 ** (START * BITS)
+
+function hashWith(hash: number, code: number): number {
+  return ((hash << BITS) | (code & (2 ** BITS - 1))) & (HASHES - 1)
+}
+
+/** Things to look for, by their first two characters. */
+class Starts<T> {
+  readonly #mayBegin: Uint8Array
+  readonly #byPair = new Map<number, T[]>()
+  readonly #all: T[] = []
+
+  /** `mayBegin` tells whether something begins with characters of this hash. */
+  constructor(mayBegin: Uint8Array) {
+    this.#mayBegin = mayBegin
+  }
+
+  /** Any characters may follow a short start. */
+  add(each: T, starts: readonly string[]): void {
+    this.#all.push(each)
+    for (const pair of new Set(starts.map((start) => pairAt(start, 0)))) {
+      if (this.#byPair.get(pair)?.push(each) === undefined) this.#byPair.set(pair, [each])
+    }
+    for (const start of starts) {
+      let [hash, count] = [0, HASHES]
+      for (let at = 0; at < Math.min(start.length, START); at += 1) {
+        hash = hashWith(hash, start.charCodeAt(at))
+        count >>= BITS
+      }
+      this.#mayBegin.fill(1, hash * count, (hash + 1) * count)
+    }
+  }
+
+  at(text: string, at: number): readonly T[] {
+    return at + 1 < text.length ? (this.#byPair.get(pairAt(text, at)) ?? []) : this.#all
   }
 }
 
-/** The most bytes that any form needs to be recognised. */
-const REACH = 400
-
-/** The beginning of a form's literal, cut off by the end of a part. */
-interface Cut {
-  readonly beginning: string
-  readonly before: RegExp
+function pairAt(text: string, at: number): number {
+  return (text.charCodeAt(at) << 8) | text.charCodeAt(at + 1)
 }
 
 /** Finds the secrets of a run: values of variables, and texts that have the form of a key. */
 export class Finder {
-  readonly #needles: Needles
-  readonly #values: KnownValues
-  #cuts: ReadonlyMap<string, readonly Cut[]> | undefined
+  readonly #mayBegin = new Uint8Array(HASHES)
+  readonly #values = new Starts<KnownSpelling>(this.#mayBegin)
+  readonly #forms = new Starts<SearchedForm>(this.#mayBegin)
 
   constructor(env: Environment) {
-    this.#values = new KnownValues(env)
-    const literals = FORMS.flatMap((form) => form.literals)
-    const needles = literals.map((text) => ({ text, back: 0 }))
-    this.#needles = new Needles([...needles, ...this.#values.needles])
-  }
-
-  /** False if there certainly is no secret. */
-  mayFind(bytes: Uint8Array): boolean {
-    return this.#needles.next(bytes, startAt(0)) !== undefined
-  }
-
-  /** The first secret at or after `from`; a number is a position where more bytes are needed to decide. */
-  next(part: Part, from: number): Found | number | undefined {
-    const { bytes } = part
-    let result: Found | number | undefined
-    let limit = bytes.length
-    // The windows before adjacent needles overlap; each position is tested once.
-    let tested = { from, to: from }
-    let hit = this.#needles.next(bytes, startAt(from))
-    // A later needle may belong to a secret that begins earlier.
-    while (hit !== undefined && hit.end - this.#needles.farthest < limit) {
-      const { end, reach } = hit
-      const start = Math.max(from, end - reach)
-      const isOverlap = start >= tested.from && start <= tested.to
-      const first = isOverlap ? tested.to : start
-      tested = { from: isOverlap ? tested.from : start, to: Math.max(first, end) }
-      for (let at = first; at < end && at < limit; at += 1) {
-        const found = this.#at(part, at)
-        if (found === undefined) continue
-        result = found === OPEN ? at : found
-        limit = at
+    for (const form of SEARCHED) this.#forms.add(form, form.form.literals)
+    for (const known of knownValues(env)) {
+      for (const spelling of known.spellings) {
+        for (let skipped = 0; skipped <= spelling.skippable; skipped += 1)
+          this.#values.add({ known, spelling, skipped }, spelling.starts(skipped))
       }
-      hit = this.#needles.next(bytes, hit)
     }
-    return result
   }
 
-  /** The first position from which the rest may be the beginning of a secret. */
-  firstOpen(part: Part, from: number): number {
-    return Math.min(this.#firstCut(part, from), this.#values.firstOpen(part, from))
+  /** The first secret at or after `from`; otherwise the position from which more text is needed to decide. */
+  next(text: string, from: number, isEnd: boolean): Found | number {
+    const skip = (at: number) => this.#skip(text, at, isEnd)
+    for (let at = skip(from); at < text.length; at = skip(at + 1)) {
+      const found = this.#valueAt(text, at, isEnd) ?? this.#formAt(text, at, isEnd)
+      if (found !== undefined) return found === OPEN ? at : found
+    }
+    return text.length
   }
 
-  #at(part: Part, at: number): Found | typeof OPEN | undefined {
-    const value = this.#values.at(part, at)
-    if (value === OPEN) return OPEN
-    if (value !== undefined) return { start: at, ...value, tail: undefined }
-    const forms = BY_FIRST_BYTE[part.bytes[at]!]
-    if (forms === undefined) return undefined
-    for (const form of forms) {
-      const found = this.#formAt(part, at, form)
-      if (found !== undefined) return found
+  /** The next position where a secret may begin. */
+  #skip(text: string, from: number, isEnd: boolean): number {
+    const last = text.length - START + 1
+    let hash = 0
+    for (let at = from; at < from + START - 1; at += 1) hash = hashWith(hash, text.charCodeAt(at))
+    for (let at = from; at < last; at += 1) {
+      hash = hashWith(hash, text.charCodeAt(at + START - 1))
+      if (this.#mayBegin[hash] === 1) return at
+    }
+    return isEnd ? text.length : Math.max(from, last)
+  }
+
+  /** The longest value that begins at a position. */
+  #valueAt(text: string, at: number, isEnd: boolean): Found | typeof OPEN | undefined {
+    const source = { text, ranOut: false }
+    let longest: KnownValue | undefined
+    let end = -1
+    for (const { known, spelling, skipped } of this.#values.at(text, at)) {
+      if (skipped > 0 && spelling.skipsAtLineStart && !isLineStart(text, at)) continue
+      const found = spelling.match(source, at, skipped)
+      if (source.ranOut && !isEnd) return OPEN
+      if (found <= end) continue
+      end = found
+      longest = known
+    }
+    if (longest === undefined) return undefined
+    const mask = longest.maskFor(Buffer.from(text.slice(at, end), 'latin1').toString())
+    return { start: at, end, mask: Buffer.from(mask).toString('latin1'), tail: undefined }
+  }
+
+  #formAt(text: string, at: number, isEnd: boolean): Found | typeof OPEN | undefined {
+    for (const form of this.#forms.at(text, at)) {
+      if (!isEnd && text.length - at < REACH && form.mayBegin(text, at)) return OPEN
+      const match = form.match(text, at)
+      if (match === null) continue
+      const shown = match[1]!
+      if (shown !== '') {
+        // The value of a known variable gets the mask with its name.
+        const value = this.#valueAt(text, at + shown.length, isEnd)
+        if (value === OPEN) return OPEN
+        if (value !== undefined) continue
+      }
+      return { start: at, end: at + match[0].length, mask: shown + MASKED, tail: form.tail }
     }
     return undefined
   }
-
-  #formAt(part: Part, at: number, form: SearchedForm): Found | typeof OPEN | undefined {
-    const { bytes, isEnd } = part
-    if (!form.form.literals.some((literal) => startsWith(bytes, literal, at))) return undefined
-    const before = charactersBefore(part, at)
-    const end = Math.min(bytes.length, at + REACH)
-    const text = before + latin1(bytes, at, end)
-    if (!isEnd && end === bytes.length && form.mayBegin(text, before.length)) return OPEN
-    const match = form.match(text, before.length)
-    if (match === null) return undefined
-    const shown = match[1]!
-    if (shown !== '') {
-      // The value of a known variable gets the mask with its name.
-      const value = this.#values.at(part, at + shown.length)
-      if (value !== undefined) return value === OPEN ? OPEN : undefined
-    }
-    return { start: at, end: at + match[0].length, mask: shown + MASKED, tail: form.tail }
-  }
-
-  #firstCut(part: Part, from: number): number {
-    const cuts = (this.#cuts ??= makeCuts())
-    const { length } = part.bytes
-    const last = charactersBefore(part, length).slice(-2)
-    if (!cuts.has(last) && !cuts.has(last.slice(-1))) return length
-    let first = length
-    for (const key of [last, last.slice(-1)]) {
-      for (const { beginning, before } of cuts.get(key) ?? []) {
-        const at = length - beginning.length
-        const isCut = at >= from && at < first && startsWith(part.bytes, beginning, at)
-        if (isCut && before.test(charactersBefore(part, at))) first = at
-      }
-    }
-    return first
-  }
 }
 
-/** Keyed by the last two characters, or by the only one. */
-function makeCuts(): Map<string, Cut[]> {
-  const cuts = new Map<string, Cut[]>()
-  for (const { literals, before: assertion = '' } of FORMS) {
-    const before = new RegExp(`${assertion}$`)
-    for (const literal of literals) {
-      for (let length = 1; length < literal.length; length += 1) {
-        const beginning = literal.slice(0, length)
-        const key = beginning.slice(-2)
-        if (cuts.get(key)?.push({ beginning, before }) === undefined) {
-          cuts.set(key, [{ beginning, before }])
-        }
-      }
-    }
-  }
-  return cuts
-}
+/** Line ends may be escaped, as in JSON, and lines may be indented. */
+const LINE_START = /(?<=\n {0,2}|\\n|%0[Aa])/y
 
-function startsWith(bytes: Uint8Array, literal: string, at: number): boolean {
-  for (let index = 0; index < literal.length; index += 1) {
-    if (bytes[at + index] !== literal.charCodeAt(index)) return false
-  }
-  return true
+function isLineStart(text: string, at: number): boolean {
+  LINE_START.lastIndex = at
+  return LINE_START.test(text)
 }

@@ -293,7 +293,10 @@ export function beginningOf(form: Form): string {
       `(?:${each}{0,${atMost}}$|${each}{${atLeast},${atMost}}${then})`,
     `(?:${of}{0,${least - 1}}$${undecided})`,
   )
-  return `${form.before ?? ''}${anyOf(form.literals)}${rest}`
+  const cuts = form.literals.flatMap((literal) =>
+    Array.from(literal, (_, length) => literal.slice(0, length)).slice(1),
+  )
+  return `${form.before ?? ''}(?:${anyOf(form.literals)}${rest}|${anyOf(cuts)}$)`
 }
 
 function anyOf(literals: readonly string[]): string {

@@ -3,15 +3,11 @@ import { Finder } from './finder.ts'
 import type { Environment } from './known-values.ts'
 import { isSecretName, isSecretValue } from './names.ts'
 import { SecretStream, type MaskStream } from './stream.ts'
-import { mayHaveUnseen } from './unseen.ts'
 
 export type { MaskStream }
 
 /** Shorter texts cannot contain a secret. */
 const SHORTEST = 8
-/** Texts up to this length are encoded into a shared buffer. */
-const SHORT = 4096
-const scratch = Buffer.alloc(SHORT * 3)
 const OPTION = /^--?[A-Za-z]/
 
 /** Masks the secrets of a run: values of variables with secret names, and texts in the form of a key. */
@@ -25,8 +21,7 @@ export class Mask {
   /** Replaces each secret by `[masked NAME]` if it is the value of a variable, else by `[masked]`. */
   text(text: string): string {
     if (text.length < SHORTEST) return text
-    const bytes = text.length > SHORT ? Buffer.from(text) : inScratch(text)
-    if (!this.#finder.mayFind(bytes) && !mayHaveUnseen(bytes)) return text
+    const bytes = Buffer.from(text)
     const masked = new SecretStream(this.#finder).last(bytes)
     return masked === bytes ? text : Buffer.from(masked).toString()
   }
@@ -116,8 +111,4 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
-}
-
-function inScratch(text: string): Uint8Array {
-  return scratch.subarray(0, scratch.write(text))
 }

@@ -1,6 +1,5 @@
 import type { Finder } from './finder.ts'
-import { charactersBefore, latin1, type Part } from './part.ts'
-import { asTheyAre, mayHaveUnseen, withoutUnseen, type Seen } from './unseen.ts'
+import { mayHaveUnseen, unseenIn, withoutUnseen, type Seen } from './unseen.ts'
 
 export interface MaskStream {
   /** The bytes that may be shown; the same Uint8Array if nothing changed. */
@@ -9,8 +8,8 @@ export interface MaskStream {
   end(): Uint8Array
 }
 
-/** How many bytes of a long secret are skipped at once. */
-const SLICE = 4096
+/** How many characters before a secret decide whether it is one. */
+const CONTEXT = 3
 const NOTHING = new Uint8Array(0)
 
 /**
@@ -22,12 +21,12 @@ export class SecretStream implements MaskStream {
   readonly #seen: OneStream
 
   constructor(finder: Finder) {
-    this.#plain = new OneStream(finder, asTheyAre)
-    this.#seen = new OneStream(finder, withoutUnseen)
+    this.#plain = new OneStream(finder, false)
+    this.#seen = new OneStream(finder, true)
   }
 
   push(bytes: Uint8Array): Uint8Array {
-    return this.#seen.takeSeen(this.#plain.take(bytes, false), false)
+    return this.#take(bytes, false)
   }
 
   end(): Uint8Array {
@@ -36,76 +35,80 @@ export class SecretStream implements MaskStream {
 
   /** `push` and `end` in one call. */
   last(bytes: Uint8Array): Uint8Array {
-    return this.#seen.takeSeen(this.#plain.take(bytes, true), true)
+    return this.#take(bytes, true)
+  }
+
+  #take(bytes: Uint8Array, isEnd: boolean): Uint8Array {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+    const shown = this.#seen.take(this.#plain.take(text, isEnd), isEnd)
+    return shown === text ? bytes : Buffer.from(shown, 'latin1')
   }
 }
 
 class OneStream {
   readonly #finder: Finder
-  readonly #look: (bytes: Uint8Array, isEnd: boolean) => Seen
-  #held: Uint8Array = NOTHING
+  readonly #ignoresUnseen: boolean
+  #held = ''
   /** The characters before what is held, or before the next chunk. */
   #before = ''
   /** Set inside of a secret whose mask has been written. */
   #tail: RegExp | undefined
 
-  constructor(finder: Finder, look: (bytes: Uint8Array, isEnd: boolean) => Seen) {
+  constructor(finder: Finder, ignoresUnseen: boolean) {
     this.#finder = finder
-    this.#look = look
+    this.#ignoresUnseen = ignoresUnseen
   }
 
-  /** Most bytes are seen as they are, and were searched already. */
-  takeSeen(bytes: Uint8Array, isEnd: boolean): Uint8Array {
-    if (this.#held.length > 0 || this.#tail !== undefined || mayHaveUnseen(bytes))
-      return this.take(bytes, isEnd)
-    this.#before = charactersBefore({ bytes, before: this.#before, isEnd }, bytes.length)
-    return bytes
-  }
-
-  take(bytes: Uint8Array, isEnd: boolean): Uint8Array {
-    const chunk = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes])
-    const shown: Uint8Array[] = []
-    const seen = this.#look(chunk, isEnd)
-    const part = { bytes: seen.bytes, before: this.#before, isEnd }
-    const { done, hold } = this.#mask(part, seen, shown)
-    this.#before = charactersBefore(part, hold)
-    const held = seen.rest(hold)
-    this.#held = held.length === 0 ? NOTHING : new Uint8Array(held)
-    if (done === 0 && held.length === 0 && chunk === bytes) return bytes
-    shown.push(seen.raw(done, hold))
-    return shown.length === 1 ? shown[0]! : Buffer.concat(shown)
-  }
-
-  /** Appends to `shown` up to `done`; the bytes from `hold` on must be held back. */
-  #mask(part: Part, seen: Seen, shown: Uint8Array[]): { done: number; hold: number } {
-    const { bytes, isEnd } = part
-    let done = this.#skipTail(bytes, 0)
-    if (done > 0) shown.push(seen.raw(0, 0), seen.unseen(0, done))
-    let open = -1
-    for (;;) {
-      const found = this.#finder.next(part, done)
-      if (open < done) open = isEnd ? bytes.length : this.#finder.firstOpen(part, done)
-      if (found === undefined) return { done, hold: Math.max(done, open) }
-      const start = typeof found === 'number' ? found : found.start
-      if (typeof found === 'number' || open <= start) return { done, hold: Math.min(start, open) }
-      shown.push(seen.raw(done, start), Buffer.from(found.mask))
-      this.#tail = found.tail
-      done = this.#skipTail(bytes, found.end)
-      // Colours that end inside of it would otherwise go on.
-      shown.push(seen.unseen(start, done))
+  take(chunk: string, isEnd: boolean): string {
+    const isIdle = this.#held === '' && this.#tail === undefined
+    if (this.#ignoresUnseen && isIdle && !mayHaveUnseen(chunk)) {
+      // Already searched as it is.
+      this.#before = (this.#before + chunk.slice(-CONTEXT)).slice(-CONTEXT)
+      return chunk
     }
+    const raw = this.#held + chunk
+    const seen = this.#look(raw, isEnd)
+    const text = this.#before + seen.text
+    const { length } = this.#before
+    let shown = ''
+    let done = 0
+    const upTo = (at: number) => {
+      const from = done
+      done = seen.place(at - length)
+      return raw.slice(from, done)
+    }
+    // Colours that end inside of a secret would otherwise go on.
+    const hide = (to: number) => {
+      const hidden = upTo(to)
+      return this.#ignoresUnseen ? unseenIn(hidden) : ''
+    }
+    let at = this.#skipTail(text, length)
+    if (at > length) shown += hide(at)
+    for (;;) {
+      const found = this.#finder.next(text, at, isEnd)
+      if (typeof found === 'number') {
+        shown += upTo(found)
+        this.#before = text.slice(Math.max(0, found - CONTEXT), found)
+        this.#held = raw.slice(done)
+        return shown
+      }
+      at = found.end
+      shown += upTo(found.start) + found.mask + hide(at)
+      if (at === text.length) this.#tail = found.tail
+    }
+  }
+
+  #look(raw: string, isEnd: boolean): Seen {
+    return this.#ignoresUnseen ? withoutUnseen(raw, isEnd) : { text: raw, place: (at) => at }
   }
 
   /** The end of the secret that continues at `from`. */
-  #skipTail(chunk: Uint8Array, from: number): number {
-    let at = from
-    while (this.#tail !== undefined && at < chunk.length) {
-      const text = latin1(chunk, at, Math.min(chunk.length, at + SLICE))
-      this.#tail.lastIndex = 0
-      this.#tail.test(text)
-      at += this.#tail.lastIndex
-      if (this.#tail.lastIndex < text.length) this.#tail = undefined
-    }
-    return at
+  #skipTail(text: string, from: number): number {
+    if (this.#tail === undefined || from === text.length) return from
+    this.#tail.lastIndex = from
+    this.#tail.test(text)
+    const end = this.#tail.lastIndex
+    if (end < text.length) this.#tail = undefined
+    return end
   }
 }
