@@ -16,7 +16,7 @@ function makeFolder(files: Files): string {
 const read = (folder: string) => readAgentFiles(folder, PROJECT_AGENTS)
 const messages = (folder: string) => read(folder).problems.map(({ message }) => message)
 
-test('the markdown files of a folder are agents by their names, and nothing else is', () => {
+test('only the Markdown files of a folder are agents', () => {
   const folder = makeFolder({
     'z.md': agent('first'),
     'b.md': '---\n---\nYou are b.\n',
@@ -32,13 +32,13 @@ test('the markdown files of a folder are agents by their names, and nothing else
   expect(messages(folder)).toEqual([])
 })
 
-test('a folder that is not there, or is none, has no agents', () => {
+test('a missing folder has no agents', () => {
   const cwd = makeProject({ '.claude': 'a file\n' })
   expect(read(join(cwd, PROJECT_AGENTS))).toEqual({ agents: new Map(), problems: [] })
   expect(read(join(cwd, 'nowhere'))).toEqual({ agents: new Map(), problems: [] })
 })
 
-test('two files of one name are no agent, and both are named', () => {
+test('two files of one name are not an agent, and both are reported', () => {
   const folder = makeFolder({ 'a.md': agent('x'), 'b.md': agent('x'), 'c.md': agent('c') })
   expect([...read(folder).agents.keys()]).toEqual(['c'])
   expect(read(folder).problems).toEqual([
@@ -50,7 +50,7 @@ test('two files of one name are no agent, and both are named', () => {
   ])
 })
 
-test('a good file is no agent beside a broken one of its name', () => {
+test('a good file with the name of a broken one is not an agent', () => {
   const broken = agent('x').replace('\n---', '\nmodel: gpt\n---')
   for (const files of [
     { 'a.md': agent('x'), 'b.md': broken },
@@ -66,12 +66,12 @@ test('a good file is no agent beside a broken one of its name', () => {
   }
 })
 
-test('a third file of that name does not become the agent', () => {
+test('three files of one name are not an agent', () => {
   const files = Object.fromEntries(['a', 'b', 'c'].map((name) => [`${name}.md`, agent('x')]))
   expect(read(makeFolder(files)).agents.size).toBe(0)
 })
 
-test('what cannot be read is told, and the rest is read', () => {
+test('unreadable files are reported, and the others are read', () => {
   const folder = makeFolder({
     'big.md': `${agent('big')}${'x'.repeat(10_000_000)}`,
     'bytes.md': new Uint8Array([0x2d, 0x2d, 0x2d, 0x0a, 0xff, 0xfe]),
@@ -95,7 +95,7 @@ test('what cannot be read is told, and the rest is read', () => {
   expect(read(folder).problems.every(({ isHarmless }) => isHarmless === undefined)).toBe(true)
 })
 
-test('a folder that leads in a circle is told', () => {
+test('a folder that is a loop of links is reported', () => {
   const cwd = makeProject({ '.claude/x': '' })
   symlinkSync('agents', join(cwd, PROJECT_AGENTS))
   expect(messages(join(cwd, PROJECT_AGENTS))).toEqual([
@@ -103,20 +103,20 @@ test('a folder that leads in a circle is told', () => {
   ])
 })
 
-test('notes beside the agents do no harm', () => {
+test('other notes in the folder are harmless', () => {
   expect(read(makeFolder({ 'README.md': '# Our agents\n' })).problems).toMatchObject([
     { name: 'README', isHarmless: true },
   ])
 })
 
-test('a link to a file elsewhere is the agent of that file', () => {
+test('links to agents are followed', () => {
   const folder = makeFolder({})
   writeFileSync(join(folder, '../shared'), agent('shared'))
   symlinkSync('../shared', join(folder, 'link.md'))
   expect([...read(folder).agents.keys()]).toEqual(['shared'])
 })
 
-test('the own agents of a user are where Claude Code keeps its files', () => {
+test('agents of the user are in the folder of Claude Code', () => {
   const home = makeProject({
     '.claude/agents/a.md': agent('a'),
     'moved/agents/b.md': agent('b'),

@@ -13,14 +13,14 @@ test.each([
   [CHAINS, 'biuld', "There is no chain 'biuld', did you mean 'build'?"],
   [CHAINS, 'constructor', "There is no chain 'constructor'."],
   [{}, 'build', "There is no chain 'build'."],
-])('of %j the chain %s is not there', (chains, name, message) => {
+])('in %j there is no chain %s', (chains, name, message) => {
   expect(() => getChain(chains, name)).toThrow(message)
 })
 
 test.each([
   [CHAINS, 'Available chains:\n  build: Builds all\n  plan'],
   [{}, 'The configuration defines no chains; add one to forge/orch/chains.json.'],
-])('the hint lists what there is in %j', (chains, hint) => {
+])('the hint lists the chains of %j', (chains, hint) => {
   try {
     getChain(chains, 'x')
     expect.unreachable()

@@ -12,11 +12,11 @@ describe('a path', () => {
     expect(programAt(path)).toEqual({ kind: 'program', path })
   })
 
-  test('to a native program is one', () => {
+  test('to a native program is a program', () => {
     expect(programAt(process.execPath)).toEqual({ kind: 'program', path: process.execPath })
   })
 
-  test('to a link is what the link leads to', () => {
+  test('to a link is followed', () => {
     const folder = makeProject({ a: sh('echo') })
     symlinkSync('a', join(folder, 'link'))
     symlinkSync('gone', join(folder, 'dangling'))
@@ -46,7 +46,7 @@ describe('a path', () => {
     ],
     ['without any interpreter', '#!\n', "asks for '' in its first line, which does not exist"],
     [
-      'with Windows line ends',
+      'with Windows line endings',
       '#!/bin/sh\r\necho\r\n',
       'has Windows line endings in its first line',
     ],
@@ -61,7 +61,7 @@ describe('a path', () => {
     expect(programAt(path)).toMatchObject({ kind: 'unusable', path, problem })
   })
 
-  test('to what cannot be executed says what to do', () => {
+  test('to a file that is not executable has a hint', () => {
     const folder = makeProject({ 'sub/a': 'text' })
     const path = join(folder, 'sub/a')
     expect(programAt(path)).toEqual({
@@ -84,7 +84,7 @@ describe('a path', () => {
     expect(programAt(join(makeProject({ a: '' }), 'a/b'))).toEqual({ kind: 'missing' })
   })
 
-  test('that the system refuses to look at is no crash', () => {
+  test('that the system refuses is not a program', () => {
     const folder = makeProject()
     symlinkSync(join(folder, 'circle'), join(folder, 'circle'))
     expect(programAt(join(folder, 'circle')).kind).not.toBe('program')
@@ -102,7 +102,7 @@ describe('a name', () => {
     expect(facts.programOnPath('c')).toEqual({ kind: 'program', path: join(one, 'c') })
   })
 
-  test('that leads to nothing better than a broken program tells about that one', () => {
+  test('of a broken program is reported as such', () => {
     const folder = makeProject({ a: 'not executable', 'b/x': '' })
     const facts = readFacts({ PATH: folder })
     expect(facts.programOnPath('a')).toMatchObject({ problem: 'is not executable' })
@@ -113,11 +113,11 @@ describe('a name', () => {
     expect(readFacts({ PATH: '/usr/bin:/bin' }).programOnPath(name)).toEqual({ kind: 'missing' })
   })
 
-  test('that is too long for the system is no crash', () => {
+  test('that is too long is not a program', () => {
     expect(readFacts({ PATH: '/usr/bin' }).programOnPath('x'.repeat(300)).kind).not.toBe('program')
   })
 
-  test('is found although another entry of PATH is a file', () => {
+  test('is found even if an entry of PATH is a file', () => {
     const folder = makeProject({ a: sh('echo'), file: '' })
     const facts = readFacts({ PATH: `${join(folder, 'file')}:${folder}` })
     expect(facts.programOnPath('a')).toEqual({ kind: 'program', path: join(folder, 'a') })
@@ -130,11 +130,11 @@ test.each([
   [':', []],
   ['/a:/b:/a', ['/a', '/b']],
   ['.:bin:/a::../x', ['/a']],
-])('of the PATH %p only these folders are searched: %j', (path, folders) => {
+])('PATH %p: these folders are searched: %j', (path, folders) => {
   expect(readFacts({ PATH: path }).searchPath).toEqual(folders)
 })
 
-test('files are looked at and prompts are read', () => {
+test('files are found and prompts are read', () => {
   const folder = makeProject({ 'p.md': 'Plan' })
   const facts = readFacts({ PATH: '' })
   expect(facts.fileExists(join(folder, 'p.md'))).toBe(true)
@@ -142,7 +142,7 @@ test('files are looked at and prompts are read', () => {
   expect(facts.readPrompt('p.md', folder)).toBe(readFileSync(join(folder, 'p.md'), 'utf8'))
 })
 
-test('a folder is in a repository where it or one above it has a .git, folder or file', () => {
+test('a folder is in a repository if it or a parent has a .git folder or file', () => {
   const facts = readFacts({ PATH: '' })
   const project = makeProject({
     'repository/.git/HEAD': '',

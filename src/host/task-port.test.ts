@@ -35,7 +35,7 @@ function pathOf({ tasks }: Made, id: string): string {
 }
 
 describe('the fingerprint of the tasks', () => {
-  test('is empty where there are none', async () => {
+  test('is empty without tasks', async () => {
     const root = makeProject({ 'forge/chains.json': '{}' })
     const port = makeTaskPort(root, RUN, {})
     expect(await port.fingerprint()).toBe('')
@@ -92,7 +92,7 @@ describe('the fingerprint of the tasks', () => {
     expect(await made.port.fingerprint()).toBe(before)
   })
 
-  test('is the same whatever a file is called', async () => {
+  test('does not depend on file names', async () => {
     const made = makeTasks()
     const path = pathOf(made, 'TASK-001')
     const before = await made.port.fingerprint()
@@ -101,7 +101,7 @@ describe('the fingerprint of the tasks', () => {
     expect(await made.port.fingerprint()).toBe(before)
   })
 
-  test('tells of a folder that may not be read as of none', async () => {
+  test('is empty for an unreadable folder', async () => {
     const { tasks, port } = makeTasks()
     chmodSync(tasks.folder, 0)
     try {
@@ -114,7 +114,7 @@ describe('the fingerprint of the tasks', () => {
 })
 
 describe('the end of an iteration', () => {
-  test('tells which tasks it had and frees them', async () => {
+  test('returns the tasks of the iteration and releases them', async () => {
     const { root, tasks, port } = makeTasks()
     tasks.claimNext()
     inIteration(root, 3).claimNext()
@@ -124,7 +124,7 @@ describe('the end of an iteration', () => {
     expect(await port.count()).toMatchObject({ held: 0 })
   })
 
-  test('tells of none where there are no tasks', async () => {
+  test('returns nothing without tasks', async () => {
     expect(await makeTaskPort(makeProject(), RUN, {}).endIteration(1, 1, 'exited')).toEqual([])
   })
 })

@@ -15,12 +15,12 @@ test.each([
   expect(parseModel(text).model).toBe(model)
 })
 
-test.each(['llama-4', 'nobody/model', 'openai/', ''])('whose %j is nobody knows', (text) => {
+test.each(['llama-4', 'nobody/model', 'openai/', ''])('%j has no known provider', (text) => {
   expect(findModel(text)).toBeUndefined()
   expect(() => parseModel(text)).toThrow('Unknown provider')
 })
 
-test('as its provider calls it', () => {
+test('the id has no provider', () => {
   expect(modelId('compatible/meta/llama-4')).toBe('meta/llama-4')
 })
 
@@ -38,14 +38,14 @@ test.each([
   expect(costOf(MILLION, priceOf(model)!)).toBeCloseTo(usd)
 })
 
-test('each kind of token has its price, and a long prompt another one', () => {
+test('each kind of token has its price, and long prompts cost more', () => {
   const tokens = { input: 1000, output: 100, cacheRead: 10_000, cacheWrite: 2000 }
   const haiku = priceOf('anthropic/claude-haiku-5-5')!
   expect(costOf(tokens, haiku)).toBeCloseTo((100 + 50 + 100 + 250) / 1e6)
   expect(costOf({ ...tokens, input: 100_001 }, haiku)).toBeGreaterThan(0.05)
 })
 
-test('what the configuration says wins, and what is unknown has no price', () => {
+test('configured prices win, and unknown models have none', () => {
   const own = { 'gpt-6-sol': { input: 7, output: 8 }, 'compatible/x': { input: 1, output: 1 } }
   expect(priceOf('openai/gpt-6-sol', own)).toEqual({ input: 7, output: 8 })
   expect(priceOf('compatible/x', own)).toEqual({ input: 1, output: 1 })

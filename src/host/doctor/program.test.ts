@@ -10,7 +10,7 @@ function find(name: string, cwd: string, PATH: string) {
   return findProgram(name, { cwd, env, facts: readFacts(env), needsClaude: true })
 }
 
-test('what is inside of the working directory is found as such, also by way of a link', () => {
+test('programs inside the working directory are detected, even through a link', () => {
   const cwd = makeProject({ 'bin/a': sh('exit') })
   const links = makeProject()
   symlinkSync(join(cwd, 'bin/a'), join(links, 'a'))
@@ -20,23 +20,23 @@ test('what is inside of the working directory is found as such, also by way of a
   expect(find('b', cwd, links)).toEqual({ kind: 'missing' })
 })
 
-test('a folder whose name only begins alike is another one', () => {
+test('a folder with the same prefix is another one', () => {
   const cwd = makeProject({ 'a/x': '', 'ab/p': sh('exit') })
   expect(find('p', join(cwd, 'a'), join(cwd, 'ab')).kind).toBe('program')
 })
 
 const options = { cwd: '/', env: { PATH: '/usr/bin:/bin' }, limitMs: 20_000 }
 
-test('a program is asked, and what it says on both sides is handed on', async () => {
+test('the output and the exit code of a program are returned', async () => {
   const answer = await ask(['/bin/sh', '-c', 'echo out; echo err >&2; exit 3'], options)
   expect(answer).toEqual({ code: 3, stdout: 'out\n', stderr: 'err\n' })
 })
 
-test('one that does not answer is ended in time, with what holds its output open', async () => {
+test('a program that takes too long is killed with its children', async () => {
   const script = 'trap "" TERM; sleep 1000 & sleep 1000'
   expect(await ask(['/bin/sh', '-c', script], { ...options, limitMs: 100 })).toBeUndefined()
 })
 
-test('one that cannot be started gives no answer', async () => {
+test('a program that cannot start has no answer', async () => {
   expect(await ask(['/no/such/program'], options)).toBeUndefined()
 })

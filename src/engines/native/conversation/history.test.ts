@@ -37,7 +37,7 @@ function leave(...messages: readonly Message[]): void {
   for (const message of messages) history.add(message)
 }
 
-test('what was said is there again, in order', () => {
+test('messages are restored in order', () => {
   const messages: Message[] = [{ type: 'user', text: 'Go.' }, answer('Hm.', call('1')), result('1')]
   leave(...messages)
   const history = open()
@@ -47,9 +47,9 @@ test('what was said is there again, in order', () => {
 })
 
 test.each([
-  ['another one is meant', { ...HEAD, print: 'p2' }, 'answered' as const],
-  ['nobody wants it to', HEAD, 'never' as const],
-])('it begins anew where %s', (_, head, resumePolicy) => {
+  ['the head differs', { ...HEAD, print: 'p2' }, 'answered' as const],
+  ['the policy is never', HEAD, 'never' as const],
+])('it starts over if %s', (_, head, resumePolicy) => {
   leave({ type: 'user', text: 'Go.' }, answer('Hm.'))
   const before = readFileSync(path, 'utf8')
   const history = open(resumePolicy, head)
@@ -58,14 +58,14 @@ test.each([
   expect(readFileSync(`${path}.1`, 'utf8')).toBe(before)
 })
 
-test('before the first answer it begins anew, unless it is wanted whatever it is', () => {
+test('before the first answer it starts over, unless the policy is always', () => {
   leave({ type: 'user', text: 'Go.' })
   expect(open('always', { ...HEAD, print: 'p2' }).head).toMatchObject(HEAD)
   expect(open('always').isResumed).toBe(true)
   expect(open('answered').isResumed).toBe(false)
 })
 
-test('calls without an answer get one: the first may have happened, the others were not begun', () => {
+test('open calls get results: the first may have happened, the others were not started', () => {
   leave({ type: 'user', text: 'Go.' }, answer(call('1'), call('2'), call('3')), result('1'))
   const history = open()
   history.answerInterruptedCalls()
@@ -81,7 +81,7 @@ test('calls without an answer get one: the first may have happened, the others w
 })
 
 test.each(['{"type":"user","te', '{"type":"user","text":"x"}', 'nonsense\n', '{"type":"else"}\n'])(
-  'of a torn end %j nothing is left, also behind what follows',
+  'an incomplete end %j is removed before the next entry',
   (torn) => {
     leave({ type: 'user', text: 'Go.' }, answer('Hm.'))
     const whole = readFileSync(path, 'utf8')
@@ -96,13 +96,13 @@ test.each(['{"type":"user","te', '{"type":"user","text":"x"}', 'nonsense\n', '{"
   },
 )
 
-test('a file that is no conversation is replaced by one', () => {
+test('a file that is not a conversation is replaced', () => {
   leave()
   writeFileSync(path, 'what is this?\n')
   expect(open().isResumed).toBe(false)
 })
 
-test('what was told is not told again, and what was not is', () => {
+test('usage is reported once', () => {
   const first = open('never')
   first.add(answer('One.'))
   first.close()
@@ -115,7 +115,7 @@ test('what was told is not told again, and what was not is', () => {
   expect(third.usage).toMatchObject({ turns: 2, costUsd: 1, tokens: { input: 20 } })
 })
 
-test('secrets are not on disk, and are there again for who has them; signatures stay whole', () => {
+test('secrets are masked on disk and restored, and signatures stay complete', () => {
   const env = { MY_TOKEN: 'ghp_abcdefghij0123456789' }
   const meta = { anthropic: { signature: `x ${env.MY_TOKEN} y` } }
   const history = open('never', HEAD, env)
@@ -137,7 +137,7 @@ test.each([
   '[masked! MY_TOKEN] and [masked!!',
   '[masked MY_TOKEN:base64] [masked]',
   '[masked[masked MY_TOKEN]]',
-])('a text that looks like a mask stays what it is: %s', (text) => {
+])('text that looks like a mask is kept: %s', (text) => {
   const env = { MY_TOKEN: 'ghp_abcdefghij0123456789' }
   const history = open('never', HEAD, env)
   const meta = { anthropic: { signature: text } }
@@ -150,7 +150,7 @@ test.each([
   ])
 })
 
-test('what was told before an end that nobody waits for is not told again', () => {
+test('usage that was marked as reported is not reported again', () => {
   const history = open('never')
   history.add(answer('One.'))
   history.noteReported()
@@ -163,7 +163,7 @@ test('what was told before an end that nobody waits for is not told again', () =
   expect(open().usage.turns).toBe(1)
 })
 
-test('what people are shown of a change is not carried along', () => {
+test('diffs are stored, but not sent to the model', () => {
   leave(answer(call('1')), { ...result('1'), diff: '+x' } as Message)
   expect(readFileSync(path, 'utf8')).toContain('"diff":"+x"')
   expect(open().messages[1]).not.toHaveProperty('diff')
@@ -188,7 +188,7 @@ const ON_SMALL_DISK = `
   console.log(JSON.stringify({ ...full, resumed, again: history.takeProblem(), count: messages.length }))
 `
 
-test('a full disk: nobody goes on with what is not whole, and where there is room it is whole again', async () => {
+test('with a full disk, an incomplete conversation is not resumed; with free space, it is completed', async () => {
   const script = 'mount -t tmpfs -o size=64k none . && cd "$PWD" && exec "$0" -e "$1"'
   const child = Bun.spawn(['unshare', '-rm', 'sh', '-c', script, process.execPath, ON_SMALL_DISK], {
     cwd: mkdtempSync(join(tmpdir(), 'forkhestra-disk-')),
@@ -205,7 +205,7 @@ test('a full disk: nobody goes on with what is not whole, and where there is roo
   })
 })
 
-test('where it cannot be saved the work goes on', () => {
+test('a conversation that cannot be stored continues', () => {
   const full = { path: '/dev/full', mask: <Data>(data: Data) => data, env: {} }
   const history = History.open(HEAD, full, 'never')
   history.add({ type: 'user', text: 'Go.' })

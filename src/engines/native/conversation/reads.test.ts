@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readMessages } from './reads.ts'
 
-test('a file that a prompt hands over looks as the tool shows it, also with other line ends', () => {
+test('a file from the prompt looks as the read tool shows it', () => {
   const [, , result] = readMessages(
     [{ path: 'a', ok: true, mtimeMs: 0, text: '\uFEFFone\r\ntwo\r\n' }],
     0,

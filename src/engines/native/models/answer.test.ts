@@ -22,7 +22,7 @@ const build = (...pieces: readonly LanguageModelV4StreamPart[]) => {
   return { words, answer: builder.answer }
 }
 
-test('parts stay in their order, with what the provider wants to get back', () => {
+test('parts keep their order and their provider metadata', () => {
   const { words, answer } = build(
     { type: 'reasoning-start', id: '0' },
     { type: 'reasoning-delta', id: '0', delta: 'Hm' },
@@ -50,7 +50,7 @@ test('parts stay in their order, with what the provider wants to get back', () =
   ])
 })
 
-test('tokens are counted by kind, also where only the sum is told', () => {
+test('tokens are counted by kind, even if only the sum is known', () => {
   expect(build(end('stop', 'stop')).answer?.tokens).toEqual({
     input: 30,
     output: 7,
@@ -59,7 +59,7 @@ test('tokens are counted by kind, also where only the sum is told', () => {
   })
 })
 
-test('an input that is no JSON is noticed, and none at all is an empty one', () => {
+test('invalid JSON as input is detected, and no input is an empty object', () => {
   const call = (id: string, input: string): LanguageModelV4StreamPart => ({
     type: 'tool-call',
     toolCallId: id,
@@ -71,7 +71,7 @@ test('an input that is no JSON is noticed, and none at all is an empty one', () 
   expect(answer?.parts).toMatchObject([{ input: {} }, { input: {} }])
 })
 
-test('what breaks off is no answer, and an error is thrown', () => {
+test('a stream that breaks off is not an answer, and an error is thrown', () => {
   expect(build({ type: 'text-start', id: '1' }).answer).toBeUndefined()
   expect(build(end('interrupted')).answer).toBeUndefined()
   expect(build(end('other')).answer).toBeUndefined()
@@ -80,7 +80,7 @@ test('what breaks off is no answer, and an error is thrown', () => {
   expect(() => build({ type: 'error', error })).toThrow()
 })
 
-test('a reason that is not known is one all the same', () => {
+test('an unknown finish reason is accepted', () => {
   const text = { type: 'text-delta', id: '1', delta: 'Hi' } as const
   expect(build(text, end('other', 'eos')).answer?.finish).toBe('other')
   expect(build(end('other', 'MALFORMED_RESPONSE')).answer).toBeUndefined()

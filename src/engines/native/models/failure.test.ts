@@ -87,13 +87,13 @@ test.each<[string, unknown, string, boolean]>([
 test.each<[string, unknown, string]>([
   ['nobody', Object.assign(api(0), { statusCode: undefined }), 'no'],
   ['somebody who does not know us', api(401), '401 no'],
-])('that %s answered is told with the address, without what is secret in it', (_, error, words) => {
+])('the message about %s has the address without secrets', (_, error, words) => {
   const url = 'https://me:pass@models.example/v1/messages?key=k'
   const { failure } = readRefusal(Object.assign(error as Error, { url }), NOW)
   expect(failure.message).toBe(`${words} (https://models.example/v1/messages)`)
 })
 
-test('a full context says what to do', () => {
+test('a full context is reported with a hint', () => {
   expect(readRefusal(api(413, 'too large'), NOW).failure.message).toBe(
     'the context of the model is full: 413 too large. Split the work into smaller prompts',
   )
@@ -106,7 +106,7 @@ test.each<[string, object, number | undefined]>([
   ['a delay in the body', { responseBody: '{"retryDelay": "34.5s"}' }, 34_500],
   ['nothing', {}, undefined],
   ['nonsense', { responseHeaders: { 'retry-after': 'later' } }, undefined],
-])('when to ask again: %s', (_, more, afterMs) => {
+])('the delay before a retry: %s', (_, more, afterMs) => {
   const { failure, again } = readRefusal(api(429, 'slow down', more), NOW)
   expect(again?.afterMs).toBe(afterMs)
   const resetsAt = afterMs === undefined ? undefined : Math.ceil((NOW + afterMs) / 1000)

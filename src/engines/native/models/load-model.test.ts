@@ -74,13 +74,13 @@ test.each<[string, NativeAgent, Record<string, string>, string]>([
   expect(await askedAt(asking, { ...keys, ...env })).toBe(path)
 })
 
-test('without a key there is no model', async () => {
+test('a missing key is an error', async () => {
   const words = "Agent 'a' has no key: GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY is not set."
   const asked = loadModel(agent('google/x'), { GEMINI_API_KEY: ' ' }).catch(String)
   expect(await asked).toBe(`UserError: ${words}`)
 })
 
-test('a request is not given up because the model is slow', async () => {
+test('a slow request has no timeout', async () => {
   const given: unknown[] = []
   const inner = (_: unknown, init?: RequestInit) => {
     given.push(init)

@@ -10,13 +10,13 @@ const result = (id: string, text = 'ok'): Message => ({ type: 'result', id, name
 
 const rolesOf = (messages: readonly Message[]) => toPrompt(HEAD, messages).map(({ role }) => role)
 
-test('results that follow each other are one turn', () => {
+test('consecutive results form one turn', () => {
   const calls: Message = { type: 'assistant', parts: [call('1'), call('2')] }
   const messages = [user('Go.'), calls, result('1'), result('2')]
   expect(rolesOf(messages)).toEqual(['system', 'user', 'assistant', 'tool'])
 })
 
-test('an answer without a word is not sent back', () => {
+test('an empty answer is not sent back', () => {
   const blank: Message = { type: 'assistant', parts: [{ type: 'text', text: ' \n' }] }
   const none: Message = { type: 'assistant', parts: [] }
   expect(rolesOf([user('Go.'), blank, user('And?'), none, user('Well?')])).toEqual([
@@ -27,7 +27,7 @@ test('an answer without a word is not sent back', () => {
   ])
 })
 
-test('a result without a character says so', () => {
+test('an empty result is sent as a placeholder', () => {
   const messages = [
     user('Go.'),
     { type: 'assistant', parts: [call('1')] } as const,
@@ -36,7 +36,7 @@ test('a result without a character says so', () => {
   expect(JSON.stringify(toPrompt(HEAD, messages).at(-1))).toContain('(nothing)')
 })
 
-test('what a provider may keep is marked at four places at most', () => {
+test('at most four cache marks are set', () => {
   const turn = (id: string): Message[] => [{ type: 'assistant', parts: [call(id)] }, result(id)]
   const messages = [user('Go.'), ...turn('1'), ...turn('2'), ...turn('3')]
   const marked = [...toPrompt(HEAD, messages), ...toTools(HEAD)].filter(
@@ -45,7 +45,7 @@ test('what a provider may keep is marked at four places at most', () => {
   expect(marked).toHaveLength(4)
 })
 
-test('what was said is the same in every later request', () => {
+test('earlier messages are the same in every later request', () => {
   const turn = (id: string): Message[] => [{ type: 'assistant', parts: [call(id)] }, result(id)]
   const plain = (messages: readonly Message[]) =>
     toPrompt(HEAD, messages).map(({ providerOptions: _mark, ...rest }) => rest)

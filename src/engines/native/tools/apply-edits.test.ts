@@ -20,7 +20,7 @@ const file = fc
     content.replaceAll(/\r*\n/g, '\n').replaceAll('\r', '').replaceAll('\n', end),
   )
 
-test('an edit and its reversal leave every byte as it was', () => {
+test('an edit and its reverse restore every byte', () => {
   fc.assert(
     fc.property(file, text, text, text, (content, before, old, by) => {
       const whole = content + Buffer.from(before + old).toString('latin1') + content
@@ -41,7 +41,7 @@ function isUniform(content: string): boolean {
   return !content.includes('\r\n') || !/(?<!\r)\n/.test(content)
 }
 
-test('edits change nothing outside of the place that they name', () => {
+test('an edit changes only its match', () => {
   fc.assert(
     fc.property(bytes, text, bytes, (head, by, tail) => {
       const applied = applyEdits(`${head}<here>${tail}`, [{ old: '<here>', new: `<${by}>` }])
@@ -52,7 +52,7 @@ test('edits change nothing outside of the place that they name', () => {
   )
 })
 
-test('replaceAll replaces as the language does', () => {
+test('replaceAll works like String.replaceAll', () => {
   fc.assert(
     fc.property(text, text, text, (content, old, by) => {
       fc.pre(old !== '' && old !== by && content.includes(old))
@@ -65,7 +65,7 @@ test('replaceAll replaces as the language does', () => {
   )
 })
 
-test('all or none: a list of edits is the same as one after the other', () => {
+test('a list of edits is the same as one edit after the other', () => {
   const edit = fc.record({ old: text, new: text, replaceAll: fc.boolean() })
   fc.assert(
     fc.property(file, fc.array(edit, { minLength: 1, maxLength: 3 }), (content, edits) => {

@@ -14,11 +14,14 @@ const ENDS: readonly (readonly [string, string, true | undefined])[] = [
   ['# only a comment', '[exit code 0]', undefined],
 ]
 
-test.each(ENDS)('%s says what it printed and how it ended', async (command, text, isError) => {
-  const answer = await callerIn(makeWorkspace())('bash', { command })
-  expect(answer.text).toEndWith(text)
-  expect(answer.isError).toBe(isError)
-})
+test.each(ENDS)(
+  '%s is answered with its output and how it ended',
+  async (command, text, isError) => {
+    const answer = await callerIn(makeWorkspace())('bash', { command })
+    expect(answer.text).toEndWith(text)
+    expect(answer.isError).toBe(isError)
+  },
+)
 
 test('a command runs in the project', async () => {
   const workspace = makeWorkspace()
@@ -26,7 +29,7 @@ test('a command runs in the project', async () => {
   expect(text).toBe(`${workspace.cwd}\n[exit code 0]`)
 })
 
-test('a command that takes too long is ended with all that it started, and what it said is told', async () => {
+test('a command that takes too long is killed with its children, and its output is kept', async () => {
   const call = callerIn(makeWorkspace())
   const answer = await call('bash', { command: 'echo begun; sleep 100 & sleep 100', timeout: 1 })
   expect(answer).toEqual({
@@ -47,7 +50,7 @@ test('a command can be stopped', async () => {
   expect(answer).toEqual({ text: 'begun\n[stopped]', isError: true })
 })
 
-test('of a long output beginning and end are told, and how much is missing', async () => {
+test('long output is reduced to its start and end, with the size of the gap', async () => {
   const { text } = await callerIn(makeWorkspace())('bash', { command: 'seq 1 100000' })
   expect(text).toStartWith('1\n2\n3\n')
   expect(text).toMatch(/\n\[… about 543\.8 KiB of 575\.1 KiB left out …\]\n/)
@@ -55,7 +58,7 @@ test('of a long output beginning and end are told, and how much is missing', asy
   expect(text.length).toBeLessThan(33_000)
 })
 
-test('what cannot be started says so', async () => {
+test('a command that cannot start is reported', async () => {
   const exec = async () => ({ kind: 'failed', error: 'no more processes' }) as const
   const call = callerIn({ ...makeWorkspace(), exec })
   expect(await call('bash', { command: 'ls' })).toEqual({

@@ -22,7 +22,7 @@ const CHANGES: readonly (readonly [string, string, readonly Edit[], string, stri
     '2 replacements, at lines 2, 6',
   ],
   [
-    'one after the other',
+    'one edit after another',
     'a\n',
     [
       { old: 'a', new: 'b' },
@@ -32,7 +32,7 @@ const CHANGES: readonly (readonly [string, string, readonly Edit[], string, stri
     '2 replacements, at line 1; line 1',
   ],
   [
-    'what replace would read as a sign',
+    'a pattern of String.replace',
     'a\n',
     [{ old: 'a', new: '$& $1 $$' }],
     '$& $1 $$\n',
@@ -54,7 +54,7 @@ const CHANGES: readonly (readonly [string, string, readonly Edit[], string, stri
     '1 replacement, at line 2',
   ],
   [
-    'CRLF as it is written',
+    'CRLF written as such',
     'a\r\nb\r\n',
     [{ old: 'a\r\nb', new: 'x\r\ny' }],
     'x\r\ny\r\n',
@@ -98,7 +98,7 @@ test.each(CHANGES)('%s is replaced', async (_, before, edits, after, told) => {
   expect(answer.diff).toStartWith('--- a/file\n+++ b/file\n@@ -')
 })
 
-test('bytes that are no UTF-8 stay as they are', async () => {
+test('bytes that are not UTF-8 are kept', async () => {
   const workspace = makeWorkspace({ file: Buffer.from('\xe9 a \xff\n', 'latin1') })
   await callerIn(workspace)('edit', { path: 'file', edits: [{ old: 'a', new: 'é' }] })
   const bytes = readFileSync(join(workspace.cwd, 'file'))
@@ -107,7 +107,7 @@ test('bytes that are no UTF-8 stay as they are', async () => {
 
 const PROBLEMS: readonly (readonly [string, string, readonly Edit[], string])[] = [
   [
-    'is there more than once',
+    'occurs twice',
     CODE,
     [{ old: 'return 1', new: 'x' }],
     'old occurs 2 times, at lines 2, 6; add surrounding text, or set replaceAll',
@@ -119,18 +119,18 @@ const PROBLEMS: readonly (readonly [string, string, readonly Edit[], string])[] 
     'old occurs 2 times, at line 1; add surrounding text, or set replaceAll',
   ],
   [
-    'is there more often than anybody counts',
+    'occurs too often to count',
     'a'.repeat(200_000),
     [{ old: 'a'.repeat(5000), new: 'x' }],
     'old occurs more than 100 times, at line 1; add surrounding text, or set replaceAll',
   ],
   [
-    'is there very often',
+    'occurs many times',
     'a\n'.repeat(30),
     [{ old: 'a', new: 'x' }],
     'old occurs 30 times, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 20 more; add surrounding text, or set replaceAll',
   ],
-  ['is not there', CODE, [{ old: 'zzz', new: 'x' }], 'old is not in the file; read it again'],
+  ['is missing', CODE, [{ old: 'zzz', new: 'x' }], 'old is not in the file; read it again'],
   [
     'is empty',
     CODE,
@@ -139,13 +139,13 @@ const PROBLEMS: readonly (readonly [string, string, readonly Edit[], string])[] 
   ],
   ['is the same', CODE, [{ old: 'b', new: 'b' }], 'old and new are the same'],
   [
-    'has other white space',
+    'differs in white space',
     CODE,
     [{ old: 'function b() {\n  return 1\n}', new: 'x' }],
     String.raw`old is not in the file: lines 5-7 differ only in white space or the kind of quotes and dashes. The file has "function b() {", "\treturn 1", "}"`,
   ],
   [
-    'has other quotes',
+    'differs in quotes',
     'say(“hi”)\n',
     [{ old: 'say("hi")', new: 'x' }],
     'old is not in the file: line 1 differs only in white space or the kind of quotes and dashes. The file has "say(“hi”)"',
@@ -163,19 +163,19 @@ const PROBLEMS: readonly (readonly [string, string, readonly Edit[], string])[] 
     'old is not in the file: it is escaped twice; write line breaks and quotes unescaped',
   ],
   [
-    'goes on otherwise',
+    'differs in a later line',
     CODE,
     [{ old: 'function b() {\n\treturn 2\n}', new: 'x' }],
     String.raw`old is not in the file: it starts at line 5, but line 6 is "\treturn 1" where old has "\treturn 2"`,
   ],
   [
-    'goes on behind the end',
+    'continues after the end of the file',
     'a\nb',
     [{ old: 'b\nc', new: 'x' }],
     'old is not in the file: it starts at line 2, but the file ends where old has "c"',
   ],
   [
-    'is wrong in one of several',
+    'is wrong in one of several edits',
     CODE,
     [
       { old: 'b()', new: 'c()' },
@@ -185,7 +185,7 @@ const PROBLEMS: readonly (readonly [string, string, readonly Edit[], string])[] 
   ],
 ]
 
-test.each(PROBLEMS)('nothing is changed where old %s', async (_, before, edits, problem) => {
+test.each(PROBLEMS)('nothing is changed if old %s', async (_, before, edits, problem) => {
   const workspace = makeWorkspace({ file: before })
   const answer = await callerIn(workspace)('edit', { path: 'file', edits })
   expect(answer).toEqual({ text: `Nothing was changed in file: ${problem}.`, isError: true })
@@ -211,7 +211,7 @@ test.each(REFUSED)('%s cannot be edited', async (path, text) => {
   expect(answer).toEqual({ text, isError: true })
 })
 
-test('who knew the whole file knows it after an edit, others do not', async () => {
+test('after an edit, a file is known only if it was known completely before', async () => {
   const workspace = makeWorkspace({ known: 'a\n', unknown: 'a\n', changed: 'a\n' })
   const call = callerIn(workspace)
   const edits = [{ old: 'a', new: 'b' }]

@@ -9,7 +9,7 @@ const TOOLS = makeFileTools(new SeenFiles())
 const READS = { allowedTools: ['Read', 'Grep', 'Bash'], disallowedTools: ['bash'] }
 const NAMES = ['Read', 'Write', 'Edit', 'Bash', 'Grep', 'Glob']
 
-test('all tools together are told to a model in less than 4 KB', () => {
+test('the descriptions of all tools are smaller than 4 KB', () => {
   const told = TOOLS.map(({ name, description, inputSchema }) => ({
     name,
     description,
@@ -22,7 +22,7 @@ test('all tools together are told to a model in less than 4 KB', () => {
   }
 })
 
-test('these are the tools that lists of an agent can name', () => {
+test('the lists of an agent can name every tool', () => {
   expect(TOOLS.map(({ name }) => name).filter((name) => isAllowed(name, READS))).toEqual([
     'read',
     'grep',
@@ -43,7 +43,7 @@ const BRIEFS: readonly (readonly [string, unknown, string])[] = [
   ['glob', { pattern: '**/*.ts' }, '**/*.ts'],
 ]
 
-test.each(BRIEFS)('%s %j is for people', (name, input, brief) => {
+test.each(BRIEFS)('the brief of %s %j', (name, input, brief) => {
   expect(TOOLS.find((tool) => tool.name === name)!.brief(input)).toBe(brief)
 })
 
@@ -100,12 +100,12 @@ const MISTAKES: readonly (readonly [string, unknown, string])[] = [
   ],
 ]
 
-test.each(MISTAKES)('%s answers %j with what is expected', async (name, input, problem) => {
+test.each(MISTAKES)('%s refuses %j with what it expects', async (name, input, problem) => {
   const answer = await callerIn(makeWorkspace())(name, input)
   expect(answer).toEqual({ text: `Wrong input for ${name}: ${problem}`, isError: true })
 })
 
-test('null stands for what is left out', async () => {
+test('null counts as absent', async () => {
   const call = callerIn(makeWorkspace({ a: 'x\n' }))
   expect(await call('read', { path: 'a', offset: null, limit: null })).toHaveProperty(
     'text',

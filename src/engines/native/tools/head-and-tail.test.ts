@@ -11,7 +11,7 @@ function kept(chunks: readonly (string | Uint8Array)[], head = 20, tail = 20): s
 const CASES: readonly (readonly [string, readonly (string | Uint8Array)[], string])[] = [
   ['nothing', [], ''],
   ['a short output', ['a\n', 'b\n'], 'a\nb'],
-  ['as much as is kept', ['x'.repeat(40)], 'x'.repeat(40)],
+  ['as much as fits', ['x'.repeat(40)], 'x'.repeat(40)],
   [
     'long lines',
     ['one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n'],
@@ -24,16 +24,16 @@ const CASES: readonly (readonly [string, readonly (string | Uint8Array)[], strin
   ],
   ['colours', ['\u001b[31mred\u001b[0m\n'], 'red'],
   ['a progress bar', ['10%\r50%\r100%\ndone\r\n'], '100%\ndone'],
-  ['signs that no model should get', ['a\0b\bc\n'], 'a b c'],
+  ['control characters', ['a\0b\bc\n'], 'a b c'],
   ['a character in two chunks', [Buffer.from([0xe6, 0x97]), Buffer.from([0xa5])], '日'],
-  ['what is no UTF-8', [Buffer.from([0x61, 0xff, 0x62])], 'a\uFFFDb'],
+  ['invalid UTF-8', [Buffer.from([0x61, 0xff, 0x62])], 'a\uFFFDb'],
 ]
 
-test.each(CASES)('%s is shown as it reads', (_, chunks, text) => {
+test.each(CASES)('%s', (_, chunks, text) => {
   expect(kept(chunks)).toBe(text)
 })
 
-test('no character is cut in two, wherever the limits are', () => {
+test('no character is cut in two', () => {
   const text = fc.array(fc.constantFrom('é', '日', '🙂', 'a', ' ', '\n'), { maxLength: 80 })
   fc.assert(
     fc.property(
@@ -47,12 +47,12 @@ test('no character is cut in two, wherever the limits are', () => {
   )
 })
 
-test('chunks make no difference', () => {
+test('the size of chunks does not matter', () => {
   const chunks = fc.array(fc.string({ maxLength: 30 }), { maxLength: 20 })
   fc.assert(fc.property(chunks, (parts) => expect(kept(parts)).toBe(kept([parts.join('')]))))
 })
 
-test('of an endless output only what is shown is held', () => {
+test('endless output needs little memory', () => {
   const output = new HeadAndTail(10_000, 10_000)
   const chunk = Buffer.from('0123456789abcdef\n'.repeat(4000))
   const before = process.memoryUsage.rss()

@@ -68,7 +68,7 @@ test.each(PAGES)('%s is shown with line numbers', async (_, content, range, text
   expect(answer.seen?.path).toEndWith('/file')
 })
 
-test('a page ends where it gets too long, and says how to read on', async () => {
+test('a page that is too long is cut, with the offset to continue', async () => {
   const call = callerIn(makeWorkspace({ file: `${'x'.repeat(1000)}\n`.repeat(100) }))
   const { text } = await call('read', { path: 'file' })
   expect(text).toEndWith('\n[lines 1-65 of 100; continue with offset 66]')
@@ -112,13 +112,13 @@ const REFUSED: readonly (readonly [string, object, string])[] = [
   ['circle', {}, 'Cannot read circle: it is part of a loop of symbolic links.'],
 ]
 
-test.each(REFUSED)('%s %j is no text to be read', async (path, range, text) => {
+test.each(REFUSED)('%s %j cannot be read', async (path, range, text) => {
   const answer = await callerIn(makeFixtures())('read', { path, ...range })
   expect(answer).toEqual({ text, isError: true })
 })
 
 test.each(['../x', '/etc/passwd', 'out/secret', 'out/none', 'zero', 'a/../../x', '/'])(
-  '%s is outside, and whether it exists is not told',
+  '%s is outside, and the answer does not reveal whether it exists',
   async (path) => {
     const workspace = makeFixtures()
     const answer = await callerIn(workspace)('read', { path })
@@ -127,14 +127,14 @@ test.each(['../x', '/etc/passwd', 'out/secret', 'out/none', 'zero', 'a/../../x',
   },
 )
 
-test('a name that no system takes is an answer', async () => {
+test('a name that is too long is answered with an error', async () => {
   const answer = await callerIn(makeWorkspace())('read', { path: 'x'.repeat(5000) })
   expect(answer.isError).toBe(true)
   expect(answer.text).toContain('cannot be opened')
   expect(answer.text.length).toBeLessThan(800)
 })
 
-test('a file that may not be read or written says so', () => {
+test('missing permissions are reported', () => {
   const { cwd } = makeWorkspace({ 'closed.txt': 'x', 'folder/read-only.txt': 'x' })
   chmodSync(join(cwd, 'closed.txt'), 0)
   chmodSync(join(cwd, 'folder/read-only.txt'), 0o444)
@@ -175,7 +175,7 @@ function callsWithoutRoot(cwd: string, calls: readonly (readonly [string, object
     .map((line) => String(JSON.parse(line)))
 }
 
-test('a folder beside the project may be read where it is a root', async () => {
+test('a root outside the project can be read', async () => {
   const root = makeProject({ a: 'x' })
   const call = callerIn(makeWorkspace({}, [root]))
   expect((await call('read', { path: join(root, 'a') })).text).toBe('1\tx')
@@ -194,7 +194,7 @@ test('a folder is listed', async () => {
   expect(many.text).toEndWith('\n[5 more; glob finds them]')
 })
 
-test('of a file of 1 GB lines are read without holding it, and other work goes on', async () => {
+test('lines of a 1 GB file are read in little memory, without blocking', async () => {
   const workspace = makeWorkspace({ huge: `first\nsecond\n${'x'.repeat(9000)}\n` })
   truncateSync(join(workspace.cwd, 'huge'), 1024 ** 3)
   const before = process.memoryUsage.rss()
@@ -210,7 +210,7 @@ test('of a file of 1 GB lines are read without holding it, and other work goes o
   expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1024 ** 2)
 })
 
-test('who no longer wants an answer does not wait for it', async () => {
+test('reading can be stopped', async () => {
   const workspace = makeWorkspace({ huge: `${'x'.repeat(9000)}\n` })
   truncateSync(join(workspace.cwd, 'huge'), 1024 ** 3)
   const answer = callerIn(workspace)('read', { path: 'huge', offset: 9 }, AbortSignal.abort())

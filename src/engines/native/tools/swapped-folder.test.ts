@@ -37,7 +37,7 @@ async function makeSwapped() {
   return { elsewhere, call: callerIn(workspace), [Symbol.asyncDispose]: end }
 }
 
-test('grep and glob show nothing of a folder outside that takes the place of one inside', async () => {
+test('grep and glob show nothing of an outside folder that replaces one inside', async () => {
   await using swapped = await makeSwapped()
   const { call } = swapped
   for (let n = 0; n < 5; n++) {
@@ -48,7 +48,7 @@ test('grep and glob show nothing of a folder outside that takes the place of one
   }
 })
 
-test('nor does read list it or show a file of it', async () => {
+test('read does not list such a folder or show a file in it', async () => {
   await using swapped = await makeSwapped()
   const { call } = swapped
   for (let n = 0; n < 300; n++) {
@@ -58,7 +58,7 @@ test('nor does read list it or show a file of it', async () => {
   }
 })
 
-test('and nothing is written to it, no folder either', async () => {
+test('nothing is written to such a folder', async () => {
   await using swapped = await makeSwapped()
   const { call, elsewhere } = swapped
   for (let n = 0; n < 60; n++) {

@@ -16,7 +16,7 @@ import { callerIn, makeWorkspace } from '../../../../tests/support/workspace.ts'
 import { saveFile } from './change-file.ts'
 import { SeenFiles, seenInPrompt, type SeenFile } from './seen.ts'
 
-test('a new file is made with its folders, and its diff is everything', async () => {
+test('a new file is created with its folders, and the diff has all of it', async () => {
   const workspace = makeWorkspace()
   const answer = await callerIn(workspace)('write', { path: 'a/b/ü 日本.ts', content: 'x\ny\n' })
   expect(answer.text).toBe('Created a/b/ü 日本.ts: 2 lines.')
@@ -25,7 +25,7 @@ test('a new file is made with its folders, and its diff is everything', async ()
   expect(readdirSync(join(workspace.cwd, 'a/b'))).toEqual(['ü 日本.ts'])
 })
 
-test('what was read is replaced, keeps its mode, and shows what has changed', async () => {
+test('a file that was read can be replaced, keeps its mode and gets a diff', async () => {
   const workspace = makeWorkspace({ 'run.sh': '#!/bin/sh\necho a\n' })
   const path = join(workspace.cwd, 'run.sh')
   chmodSync(path, 0o750)
@@ -42,7 +42,7 @@ test('what was read is replaced, keeps its mode, and shows what has changed', as
 const UNREAD = 'Cannot write a: it exists and was not read in this conversation; read it first.'
 const CHANGED = 'Cannot write a: it has changed since it was read; read it again.'
 
-test('what was not read, or has changed since, is not overwritten', async () => {
+test('a file that was not read, or has changed since, is not overwritten', async () => {
   const workspace = makeWorkspace({ a: 'old\n' })
   const path = join(workspace.cwd, 'a')
   const call = callerIn(workspace)
@@ -61,7 +61,7 @@ test('what was not read, or has changed since, is not overwritten', async () => 
 const PART =
   'Cannot write a: only a part of it was read in this conversation; read the rest, or use edit.'
 
-test('who has seen a part of a file may edit it, and may replace it when all was seen', async () => {
+test('a file that was read in part can be edited, and replaced once all of it was read', async () => {
   const workspace = makeWorkspace({ a: 'one\ntwo\nthree\n' })
   const call = callerIn(workspace)
   const write = async (content: string) => (await call('write', { path: 'a', content })).text
@@ -80,7 +80,7 @@ test('who has seen a part of a file may edit it, and may replace it when all was
   expect(await write('new\n')).toBe('Replaced a: 1 line.')
 })
 
-test('a conversation that is resumed knows what it knew, and /read makes known', async () => {
+test('a resumed conversation knows the files it has seen, also those from /read', async () => {
   const workspace = makeWorkspace({ a: 'a\n', b: '\uFEFFb\n' })
   const kept: SeenFile[] = []
   const first = callerIn(workspace)
@@ -100,7 +100,7 @@ test('a conversation that is resumed knows what it knew, and /read makes known',
   expect(seenInPrompt('../x', 'x', workspace)).toBeUndefined()
 })
 
-test('line ends and the byte order mark stay as they were', async () => {
+test('line ends and the byte order mark are kept', async () => {
   const workspace = makeWorkspace({ crlf: '\uFEFFa\r\nb\r\n', mixed: 'a\r\nb\n' })
   const call = callerIn(workspace)
   for (const path of ['crlf', 'mixed']) {
@@ -125,7 +125,7 @@ test('a link within the project stays a link', async () => {
 })
 
 test.each(['../x', '/no/such/x', 'out/x', 'out/deep/x', 'dangling', 'a/../../x'])(
-  '%s is outside and nothing is made there',
+  '%s is outside, and nothing is created there',
   async (path) => {
     const elsewhere = makeProject()
     const workspace = makeWorkspace()
@@ -155,7 +155,7 @@ test.each(REFUSED)('%s cannot be written', async (path, problem) => {
   expect(answer).toEqual({ text: `Cannot write ${path}: ${problem}.`, isError: true })
 })
 
-test('names that no system takes, and that look strange, are answers', async () => {
+test('long and strange names are handled', async () => {
   const workspace = makeWorkspace()
   const call = callerIn(workspace)
   const long = await call('write', { path: 'x'.repeat(300), content: '' })
@@ -166,7 +166,7 @@ test('names that no system takes, and that look strange, are answers', async () 
   expect(existsSync(join(workspace.cwd, 'a\nb'))).toBe(true)
 })
 
-test('a folder that has become a link outside in the meantime is not written to', () => {
+test('a folder that was replaced by a link to outside is not written to', () => {
   const elsewhere = makeProject()
   const workspace = makeWorkspace()
   symlinkSync(elsewhere, join(workspace.cwd, 'folder'))
@@ -175,7 +175,7 @@ test('a folder that has become a link outside in the meantime is not written to'
   expect(readdirSync(elsewhere)).toEqual([])
 })
 
-test('a file for which there is no room is an answer, and what was there stays', async () => {
+test('a full disk is reported, and the old file stays', async () => {
   const workspace = makeWorkspace({ a: 'old\n' })
   const support = join(import.meta.dir, '../../../../tests/support/workspace.ts')
   const code = `
@@ -195,7 +195,7 @@ test('a file for which there is no room is an answer, and what was there stays',
   expect(readFileSync(join(workspace.cwd, 'a'), 'utf8')).toBe('old\n')
 })
 
-test('a diff of texts without a common line is short and does not take long', async () => {
+test('a diff of very different texts is short', async () => {
   const many = (word: string) =>
     Array.from({ length: 50_000 }, (_, at) => `${word}${at}\n`).join('')
   const workspace = makeWorkspace({ a: many('a') })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { makeProject, type Files } from '../../../tests/support/project.ts'
 import { readFacts } from '../facts.ts'
-import { checkLogin } from './access.ts'
+import { checkLogin, checkNetwork } from './access.ts'
 
 const SECRET = 'sk-ant-secret'
 const NOW = 1_800_000_000_000
@@ -23,7 +23,7 @@ const login = (fields: object) => ({
 })
 
 test.each(['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'])(
-  '%s is enough, and its value is not told',
+  '%s is enough, and its value is not shown',
   (name) => {
     const text = `${name} is set; not verified`
     expect(check({ [name]: SECRET })).toEqual(['ok', text])
@@ -32,7 +32,7 @@ test.each(['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN
 )
 
 test.each(['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'])(
-  '%s is a login of another kind, unless it is switched off',
+  '%s is a login, unless it is switched off',
   (name) => {
     const text = `${name} is set; the login of that provider was not verified`
     for (const on of ['1', 'true', 'YES']) expect(check({ [name]: on })).toEqual(['ok', text])
@@ -43,26 +43,26 @@ test.each(['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE
 test.each([
   ['that lasts', { expiresAt: NOW + 12 * HOUR }, 'ok', 'logged in'],
   [
-    'that ends in the night',
+    'that expires soon',
     { expiresAt: NOW + 2 * HOUR },
     'warning',
     'logged in for 2 h more; the login cannot be renewed',
   ],
   [
-    'that ends in the night and can be renewed',
+    'that expires soon and can be renewed',
     { expiresAt: NOW + 2 * HOUR, refreshToken: SECRET },
     'ok',
     'logged in',
   ],
-  ['without an end', {}, 'ok', 'logged in'],
-  ['that is over', { expiresAt: NOW }, 'problem', 'the login has expired'],
+  ['that never expires', {}, 'ok', 'logged in'],
+  ['that has expired', { expiresAt: NOW }, 'problem', 'the login has expired'],
   [
-    'that is over and can be renewed',
+    'that has expired and can be renewed',
     { expiresAt: NOW - 1, refreshToken: SECRET },
     'ok',
     'logged in; claude will renew the login at its next start',
   ],
-] as const)('a login %s is told as it is', (_, fields, state, text) => {
+] as const)('a login %s', (_, fields, state, text) => {
   expect(check({}, login(fields))).toEqual([state, text])
 })
 
@@ -79,22 +79,22 @@ test.each<[string, Files]>([
     { '.claude/settings.json': '{"env":{"CLAUDE_CODE_USE_BEDROCK":"1"}}' },
   ],
   ['settings with a helper', { '.claude/settings.json': '{"apiKeyHelper":"/bin/key"}' }],
-  ['a key of its own', { '.claude.json': `{"primaryApiKey":"${SECRET}"}` }],
-])('%s are a login, too', (_, files) => {
+  ['a separate key', { '.claude.json': `{"primaryApiKey":"${SECRET}"}` }],
+])('%s: a login', (_, files) => {
   expect(check({}, files)[0]).toBe('ok')
 })
 
 test.each<[string, Files]>([
   ['nothing', {}],
-  ['a file that is no JSON', { '.claude/.credentials.json': SECRET }],
+  ['a file that is not JSON', { '.claude/.credentials.json': SECRET }],
   ['a list', { '.claude/.credentials.json': `["${SECRET}"]` }],
   ['null', { '.claude/.credentials.json': '{"claudeAiOauth":null}' }],
   ['a folder', { '.claude/.credentials.json/x': '' }],
-])('%s is no login', (_, files) => {
+])('%s is not a login', (_, files) => {
   expect(check({}, files)[0]).toBe('problem')
 })
 
-test('on a Mac the login may be where nobody looks', () => {
+test('on a Mac the login may be in the keychain', () => {
   expect(check({}, {}, 'darwin')[0]).toBe('warning')
 })
 
@@ -118,11 +118,51 @@ test.each<[string, Record<string, string>, Files, string]>([
   expect(check(env, files)).toEqual(['warning', text])
 })
 
-test('where a provider is switched on, nothing else is used', () => {
+test('an enabled provider is used before anything else', () => {
   const env = { CLAUDE_CODE_USE_BEDROCK: '1', ANTHROPIC_API_KEY: SECRET }
   expect(check(env, login({}))[0]).toBe('ok')
 })
 
-test('a token beside the login of the same kind is no matter', () => {
+test('a token next to a login of the same kind is fine', () => {
   expect(check({ CLAUDE_CODE_OAUTH_TOKEN: SECRET }, login({}))[0]).toBe('ok')
 })
+
+const checkAddresses = (env: Record<string, string>) =>
+  checkNetwork({ cwd: '/', env, facts, needsClaude: true })
+
+test('only the host of an address is shown', () => {
+  const env = {
+    ANTHROPIC_BASE_URL: 'https://me:secret@gateway.example:8443/secret/v1?key=secret',
+    https_proxy: 'me:secret@proxy.example:3128',
+    HTTP_PROXY: ' ',
+  }
+  expect(checkAddresses(env)).toEqual({
+    name: 'network',
+    state: 'ok',
+    text: [
+      'ANTHROPIC_BASE_URL is https://gateway.example:8443',
+      'https_proxy is http://proxy.example:3128',
+    ].join('\n'),
+  })
+})
+
+test('the settings of claude win over the environment', () => {
+  const settings = { env: { ANTHROPIC_BASE_URL: 'http://secret@127.0.0.1:8080', HTTPS_PROXY: 1 } }
+  const HOME = makeProject({ '.claude/settings.json': JSON.stringify(settings) })
+  expect(checkAddresses({ HOME, ANTHROPIC_BASE_URL: 'https://other.example' })).toMatchObject({
+    state: 'ok',
+    text: 'ANTHROPIC_BASE_URL in the settings of claude is http://127.0.0.1:8080',
+  })
+})
+
+test.each(['secret', 'https://', 'gateway.example/secret', 'https://me:secret@'])(
+  '%s is not an address, and is not shown',
+  (ANTHROPIC_BASE_URL) => {
+    const found = checkAddresses({ ANTHROPIC_BASE_URL })
+    expect(found).toMatchObject({
+      state: 'problem',
+      text: 'ANTHROPIC_BASE_URL is not a valid address',
+    })
+    expect(JSON.stringify(found)).not.toContain('secret')
+  },
+)

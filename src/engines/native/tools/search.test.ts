@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, renameSync, symlinkSync, truncateSync } from 'node:fs'
+import { existsSync, renameSync, symlinkSync, truncateSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject, sh, type Files } from '../../../../tests/support/project.ts'
 import { callerIn, makeWorkspace } from '../../../../tests/support/workspace.ts'
@@ -49,7 +49,7 @@ const FOUND: readonly (readonly [object, string])[] = [
   [{ pattern: '\\\\n' }, 'No matches.'],
 ]
 
-test.each(FOUND)('%j finds what it should', async (input, text) => {
+test.each(FOUND)('grep %j', async (input, text) => {
   expect(await callerIn(makeWorkspace(FILES))('grep', input)).toEqual({ text })
 })
 
@@ -81,7 +81,7 @@ const WRONG: readonly (readonly [object, string])[] = [
   ],
 ]
 
-test.each(WRONG)('%j is answered with what is wrong', async (input, text) => {
+test.each(WRONG)('grep %j is refused', async (input, text) => {
   const workspace = makeWorkspace(FILES)
   Bun.spawnSync(['mkfifo', join(workspace.cwd, 'fifo')])
   expect(await callerIn(workspace)('grep', input)).toEqual({ text, isError: true })
@@ -92,7 +92,7 @@ function git(workspace: Workspace, ...args: string[]): void {
   expect(exitCode).toBe(0)
 }
 
-test('in a repository what git ignores is left out, unless it is asked for', async () => {
+test('files that git ignores are skipped, unless they are named', async () => {
   const workspace = makeWorkspace({
     '.gitignore': 'dist/\n*.log\n',
     'a.ts': 'word\n',
@@ -117,7 +117,7 @@ test('in a repository what git ignores is left out, unless it is asked for', asy
   expect(await files('deep/x.log')).toBe('deep/x.log')
 })
 
-test('without git folders are walked', async () => {
+test('without git, folders are walked', async () => {
   const workspace = makeWorkspace({ ...FILES, '.git/config': 'const\n' })
   const poor: Workspace = {
     ...workspace,
@@ -127,13 +127,13 @@ test('without git folders are walked', async () => {
   expect(text).toBe('.hidden\nsrc/a.ts\nsrc/b/c.tsx')
 })
 
-test('a single file beside the project may be searched where it is a root', async () => {
+test('a single file outside the project can be a root', async () => {
   const file = join(makeProject({ 'notes.md': 'word\n', 'secret.md': 'word\n' }), 'notes.md')
   const call = callerIn(makeWorkspace({}, [file]))
   expect((await call('grep', { pattern: 'word', path: file })).text).toBe(`${file}\n1:word`)
 })
 
-test('a relative entry of PATH leads to no program of the project', async () => {
+test('relative entries of PATH are not used', async () => {
   const workspace = makeWorkspace({ ...FILES, git: sh(': > started', 'exit 1') })
   const odd: Workspace = {
     ...workspace,
@@ -144,7 +144,7 @@ test('a relative entry of PATH leads to no program of the project', async () => 
   expect(existsSync(join(workspace.cwd, 'started'))).toBe(false)
 })
 
-test('nothing outside is searched, by whatever links', async () => {
+test('links do not lead the search outside', async () => {
   const elsewhere = makeProject({ 'secret.txt': 'word\n' })
   const workspace = makeWorkspace({ 'in/secret.txt': 'word\n', 'a.txt': 'word\n' })
   git(workspace, 'init', '--quiet')
@@ -161,7 +161,7 @@ test('nothing outside is searched, by whatever links', async () => {
   }
 })
 
-test('a root beside the project can be searched, and its files have their whole path', async () => {
+test('a root outside the project can be searched, and its files have absolute paths', async () => {
   const root = makeProject({ 'a.txt': 'word\n' })
   const { text } = await callerIn(makeWorkspace({}, [root]))('grep', {
     pattern: 'word',
@@ -170,7 +170,7 @@ test('a root beside the project can be searched, and its files have their whole 
   expect(text).toBe(`${root}/a.txt\n1:word`)
 })
 
-test('settings in the project do not let it run anything', async () => {
+test('settings of the project cannot run programs', async () => {
   const workspace = makeWorkspace({
     'bunfig.toml': 'preload = ["./evil.ts"]\n',
     'evil.ts': 'require("node:fs").writeFileSync("evil-was-here", "")\n',
@@ -183,7 +183,7 @@ test('settings in the project do not let it run anything', async () => {
   expect((await call('glob', { pattern: 'evil-*' })).text).toBe('No files.')
 })
 
-test('long lines are cut around the match, long answers at a line', async () => {
+test('long lines are cut around the match, and long answers after a line', async () => {
   const workspace = makeWorkspace({
     'a.min.js': `${'f(x);'.repeat(1000)}needle${'g(y);'.repeat(1000)}\n`,
     many: `${'z'.repeat(290)}\n`.repeat(400),
@@ -200,21 +200,21 @@ test('long lines are cut around the match, long answers at a line', async () => 
   expect((await call('grep', { pattern: 'newline' })).text).toBe('new?line\n1:newline')
 })
 
-test('of a key that a cut goes through nothing is shown but what was looked for', async () => {
+test('of a key that is cut, only the match is shown', async () => {
   const key = `sk-${'abc123'.repeat(100)}`
   const call = callerIn(makeWorkspace({ a: `${key} needle ${key}\n`, b: `(${key})\n` }))
   expect((await call('grep', { pattern: 'needle' })).text).toBe('a\n1:… needle …')
   expect((await call('grep', { pattern: 'sk-abc', path: 'b' })).text).toBe('b\n1:(sk-abc…')
 })
 
-test('huge files are named as not searched', async () => {
+test('huge files are skipped, with a remark', async () => {
   const workspace = makeWorkspace({ huge: 'word\n', 'a.txt': 'word\n' })
   truncateSync(join(workspace.cwd, 'huge'), 1024 ** 3)
   const { text } = await callerIn(workspace)('grep', { pattern: 'word' })
   expect(text).toBe('a.txt\n1:word\n[files larger than 32 MiB, skipped: 1]')
 })
 
-test('a pattern that would take for ever is ended, and what was found is told', async () => {
+test('a pattern that takes too long is stopped, and earlier matches are kept', async () => {
   const workspace = makeWorkspace({ 'a.txt': 'xxxxxxx\n', 'b.txt': `${'x'.repeat(3000)}\n` })
   const hasty = {
     ...workspace,
@@ -233,4 +233,47 @@ test('a pattern that would take for ever is ended, and what was found is told', 
 test('a search can be stopped', async () => {
   const answer = await callerIn(makeWorkspace(FILES))('grep', { pattern: 'a' }, AbortSignal.abort())
   expect(answer).toEqual({ text: '[stopped]', isError: true })
+})
+
+/** From the oldest to the newest. */
+const NAMES = ['src/old.ts', 'README.md', 'src/deep/new.ts', 'src/ü 日本.tsx', '.env', "it's"]
+
+function makeFixtures() {
+  const workspace = makeWorkspace(Object.fromEntries(NAMES.map((name) => [name, 'x'])))
+  for (const [at, name] of NAMES.entries()) utimesSync(join(workspace.cwd, name), at + 1, at + 1)
+  return workspace
+}
+
+const NAMED: readonly (readonly [object, string])[] = [
+  [{ pattern: '*.ts' }, 'src/deep/new.ts\nsrc/old.ts'],
+  [{ pattern: 'src/*.ts' }, 'src/old.ts'],
+  [{ pattern: './src/**/*.{ts,tsx}' }, 'src/ü 日本.tsx\nsrc/deep/new.ts\nsrc/old.ts'],
+  [{ pattern: '**/*.ts', path: 'src/deep' }, 'src/deep/new.ts'],
+  [{ pattern: '**' }, NAMES.toReversed().join('\n')],
+  [{ pattern: "it's" }, "it's"],
+  [{ pattern: '*.py' }, 'No files.'],
+  [{ pattern: '[' }, 'No files.'],
+]
+
+test.each(NAMED)('glob %j finds files, newest first', async (input, text) => {
+  expect(await callerIn(makeFixtures())('glob', input)).toEqual({ text })
+})
+
+test('a glob may be absolute within the project', async () => {
+  const workspace = makeFixtures()
+  const { text } = await callerIn(workspace)('glob', { pattern: `${workspace.cwd}/src/*.ts` })
+  expect(text).toBe('src/old.ts')
+})
+
+test('of many files, only the newest are listed', async () => {
+  const names = Array.from({ length: 250 }, (_, at) => `f${at}`)
+  const workspace = makeWorkspace(Object.fromEntries(names.map((name) => [name, ''])))
+  utimesSync(join(workspace.cwd, 'f200'), 2e9, 2e9)
+  const { text } = await callerIn(workspace)('glob', { pattern: 'f*' })
+  const lines = text.split('\n')
+  expect(lines[0]).toBe('f200')
+  expect(lines).toHaveLength(201)
+  expect(lines.at(-1)).toBe(
+    '[only the newest of 250; narrow the search with pattern, path or glob]',
+  )
 })

@@ -12,11 +12,11 @@ test.each([
   [GIB, 9999, 'warning', 'only 1024 MiB and 9999 files free'],
   [GIB, 999, 'problem', 'only 1024 MiB and 999 files free'],
   [GIB / 16, 9999, 'problem', 'only 64 MiB and 9999 files free'],
-] as const)('of %d bytes and %d files it says %s', (bytes, files, state, text) => {
+] as const)('%d bytes and %d files free: %s', (bytes, files, state, text) => {
   expect(describeRoom(bytes, files)).toEqual({ state, text })
 })
 
-test('folders of one disk are told together, also those that are not there yet', () => {
+test('folders of one disk are reported together, even if they do not exist yet', () => {
   const folders = [
     { what: 'project', path: import.meta.dir },
     { what: 'records', path: `${import.meta.dir}/no/such/folder` },
