@@ -31,9 +31,9 @@ test('the templates of the specs are short and say that they are to be replaced'
 
 /** What each persona must say; the words between are free. */
 const MUSTS = {
-  worker: 'Read; missing; Done; Verified; Found; Do not try the whole task again',
-  'task-builder': 'prerequisites; outputs; dependencies; apart; Done when; `push`',
-  supervisor: `in sequence; in parallel; in batches; 3 times at most; Transient; Fatal; compile error;
+  worker: 'Read; missing; Done; Verified; Found; Do not retry the whole task',
+  'task-builder': 'prerequisites; outputs; dependencies; Break it down; Done when; `push`',
+  supervisor: `in sequence; in parallel; in batches; at most 3 times; Transient; Fatal; compile error;
     failing test; missing file; started, succeeded, or failed; summary; which task failed and why;
     \`push {; \`run {; \`receive {; \`check {; \`cancel {; \`queue {`,
 }
