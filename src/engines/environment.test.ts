@@ -3,7 +3,7 @@ import { makeAgentEnvironment } from './environment.ts'
 
 const make = (outer: Record<string, string | undefined>) => makeAgentEnvironment(outer, '/own')
 
-test('the environment of the user is handed on', () => {
+test('the environment of the user is passed on', () => {
   expect(make({ HOME: '/home/me', LANG: 'de_DE.UTF-8', EMPTY: '', PATH: '/usr/bin' })).toEqual({
     HOME: '/home/me',
     LANG: 'de_DE.UTF-8',
@@ -22,7 +22,7 @@ test.each([
   'CURSOR_AGENT',
   'BUN_OPTIONS',
   'BUN_BE_BUN',
-])('%s would mislead an agent and is left out', (name) => {
+])('%s is removed', (name) => {
   expect(make({ [name]: '1' })).not.toContainKey(name)
 })
 
@@ -36,7 +36,7 @@ test.each([
   'IS_SANDBOX',
   'FORKHESTRA_RUN_PATH',
   'BUN_INSTALL',
-])('%s stays', (name) => {
+])('%s is kept', (name) => {
   expect(make({ [name]: 'kept' })[name]).toBe('kept')
 })
 
@@ -44,16 +44,16 @@ test.each([
   [{ PATH: '/a:/b' }, '/a:/b'],
   [{ PATH: '' }, '/usr/local/bin:/usr/bin:/bin'],
   [{}, '/usr/local/bin:/usr/bin:/bin'],
-])('with %j agents look through %s, and our own folder comes last', (outer, path) => {
+])('with %j the PATH of agents is %s, our own folder last', (outer, path) => {
   expect(make(outer)['PATH']).toBe(`${path}:/own`)
   expect(makeAgentEnvironment(outer, undefined)['PATH']).toBe(path)
 })
 
-test('a wish about background tasks is respected', () => {
+test('a setting for background tasks is kept', () => {
   const name = 'CLAUDE_CODE_DISABLE_BACKGROUND_TASKS'
   expect(make({ [name]: '0' })[name]).toBe('0')
 })
 
-test('a variable that is not set does not become the text undefined', () => {
+test('an unset variable is not passed on', () => {
   expect(make({ NOT_SET: undefined })).not.toContainKey('NOT_SET')
 })

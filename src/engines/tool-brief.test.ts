@@ -10,11 +10,11 @@ test.each([
   [{}, ''],
   [null, ''],
   ['text', ''],
-])('%j is told as %j', (input, brief) => {
+])('%j is shown as %j', (input, brief) => {
   expect(toolBrief(input)).toBe(brief)
 })
 
-test('a long one is cut between two words, so that no part of a key is left', () => {
+test('a long text is cut between words, so no part of a key remains', () => {
   for (let before = 170; before < 210; before += 1) {
     const command = `curl ${'x'.repeat(before)} ${KEY} ${'y'.repeat(100)}`
     expect(toolBrief({ command }).replace(KEY, '')).toMatch(/^curl(?: x+)?(?: )?…$/)

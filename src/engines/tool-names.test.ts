@@ -25,7 +25,7 @@ const CHOICES: readonly (readonly [ToolLists, string])[] = [
   [{ allowedTools: ['Read', 'WebFetch(domain:example.org)', 'mcp__x'] }, 'read'],
 ]
 
-test.each(CHOICES)('%j leaves these tools', (lists, names) => {
+test.each(CHOICES)('%j allows these tools', (lists, names) => {
   expect(toolProblems(lists)).toEqual([])
   expect(chosen(lists)).toBe(names)
 })
@@ -56,7 +56,7 @@ test.each(PROBLEMS)('%j is refused', (lists, message, hint) => {
   expect(toolProblems(lists)).toEqual([{ message, hint }])
 })
 
-test('every problem of both lists is named', () => {
+test('all problems of both lists are reported', () => {
   const lists = { allowedTools: ['Read', 'x', 'Bash(ls)'], disallowedTools: ['y'] }
   expect(toolProblems(lists)).toHaveLength(3)
 })

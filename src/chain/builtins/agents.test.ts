@@ -19,7 +19,7 @@ test('the built-in agents have the limits and tools of the contract', () => {
   ])
 })
 
-test('a configuration could say the same', () => {
+test('built-in agents and chains are valid configuration', () => {
   const agents = Object.entries({ ...BUILT_IN_AGENTS, ...BUNDLED_AGENTS }).map(
     ([name, { prompt, model, maxTurns, allowedTools }]) => {
       return [name, { systemPromptText: prompt, model, maxTurns, allowedTools }] as const
@@ -29,7 +29,7 @@ test('a configuration could say the same', () => {
   expect(parseChainsFile(JSON.stringify(config), 'chains.json')).toEqual(config as ChainsConfig)
 })
 
-test('only planners need specs, and only builders are asked whether all is done', () => {
+test('only planners need specs, and only builders finish tasks', () => {
   const namesOf = (field: 'plans' | 'finishesTasks') =>
     Object.keys(BUILT_IN_AGENTS).filter((name) => BUILT_IN_AGENTS[name]![field])
   expect(namesOf('plans')).toEqual(['planner', 'fk:planner'])
@@ -43,7 +43,7 @@ test('the bundled agents have a long and a short name', () => {
   expect(Object.keys(BUNDLED_AGENTS)).toHaveLength(2 * names.length)
 })
 
-test('each prompt has a file of its own that replaces it', () => {
+test('each prompt can be replaced by its own file', () => {
   const folder = 'forge/orch/prompts'
   expect([...promptFiles().keys()]).toEqual([
     `${folder}/planner.md`,
@@ -58,7 +58,7 @@ test('each prompt has a file of its own that replaces it', () => {
   ])
 })
 
-test('the built-in chains are those of the contract, and say what they do', () => {
+test('the built-in chains are those of the contract, with descriptions', () => {
   const rows = Object.entries(BUILT_IN_CHAINS).map(([name, { steps }]) => {
     return `${name}: ${steps.map(({ agent, iterations }) => `${agent}:${iterations}`).join(' -> ')}`
   })

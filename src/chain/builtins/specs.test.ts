@@ -13,14 +13,14 @@ test.each<[SpecsFolder, string[], SpecsFolder | undefined]>([
   [FORGE, [], undefined],
   ['ralph', ['ralph/SPECS.md'], 'ralph'],
   ['ralph', [`${FORGE}/PLAN.md`], undefined],
-])('who looks in %s finds of %j those in %p', (wanted, files, found) => {
+])('for %s, the files %j give the folder %p', (wanted, files, found) => {
   expect(findSpecs(wanted, (path) => files.includes(path))).toBe(found as SpecsFolder)
 })
 
 test.each<[string, SpecsFolder]>([
   ['planner', FORGE],
   ['fk:planner', 'ralph'],
-])('without specs %s says what to write where', (agent, folder) => {
+])('without specs %s is refused with what to write where', (agent, folder) => {
   const { message, hint = '', exitCode } = specsMissing(agent, folder)
   expect(exitCode).toBe(2)
   expect(message).toContain(`'${agent}'`)

@@ -22,14 +22,14 @@ test('its schema is the one of this version', () => {
   expect(JSON.parse(text)).toEqual(chainsSchema)
 })
 
-test('the templates of the specs are short and say that they are to be replaced', () => {
+test('the spec templates are short and ask to be replaced', () => {
   for (const text of Object.values(STARTER_SPECS)) {
     expect(text.split('\n').length).toBeLessThan(25)
     expect(text.replaceAll(/\s+/g, ' ')).toContain('Replace everything below.')
   }
 })
 
-/** What each persona must say; the words between are free. */
+/** What each persona must contain. */
 const MUSTS = {
   worker: 'Read; missing; Done; Verified; Found; Do not retry the whole task',
   'task-builder': 'prerequisites; outputs; dependencies; Break it down; Done when; `push`',
@@ -38,16 +38,16 @@ const MUSTS = {
     \`push {; \`run {; \`receive {; \`check {; \`cancel {; \`queue {`,
 }
 
-test.each(Object.entries(MUSTS))('the persona %s is short and says all it must', (name, musts) => {
+test.each(Object.entries(MUSTS))('the persona %s is short and complete', (name, musts) => {
   const text = STARTER_PERSONAS[`.agents/personas/${name}.md`]!
   expect(text.split('\n').length).toBeLessThan(60)
   const words = text.replaceAll(/\s+/g, ' ')
   const missing = musts.split(/;\s+/).filter((must) => !words.includes(must))
   expect(missing).toEqual([])
-  // Agents that have nothing but a shell find their way, too.
+  // For agents that have only a shell.
   expect(text).toContain('forkhestra ')
 })
 
-test('no persona has a line that would be taken for the end of the work', () => {
+test('no persona contains a status word', () => {
   for (const text of Object.values(STARTER_PERSONAS)) expect(text).not.toContain('ORCHESTRA_')
 })

@@ -48,7 +48,7 @@ test.each(VALID)('%p is read', (text, steps) => {
 })
 
 test.each(['constructor', '__proto__', 'toString', 'valueOf'])(
-  'a name that every object has is a name like any other: %s',
+  'names of Object.prototype are ordinary names: %s',
   (agent) => {
     expect(parseDsl(`${agent} -> b`, nobody)).toEqual([{ agent }, { agent: 'b' }])
   },
@@ -242,7 +242,7 @@ test.each([
 })
 
 test.each([['g++ -> a'], ['a,b -> c'], ['./x-> y'], ['then -> and']])(
-  '%p is a chain: signs inside of names are left alone',
+  '%p is a chain: such characters may be part of a name',
   (text) => {
     expect(parseDsl(text, nobody)).toHaveLength(2)
   },

@@ -28,7 +28,7 @@ test.each([
 })
 
 test.each([['${B}'], ['$${A}'], ['$&'], ['$1 $$ $`'], ['a=b c\nd'], ['']])(
-  'the value %p is put in as it is and never looked into again',
+  'the value %p is inserted unchanged and not searched for holes',
   (value) => {
     expect(fill('<${A}>', { A: value, B: 'two' })).toBe(`<${value}>`)
   },

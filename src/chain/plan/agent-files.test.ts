@@ -26,8 +26,8 @@ const PROJECT = folderOf(
     file('team:lead', 'project'),
   ],
   [
-    { name: 'builder', message: 'builder.md is broken.', hint: 'Mend it.' },
-    { name: 'README', message: 'README.md is no agent.', isHarmless: true },
+    { name: 'builder', message: 'builder.md is broken.', hint: 'Fix it.' },
+    { name: 'README', message: 'README.md is not an agent.', isHarmless: true },
   ],
 )
 const USER = folderOf(
@@ -126,7 +126,7 @@ test('an unknown name is refused with the broken file and similar names', () => 
   try {
     resolve('README')
   } catch (error) {
-    expect(error).toMatchObject({ hint: expect.stringContaining('README.md is no agent.') })
+    expect(error).toMatchObject({ hint: expect.stringContaining('README.md is not an agent.') })
   }
 })
 

@@ -18,7 +18,7 @@ function linesFor(asked: Asked, { isComplete = false, step = 0 } = {}): string[]
 
 const USUAL = 'limits: 4 h per iteration, retries for 2 h, waits up to 6 h'
 
-test('of the defaults only the limits are shown, in one line', () => {
+test('of the defaults, only the limits are shown, in one line', () => {
   expect(linesFor({})).toEqual([USUAL])
   expect(linesFor({ agents: { a: DIRECT }, isInRepository: true })).toEqual([
     'limits: 4 h per iteration, 30 min of silence, 3 iterations without progress, retries for 2 h, waits up to 6 h',

@@ -37,14 +37,14 @@ test.each([[''], [' '], ['\n\t\r\n'], ['\u00A0']])('%j counts as absent', (blank
   expect(choosePrompt(candidates.slice(0, 2), NONE, readPrompt)).toBeUndefined()
 })
 
-test('a file names its path as the source, and its text is not touched', () => {
+test('a file is named as the source, and its text is unchanged', () => {
   const readPrompt = holding({ '/base/p/2.md': ' ${STEP}\n' })
   expect(
     choosePrompt([file('step', 'p/${STEP}.md')], new Map([['STEP', '2']]), readPrompt),
   ).toMatchObject({ text: ' ${STEP}\n', source: { level: 'step', file: 'p/2.md' } })
 })
 
-test('a file that is blank at first counts once it is written', () => {
+test('a blank file counts as soon as it has content', () => {
   const files: Record<string, string> = { '/base/p.md': '' }
   const candidates = [file('step', 'p.md'), text('chain', 'fallback')]
   expect(choosePrompt(candidates, NONE, holding(files))?.text).toBe('fallback')
@@ -52,7 +52,7 @@ test('a file that is blank at first counts once it is written', () => {
   expect(choosePrompt(candidates, NONE, holding(files))?.text).toBe('written meanwhile')
 })
 
-test('files below the one that counts are not read', () => {
+test('files after the chosen one are not read', () => {
   const read: string[] = []
   choosePrompt([file('step', 'a'), file('chain', 'b')], NONE, (path) => {
     read.push(path)
@@ -61,7 +61,7 @@ test('files below the one that counts are not read', () => {
   expect(read).toEqual(['a'])
 })
 
-test('inline texts are filled, and shown as written where that is asked for', () => {
+test('inline texts are filled, or shown as written on request', () => {
   const candidates = [text('step', 'Iteration ${ITERATION} of ${MAX}')]
   const values = new Map([['ITERATION', '3']])
   expect(choosePrompt(candidates, values, nothing)?.text).toBe('Iteration 3 of ${MAX}')
@@ -70,7 +70,7 @@ test('inline texts are filled, and shown as written where that is asked for', ()
   )
 })
 
-test('a text that becomes blank by its values counts as absent', () => {
+test('a text that is blank after filling counts as absent', () => {
   const candidates = [text('step', ' ${A} '), text('chain', 'used')]
   expect(choosePrompt(candidates, new Map([['A', '']]), nothing)?.text).toBe('used')
 })

@@ -23,14 +23,14 @@ test('a prompt file is passed on unchanged', () => {
   expect(readPromptText('empty', cwd)).toBe('')
 })
 
-test('a prompt file is read anew every time', () => {
+test('a prompt file is read again every time', () => {
   const cwd = makeProject({ 'p.md': 'first' })
   expect(readPromptText('p.md', cwd)).toBe('first')
   writeFileSync(join(cwd, 'p.md'), 'second, longer')
   expect(readPromptText('p.md', cwd)).toBe('second, longer')
 })
 
-test('a missing prompt file says where it was looked for and what can be done', () => {
+test('a missing prompt file is reported with its folder and a hint', () => {
   const cwd = makeProject()
   const { message, hint } = refusal('prompts/missing.md', cwd)
   expect(message).toBe('Prompt file not found: prompts/missing.md')
@@ -39,7 +39,7 @@ test('a missing prompt file says where it was looked for and what can be done', 
   )
 })
 
-test('what is no text says so', () => {
+test('a file that is not text is refused', () => {
   const cwd = makeProject({
     'latin1.md': Uint8Array.of(0x63, 0xe9),
     'nul.md': 'a\0b',

@@ -12,7 +12,7 @@ function errorOf(path: string, options: ReadOptions): string {
   return answer.error
 }
 
-test('a file of the project is read as it is, with its size, its time and an estimate of tokens', () => {
+test('a file is read unchanged, with its size, time and estimated tokens', () => {
   const text = '\uFEFFé 日本\r\n/read other.md\n${NAME}\n'
   const cwd = makeProject({ 'docs/ü 日本.md': text, empty: '' })
   const bytes = Buffer.byteLength(text)
@@ -24,14 +24,14 @@ test('a file of the project is read as it is, with its size, its time and an est
   expect(readForPrompt('empty', { cwd })).toMatchObject({ ok: true, text: '', bytes: 0, tokens: 0 })
 })
 
-test('a file is read anew every time', () => {
+test('a file is read again every time', () => {
   const cwd = makeProject({ 'a.md': 'first' })
   expect(readForPrompt('a.md', { cwd })).toHaveProperty('text', 'first')
   writeFileSync(join(cwd, 'a.md'), 'second, longer')
   expect(readForPrompt('a.md', { cwd })).toHaveProperty('text', 'second, longer')
 })
 
-test('a file may be as long as the limit and not a byte longer', () => {
+test('a file may be exactly as long as the limit', () => {
   const cwd = makeProject({
     'most.md': 'x'.repeat(READ_LIMIT),
     'more.md': 'x'.repeat(READ_LIMIT + 1),
@@ -46,7 +46,7 @@ test('a file may be as long as the limit and not a byte longer', () => {
   expect(readForPrompt('more.md', { cwd, limitBytes: 1024 ** 2 }).ok).toBe(true)
 })
 
-test('a file of 100 MB is refused by its size, without being read', () => {
+test('a file of 100 MB is refused without being read', () => {
   const cwd = makeProject({ huge: '' })
   truncateSync(join(cwd, 'huge'), 100 * 1024 ** 2)
   const before = process.memoryUsage.rss()
@@ -56,7 +56,7 @@ test('a file of 100 MB is refused by its size, without being read', () => {
   expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 ** 2)
 })
 
-test('what is no readable file says why', () => {
+test('an unusable file is refused with the reason', () => {
   const cwd = makeProject({
     'folder/file': '',
     'nul.bin': 'a\0b',
@@ -77,7 +77,7 @@ test('what is no readable file says why', () => {
   expect(errorOf('x'.repeat(1_000_000), { cwd }).length).toBeLessThan(1000)
 })
 
-test('a file that may not be read says so', () => {
+test('a file without read permission is refused', () => {
   const cwd = makeProject({ 'closed.md': 'secret' })
   const code = `
     import { chmodSync } from 'node:fs'
@@ -94,7 +94,7 @@ test('a file that may not be read says so', () => {
   })
 })
 
-test('a pipe without a writer and a device that never ends do not block', () => {
+test('a pipe without a writer and an endless device do not block', () => {
   const cwd = makeProject()
   Bun.spawnSync(['mkfifo', join(cwd, 'pipe')])
   symlinkSync('/dev/zero', join(cwd, 'zero'))
@@ -104,7 +104,7 @@ test('a pipe without a writer and a device that never ends do not block', () => 
   expect(errorOf('/dev/zero', { cwd, roots: ['/dev'] })).toBe(`Cannot read /dev/zero: ${regular}`)
 })
 
-test('nothing outside of the project is read, on whatever way', () => {
+test('no path leads outside of the project', () => {
   const folder = makeProject({ 'project/a.md': 'a', 'project-2/b.md': 'b', 'secret.md': 's' })
   const cwd = join(folder, 'project')
   symlinkSync('/etc/passwd', join(cwd, 'passwd'))
@@ -125,14 +125,14 @@ test('nothing outside of the project is read, on whatever way', () => {
   expect(readForPrompt('up/project/a.md', { cwd })).toHaveProperty('text', 'a')
 })
 
-test('whether there is such a file outside is not told', () => {
+test('it does not reveal whether a file exists outside', () => {
   const cwd = makeProject()
   for (const path of ['/etc/passwd', '/etc/no-such-file', '../no-such-file']) {
     expect(errorOf(path, { cwd })).toBe(`Cannot read ${path}: ${OUTSIDE}`)
   }
 })
 
-test('further roots may be folders, files and links, relative to the project', () => {
+test('additional roots may be folders, files and links, relative to the project', () => {
   const folder = makeProject({
     'project/a.md': '',
     'shared/b.md': 'b',
@@ -154,7 +154,7 @@ test('further roots may be folders, files and links, relative to the project', (
   expect(readForPrompt('/etc/passwd', { cwd, roots: ['/'] }).ok).toBe(true)
 })
 
-test('a project that is reached by a link is the project', () => {
+test('a project may be reached through a link', () => {
   const folder = makeProject({ 'real/a.md': 'a' })
   const cwd = join(folder, 'link')
   symlinkSync('real', cwd)
@@ -164,7 +164,7 @@ test('a project that is reached by a link is the project', () => {
   expect(errorOf(join(cwd, 'gone'), { cwd })).toBe(`File does not exist: ${join(cwd, 'gone')}`)
 })
 
-test('a folder that becomes a link outside in the meantime gives nothing away', async () => {
+test('a folder that is replaced by a link to outside reveals nothing', async () => {
   const folder = makeProject({ 'project/d/file': 'inside', 'secret/file': 'secret' })
   const cwd = join(folder, 'project')
   symlinkSync(join(folder, 'secret'), join(cwd, 'link'))
@@ -206,7 +206,7 @@ test('no descriptor is left open', () => {
   expect(open()).toBeLessThan(before + 20)
 })
 
-test('for one prompt a file is read once, however it is written', () => {
+test('a prompt reads each file once, whatever path names it', () => {
   const cwd = makeProject({ 'a.md': 'a', 'b.md': 'a' })
   symlinkSync('a.md', join(cwd, 'link.md'))
   const read = makeReader({ cwd })
@@ -218,7 +218,7 @@ test('for one prompt a file is read once, however it is written', () => {
   expect(read('./gone')).toEqual({ as: 'gone' })
 })
 
-test('for one prompt files are read only up to a length together', () => {
+test('the files of a prompt have a total limit', () => {
   const files = Object.fromEntries([1, 2, 3].map((name) => [name, 'x'.repeat(2_000_000)]))
   const cwd = makeProject({ ...files, small: 'y' })
   const read = makeReader({ cwd, limitBytes: 3_000_000 })
@@ -231,7 +231,7 @@ test('for one prompt files are read only up to a length together', () => {
   expect(read('small')).toHaveProperty('text', 'y')
 })
 
-test('a single file may have as much as the configuration says', () => {
+test('a configured limit for one file may exceed the total limit', () => {
   const cwd = makeProject({ long: 'x'.repeat(5_000_000) })
   expect(makeReader({ cwd, limitBytes: 6_000_000 })('long')).toHaveProperty('ok', true)
 })

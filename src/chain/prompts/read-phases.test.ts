@@ -26,7 +26,7 @@ test.each([
   ['/push "/${X}"', 'run'],
   ['/push "/re${X}\\nGo."', 'ad /etc/passwd'],
   ['/push "/push ${X}"', '/read /etc/passwd'],
-])('a value in the prompt of a task is no command there either: %j', (text, value) => {
+])('a value in the prompt of a task is not a command there either: %j', (text, value) => {
   const [task] = given(text, { X: value }).setup
   const [plain] = given(text, { X: 'plain' }).setup
   if (task?.kind !== 'push' || plain?.kind !== 'push') throw new Error('no task')
@@ -41,7 +41,7 @@ test.each([
   expect(read).toContain(JSON.stringify(value).slice(1, -1))
 })
 
-test('whatever a value holds, the task reads it as the text that it is', () => {
+test('a task reads any value as plain text', () => {
   const value = fc
     .array(fc.constantFrom('/read a', '//run', '/push', 'x', '\n', ' ', '"', '\\', '\t', "'"))
     .map((parts) => `${parts.join('')}.`)
@@ -67,11 +67,11 @@ test.each([
   ['/push retry=${X} y', 'no', 'the prompt:1:13  retry is "no"'],
   ['/read ${X}', '  ', 'the prompt:1:7  The path of a file is empty.'],
   ['/push "${X}"', ' ', 'The prompt is empty.'],
-])('a value that does not fit is shown in its place: %s', (text, value, message) => {
+])('an invalid value is shown in its place: %s', (text, value, message) => {
   expect(() => given(text, { X: value })).toThrow(message)
 })
 
-test('a mistake in the prompt of a task is told with the place of both', () => {
+test('a mistake in the prompt of a task is reported with both places', () => {
   expect(() => given('Go.\n/push name=t "/read"', {})).toThrow(
     "the prompt:2, task 't':1:1  The path of a file is missing.",
   )
@@ -80,22 +80,22 @@ test('a mistake in the prompt of a task is told with the place of both', () => {
   expect(() => given('/push "a\\n/push z"', {})).not.toThrow()
 })
 
-test('tasks inside of tasks without an end are refused', () => {
+test('tasks that are nested too deeply are refused', () => {
   expect(() => given(`${'/push '.repeat(100_000)}x`, {})).toThrow('levels deep')
   expect(given(`${'/push '.repeat(15)}x`, {}).setup).toHaveLength(1)
 })
 
-test('a prompt that is nothing but a value is content', () => {
+test('a prompt that is only a value is content', () => {
   expect(given('${TEXT}', { TEXT: '/run' })).toEqual({ setup: [], content: '/run', teardown: [] })
 })
 
-test('a hole that is still open stays as it was written', () => {
+test('an unfilled hole stays as written', () => {
   expect(given('/read notes-${ITERATION}.md\nGo.', {}).setup).toMatchObject([
     { path: 'notes-${ITERATION}.md' },
   ])
 })
 
-test('symbols that look like the signs of values are text like any other', () => {
+test('private-use characters in a prompt are ordinary text', () => {
   const symbol = '\u{F0000}'
   const text = `/push name=x "\${A} ${symbol}"\n${symbol} \${A}`
   expect(given(text, { A: `/run ${symbol}\u{F0001}` })).toMatchObject({
@@ -107,12 +107,12 @@ test('symbols that look like the signs of values are text like any other', () =>
   ])
 })
 
-test('a prompt with more variables than there are signs is refused', () => {
+test('a prompt with too many variables is refused', () => {
   const template = Array.from({ length: 140_000 }, () => ({ value: 'x' }))
   expect(() => readPhases(template, 'p')).toThrow('too many variables')
 })
 
-test('options take the values of holes that are otherwise shown as they were written', () => {
+test('options are filled even if the rest is shown as written', () => {
   const template = parseTemplate('/push name=t-${STEP} "/run ${STEP}\\nIn ${STEP}"\nDo ${STEP}.')
   expect(readPhases(template, 'p', new Map([['STEP', '2']]))).toMatchObject({
     setup: [{ name: 't-2' }],

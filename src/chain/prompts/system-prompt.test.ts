@@ -10,7 +10,7 @@ import {
   MODE_AWARENESS_PREFIX,
 } from './system-prompt.ts'
 
-test('the prefix stands before the system prompt', () => {
+test('the prefix comes before the system prompt', () => {
   expect(composeSystemPrompt('You plan.')).toBe(`${MODE_AWARENESS_PREFIX}You plan.`)
 })
 
@@ -22,7 +22,7 @@ test.each([
   ['that state lives in files and git', /files.*git/s],
   ['to commit with a message', /commit .*message/],
   ['the word that ends the assignment', /ORCHESTRA_COMPLETE/],
-  ['to end without it where more remains', /more remains: end without/],
+  ['to end without it if more remains', /more remains: end without/],
 ])('the prefix tells the agent %s', (_, words) => {
   expect(MODE_AWARENESS_PREFIX).toMatch(words)
 })
@@ -33,7 +33,7 @@ test.each([
   [{ systemPrompt: '', systemPromptText: '' }, false],
   [{ systemPrompt: 'x.md' }, true],
   [{ systemPromptText: 'You plan.' }, true],
-])('%j is an agent of the configuration alone: %p', (config, isDirect) => {
+])('%j defines a direct-spawn agent: %p', (config, isDirect) => {
   expect(isDirectSpawnAgent(config)).toBe(isDirect)
 })
 
@@ -43,7 +43,7 @@ test('the text of the system prompt wins over the file, which is not even read',
   expect(loadAgentSystemPrompt({}, makeProject())).toBe('')
 })
 
-test('the file of the system prompt is read anew at every call', () => {
+test('the file of the system prompt is read again at every call', () => {
   const cwd = makeProject({ 'prompts/a.md': 'first\n' })
   const config = { systemPrompt: 'prompts/a.md' }
   expect(loadAgentSystemPrompt(config, cwd)).toBe('first\n')
@@ -59,7 +59,7 @@ test('a file that cannot be read is named', () => {
   expect(load('bad.md')).toThrow("System prompt 'bad.md' is not UTF-8 text.")
 })
 
-test('who does a task is told of its result, and nothing of loops, commits and the marker', () => {
+test('the prefix for a task explains the result, but not loops, commits and the marker', () => {
   const told = composeSystemPrompt('You test.', 'task')
   expect(told).toEndWith('---\n\nYou test.')
   for (const words of [

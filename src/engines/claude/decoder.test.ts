@@ -39,32 +39,35 @@ function read(lines: readonly unknown[], { size = 1 << 20, loop = true } = {}): 
 
 const kinds = (facts: readonly Fact[]) => facts.map(({ type }) => type)
 
-test.each([1, 2, 3, 7, 64, 1 << 20])('a stream in chunks of %i bytes tells the same', (size) => {
-  const lines = [
-    { type: 'system', subtype: 'init', session_id: 's-1', model: 'm-1' },
-    assistant('1', text('Grüße 🎉')),
-    assistant('1', toolUse('Bash', { command: 'npm test\n  --all', description: 'x' })),
-    toolResult(`wrote\n${MARKER}\n`),
-    { type: 'rate_limit_event', rate_limit_info: { status: 'allowed_warning', resetsAt: 9 } },
-    assistant('2', text(`Done.\n\n${MARKER}`)),
-    result(),
-  ]
-  expect(read(lines, { size })).toEqual([
-    { type: 'session', id: 's-1', model: 'm-1' },
-    { type: 'message', text: 'Grüße 🎉' },
-    { type: 'tool', name: 'Bash', brief: 'npm test --all' },
-    { type: 'limit', status: 'allowed_warning', resetsAt: 9 },
-    { type: 'message', text: `Done.\n\n${MARKER}` },
-    { type: 'marker' },
-    {
-      type: 'usage',
-      turns: 2,
-      costUsd: 0.5,
-      tokens: { input: 10, output: 2, cacheRead: 3, cacheWrite: 0 },
-    },
-    { type: 'failure', failure: undefined },
-  ])
-})
+test.each([1, 2, 3, 7, 64, 1 << 20])(
+  'a stream gives the same facts in chunks of %i bytes',
+  (size) => {
+    const lines = [
+      { type: 'system', subtype: 'init', session_id: 's-1', model: 'm-1' },
+      assistant('1', text('Grüße 🎉')),
+      assistant('1', toolUse('Bash', { command: 'npm test\n  --all', description: 'x' })),
+      toolResult(`wrote\n${MARKER}\n`),
+      { type: 'rate_limit_event', rate_limit_info: { status: 'allowed_warning', resetsAt: 9 } },
+      assistant('2', text(`Done.\n\n${MARKER}`)),
+      result(),
+    ]
+    expect(read(lines, { size })).toEqual([
+      { type: 'session', id: 's-1', model: 'm-1' },
+      { type: 'message', text: 'Grüße 🎉' },
+      { type: 'tool', name: 'Bash', brief: 'npm test --all' },
+      { type: 'limit', status: 'allowed_warning', resetsAt: 9 },
+      { type: 'message', text: `Done.\n\n${MARKER}` },
+      { type: 'marker' },
+      {
+        type: 'usage',
+        turns: 2,
+        costUsd: 0.5,
+        tokens: { input: 10, output: 2, cacheRead: 3, cacheWrite: 0 },
+      },
+      { type: 'failure', failure: undefined },
+    ])
+  },
+)
 
 describe('a marker', () => {
   test.each([
@@ -77,7 +80,7 @@ describe('a marker', () => {
       'in the error of a server',
       { type: 'assistant', message: { id: '1', model: '<synthetic>', content: [text(MARKER)] } },
     ],
-    ['in an event that nobody knows', { type: 'news', text: MARKER }],
+    ['in an unknown event', { type: 'news', text: MARKER }],
   ])('%s does not count', (_, event) => {
     expect(kinds(read([event]))).not.toContain('marker')
   })
@@ -95,27 +98,27 @@ describe('a marker', () => {
     expect(kinds(read(lines))).toContain('marker')
   })
 
-  test('in a closed fence, also over several texts of one message, is refused', () => {
+  test('in a closed fence is refused, even across several texts of one message', () => {
     const lines = [assistant('1', text(`\`\`\`\n${MARKER}`)), assistant('1', text('```'))]
     expect(read(lines)).toContainEqual({ type: 'marker_refused', why: 'code_fence' })
   })
 
-  test('is not looked for where the agent runs once', () => {
+  test('is not looked for if the agent runs once', () => {
     expect(kinds(read([assistant('1', text(MARKER)), MARKER], { loop: false }))).not.toContain(
       'marker',
     )
   })
 })
 
-describe('lines that are no events are text', () => {
-  test('of a stand-in that prints plain text', () => {
+describe('lines that are not events are text', () => {
+  test('from a wrapper that prints plain text', () => {
     const facts = read(['working', '', '{ not json', '[1]', '{"a":1}', '```', MARKER, '```'])
     expect(facts.filter(({ type }) => type === 'message')).toHaveLength(8)
     expect(facts).toContainEqual({ type: 'marker_refused', why: 'code_fence' })
     expect(kinds(read(['working', `\u001b[1m${MARKER}\u001b[0m`]))).toContain('marker')
   })
 
-  test('also long ones and blank ones, whether the marker is looked for or not', () => {
+  test('including long and blank lines, in a loop or not', () => {
     const long = `${'x'.repeat(600)} "user"`
     for (const loop of [true, false]) {
       const messages = read(['one', '', long], { loop }).map((fact) =>
@@ -160,7 +163,7 @@ describe('a result', () => {
     })
   })
 
-  test('that never comes is a failure, unless nothing but text was printed', () => {
+  test('that is missing is a failure, unless only plain text was printed', () => {
     const failure = { kind: 'error', message: 'ended in the middle of its answer' } as const
     expect(read([assistant('1', text('Hm'))]).at(-1)).toEqual({ type: 'failure', failure })
     expect(kinds(read(['plain text']))).not.toContain('failure')
@@ -175,7 +178,7 @@ describe('a result', () => {
   })
 })
 
-test('tries after an error of the server are told', () => {
+test('retries after a server error are reported', () => {
   const retry = { attempt: 1, max_retries: 10, retry_delay_ms: 2000, error_status: 529 }
   const event = { type: 'system', subtype: 'api_retry', ...retry, error: 'overloaded' }
   expect(read([event, result()])[0]).toEqual({
@@ -184,7 +187,7 @@ test('tries after an error of the server are told', () => {
   })
 })
 
-test('odd events break nothing', () => {
+test('invalid events are ignored', () => {
   const odd = [
     'null',
     '{"type":1}',

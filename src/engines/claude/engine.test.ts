@@ -12,7 +12,7 @@ const AGENT: ClaudeAgent = {
 }
 const TURN = { cwd: '/p', args: [], prompt: 'Go', systemPrompt: 'SYS', loop: true }
 
-test('claude is called in print mode, and speaks JSON', () => {
+test('claude is called in print mode with JSON output', () => {
   const { argv, stdin, files, isStructured } = claudeEngine.prepare(AGENT, TURN)
   expect(argv).toEqual([
     '/bin/claude',
@@ -33,7 +33,7 @@ test('claude is called in print mode, and speaks JSON', () => {
   expect([stdin, files, isStructured]).toEqual([undefined, undefined, true])
 })
 
-test('everything that an agent may say is handed on', () => {
+test('all settings of an agent are passed on', () => {
   const agent: ClaudeAgent = {
     ...AGENT,
     mcpConfig: '/p/mcp.json',
@@ -54,7 +54,7 @@ test('everything that an agent may say is handed on', () => {
   expect(argv.slice(-4)).toEqual(['--add-dir', '/x', '--', '-p'])
 })
 
-test('a whitelist without tools of MCP servers shuts all of those out', () => {
+test('a whitelist without MCP tools excludes all MCP servers', () => {
   const { argv } = claudeEngine.prepare({ ...AGENT, allowedTools: ['Read'] }, TURN)
   expect(argv[argv.indexOf('--disallowedTools') + 1]).toBe('mcp__*')
   expect(argv).not.toContain('--strict-mcp-config')
@@ -104,7 +104,7 @@ test.each<[object, string[], string | undefined, string | undefined, boolean]>([
   ],
   [{ disallowedTools: ['mcp__forkhestra__run'] }, [OURS], undefined, 'mcp__forkhestra__run', false],
 ])(
-  'the tools for queue and inbox stand beside what %p allows',
+  'the queue and inbox tools are added to what %p allows',
   (more, servers, allowed, shut, isStrict) => {
     const { argv } = claudeEngine.prepare({ ...AGENT, ...more }, { ...TURN, queue: QUEUE })
     expect(valuesOf(argv, '--mcp-config')).toEqual(servers)
@@ -114,14 +114,14 @@ test.each<[object, string[], string | undefined, string | undefined, boolean]>([
   },
 )
 
-test('the names of built-in tools are each given once', () => {
+test('each built-in tool is named once', () => {
   expect(builtInTools(['Bash(git:*)', 'Bash(npm test)', 'Read', 'mcp__a__b'])).toEqual([
     'Bash',
     'Read',
   ])
 })
 
-test('long texts do not go onto the command line', () => {
+test('long texts are not passed as arguments', () => {
   const long = 'x'.repeat(100 * 1024 + 1)
   const { argv, stdin, files } = claudeEngine.prepare(AGENT, {
     ...TURN,
@@ -141,12 +141,12 @@ test.each([
   [0.000_01, '0.01'],
   [0, '0.01'],
   [-1, '0.01'],
-])('what it may spend at most (%p) is handed on in cents, rounded up', (maxCostUsd, words) => {
+])('the budget %p is passed on in cents, rounded up', (maxCostUsd, words) => {
   const { argv } = claudeEngine.prepare(AGENT, { ...TURN, maxCostUsd })
   expect(argv[argv.indexOf('--max-budget-usd') + 1]).toBe(words)
 })
 
-test("the user's own settings are shut out only where the agent says so", () => {
+test("the user's own settings are excluded only on request", () => {
   const sources = (userSettings?: boolean) => {
     const agent = userSettings === undefined ? AGENT : { ...AGENT, userSettings }
     const { argv } = claudeEngine.prepare(agent, TURN)
@@ -160,7 +160,7 @@ test("the user's own settings are shut out only where the agent says so", () => 
   ])
 })
 
-test('last words on stderr are read, too', () => {
+test('failure messages on stderr are read too', () => {
   const decoder = claudeEngine.prepare(AGENT, { ...TURN, loop: false }).decode('err')
   decoder?.push(Buffer.from('Credit balance is too low\n'))
   expect(decoder?.end().map(({ type }) => type)).toEqual(['last_words'])
@@ -171,7 +171,7 @@ const READS: readonly FileRead[] = [
   { path: 'gone.md', ok: false, error: 'File does not exist: gone.md' },
 ]
 
-test('files that were read are a session to resume, a fresh one each time', () => {
+test('files that were read become a new session to resume', () => {
   const long = 'x'.repeat(100 * 1024 + 1)
   const turn = { ...TURN, systemPrompt: long, reads: READS }
   const { argv, files, stdin } = claudeEngine.prepare(AGENT, turn)
@@ -185,7 +185,7 @@ test('files that were read are a session to resume, a fresh one each time', () =
   expect(claudeEngine.prepare(AGENT, turn).files?.[0]?.name).not.toBe(session!.name!)
 })
 
-test('without files nothing is resumed', () => {
+test('without files no session is resumed', () => {
   const launch = claudeEngine.prepare(AGENT, { ...TURN, reads: [] })
   expect(launch.argv).toEqual(claudeEngine.prepare(AGENT, TURN).argv)
   expect(launch.files).toBeUndefined()
@@ -200,7 +200,7 @@ test.each([
   '--continue',
   '--session-id x',
   '--fork-session',
-])('with %s the files are a part of the prompt', (words) => {
+])('with %s the files are part of the prompt', (words) => {
   const args = words.split(' ')
   const { argv, files } = claudeEngine.prepare(AGENT, { ...TURN, args, reads: READS })
   expect(argv.at(-1)).toContain('<file path="a.md"')
@@ -213,7 +213,7 @@ test.each([
   ['Warning: x\nNo conversation found with session ID: /t/x.jsonl\n', true],
   ['Error: Reached max turns\n', false],
   ['I said: No conversation found\n', false],
-])('a session that is not taken has the block instead (%j)', (stderr, isRefused) => {
+])('a refused session falls back to files in the prompt (%j)', (stderr, isRefused) => {
   const launch = claudeEngine.prepare(AGENT, { ...TURN, reads: READS })
   const decoder = launch.decode('err')!
   expect(launch.fallback?.()).toBeUndefined()
@@ -226,7 +226,7 @@ test.each([
   if (isRefused) expect(instead?.argv.at(-1)).toContain('<file path="a.md"')
 })
 
-test('what the model says is no refusal', () => {
+test('output of the model is not a refusal', () => {
   const launch = claudeEngine.prepare(AGENT, { ...TURN, reads: READS })
   launch.decode('out')?.push(Buffer.from('No conversation found\n'))
   expect(launch.fallback?.()).toBeUndefined()

@@ -20,7 +20,7 @@ test.each([
   ['(node) a warning\nNo conversation found'],
   ['Error: could not read the session file'],
   ['Failed to resume: unknown format of the transcript'],
-])('%j says that a session was not taken', (err) => {
+])('%j means that the session was refused', (err) => {
   expect(isRefused('', err)).toBe(true)
   expect(isRefused('', err.slice(0, 9), err.slice(9))).toBe(true)
 })
@@ -31,7 +31,7 @@ test.each([
   ['', "error: unknown option '--sessions'"],
   [INIT, 'Error: could not write the session file'],
   [INIT, `${' '.repeat(5000)}\nNo conversation found`],
-])('stdout %j and stderr %j have other reasons', (out, err) => {
+])('stdout %j and stderr %j are not a refusal', (out, err) => {
   expect(isRefused(out, err)).toBe(false)
 })
 
@@ -44,6 +44,6 @@ test.each([
   [['--fork-session'], true],
   [['--resumed'], false],
   [['--model', 'x'], false],
-])('%j names a session: %p', (args, isOwn) => {
+])('%j chooses a session: %p', (args, isOwn) => {
   expect(hasOwnSession(args)).toBe(isOwn)
 })

@@ -38,7 +38,7 @@ function linesOf(reads: readonly FileRead[], session = SESSION): Line[] {
     .map((line) => JSON.parse(line) as Line)
 }
 
-test('all files are read in one turn of the agent and answered in one turn', () => {
+test('all files are read in one message and answered in one message', () => {
   const lines = linesOf([good('a.md', 'a\nb'), bad('../x', 'No.'), good('/abs/c.md', 'c')])
   expect(lines.map(({ type, message }) => [type, message.role])).toEqual([
     ['user', 'user'],
@@ -60,7 +60,7 @@ test('all files are read in one turn of the agent and answered in one turn', () 
   ])
 })
 
-test('each line has all that some version misses, and names the line before', () => {
+test('each line has the fields that any version needs, and refers to the previous one', () => {
   const lines = linesOf([good('a.md', 'a')])
   expect(lines.map(({ parentUuid }) => parentUuid)).toEqual([
     null,
@@ -81,7 +81,7 @@ test('each line has all that some version misses, and names the line before', ()
   expect(asked?.id).not.toBe(ready?.id)
 })
 
-test('ids of calls are the same each time, and differ within one', () => {
+test('call ids are reproducible, and unique within a transcript', () => {
   const reads = [good('a.md', 'a'), good('a.md', 'a'), good('b.md', 'b')]
   const ids = () => linesOf(reads)[1]!.message.content.map(({ id }) => String(id))
   expect(ids()).toEqual(ids())
@@ -89,7 +89,7 @@ test('ids of calls are the same each time, and differ within one', () => {
   for (const id of ids()) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
 })
 
-test('nothing is read before the time of its file', () => {
+test('no file is read before it was modified', () => {
   const time = Date.parse('2026-05-01T11:00:00.000Z')
   const times = (mtimeMs: number) =>
     linesOf([good('a', 'a', mtimeMs), good('b', 'b', 1)])[2]?.timestamp
@@ -109,7 +109,7 @@ test.each([
   expect(linesOf([good('a', text)])[2]?.message.content).toMatchObject([{ content: numbered }])
 })
 
-test.each(['', '\uFEFF'])('that a file is empty is said in words (%j)', (text) => {
+test.each(['', '\uFEFF'])('an empty file is described (%j)', (text) => {
   const [result] = linesOf([good('a', text)])[2]!.message.content
   expect(result?.['content']).toContain('the contents are empty')
 })

@@ -137,7 +137,7 @@ test.each(KNOWN)('%s: %s', (...[kind, line, resetsAt]) => {
 
 const LINE = "You've hit your limit · resets 5pm (UTC)"
 
-describe('nothing is read into', () => {
+describe('text without a known message', () => {
   test.each([
     [''],
     ['implemented the rate limit middleware, returns 429 when the limit is reached'],
@@ -191,7 +191,7 @@ describe('nothing is read into', () => {
   })
 })
 
-test('of several the last one counts, among the last twenty lines', () => {
+test('the last message among the last twenty lines counts', () => {
   const kind = (text: string) => readLastWords(text, NOW)?.kind
   expect(kind(`${OVERLOADED}\n${LINE}\n`)).toBe('rate_limited')
   expect(kind(`${LINE}\n${OVERLOADED}\n`)).toBe('overloaded')
@@ -254,7 +254,7 @@ Nov 16 12:00:03 host app[1]: You've hit your limit · resets 5pm (UTC)`,
   'a diff': "+Invalid API key\n-Not logged in\n You've hit your limit · resets 5pm (UTC)",
 }
 
-test.each(Object.entries(OUTPUTS))('what a project prints are no last words: %s', (_, text) => {
+test.each(Object.entries(OUTPUTS))('output of other programs is ignored: %s', (_, text) => {
   expect(readLastWords(text, NOW)).toBeUndefined()
 })
 
@@ -270,13 +270,13 @@ test.each([
   ['rate_limited', "You've hit your limit"],
   ['rate_limited', "You're out of extra usage"],
   ['rate_limited', 'Claude usage limit reached'],
-] as const)('a few words that say no more count in the very last line only: %s, %s', (...row) => {
+] as const)('an ambiguous message counts only as the last line: %s, %s', (...row) => {
   const [kind, line] = row
   expect(readLastWords(`working\n${line}\n \n`, NOW)?.kind).toBe(kind)
   expect(readLastWords(`${line}\nexit 1\n`, NOW)).toBeUndefined()
 })
 
-test('a code fence that is never closed hides nothing: the agent was cut off in it', () => {
+test('a message in an unclosed code fence counts: the agent was cut off', () => {
   expect(readLastWords(`\`\`\`ts\nconst a = 1\n${LINE}`, NOW)?.kind).toBe('rate_limited')
   expect(readLastWords(`${LINE}\n\`\`\`\n${OVERLOADED}\n\`\`\`\n`, NOW)?.kind).toBe('rate_limited')
 })

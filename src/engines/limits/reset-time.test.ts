@@ -6,7 +6,7 @@ const read = (words: string, now: string) => {
   return seconds === undefined ? undefined : new Date(seconds * 1000).toISOString().slice(0, 16)
 }
 
-describe('a clock time is the next such moment in its time zone', () => {
+describe('a time of day is its next occurrence in its time zone', () => {
   test.each([
     ['5pm (UTC)', '2026-11-16T12:00:00Z', '2026-11-16T17:00'],
     ['5pm (Europe/Vilnius)', '2026-11-16T12:00:00Z', '2026-11-16T15:00'],
@@ -15,7 +15,7 @@ describe('a clock time is the next such moment in its time zone', () => {
     ['17:05 (UTC)', '2026-11-16T12:00:00Z', '2026-11-16T17:05'],
     ['12am (UTC)', '2026-11-16T12:00:00Z', '2026-11-17T00:00'],
     ['12pm (UTC)', '2026-11-16T11:00:00Z', '2026-11-16T12:00'],
-    // Both sides of midnight, here and there.
+    // Both sides of midnight.
     ['12:34am (UTC)', '2026-11-16T23:59:59Z', '2026-11-17T00:34'],
     ['12:34am (UTC)', '2026-11-17T00:00:01Z', '2026-11-17T00:34'],
     ['11pm (UTC)', '2026-12-31T23:30:00Z', '2026-12-31T23:00'],
@@ -24,7 +24,7 @@ describe('a clock time is the next such moment in its time zone', () => {
     ['11pm (Asia/Tokyo)', '2026-11-16T15:30:00Z', '2026-11-16T14:00'],
     ['1am (Pacific/Kiritimati)', '2026-11-16T09:30:00Z', '2026-11-16T11:00'],
     ['4:30am (Asia/Calcutta)', '2026-11-16T12:00:00Z', '2026-11-16T23:00'],
-    // Just over is not tomorrow.
+    // A time that has just passed does not mean tomorrow.
     ['5pm (UTC)', '2026-11-16T17:01:30Z', '2026-11-16T17:00'],
     ['12am (UTC)', '2026-11-17T00:00:30Z', '2026-11-17T00:00'],
     ['11:59pm (UTC)', '2026-11-17T00:00:30Z', '2026-11-16T23:59'],
@@ -35,7 +35,7 @@ describe('a clock time is the next such moment in its time zone', () => {
   })
 })
 
-describe('where clocks are changed', () => {
+describe('daylight saving time', () => {
   test.each([
     // Vilnius goes to summer time on 2026-03-29 at 01:00 UTC, and back on 2026-10-25 at 01:00 UTC.
     ['5am (Europe/Vilnius)', '2026-03-28T22:00:00Z', '2026-03-29T02:00'],
@@ -68,7 +68,7 @@ describe('a date is the nearest one', () => {
   })
 })
 
-test('without a time zone, or with one that nobody knows, the clock is the local one', () => {
+test('without a known time zone, local time is used', () => {
   const now = new Date(2026, 10, 16, 12)
   const local = new Date(2026, 10, 16, 21).getTime() / 1000
   expect(readResetTime('9pm', now)).toBe(local)
@@ -80,19 +80,19 @@ test.each([
   ['45 minutes', 45 * 60],
   ['2 hours 13 minutes', (2 * 60 + 13) * 60],
   ['1 day, 1 hour and 1 second', 25 * 3600 + 1],
-])('a span of %s begins now', (words, seconds) => {
+])('a duration of %s starts now', (words, seconds) => {
   const now = new Date('2026-11-16T12:00:00Z')
   expect(readResetTime(words, now)).toBe(now.getTime() / 1000 + seconds)
 })
 
 test.each(['5pm, said the log', 'soon', '', '5', '25pm', '5:60pm', '0am', '24:00', 'Foo 20, 5pm'])(
-  '%j is no time',
+  '%j is not a time',
   (words) => {
     expect(readResetTime(words, new Date('2026-11-16T12:00:00Z'))).toBeUndefined()
   },
 )
 
-test('words around a time make it a sentence', () => {
+test('a time inside a longer text is not a reset time', () => {
   expect(['5pm', 'Nov 20 at 5pm (UTC)', '3 days'].map(isResetTime)).toEqual([true, true, true])
   expect(['5pm or so', 'at 5pm', '5pm (UTC) (x)'].map(isResetTime)).toEqual([false, false, false])
 })

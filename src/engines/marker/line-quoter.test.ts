@@ -23,7 +23,7 @@ const text = fc
   .array(fc.constantFrom(...words, ...signs, '\n', ...others, ' '.repeat(300)), { maxLength: 30 })
   .map((pieces) => Buffer.from(pieces.join('')))
 
-test('no quoted text completes or blocks a step, however it is cut', () => {
+test('quoted text never completes or blocks a step, however it is cut', () => {
   fc.assert(
     fc.property(text, fc.integer({ min: 1, max: 40 }), (bytes, size) => {
       const facts = factsIn(quote(bytes, size))
@@ -34,7 +34,7 @@ test('no quoted text completes or blocks a step, however it is cut', () => {
   )
 })
 
-test('nothing but a quotation mark at the beginning of lines is added', () => {
+test('only quote marks at the start of lines are added', () => {
   fc.assert(
     fc.property(text, fc.integer({ min: 1, max: 40 }), (bytes, size) => {
       const before = bytes.toString('latin1').split('\n')
@@ -52,13 +52,13 @@ test.each([
   ['**ORCHESTRA_BLOCKED:** no key\n', '> **ORCHESTRA_BLOCKED:** no key\n'],
   ['ORCHESTRA_BLOCKED: <reason>\n', 'ORCHESTRA_BLOCKED: <reason>\n'],
   ['ORCHESTRA_COMPLETE is the marker\n', 'ORCHESTRA_COMPLETE is the marker\n'],
-])('exactly the lines are quoted that a run would take: %j', (line, shown) => {
+])('only lines that a run would act on are quoted: %j', (line, shown) => {
   expect(quoteLines(line, { FORKHESTRA_RUN_ID: 'x' })).toBe(shown)
   expect(quoteLines(line, {})).toBe(line)
   for (const size of [1, 3, 7]) expect(quote(Buffer.from(line), size).toString()).toBe(shown)
 })
 
-test('other text is not held back', () => {
+test('other text is passed on immediately', () => {
   const quoter = new LineQuoter()
   for (const piece of ['.', '.', 'ORCH', '\nO', 'K', '\n50 %'])
     expect(Buffer.from(quoter.push(Buffer.from(piece))).toString()).toBe(

@@ -18,7 +18,7 @@ function chunksOf(text: string, size: number): Uint8Array[] {
   return Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size))
 }
 
-/** What the scanner says, which must not depend on how the text is cut. */
+/** The facts, which must not depend on how the text is cut. */
 function verdict(text: string): string {
   const verdicts = CHUNK_SIZES.map((size) => read(new MarkerScanner(), chunksOf(text, size)))
   for (const each of verdicts) expect(each).toEqual(verdicts[0]!)
@@ -28,31 +28,31 @@ function verdict(text: string): string {
 describe('a whole line counts', () => {
   test.each([
     ['bare', `${MARKER}\n`],
-    ['by its other name', 'FORKHESTRA_COMPLETE\n'],
-    ['without a last newline', MARKER],
+    ['with the other name', 'FORKHESTRA_COMPLETE\n'],
+    ['without a final newline', MARKER],
     ['with a Windows line end', `${MARKER}\r\n`],
     ['between other lines', `before\n${MARKER}\nafter`],
-    ['with space around it', ` \t ${MARKER} \t\n`],
+    ['with surrounding space', ` \t ${MARKER} \t\n`],
     ['deeply indented', `        ${MARKER}\n`],
-    ['behind an empty line', `\n\n${MARKER}\n`],
+    ['after empty lines', `\n\n${MARKER}\n`],
     ['in bold', `**${MARKER}**\n`],
-    ['in the other bold', `__${MARKER}__\n`],
+    ['in bold with underscores', `__${MARKER}__\n`],
     ['in a code span', `\`${MARKER}\`\n`],
-    ['in a code span of three', `\`\`\`${MARKER}\`\`\`\n`],
+    ['in a code span of three backticks', `\`\`\`${MARKER}\`\`\`\n`],
     ['in bold and a code span', `**\`${MARKER}\`**\n`],
     ['in colour', `\u001b[1;32m${MARKER}\u001b[0m\n`],
     ['in colour and bold', `\u001b[32m**${MARKER}**\u001b[0m\r\n`],
-    ['behind a byte order mark', `\uFEFF${MARKER}\n`],
-    ['behind a line of a megabyte', `${'x'.repeat(1024 ** 2)}\n${MARKER}\n`],
+    ['after a byte order mark', `\uFEFF${MARKER}\n`],
+    ['after a line of a megabyte', `${'x'.repeat(1024 ** 2)}\n${MARKER}\n`],
   ])('%s', (_, text) => {
     expect(verdict(text)).toBe('marker')
   })
 
-  test('and text behind it does not undo it', () => {
+  test('and later text does not undo it', () => {
     expect(verdict(`${MARKER}\nI was wrong, there is more to do\n`)).toBe('marker')
   })
 
-  test('once, however often it is said', () => {
+  test('only once, however often it is repeated', () => {
     expect(verdict(`${MARKER}\n${MARKER}\n${MARKER}`)).toBe('marker')
   })
 
@@ -91,7 +91,7 @@ test.each([
   expect(verdict(text)).toBe(why)
 })
 
-test('a line that only begins like the marker, and goes on far behind it, does not count', () => {
+test('a long line that starts with the marker does not count', () => {
   expect(verdict(`${MARKER}${' '.repeat(5000)}is what I will print later\n`)).not.toBe('marker')
 })
 
@@ -100,7 +100,7 @@ test.each([
   ['only newlines', '\n\n\n'],
   ['parts of the word', 'ORCHESTRA\n_COMPLETE\nCOMPLETE\nORCHESTRA COMPLETE\n'],
   ['other words', 'ORCHESTRA-COMPLETE\nOrchestra complete\n'],
-])('%s is neither a marker nor a refused one', (_, text) => {
+])('%s is neither a marker nor a refusal', (_, text) => {
   expect(verdict(text)).toBe('')
 })
 
@@ -115,7 +115,7 @@ describe('a code fence', () => {
     ['that begins after a bare return', 'text\r```\nM\n```\n'],
     ['that ends before a bare return', '```\nM\n```\rtext\n'],
     ['closed by a longer one', '```\nM\n`````\n'],
-    ['closed with space behind', '```\nM\n```  \t\n'],
+    ['closed with trailing space', '```\nM\n```  \t\n'],
     ['closed three columns deep', '```\nM\n   ```\n'],
     ['that begins three columns deep', '   ```\nM\n```\n'],
     ['in a list', '1. Say this:\n\n    ```\n    M\n    ```\n'],
@@ -125,9 +125,9 @@ describe('a code fence', () => {
     ['with an info string inside', '```\n```js\nM\n```\n'],
     ['that begins in a list item', '- ```\n  M\n  ```\n'],
     ['that begins in a numbered item', '10. ~~~ text\n    M\n    ~~~\n'],
-    ['in a list that ends before it does', '-   ```\n    M\n\ntext\n```\ncode\n```\n'],
-    ['behind a list whose own fence was never closed', '1. x\n    ```\n    a\ntext\n```\nM\n```\n'],
-    ['in a list behind a blank line', '- x\n  ```\n\n  M\n  ```\n'],
+    ['in a list that ends before the fence', '-   ```\n    M\n\ntext\n```\ncode\n```\n'],
+    ['after a list whose fence was never closed', '1. x\n    ```\n    a\ntext\n```\nM\n```\n'],
+    ['in a list after a blank line', '- x\n  ```\n\n  M\n  ```\n'],
     ['closed late', `\`\`\`\nM\n${'text\n'.repeat(5000)}\`\`\`\n`],
   ])('%s hides the marker', (_, text) => {
     expect(verdict(text.replace('M', MARKER))).toBe('code_fence')
@@ -135,19 +135,19 @@ describe('a code fence', () => {
 
   test.each([
     ['is never closed', '```\nM\n'],
-    ['is closed by a shorter one only', '````\nM\n```\n'],
-    ['is closed by the other kind only', '```\nM\n~~~\n'],
-    ['is closed with words behind only', '```\nM\n``` done\n'],
-    ['is closed four columns deep only', '```\nM\n    ```\n'],
-    ['is closed a tab deep only', '```\nM\n\t```\n'],
+    ['is only closed by a shorter one', '````\nM\n```\n'],
+    ['is only closed by the other kind', '```\nM\n~~~\n'],
+    ['is only closed with text after it', '```\nM\n``` done\n'],
+    ['is only closed four columns deep', '```\nM\n    ```\n'],
+    ['is only closed a tab deep', '```\nM\n\t```\n'],
     ['was closed before', '```\ncode\n```\nM\n'],
-    ['begins behind it', 'M\n```\ncode\n```\n'],
-    ['is a span on one line', '```code```\nM\n```code```\n'],
-    ['has two backticks only', '``\nM\n``\n'],
-    ['was left by a line of prose', '- x\n    ```\n    y\nDone with the list.\n    M\n    ```\n'],
-    ['was left with its list item', '- ```\nM\n- ```\n'],
-    ['was left with its list', '1. x\n    ```\nM\n    ```\n'],
-  ])('does not hide it where it %s', (_, text) => {
+    ['begins after it', 'M\n```\ncode\n```\n'],
+    ['is a code span on one line', '```code```\nM\n```code```\n'],
+    ['has only two backticks', '``\nM\n``\n'],
+    ['was ended by a line of prose', '- x\n    ```\n    y\nDone with the list.\n    M\n    ```\n'],
+    ['ended with its list item', '- ```\nM\n- ```\n'],
+    ['ended with its list', '1. x\n    ```\nM\n    ```\n'],
+  ])('does not hide the marker if it %s', (_, text) => {
     expect(verdict(text.replace('M', MARKER))).toBe('marker')
   })
 
@@ -157,22 +157,22 @@ describe('a code fence', () => {
     expect(scanner.end()).toEqual([{ type: 'marker', isInOpenFence: true }])
   })
 
-  test('that hid one does not spoil a later one', () => {
+  test('that hid a marker does not affect a later one', () => {
     expect(verdict(`\`\`\`\n${MARKER}\n\`\`\`\n${MARKER}\n`)).toBe('marker code_fence')
   })
 
-  test('with colours inside of the fence itself is none, however the chunks are cut', () => {
+  test('with colours inside its backticks is not a fence, whatever the chunk size', () => {
     expect(verdict(`\`\u001b[2m\`\`\u001b[0m\n${MARKER}\n\`\`\`\n`)).toBe('marker')
   })
 })
 
-test('of several refusals the one that tells most is said, once', () => {
+test('of several refusals the most specific one is reported, once', () => {
   const prose = `I will print ${MARKER} later\n`
   expect(verdict(`${prose}${prose}`)).toBe('longer_line')
   expect(verdict(`${prose}"${MARKER}"\n${prose}orchestra_complete\n`)).toBe('quotes')
 })
 
-describe('where only the end of its line has not come', () => {
+describe('without its line end', () => {
   const isDone = (text: string) =>
     CHUNK_SIZES.map((size) => {
       const scanner = new MarkerScanner()
@@ -201,11 +201,11 @@ describe('where only the end of its line has not come', () => {
     [`${MARKER}${' '.repeat(300)}`],
     [`${MARKER}\n`],
     [`${MARKER}\n${MARKER}`],
-  ])('%j is not', (text) => {
+  ])('%j is not the marker', (text) => {
     expect(new Set(isDone(text))).toEqual(new Set([false]))
   })
 
-  test('it is a guess that the next words may correct', () => {
+  test('later text may revoke it', () => {
     const scanner = new MarkerScanner()
     scanner.push(Buffer.from(MARKER))
     expect(scanner.isDoneIfSilent).toBe(true)
@@ -232,7 +232,7 @@ const WORDS = [MARKER, 'FORKHESTRA_COMPLETE', 'orchestra_complete', 'ORCH', 'EST
 const SIGNS = ['- ', '**', '`', '```', '````', '~~~', '"', ' ', '    ', '\t', '\n', '\r\n']
 const LETTERS = ['é', '日本', 'x', 'x\u001b[0m', '\u001b[1m**', 'x'.repeat(4090), ' '.repeat(4096)]
 
-test('however random text is cut, the verdict is the same', () => {
+test('the result does not depend on how random text is cut', () => {
   const text = fc
     .array(fc.constantFrom(...WORDS, ...SIGNS, ...LETTERS), { maxLength: 40 })
     .map((pieces) => pieces.join(''))
@@ -249,7 +249,7 @@ test('however random text is cut, the verdict is the same', () => {
   )
 })
 
-test('random bytes without the marker never complete anything', () => {
+test('random bytes never contain the marker', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 300 })), (chunks) => {
       return !read(new MarkerScanner(), chunks).includes('marker')

@@ -19,40 +19,40 @@ function read(decoder: Decoder, text: string, size = 1 << 16): Fact[] {
   return [...facts, ...decoder.end()]
 }
 
-describe('last words', () => {
+describe('a failure message at the end', () => {
   test.each([
     ['out', true],
     ['out', false],
     ['err', true],
     ['err', false],
-  ] as const)('count on std%s, with a loop: %s', (stream, loop) => {
+  ] as const)('counts on std%s, in a loop: %s', (stream, loop) => {
     for (const size of [1, 7, 1000, 1 << 20]) {
       const text = `${'working\n'.repeat(5000)}${LIMIT}`
       expect(read(plainDecoder(stream, loop), text, size)).toEqual([LAST_WORDS])
     }
   })
 
-  test('are not what was said long before, nor the end of a longer line', () => {
+  test('does not count long before the end, or inside a longer line', () => {
     expect(read(plainDecoder('out', true), `${LIMIT}\n${'working\n'.repeat(5000)}`)).toEqual([])
     for (const size of [1, 7, 1000, 1 << 20]) {
       expect(read(plainDecoder('out', true), `${'x'.repeat(30_000)}${LIMIT}`, size)).toEqual([])
     }
   })
 
-  test('stand beside a marker', () => {
+  test('does not replace a marker', () => {
     const facts = read(plainDecoder('out', true), `ORCHESTRA_COMPLETE\n${LIMIT}\n`)
     expect(facts).toEqual([MARKER, LAST_WORDS])
   })
 })
 
-describe('where an agent runs once', () => {
-  test('the marker is not looked for, blocked is', () => {
+describe('an agent that runs once', () => {
+  test('reports blocked, but not the marker', () => {
     const text = 'ORCHESTRA_COMPLETE\n"ORCHESTRA_COMPLETE"\nORCHESTRA_BLOCKED: no key\n'
     expect(read(plainDecoder('out', false), text)).toEqual([BLOCKED])
     expect(read(plainDecoder('out', true), text)).toEqual([MARKER, BLOCKED])
   })
 
-  test('silence never means that it is done', () => {
+  test('is never done just because it is silent', () => {
     const isDone = (stream: 'out' | 'err', loop: boolean) => {
       const decoder = plainDecoder(stream, loop)
       decoder.push(Buffer.from('ORCHESTRA_COMPLETE'))
@@ -66,7 +66,7 @@ describe('where an agent runs once', () => {
   })
 })
 
-test('on stderr nothing but the last words counts', () => {
+test('on stderr only a failure message counts', () => {
   const text = 'ORCHESTRA_BLOCKED: no key\n'
   expect(read(plainDecoder('err', true), text)).toEqual([])
   expect(read(plainDecoder('err', false), text)).toEqual([])

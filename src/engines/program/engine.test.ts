@@ -19,12 +19,12 @@ test.each<[string, Partial<Turn>, string[]]>([
   expect(argv(turn)).toEqual(['/bin/worker', ...args])
 })
 
-test('a program that names no interpreter itself is called through one', () => {
+test('a program without an interpreter line is called through one', () => {
   const agent = { ...AGENT, interpreter: '/bin/sh' }
   expect(argv({ args: ['-x'] }, agent)).toEqual(['/bin/sh', '/bin/worker', '-x'])
 })
 
-test('the marker is looked for in a loop only, and last words always', () => {
+test('the marker is looked for only in a loop, failure messages always', () => {
   const facts = (loop: boolean, stream: 'out' | 'err') => {
     const launch = binaryEngine.prepare(AGENT, { cwd: '/p', args: [], prompt: undefined, loop })
     const decoder = launch.decode(stream)!
@@ -37,18 +37,18 @@ test('the marker is looked for in a loop only, and last words always', () => {
   expect(facts(false, 'err')).toEqual(['last_words'])
 })
 
-test('a prompt of exactly the limit is handed over, one byte more is refused', () => {
+test('a prompt of exactly the limit is accepted, one byte more is refused', () => {
   expect(argv({ prompt: 'x'.repeat(LIMIT) })[1]).toHaveLength(LIMIT)
   expect(() => argv({ prompt: 'x'.repeat(LIMIT + 1) })).toThrow(UserError)
 })
 
-test('the size of a prompt is counted in bytes and told with the limit', () => {
+test('the refusal of a prompt shows its size in bytes and the limit', () => {
   expect(() => argv({ prompt: '日'.repeat(50 * 1024) })).toThrow(
     "The prompt for 'worker' has 153600 bytes; the limit for a program is 102400 (100 KiB).",
   )
 })
 
-test('an argument that the system would not take is refused before it is tried', () => {
+test('an argument that is too long for the system is refused before the start', () => {
   const longest = 'x'.repeat(ARGUMENT_LIMIT - 1)
   expect(argv({ args: ['-x', longest] })).toEqual(['/bin/worker', '-x', longest])
   expect(() => argv({ args: ['-x', `${longest}x`] })).toThrow(UserError)
@@ -57,12 +57,12 @@ test('an argument that the system would not take is refused before it is tried',
   )
 })
 
-test('the longest argument that passes the check is one that the system takes', () => {
+test('the system accepts the longest argument that passes the check', () => {
   const { stdout, exitCode } = Bun.spawnSync(['printf', '%s', 'x'.repeat(ARGUMENT_LIMIT - 1)])
   expect([stdout.length, exitCode]).toEqual([ARGUMENT_LIMIT - 1, 0])
 })
 
-test('files that were read come before the prompt, or in its place', () => {
+test('files that were read come before the prompt, or replace it', () => {
   const reads = [{ path: 'a.md', ok: true as const, text: 'alpha', mtimeMs: 0 }]
   expect(argv({ prompt: 'Go', reads })[1]).toMatch(
     /<file path="a.md" id="\w+">\nalpha\n[^]*\n\nGo$/,
@@ -80,7 +80,7 @@ const long = (path: string, length: number) => ({
   mtimeMs: 0,
 })
 
-test('a file that does not fit into an argument is an error result, and the others are there', () => {
+test('a file that does not fit becomes an error, and the others are included', () => {
   const reads = [long('a.md', 60 * 1024), long('b.md', 60 * 1024), long('c.md', 30 * 1024)]
   const text = argv({ prompt: 'Go', reads })[1]!
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(LIMIT)
@@ -92,7 +92,7 @@ test('a file that does not fit into an argument is an error result, and the othe
   expect(text).toEndWith('\n\nGo')
 })
 
-test('files fill an argument to the last byte', () => {
+test('files may fill the argument up to the last byte', () => {
   const around = Buffer.byteLength(argv({ prompt: 'Go', reads: [long('a.md', 2)] })[1]!) - 2
   const most = argv({ prompt: 'Go', reads: [long('a.md', LIMIT - around)] })[1]!
   expect([Buffer.byteLength(most), most.includes(' error=')]).toEqual([LIMIT, false])
@@ -100,7 +100,7 @@ test('files fill an argument to the last byte', () => {
   expect(more).toContain(' error=')
 })
 
-test('more files than can be named in an argument are refused with a way out', () => {
+test('too many files for an argument are refused with a hint', () => {
   const reads = Array.from({ length: 3000 }, (_, index) => long(`${index}.md`, 10))
   expect(() => argv({ prompt: 'Go', reads })).toThrow(
     /^The prompt for 'worker' with its files has \d+ bytes; /,

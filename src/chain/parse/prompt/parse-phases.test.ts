@@ -141,7 +141,7 @@ test.each([
 })
 
 test('tasks after a success and after a failure may have the same name', () => {
-  const text = 'Do it.\n/push name=next on=success go on\n/push name=next on=failure mend it'
+  const text = 'Do it.\n/push name=next on=success go on\n/push name=next on=failure fix it'
   expect(parse(text).teardown.map(({ on }) => on)).toEqual(['success', 'failure'])
 })
 

@@ -7,7 +7,7 @@ import { renderPhases } from './render-phases.ts'
 
 const parse = (text: string) => parsePhases(text, 'p.md')
 
-/** Text that comes near to a prompt with commands. */
+/** Text that resembles a prompt with commands. */
 const PIECES = [
   ['/read ', '/push ', '/run ', '/check', '//read ', '///', '/', '\n', '\r\n', '\r', ' ', '\t'],
   ['"', "'", '\\', '\\n', 'name=', 'retry=', 'timeout=', 'x=', '--lifo', '=', '3', '0', 'x'],
@@ -77,7 +77,7 @@ const push = fc.record(
   },
   { requiredKeys: ['kind', 'prompt'] },
 )
-/** Before the content nobody knows how the agent will end. */
+/** Before the content the outcome of the agent is not known. */
 const always = <T extends { on?: unknown }>({ on: _on, ...command }: T) => command
 const read = fc.record({ kind: fc.constant('read' as const), path: word })
 const count = fc.integer({ min: 1, max: 1000 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import type { Fact } from './engine.ts'
-import { MarkerScanner } from './marker/marker.ts'
+import type { Fact } from '../engine.ts'
+import { MarkerScanner } from './marker.ts'
 
 const CHUNK_SIZES = [1, 2, 3, 7, 10_000]
 
@@ -15,7 +15,7 @@ function read(text: string, size: number, looksForMarker: boolean): Fact[] {
   return [...facts, ...scanner.end()]
 }
 
-/** What the agent is blocked by, which depends neither on the chunks nor on the marker. */
+/** The reasons, which must not depend on the chunk size or on whether the marker is looked for. */
 function reasons(text: string): string[] {
   const all = [true, false].flatMap((looks) =>
     CHUNK_SIZES.map((size) =>
@@ -26,7 +26,7 @@ function reasons(text: string): string[] {
   return all[0]!
 }
 
-describe('an agent is blocked by', () => {
+describe('the reason for being blocked', () => {
   test.each([
     ['no key', 'ORCHESTRA_BLOCKED: no key\n'],
     ['no key', 'FORKHESTRA_BLOCKED: no key'],
@@ -68,11 +68,11 @@ test.each([
   ['```\nORCHESTRA_BLOCKED: no key\n```\n'],
   ['- ```\n  ORCHESTRA_BLOCKED: no key\n  ```\n'],
   [`${'x'.repeat(5000)}\nORCHESTRA_BLOCKE\nD: x`],
-])('nobody is blocked by %j', (text) => {
+])('not a blocked report: %j', (text) => {
   expect(reasons(text)).toEqual([])
 })
 
-test('it is told as soon as its line has ended, and nothing is looked for afterwards', () => {
+test('it is reported when its line ends, and scanning stops', () => {
   const scanner = new MarkerScanner()
   expect(scanner.push(Buffer.from('ORCHESTRA_BLOCKED: no'))).toEqual([])
   expect(scanner.isDoneIfSilent).toBe(false)
@@ -82,20 +82,20 @@ test('it is told as soon as its line has ended, and nothing is looked for afterw
   expect(scanner.end()).toEqual([])
 })
 
-test('a marker behind it is not told, however both are cut', () => {
+test('a marker after it is ignored, whatever the chunk size', () => {
   for (const size of CHUNK_SIZES) {
     const facts = read('ORCHESTRA_BLOCKED: no key\nORCHESTRA_COMPLETE\n', size, true)
     expect(facts).toEqual([{ type: 'blocked', reason: 'no key' }])
   }
 })
 
-test('to speak of it is no refused marker', () => {
+test('a mention of it is not a refused marker', () => {
   for (const size of CHUNK_SIZES) {
     expect(read(`see ORCHESTRA_BLOCKED ${'x'.repeat(9000)}\n`, size, true)).toEqual([])
   }
 })
 
-test('however random text is cut, the same is read', () => {
+test('the result does not depend on the chunk size', () => {
   const words = ['ORCHESTRA_BLOCKED:', 'FORKHESTRA_BLOCKED', 'ORCHESTRA_COMPLETE', 'ORCHESTRA_']
   const signs = ['no key', '**', '`', '```', '~~~', '- ', '    ', ' ', ':', '\n', '\r\n']
   const others = ['\u001b[1m', 'é', 'x'.repeat(4090)]

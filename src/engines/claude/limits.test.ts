@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { ClaudeDecoder } from './claude/decoder.ts'
-import type { Fact, Failure } from './engine.ts'
+import { ClaudeDecoder } from './decoder.ts'
+import type { Fact, Failure } from '../engine.ts'
 
 const NOW = new Date('2026-11-16T12:00:00Z')
 const FIVE_PM = Date.UTC(2026, 10, 16, 17) / 1000
@@ -30,7 +30,7 @@ function failureOf(...lines: readonly unknown[]): Failure | undefined {
   return fact?.type === 'failure' ? fact.failure : undefined
 }
 
-describe('who pays is known by the source of the key', () => {
+describe('billing is known from the source of the key', () => {
   test.each<[unknown, string, unknown]>([
     ['none', 'claude-opus-5-5', 'subscription'],
     ['oauth', 'claude-opus-5-5', 'subscription'],
@@ -48,7 +48,7 @@ describe('who pays is known by the source of the key', () => {
   })
 })
 
-describe('what is used is added up while messages come', () => {
+describe('usage is added up as messages arrive', () => {
   const message = (id: string, usage: object, parent: string | null = null) => ({
     type: 'assistant',
     message: { id, content: [{ type: 'text', text: 'Hm' }], usage },
@@ -60,7 +60,7 @@ describe('what is used is added up while messages come', () => {
     return { input, output, cacheRead, cacheWrite }
   }
 
-  test('of each message the last word counts, and sub-agents count, too', () => {
+  test('the last usage of each message counts, including sub-agents', () => {
     const lines = [
       message('1', { input_tokens: 10, output_tokens: 1, cache_read_input_tokens: 5 }),
       message('1', { input_tokens: 10, output_tokens: 1, cache_read_input_tokens: 5 }),
@@ -76,13 +76,13 @@ describe('what is used is added up while messages come', () => {
     ])
   })
 
-  test('the result has the last word', () => {
+  test('the usage of the result replaces the sum', () => {
     const result = { type: 'result', modelUsage: { a: { inputTokens: 99, outputTokens: 9 } } }
     const lines = [message('1', { input_tokens: 10, output_tokens: 1 }), result]
     expect(totals(lines)).toEqual([tokens(10, 1), tokens(99, 9)])
   })
 
-  test('odd usage is none', () => {
+  test('invalid usage is ignored', () => {
     const odd = [null, 'x', [], { input_tokens: '5' }]
     expect(totals(odd.map((usage) => message('1', usage as object)))).toEqual([])
     expect(totals([{ type: 'assistant', message: { usage: { input_tokens: 5 } } }])).toEqual([])
@@ -92,7 +92,7 @@ describe('what is used is added up while messages come', () => {
 describe('a failure', () => {
   const rejected = limit({ status: 'rejected', resetsAt: 1794789277, rateLimitType: 'five_hour' })
 
-  test('at a limit knows from the event when it is over, to the second', () => {
+  test('at a limit gets its reset time from the event', () => {
     const result = error({ api_error: 'usage_limit_reached', api_error_status: 429, result: LIMIT })
     expect(failureOf(rejected, result)).toEqual({
       kind: 'rate_limited',
@@ -105,7 +105,7 @@ describe('a failure', () => {
     [{ api_error: 'usage_limit_reached', api_error_status: 429 }],
     [{ api_error_status: 429 }],
     [{}],
-  ])('at a limit without an event, and with %j, knows it from its words', (more) => {
+  ])('at a limit without an event, with %j, gets its reset time from the message', (more) => {
     expect(failureOf(error({ ...more, result: LIMIT }))).toEqual({
       kind: 'rate_limited',
       message: LIMIT,
@@ -113,7 +113,7 @@ describe('a failure', () => {
     })
   })
 
-  test('with a rejected event and status 429 is one at a limit, whatever its words are', () => {
+  test('with a rejected event and status 429 is rate limited, whatever the message', () => {
     expect(failureOf(rejected, error({ api_error_status: 429, result: 'x' }))).toEqual({
       kind: 'rate_limited',
       message: 'x',
@@ -124,14 +124,14 @@ describe('a failure', () => {
   test.each([
     [{ status: 'allowed', overageStatus: 'rejected', resetsAt: 9 }],
     [{ status: 'allowed_warning', resetsAt: 9 }],
-  ])('behind %j is not at a limit', (info) => {
+  ])('after %j is not rate limited', (info) => {
     expect(failureOf(limit(info), error({ result: 'Broken' }))).toEqual({
       kind: 'error',
       message: 'Broken',
     })
   })
 
-  test('of another kind has nothing to do with an event before', () => {
+  test('of another kind ignores an earlier limit event', () => {
     expect(failureOf(rejected, error({ result: 'Broken' }))).toEqual({
       kind: 'error',
       message: 'Broken',
@@ -144,7 +144,7 @@ describe('a failure', () => {
     [{ result: "There's an issue with the selected model (x). It may not exist." }, 'auth_failed'],
     [{ result: 'API Error: Request timed out.' }, 'overloaded'],
     [{ result: 'I implemented the rate limit, it returns 429' }, 'error'],
-  ])('with %j is one of kind %s', (more, kind) => {
+  ])('with %j has the kind %s', (more, kind) => {
     expect(failureOf(error(more))?.kind).toBe(kind)
   })
 })
@@ -153,7 +153,7 @@ describe('blocked', () => {
   const WORDS = 'I cannot go on.\n\nORCHESTRA_BLOCKED: no key'
   const BLOCKED: Fact = { type: 'blocked', reason: 'no key' }
 
-  test.each([true, false])('is read from the own words of the agent, in a loop: %p', (loop) => {
+  test.each([true, false])('is read from text of the agent itself, in a loop: %p', (loop) => {
     expect(read([text(WORDS)], loop)).toContainEqual(BLOCKED)
     expect(read([WORDS], loop)).toContainEqual(BLOCKED)
   })
@@ -164,12 +164,12 @@ describe('blocked', () => {
     ['the result', { type: 'result', result: WORDS }],
     ['the CLI', synthetic(WORDS)],
     ['a closed fence', text(`\`\`\`\n${WORDS}\n\`\`\``)],
-  ])('is nothing in the words of %s', (_, event) => {
+  ])('is ignored in the text of %s', (_, event) => {
     expect(read([event]).map(({ type }) => type)).not.toContain('blocked')
   })
 })
 
-test('the last words of plain text count, as a stand-in prints it', () => {
+test('a failure message at the end of plain text counts', () => {
   const fact = read(['working', 'Credit balance is too low']).at(-1)
   const failure = { kind: 'auth_failed', message: 'Credit balance is too low' } as const
   expect(fact).toEqual({ type: 'last_words', failure })

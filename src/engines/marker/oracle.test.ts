@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import type { Refusal } from '../records/events/schema.ts'
-import { MarkerScanner } from './marker/marker.ts'
+import type { Refusal } from '../../records/events/schema.ts'
+import { MarkerScanner } from './marker.ts'
 
-// A second, slow reading of the marker rule. What each line is, is known from how it was made; a
-// fence is understood by looking ahead for its end, which a scanner of a stream cannot do.
+// A second implementation of the marker rule. It knows the kind of each line because it made it, and it
+// looks ahead for the end of a fence, which a stream scanner cannot do.
 
 type Line =
   | { readonly kind: 'marker' | 'prose'; readonly text: string }
@@ -64,7 +64,7 @@ function closes(each: Line, mark: string): boolean {
   return each.kind === 'fence' && each.role !== 'opens' && each.mark.startsWith(mark)
 }
 
-/** The refusals that lines are worth where none of them opens or closes anything. */
+/** The refusals of lines outside of fences. */
 function refusalsOf(lines: readonly Line[]): Refusal[] {
   return lines.flatMap((each) => (each.kind === 'refused' ? [each.why] : []))
 }
@@ -92,7 +92,7 @@ function judge(lines: readonly Line[]): string[] {
   return [...(isComplete ? ['marker'] : []), ...(why === undefined ? [] : [why])]
 }
 
-test('the scanner agrees with a slow reading of the rule', () => {
+test('the scanner agrees with a simple implementation of the rule', () => {
   const ends = fc.constantFrom('\n', '\r\n')
   const size = fc.constantFrom(1, 3, 7, 10_000)
   fc.assert(
