@@ -4,6 +4,7 @@ import { isTerminal } from '../../base/terminal/is-terminal.ts'
 import { printableLines } from '../../base/terminal/printable.ts'
 import { quoteLines } from '../../engines/marker/line-quoter.ts'
 import { isStdoutClosed } from '../closed-stdout.ts'
+import type { Input } from '../command.ts'
 
 /** stdout cannot be written: a full disk, a closed file. */
 export class CannotPrint extends UserError {
@@ -35,6 +36,13 @@ export function shownText(text: string): string {
 /** One record per line; prints nothing if there is none. */
 export function printLines(lines: readonly string[]): void {
   if (lines.length > 0) print(lines.join('\n'))
+}
+
+/** Prints the ids of changed tasks; `done` is for people. */
+export function printIds(ids: readonly string[], input: Input, done: string): void {
+  if (input.flag('json')) print(JSON.stringify({ ids }))
+  else if (input.flag('plain')) printLines(ids)
+  else print(done)
 }
 
 /** Retries until a slow reader has taken everything. */

@@ -56,65 +56,51 @@ export interface Next {
 
 /** Finds the next task; with `claim`, claims it atomically. */
 export function nextTask(places: Places, options: ClaimOptions, claim: boolean): Next {
-  if (!claim) {
-    return pickVerified(
-      places,
-      () => judgeTasks(places, options),
-      ({ task }) => task,
-    )
-  }
+  if (!claim) return pickNext(places, () => judgeTasks(places, options))
   return change(places, (draft) => {
     draft.state = renew(draft.state, options.owner, options.now)
     freeDeadClaims(draft, places, options.now)
     const judge = () => scanGraph(places, options)
-    return pickVerified(places, judge, (found) => take(draft, found, places, options))
+    return pickNext(places, judge, (found) => take(draft, found, places, options))
   })
 }
 
-type TakeTask = (found: TaskText) => Task
-
-/** The index may be stale if a file changed but kept its time and size; then all files are read. */
-function pickVerified(places: Places, judge: () => ScannedGraph, taking: TakeTask): Next {
-  const first = judge()
-  const isWrong = first.graph
-    .ready()
-    .slice(0, 1)
-    .some((task) => !isReady(task, places))
-  if (!isWrong) return pickNext(places, first, taking)
-  deleteIndex(places)
-  return pickNext(places, judge(), taking)
-}
-
 /** Skips ready tasks whose files cannot be changed. */
-function pickNext(places: Places, { scan, graph }: ScannedGraph, taking: TakeTask): Next {
+function pickNext(
+  places: Places,
+  judge: () => ScannedGraph,
+  taking: (found: TaskText) => Task = ({ task }) => task,
+  isReread = false,
+): Next {
+  const { scan, graph } = judge()
   const broken = [...scan.broken]
   for (const { id, file } of graph.ready()) {
     try {
       const found = readTaskOrThrow(places.tasks, file)
-      if (found.task.id !== id || found.task.status !== 'To Do') continue
-      return { task: taking(found), waiting: [], broken }
+      if (isReady(found, id, places)) return { task: taking(found), waiting: [], broken }
+      if (!isReread) return rereadNext(places, judge, taking)
     } catch (error) {
+      if (error instanceof Unusable && !isReread) return rereadNext(places, judge, taking)
       // Reported, so that a person can fix the file.
       if (!(error instanceof CannotChange || error instanceof Unusable)) throw error
       broken.push({ file, line: 1, problem: error.message })
     }
   }
-  const open = graph.sorted(() => true)
-  const waiting = open.map((each) => graph.judge(each))
+  const waiting = graph.sorted(() => true).map((each) => graph.judge(each))
   const advice = graph.advise(waiting.map(({ task }) => task))
   return { task: undefined, waiting: waiting.map(whyWaiting), broken, advice }
 }
 
+/** The index is stale if a file changed but kept its time and size. */
+function rereadNext(...[places, judge, taking]: Parameters<typeof pickNext>): Next {
+  deleteIndex(places)
+  return pickNext(places, judge, taking, true)
+}
+
 /** Checks the files instead of the index. */
-function isReady({ id, file }: Task, places: Places): boolean {
-  try {
-    const { task } = readTaskOrThrow(places.tasks, file)
-    if (task.id !== id || task.status !== 'To Do') return false
-    return listUndone(places, task.dependencies, new Map()).length === 0
-  } catch (error) {
-    if (!(error instanceof Unusable)) throw error
-    return false
-  }
+function isReady({ task }: TaskText, id: string, places: Places): boolean {
+  if (task.id !== id || task.status !== 'To Do') return false
+  return listUndone(places, task.dependencies, new Map()).length === 0
 }
 
 function whyWaiting(readiness: Readiness): Readiness {

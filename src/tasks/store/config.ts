@@ -12,8 +12,6 @@ export interface TasksConfig {
   readonly defaults: { readonly priority?: Priority; readonly labels?: readonly string[] }
 }
 
-const DEFAULT: TasksConfig = { prefix: 'TASK', name: undefined, defaults: {} }
-
 const CONFIG_LIMIT_BYTES = 1024 * 1024
 
 export function configPath(places: Places): string {
@@ -22,17 +20,14 @@ export function configPath(places: Places): string {
 
 /** Returns the defaults if there is no file; reads older layouts too. */
 export function readConfig(places: Places): TasksConfig {
-  const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
-  if (file.kind === 'missing') return DEFAULT
-  if (file.kind === 'unusable') throw broken(places, file.problem)
-  const fields = parseFields(places, file.text)
+  const fields = readFields(places)
   const wrong = findWrong(fields)
   if (wrong.length > 0) throw broken(places, `has ${wrong.join('; ')}`)
   const value = (key: string, older: string) => valueOf(fields, key) ?? valueOf(fields, older)
   const priority = findPriority(asText(value('defaults.priority', 'defaultPriority')) ?? '')
   const labels = value('defaults.labels', 'defaultLabels')
   return {
-    prefix: (asText(fields['prefix']) ?? DEFAULT.prefix).toUpperCase(),
+    prefix: (asText(fields['prefix']) ?? 'TASK').toUpperCase(),
     name: asText(value('name', 'projectName')),
     defaults: {
       ...(priority === undefined ? {} : { priority }),
@@ -91,10 +86,13 @@ function valueOf(fields: Fields, key: string): unknown {
 
 type Fields = Readonly<Record<string, unknown>>
 
-function parseFields(places: Places, text: string): Fields {
+function readFields(places: Places): Fields {
+  const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
+  if (file.kind === 'missing') return {}
+  if (file.kind === 'unusable') throw broken(places, file.problem)
   let value: unknown
   try {
-    value = parseJson(text)
+    value = parseJson(file.text)
   } catch {
     throw broken(places, 'is not valid JSON')
   }
@@ -103,9 +101,7 @@ function parseFields(places: Places, text: string): Fields {
 }
 
 export function findUnknownKeys(places: Places): string[] {
-  const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
-  if (file.kind !== 'text') return []
-  const fields = parseFields(places, file.text)
+  const fields = readFields(places)
   const { defaults } = fields
   const inside = isObject(defaults) ? Object.keys(defaults) : []
   const isUnknown = (key: string) => !Object.hasOwn(RULES, key)

@@ -14,7 +14,6 @@ import {
   findItems,
   hasComments,
   removeItems,
-  replaceItem,
   replaceValue,
   type Item,
 } from './yaml-list.ts'
@@ -81,39 +80,26 @@ function* listCandidates(
     const [before, after] = [new Set(old), new Set(wanted)]
     const gone = old.flatMap((item, index) => (after.has(item) ? [] : [index]))
     const added = wanted.filter((item) => !before.has(item))
-    yield changeItems(parts, entry.key, { replaced: [], added, gone })
-    yield changeItems(parts, entry.key, {
-      replaced: wanted
-        .slice(0, old.length)
-        .map((item, at) => (item === old[at] ? undefined : item)),
-      added: wanted.slice(old.length),
-      gone: old.map((_, index) => index).slice(wanted.length),
-    })
+    yield changeItems(parts, entry.key, added, gone)
   }
   const isObject = typeof fields[entry.key] === 'object' && findItems(text, entry) === undefined
   if (isObject && fields[entry.key] !== null) return
   if (!hasComments(text, entry)) yield replaceValue(text, entry, renderValue(wanted))
 }
 
-interface ItemChanges {
-  /** The new item at each position; undefined to keep the old one. */
-  readonly replaced: readonly (string | undefined)[]
-  readonly added: readonly string[]
-  readonly gone: readonly number[]
-}
-
 /** Each step finds the items again, because the previous one has moved them. */
-function changeItems(parts: Parts, key: string, { replaced, added, gone }: ItemChanges): string {
+function changeItems(
+  parts: Parts,
+  key: string,
+  added: readonly string[],
+  gone: readonly number[],
+): string {
   let text = parts.text
   const step = (change: (entry: Entry, items: readonly Item[]) => string) => {
     const end = parts.yaml.end + text.length - parts.text.length
     const entry = findEntry({ ...parts, text, yaml: { ...parts.yaml, end } }, key)
     const items = entry === undefined ? undefined : findItems(text, entry)
     if (entry !== undefined && items !== undefined) text = change(entry, items)
-  }
-  for (const [index, word] of replaced.entries()) {
-    if (word === undefined) continue
-    step((entry, items) => replaceItem(text, items[index], render(entry, word)))
   }
   for (const word of added) {
     step((entry, items) => appendItem(text, entry, items, render(entry, word), parts.eol))

@@ -1,13 +1,21 @@
 import {
+  CRITERIA_BEGIN,
+  CRITERIA_END,
   findSection,
   isKnown,
   readOutline,
   readSection,
   SECTIONS,
   type Outline,
-  type Section,
 } from './body.ts'
-import { readChecklist, type Checklist } from './checklist.ts'
+import { criterionOf, findItems, findPlace, type Criterion, type Item } from './criteria.ts'
+import type { Span } from './yaml-signs.ts'
+
+interface Checklist {
+  readonly criteria: readonly Criterion[]
+  /** The criteria and any text between them, in the order of the file. */
+  readonly checklist: readonly (Criterion | string)[]
+}
 
 /** Everything below the frontmatter. */
 export interface Body extends Checklist {
@@ -48,10 +56,62 @@ function readOthers(text: string, { sections }: Outline): Other[] {
 
 /** The notes under either of their headings. */
 export function readNotes(text: string): string {
-  const { sections } = readOutline(text)
-  const isNotes = ({ name }: Section) => name === 'Implementation Notes' || name === 'Notes'
-  const texts = sections
-    .filter(isNotes)
+  const texts = readOutline(text)
+    .sections.filter(({ name }) => name === 'Implementation Notes' || name === 'Notes')
     .map(({ content }) => text.slice(content.start, content.end).trimEnd())
   return texts.filter((each) => each !== '').join('\n\n')
+}
+
+function readChecklist(text: string, { sections, loose }: Outline): Checklist {
+  const home = findSection(text, 'Acceptance Criteria', sections)
+  const area = home === undefined ? loose : { start: home.content.start, end: home.end }
+  if (area === undefined) return { criteria: [], checklist: [] }
+  const place = findPlace(text, home)
+  const items = findItems(text, place)
+  const holes = [
+    ...items.filter(({ start }) => start >= area.start && start < area.end),
+    ...marksOf(text, place?.block).filter(({ start }) => start < area.end),
+  ].toSorted((a, b) => a.start - b.start)
+  return {
+    criteria: items.map((item) => criterionOf(text, item)),
+    checklist: readAround(text, area, holes),
+  }
+}
+
+/** The marker comments around the criteria, which are not shown. */
+function marksOf(text: string, block: Span | undefined): Span[] {
+  if (block === undefined) return []
+  const begin = text.lastIndexOf(CRITERIA_BEGIN, block.start)
+  const end = text.indexOf(CRITERIA_END, block.end)
+  return [
+    { start: begin, end: begin + CRITERIA_BEGIN.length },
+    { start: end, end: end + CRITERIA_END.length },
+  ]
+}
+
+function readAround(
+  text: string,
+  area: Span,
+  holes: readonly (Item | Span)[],
+): (Criterion | string)[] {
+  const pieces: (Criterion | string)[] = []
+  let from = area.start
+  const addText = (to: number) => {
+    const words = withoutBlankLines(text.slice(from, to))
+    if (words !== '') pieces.push(words)
+  }
+  for (const hole of holes) {
+    addText(hole.start)
+    if ('mark' in hole) pieces.push(criterionOf(text, hole))
+    from = hole.end
+  }
+  addText(area.end)
+  return pieces
+}
+
+/** Keeps the indentation of the first line. */
+function withoutBlankLines(text: string): string {
+  const words = text.trimEnd()
+  if (words === '') return ''
+  return words.replace(/^(?:[ \t]*\r?\n)+/, '').replaceAll('\r\n', '\n')
 }

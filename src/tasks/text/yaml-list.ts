@@ -119,12 +119,6 @@ export function appendItem(
   return text.slice(0, last.end) + comma + text.slice(last.end, end) + line + text.slice(end)
 }
 
-export function replaceItem(text: string, item: Item | undefined, word: string): string {
-  if (item === undefined) return text
-  const blank = text[item.start - 1] === '-' ? ' ' : ''
-  return text.slice(0, item.start) + blank + word + text.slice(item.end)
-}
-
 /** Keeps comments. */
 export function replaceValue(text: string, { colon, value }: Entry, word: string): string {
   const { layout, start, end, next } = value

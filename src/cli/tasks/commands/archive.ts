@@ -1,6 +1,6 @@
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
-import { print, printLines } from '../print.ts'
+import { print, printIds } from '../print.ts'
 import { onlyId } from './claim.ts'
 
 export const archiveCommand: Command = {
@@ -20,9 +20,7 @@ export const archiveCommand: Command = {
     if (isAll && words.length > 0)
       throw new UsageError(`Unexpected argument '${words[0]}'.`, 'Pass either ids or --done.')
     const ids = openDatabase(input).archive(isAll ? 'done' : words, { force })
-    if (input.flag('json')) print(JSON.stringify({ ids }))
-    else if (input.flag('plain')) printLines(ids)
-    else print(ids.length === 0 ? 'Nothing to archive.' : `Archived ${ids.join(', ')}`)
+    printIds(ids, input, ids.length === 0 ? 'Nothing to archive.' : `Archived ${ids.join(', ')}`)
     return 0
   },
 }
@@ -38,9 +36,7 @@ export const unarchiveCommand: Command = {
       throw new UsageError('The id is missing.', 'See: forge-tasks list --archived')
     }
     const ids = openDatabase(input).unarchive(words)
-    if (input.flag('json')) print(JSON.stringify({ ids }))
-    else if (input.flag('plain')) printLines(ids)
-    else print(`Unarchived ${ids.join(', ')}`)
+    printIds(ids, input, `Unarchived ${ids.join(', ')}`)
     return 0
   },
 }

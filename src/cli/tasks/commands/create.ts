@@ -4,7 +4,7 @@ import { statOf } from '../../../base/files.ts'
 import { checkBeginning, openProject } from '../../../host/project.ts'
 import type { TaskDatabase } from '../../../tasks/database.ts'
 import type { NewTask } from '../../../tasks/text/new-task.ts'
-import { parseStatus, readPriority } from '../../../tasks/status.ts'
+import { readPriority, readStatus } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input, type Options } from '../../command.ts'
 import { createBatch } from '../batch.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
@@ -86,7 +86,6 @@ function readTask(input: Input): NewTask {
       `Unexpected argument '${more[0]}'.`,
       `Put the title in quotes: forge-tasks create ${shellQuote([title, ...more].join(' '))}`,
     )
-  const status = input.text('status')
   return {
     title,
     description: input.text('description'),
@@ -98,6 +97,6 @@ function readTask(input: Input): NewTask {
     parent: input.text('parent'),
     plan: input.text('plan'),
     due: input.text('due'),
-    status: status === undefined ? undefined : parseStatus(status),
+    status: readStatus(input.text('status')),
   }
 }

@@ -1,7 +1,7 @@
 import { UserError } from '../../../base/errors.ts'
 import type { Changes } from '../../../tasks/text/changes.ts'
 import { plainLine, toJson } from '../../../tasks/render.ts'
-import { parseStatus, readPriority } from '../../../tasks/status.ts'
+import { readPriority, readStatus } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS, endedClaimLine } from '../database.ts'
 import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
@@ -35,11 +35,7 @@ export const editCommand: Command = {
     'uncheck-ac': { value: '<N>', help: 'uncheck a criterion', repeats: true },
     plan: { value: '<text>', help: 'how to do it; -: from stdin' },
     notes: { value: '<text>', help: 'replace the notes; -: from stdin' },
-    'append-notes': {
-      value: '<text>',
-      help: 'add a note; -: from stdin',
-      repeats: true,
-    },
+    'append-notes': { value: '<text>', help: 'add a note; -: from stdin', repeats: true },
     due: { value: '<date>', help: 'due date' },
     parent: { value: '<id>', help: 'the task that this one is part of' },
     force: { help: 'allow done with open criteria or dependencies' },
@@ -69,7 +65,7 @@ export const editCommand: Command = {
   },
 }
 
-/** A value without its option would be warnings for an id. */
+/** Otherwise a value without its option would be taken for an id. */
 function refuseFields(ids: readonly string[]): void {
   const [id, ...more] = ids
   const word = more.find((each) => guessField(each) !== undefined)
@@ -81,12 +77,11 @@ function refuseFields(ids: readonly string[]): void {
 }
 
 function readChanges(input: Input): Changes {
-  const status = input.text('status')
   const numbers = (option: string) => input.texts(option).map((text) => readNumber(text, option))
   return {
     title: input.text('title'),
     description: input.text('description'),
-    status: status === undefined ? undefined : parseStatus(status),
+    status: readStatus(input.text('status')),
     priority: readPriority(input.text('priority')),
     assignee: input.text('assignee'),
     parent: input.text('parent'),

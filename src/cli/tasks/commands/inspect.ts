@@ -32,11 +32,7 @@ export const statsCommand: Command = {
   async run(input) {
     const stats = openDatabase(input).stats()
     warnBroken(stats)
-    if (input.flag('json')) {
-      print(JSON.stringify(stats))
-      return 0
-    }
-    print(renderStats(stats))
+    print(input.flag('json') ? JSON.stringify(stats) : renderStats(stats))
     return 0
   },
 }
