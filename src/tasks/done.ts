@@ -1,5 +1,5 @@
 import { UserError } from '../base/errors.ts'
-import { findTask, NotFound, Unusable } from './find.ts'
+import { findOrNone, Unusable } from './find.ts'
 import { Refused } from './refused.ts'
 import type { Places } from './store/places.ts'
 import type { Task } from './task.ts'
@@ -25,10 +25,9 @@ export function listUndone(
 /** Reads the file, because the index may be stale. */
 function statusOf(places: Places, id: string): string {
   try {
-    return findTask(places, id).task.status
+    return findOrNone(places, id)?.task.status ?? 'missing'
   } catch (error) {
     if (error instanceof Unusable) return 'unreadable'
-    if (error instanceof NotFound) return 'missing'
     if (error instanceof UserError) return 'unknown'
     throw error
   }

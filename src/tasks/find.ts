@@ -46,14 +46,23 @@ export function findTask(places: Places, word: string): TaskText {
   throw notFoundError(id, scanTasks(places).tasks)
 }
 
+/** Undefined if there is no such task; throws `Unusable` if its file cannot be read. */
+export function findOrNone(places: Places, id: string): TaskText | undefined {
+  try {
+    return findTask(places, id)
+  } catch (error) {
+    if (error instanceof NotFound && !(error instanceof Unusable)) return undefined
+    throw error
+  }
+}
+
 /** True also if a file of that id exists but cannot be read. */
 export function hasTask(places: Places, id: string): boolean {
   try {
-    findTask(places, id)
-    return true
+    return findOrNone(places, id) !== undefined
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    return !(error instanceof NotFound) || error instanceof Unusable
+    return true
   }
 }
 

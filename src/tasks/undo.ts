@@ -3,7 +3,7 @@ import type { Caller } from './claims/owner.ts'
 import { Refused } from './refused.ts'
 import { change } from './store/change.ts'
 import type { Places } from './store/places.ts'
-import { readTaskText } from './store/scan.ts'
+import { tryToReadText } from './store/scan.ts'
 import type { Attempt, Claim, State } from './store/state.ts'
 
 /** A task and its claim before and after a change. */
@@ -28,7 +28,7 @@ export function versionOf({ claims, attempts }: State, id: string, text: string)
 export function undoChange(places: Places, { id, path, before, after }: Undo): void {
   change(places, (draft) => {
     const { state } = draft
-    const isSame = readOrNone(path) === after.text && isSameClaim(state.claims[id], after.claim)
+    const isSame = tryToReadText(path) === after.text && isSameClaim(state.claims[id], after.claim)
     if (!isSame) throw changedSince(id)
     draft.write(path, before.text)
     const { [id]: _, ...claims } = state.claims
@@ -46,7 +46,7 @@ export function undoCreate(
   { id, path, text }: { readonly id: string; readonly path: string; readonly text: string },
   caller: Caller,
 ): void {
-  if (readOrNone(path) !== text) throw changedSince(id)
+  if (tryToReadText(path) !== text) throw changedSince(id)
   deleteTask(places, id, caller)
 }
 
@@ -57,12 +57,4 @@ function changedSince(id: string): Refused {
 /** Ignores renewals of the lease. */
 function isSameClaim(a: Claim | undefined, b: Claim | undefined): boolean {
   return a?.owner === b?.owner && a?.at === b?.at && a?.settled === b?.settled
-}
-
-function readOrNone(path: string): string | undefined {
-  try {
-    return readTaskText(path)
-  } catch {
-    return undefined
-  }
 }

@@ -127,7 +127,7 @@ describe('a task of the archive that is not done', () => {
   test.each([
     ['wait', 'dependencies: [TASK-002]', 'dependencies: [TASK-001]', 'depends on itself'],
     ['are parts', 'parent: TASK-002', 'parent: TASK-001', 'is its own ancestor'],
-  ])('is taken out of a circle of tasks that %s by the doctor', async (_, one, two, problem) => {
+  ])('a cycle of tasks that %s is broken by the doctor', async (_, one, two, problem) => {
     const project = new TaskProject({
       'archive/TASK-001 - A.md': taskText(['id: TASK-001', 'createdAt: 2026-02-01', one], SHELVED),
       'TASK-002 - B.md': taskText(['id: TASK-002', 'createdAt: 2026-01-01', two]),

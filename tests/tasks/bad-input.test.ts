@@ -24,7 +24,7 @@ import { makeProject } from '../support/project.ts'
 const GOOD = taskText(['id: TASK-001', 'title: Good'])
 const GOOD_LINE = 'TASK-001 | To Do | - | Good\n'
 
-/** One clear message: who speaks, no stack, nothing of the inside of the program. */
+/** One clear message with the name of the program, without a stack or internals. */
 function expectMessage(stderr: string): void {
   expect(stderr).toStartWith('forge-tasks: ')
   expect(stderr).not.toMatch(/\n\s+at |\$bunfs|Bun v/)
@@ -262,7 +262,7 @@ describe('files as other editors leave them', () => {
     ['CRLF', '\r\n', ''],
     ['a BOM', '\n', '\uFEFF'],
     ['CRLF and a BOM', '\r\n', '\uFEFF'],
-  ])('with %s are changed in the asked place alone', async (_, eol, bom) => {
+  ])('with %s are changed only where asked', async (_, eol, bom) => {
     const before = bom + text.join(eol)
     const project = new TaskProject({ 'TASK-001 - W.md': before })
     await project.must('edit', '1', '--check-ac', '9', '--status', 'blocked')
@@ -274,7 +274,7 @@ describe('files as other editors leave them', () => {
     )
   })
 
-  test('with bytes that are no UTF-8 keep them', async () => {
+  test('keep bytes that are not UTF-8', async () => {
     const bytes = Buffer.concat([Buffer.from(GOOD), Buffer.from([0x63, 0x61, 0x66, 0xe9, 0x0a])])
     const project = new TaskProject({ 'TASK-001 - Good.md': bytes })
     const { code } = await project.run(['edit', '1', '--status', 'blocked'])
@@ -291,7 +291,7 @@ describe('files as other editors leave them', () => {
     expect(statSync(path).mode & 0o777).toBe(0o660)
   })
 
-  test('keep being links', async () => {
+  test('stay links', async () => {
     const project = new TaskProject()
     const target = join(project.root, 'elsewhere.md')
     writeFileSync(target, GOOD)
@@ -413,7 +413,7 @@ describe('broken files', () => {
       (path: string) => symlinkSync('/nowhere/at/all', path),
       'it is a broken symbolic link',
     ],
-  ])('that are %s are named, and all else works', async (_, make, problem) => {
+  ])('that are %s are reported, and everything else works', async (_, make, problem) => {
     const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
     make(join(project.folder, 'TASK-002 - Odd.md'))
     expect(await project.run(['list', '--plain'])).toEqual({
@@ -501,7 +501,7 @@ describe('broken files', () => {
     expect(await project.must('create', 'C', '--plain')).toBe('TASK-010\n')
   })
 
-  test('in the archive are not done, and break nothing', async () => {
+  test('in the archive do not count as done, and break nothing', async () => {
     const project = new TaskProject({
       'archive/TASK-001 - A.md': 'text',
       'TASK-002 - B.md': taskText(['id: TASK-002', 'dependencies: [TASK-001]']),
@@ -524,7 +524,7 @@ describe('state, index and configuration', () => {
     '{"version":1}',
     '{"version":1,"claims":null,"numbers":null}',
     '\u0000',
-  ])('with %j in their files nothing is lost', async (garbage) => {
+  ])('nothing is lost if the files contain %j', async (garbage) => {
     const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
     mkdirSync(join(project.folder, '.local'))
     for (const name of ['state.json', 'index.json']) writeFileSync(inLocal(project, name), garbage)
@@ -550,7 +550,7 @@ describe('state, index and configuration', () => {
     { numbers: { TASK: 'many' } },
     { numbers: { TASK: 1.5 } },
     { main: null },
-  ])('what has a wrong shape counts as missing: %j', async (wrong) => {
+  ])('entries of the wrong shape are ignored: %j', async (wrong) => {
     const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
     writeState(project, wrong)
     expect(await project.must('list', '--ready', '--plain')).toBe(GOOD_LINE)
@@ -571,7 +571,7 @@ describe('state, index and configuration', () => {
   test.each([
     ['no JSON', '{', 2],
     ['a wrong prefix', '{"prefix":"../x"}', 2],
-  ])('%s in the configuration is one message', async (_, text, code) => {
+  ])('%s in the configuration gives one message', async (_, text, code) => {
     const project = new TaskProject({ 'config.json': text, 'TASK-001 - Good.md': GOOD })
     const finished = await project.run(['create', 'B'])
     expect(finished.code).toBe(code)
@@ -599,7 +599,7 @@ describe('state, index and configuration', () => {
     }
   })
 
-  test('a task of the future is younger, not lost', async () => {
+  test('a task created in the future counts as younger', async () => {
     const future = taskText(['id: TASK-001', 'title: Good', 'createdAt: 2090-01-01T00:00:00.000Z'])
     const project = new TaskProject({ 'TASK-001 - Good.md': future })
     await project.must('create', 'Now')
@@ -721,7 +721,7 @@ describe('output', () => {
     [['delete', '1']],
     [['view', '9', '--json']],
     [['--help']],
-  ])('of %j that is lost is one message and exit code 1', async (args) => {
+  ])('of %j that cannot be written gives one message and exit code 1', async (args) => {
     const project = new TaskProject({ 'TASK-001 - Good.md': GOOD })
     const { code, stderr } = await project.run(args, { program: FULL })
     expect(code).toBe(1)
@@ -859,7 +859,7 @@ describe('git', () => {
   })
 })
 
-/** A state that belongs to its folder, whatever else is wrong with it. */
+/** A state with a valid place. */
 function writeState(project: TaskProject, fields: object): void {
   const folder = join(project.folder, '.local')
   mkdirSync(folder)

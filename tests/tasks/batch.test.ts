@@ -65,7 +65,7 @@ test('a single missing reference is reported with suggestions', async () => {
 test.each([
   ['dependsOn', ['["@b"]', '["@c"]', '["@a"]'], 'These tasks would depend on each other'],
   ['parent', ['"@b"', '"@c"', '"@a"'], 'These tasks would be parents of each other'],
-])('a circle of %s is told with the keys of the batch', async (field, to, message) => {
+])('a cycle of %s is reported with the keys of the batch', async (field, to, message) => {
   const project = await makeProject()
   const stdin = ['a', 'b', 'c']
     .map((key, at) => `{"title":"T","key":"${key}","${field}":${to[at]}}`)

@@ -25,7 +25,7 @@ function makeProject(): TaskProject {
 /** The headings of the columns are shown when the board is. */
 const HEADINGS = /To Do 2 +In Progress 1 +Blocked 0 +Done 0/
 
-/** What a program wrote last may arrive after its end. */
+/** The last output of a program may arrive after it has ended. */
 async function expectRestored(board: Pty): Promise<void> {
   await board.until(() => board.leftBehind().length === 0)
 }
@@ -37,7 +37,7 @@ async function quit(board: Pty): Promise<void> {
 }
 
 describe('cards', () => {
-  test('show id, priority, title, assignee and what can be begun', async () => {
+  test('show id, priority, title, assignee and whether they are ready', async () => {
     const project = makeProject()
     await project.must('claim', '3', '--as', 'agent-7')
     await using board = openBoard({ cwd: project.root })
@@ -87,7 +87,7 @@ describe('cards', () => {
     await quit(board)
   })
 
-  test('are as they were before after u, with who held them', async () => {
+  test('are restored by u, with their owner', async () => {
     const project = makeProject()
     await project.must('claim', '3', '--as', 'agent-7')
     const before = project.read('TASK-003 - Search.md')
@@ -111,7 +111,7 @@ describe('cards', () => {
     await quit(board)
   })
 
-  test('that changed since are not undone', async () => {
+  test('that have changed since are not undone', async () => {
     const project = makeProject()
     await using board = openBoard({ cwd: project.root })
     await board.shows(HEADINGS)
@@ -125,7 +125,7 @@ describe('cards', () => {
     await quit(board)
   })
 
-  test('tell whose work a move has ended', async () => {
+  test('show whose claim a move has ended', async () => {
     const project = makeProject()
     await project.must('claim', '3', '--as', 'agent-7')
     await using board = openBoard({ cwd: project.root })
@@ -165,7 +165,7 @@ describe('cards', () => {
     await quit(board)
   })
 
-  test('get another priority and another assignee', async () => {
+  test('can get another priority and assignee', async () => {
     const project = makeProject()
     await using board = openBoard({ cwd: project.root })
     await board.shows(HEADINGS)
@@ -236,7 +236,7 @@ describe('others', () => {
     await quit(board)
   })
 
-  test('break files, which are named', async () => {
+  test('break files, which are reported', async () => {
     const project = makeProject()
     await using board = openBoard({ cwd: project.root })
     await board.shows(HEADINGS)
@@ -370,7 +370,7 @@ describe('the terminal', () => {
     await shell.exited
   })
 
-  test('is taken again after SIGSTOP', async () => {
+  test('is set up again after SIGSTOP', async () => {
     const project = makeProject()
     const env = { PS1: 'prompt> ' }
     await using shell = new Pty(['sh', '-im'], { cwd: project.root, env })
@@ -390,7 +390,7 @@ describe('the terminal', () => {
     await shell.exited
   })
 
-  test('stays the board’s after Ctrl-Z where no shell could give it back', async () => {
+  test('stays with the board after Ctrl-Z if there is no shell', async () => {
     await using board = openBoard({ cwd: makeProject().root })
     await board.shows(HEADINGS)
     board.type('\u001a')
@@ -451,7 +451,7 @@ describe('the editor', () => {
       { EDITOR: 'no-such-editor' },
       "Cannot start the editor 'no-such-editor': no such program.",
     ],
-  ])('that %s is named in the footer', async (_, env, message) => {
+  ])('that %s is reported in the footer', async (_, env, message) => {
     await using board = openBoard({ cwd: makeProject().root, env })
     await board.shows(HEADINGS)
     board.type('e')
@@ -489,7 +489,7 @@ describe('the editor', () => {
 })
 
 describe('without a terminal', () => {
-  test('the board is refused with a way out', async () => {
+  test('the board is refused with an alternative', async () => {
     const { code, stderr, stdout } = await makeProject().run(['board'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toBe(

@@ -142,7 +142,7 @@ async function readyIn(cwd: string): Promise<string[]> {
         .toSorted()
 }
 
-/** Further tasks up to that number, committed; gives the ids of all. */
+/** Creates and commits tasks up to this number; returns all ids. */
 async function planMany(root: string, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, index) => renderNumber(index + 1))
   const files = ids.slice(1).map((id) => {
@@ -153,7 +153,7 @@ async function planMany(root: string, count: number): Promise<string[]> {
   return ids
 }
 
-/** As if each had been finished by a command; only the first and the last really are, which is faster. */
+/** Finishes the first and the last task with commands, and fakes the rest, which is faster. */
 async function finishMany(root: string, cwd: string, ids: readonly string[]): Promise<void> {
   await finish(cwd, ids.slice(0, 1))
   const between = ids.slice(1, -1)

@@ -15,11 +15,11 @@ import {
   until,
 } from '../support/tasks-stress.ts'
 
-/** A program in a space of processes of its own, as in a container. */
+/** A program in its own PID namespace, as in a container. */
 const IN_OTHER_NAMESPACE = ['unshare', '-rpf', '--mount-proc', FORGE_TASKS]
 
 describe('a claim whose worktree is gone', () => {
-  test('is not put back in the project around it', async () => {
+  test('is not set back to To Do in the enclosing project', async () => {
     const root = await makeClone(['The one'])
     const around = makeProject({
       'forge/tasks/TASK-001 - Theirs.md': taskText(['id: TASK-001', 'status: In Progress']),
@@ -35,7 +35,7 @@ describe('a claim whose worktree is gone', () => {
     expect(readFileSync(theirs, 'utf8')).toBe(before)
   })
 
-  test('is not released in the project around it', async () => {
+  test('is not released in the enclosing project', async () => {
     const root = await makeClone(['The one'])
     const around = makeProject({
       'forge/tasks/TASK-001 - Theirs.md': taskText(['id: TASK-001', 'status: In Progress']),
@@ -49,7 +49,7 @@ describe('a claim whose worktree is gone', () => {
     expect(theirs).toContain('status: In Progress')
   })
 
-  test('counts: the third one blocks the task where it is looked for', async () => {
+  test('counts as a failure: the third one blocks the task', async () => {
     const root = await makeClone(['The one'])
     for (const name of ['run-1', 'run-2', 'run-3']) {
       const [worktree] = (await addWorktrees(root, 1)) as [string]
@@ -64,7 +64,7 @@ describe('a claim whose worktree is gone', () => {
     expect(task!.text).toContain('\nBlocked after 3 attempts: ')
   })
 
-  test('ends as done where the task is done in the meantime', async () => {
+  test('ends as done if the task is done by then', async () => {
     const root = await makeClone(['The one'])
     const [worktree] = (await addWorktrees(root, 1)) as [string]
     await claimAndDie(worktree, 'run-1')
@@ -77,7 +77,7 @@ describe('a claim whose worktree is gone', () => {
   })
 })
 
-test('three failures after a person has opened a blocked task block it again', async () => {
+test('three failures after a person reopened a blocked task block it again', async () => {
   const root = await makeClone(['The one'])
   const failThrice = async () => {
     for (const name of ['run-1', 'run-2', 'run-3']) await claimAndDie(root, name)
@@ -91,7 +91,7 @@ test('three failures after a person has opened a blocked task block it again', a
   expect(task!.text.match(/Blocked after 3 attempts/g)).toHaveLength(2)
 })
 
-test('one failure after a person has opened a blocked task does not block it', async () => {
+test('one failure after a person reopened a blocked task does not block it', async () => {
   const root = await makeClone(['The one'])
   for (const name of ['run-1', 'run-2', 'run-3']) await claimAndDie(root, name)
   await forgeTasks(root, ['next'])
@@ -128,7 +128,7 @@ describe('a second file with the id of a task', () => {
   test.each([
     ['that is sound', undefined],
     ['that is broken', 'garbage'],
-  ])('%s stops no command', async (_, content) => {
+  ])('%s does not stop any command', async (_, content) => {
     for (const args of [
       ['next', '--claim'],
       ['claim', '1'],
@@ -145,7 +145,7 @@ describe('a second file with the id of a task', () => {
     }
   })
 
-  test('is left alone: the one that is listed is changed', async () => {
+  test('is not changed: the listed one is', async () => {
     const older = taskText(['id: TASK-001', 'title: Old', 'createdAt: 2026-01-01T00:00:00.000Z'])
     const younger = older.replace('Old', 'Young').replace('2026', '2027')
     const project = new TaskProject({ 'TASK-001 - B.md': older, 'TASK-001 - A.md': younger })
@@ -154,7 +154,7 @@ describe('a second file with the id of a task', () => {
     expect(project.bytes('TASK-001 - A.md').toString()).toBe(younger)
   })
 
-  test('is named where all of them are broken', async () => {
+  test('is reported if all of them are broken', async () => {
     const project = new TaskProject({ [SECOND]: 'garbage' })
     const { code, stderr } = await project.run(['edit', '1', '--notes', 'x'])
     expect(code).toBe(1)
@@ -166,7 +166,7 @@ describe('a file that cannot be edited', () => {
   const FLOW = '---\n{id: TASK-001, title: x, status: To Do}\n---\n'
   const ALIAS = '---\nid: TASK-001\ntitle: x\nstatus: &now To Do\nother: *now\n---\n'
 
-  test('is named, and the next ready task is taken', async () => {
+  test('is reported, and the next ready task is claimed', async () => {
     for (const text of [FLOW, ALIAS]) {
       const project = new TaskProject({ 'TASK-001 - x.md': text })
       await project.must('create', 'Two', '--plain')
@@ -177,7 +177,7 @@ describe('a file that cannot be edited', () => {
     }
   })
 
-  test('is named where nothing else is ready, with exit code 1', async () => {
+  test('is reported with exit code 1 if nothing else is ready', async () => {
     for (const text of [FLOW, ALIAS]) {
       const project = new TaskProject({ 'TASK-001 - x.md': text })
       const { code, stdout, stderr } = await project.run(['next', '--claim'])
@@ -186,7 +186,7 @@ describe('a file that cannot be edited', () => {
     }
   })
 
-  test('is refused with exit code 1 where it is asked for', async () => {
+  test('cannot be claimed: exit code 1', async () => {
     for (const text of [FLOW, ALIAS]) {
       const project = new TaskProject({ 'TASK-001 - x.md': text })
       for (const args of [
@@ -199,14 +199,14 @@ describe('a file that cannot be edited', () => {
     }
   })
 
-  test('is named by the doctor', async () => {
+  test('is reported by the doctor', async () => {
     const project = new TaskProject({ 'TASK-001 - x.md': FLOW })
     const { code, stdout } = await project.run(['doctor'])
     expect(code).toBe(1)
     expect(stdout).toStartWith('TASK-001 - x.md:2: ')
   })
 
-  test('keeps its dead claim to itself', async () => {
+  test('does not keep others from their dead claims', async () => {
     for (const text of [FLOW, ALIAS]) {
       const root = await makeClone(['The one', 'The other', 'The third'])
       await claimAndDie(root, 'run-1')
@@ -219,8 +219,8 @@ describe('a file that cannot be edited', () => {
   })
 })
 
-describe('a claim of a run in another space of processes', () => {
-  test('is not taken for dead', async () => {
+describe('a claim of a run in another PID namespace', () => {
+  test('does not count as dead', async () => {
     const root = await makeClone(['The one'])
     const run = startRun('run-1')
     await mustTasks(root, ['next', '--claim'], { env: run.env(1) })
@@ -230,7 +230,7 @@ describe('a claim of a run in another space of processes', () => {
     await run.kill()
   })
 
-  test('is free when its time is over', async () => {
+  test('ends when its lease expires', async () => {
     const root = await makeClone(['The one'])
     const run = startRun('run-1')
     await mustTasks(root, ['next', '--claim', '--lease', '1s'], { env: run.env(1) })
@@ -242,7 +242,7 @@ describe('a claim of a run in another space of processes', () => {
     expect(fieldOf(brief, 'attempt')).toEndWith('failed, its lease expired')
   })
 
-  test('holds as long as its process lives where that can be seen', async () => {
+  test('lasts as long as its process lives, if that can be checked', async () => {
     const root = await makeClone(['The one'])
     const run = startRun('run-1')
     await mustTasks(root, ['next', '--claim', '--lease', '1ms'], { env: run.env(1) })
@@ -256,7 +256,7 @@ describe('a broken config.json', () => {
   test.each([
     ['{', 'is not valid JSON'],
     ['{"prefix":"1x"}', 'has "prefix": "1x", expected letters, digits and _ such as "TASK"'],
-  ])('%s is named by the doctor, and only bare numbers need it', async (content, problem) => {
+  ])('%s is reported by the doctor, and only bare numbers need it', async (content, problem) => {
     const project = new TaskProject()
     await project.must('create', 'One')
     project.write('config.json', content)
@@ -284,7 +284,7 @@ describe('a broken config.json', () => {
 })
 
 describe('delete and archive', () => {
-  test('a task that has a part is not deleted', async () => {
+  test('a parent is not deleted', async () => {
     const project = new TaskProject()
     await project.must('create', 'Whole')
     await project.must('create', 'Part', '--parent', '1')
@@ -298,7 +298,7 @@ describe('delete and archive', () => {
     expect(project.names()).toEqual(['TASK-002 - Part.md'])
   })
 
-  test('what another one holds is not archived', async () => {
+  test('a task that another owner holds is not archived', async () => {
     const project = new TaskProject()
     await project.must('create', 'One')
     await project.must('create', 'Two')
@@ -311,7 +311,7 @@ describe('delete and archive', () => {
     expect(project.names()).toEqual(['TASK-001 - One.md', 'TASK-002 - Two.md'])
   })
 
-  test('what another one holds is not deleted, in no worktree', async () => {
+  test('a task that another owner holds is not deleted, in any worktree', async () => {
     const root = await makeClone(['One'])
     const [second] = (await addWorktrees(root, 1)) as [string]
     await mustTasks(root, ['claim', '1', '--as', 'a'])
@@ -324,7 +324,7 @@ describe('delete and archive', () => {
     expect(await mustTasks(root, ['delete', '1', '--as', 'a'])).toBe('Deleted TASK-001')
   })
 
-  test('what is deleted in one worktree keeps its history for the others', async () => {
+  test('a task deleted in one worktree keeps its history for the others', async () => {
     const root = await makeClone(['One', 'Two'])
     const [second, third] = (await addWorktrees(root, 2)) as [string, string]
     await mustTasks(second, ['claim', '1', '--as', 'a'])
@@ -343,7 +343,7 @@ describe('delete and archive', () => {
     expect(fieldOf(await mustTasks(root, ['view', '1']), 'attempt')).toEndWith(': released, by b')
   })
 
-  test('what is done but still held by another one is left out of --done', async () => {
+  test('--done leaves out done tasks that another owner still holds', async () => {
     const project = new TaskProject()
     await project.must('create', 'One')
     await project.must('create', 'Two')
@@ -382,7 +382,7 @@ test('ids may follow --', async () => {
   expect(await project.must('delete', '--', '3')).toBe('Deleted TASK-003\n')
 })
 
-describe('what would be lost is refused', () => {
+describe('input that would be lost is refused', () => {
   test.each([
     [['create', '--batch', 'Title'], "'Title' cannot be combined with --batch."],
     [['create', '--batch', '-p', 'high'], "'--priority' cannot be combined with --batch."],
@@ -403,7 +403,7 @@ describe('what would be lost is refused', () => {
     expect(project.names()).toEqual(['TASK-001 - One.md'])
   })
 
-  test('a day, a moment and nothing are dates', async () => {
+  test('a due date can be a day, a time or empty', async () => {
     const project = new TaskProject()
     await project.must('create', 'One', '--due', '2026-01-31')
     await project.must('edit', '1', '--due', '2026-01-31T10:00:00Z')
@@ -411,7 +411,7 @@ describe('what would be lost is refused', () => {
     expect(await project.must('view', '1')).not.toContain('due:')
   })
 
-  test('no priority is a priority, also where there is a default', async () => {
+  test('--priority none overrides the default priority', async () => {
     const project = new TaskProject({ 'config.json': '{"defaults":{"priority":"high"}}' })
     await project.run(['create', '--batch'], { stdin: '{"title":"One","priority":"none"}' })
     await project.must('create', 'Two', '-p', 'None')
@@ -438,7 +438,7 @@ function inOtherNamespace(cwd: string, args: readonly string[]) {
   return forgeTasks(cwd, args, { program: IN_OTHER_NAMESPACE })
 }
 
-/** Takes a task for a run that is dead before it has done anything. */
+/** Claims a task for a run that dies at once. */
 async function claimAndDie(root: string, name: string, id = '1'): Promise<void> {
   const run = startRun(name)
   await mustTasks(root, ['claim', id], { env: run.env(1) })

@@ -79,7 +79,7 @@ The port is 8080.
 `
 
 describe('create', () => {
-  test('writes a file with everything that was given, and nothing else', async () => {
+  test('writes a file with exactly what was given', async () => {
     const project = await makeShop()
     expect(project.names()).toEqual([
       'TASK-001 - Base.md',
@@ -124,7 +124,7 @@ How
     expect(await project.run(['create', 'C', '--json'])).toEqual(say('{"id":"TASK-003"}\n'))
   })
 
-  test('takes the prefix and the defaults of the configuration', async () => {
+  test('uses the prefix and the defaults of the configuration', async () => {
     const config = { prefix: 'WEB', defaults: { priority: 'low', labels: ['new'] } }
     const project = new TaskProject({ 'config.json': JSON.stringify(config) })
     await project.must('create', 'A', '-l', 'x')
@@ -132,7 +132,7 @@ How
     expect(await project.must('view', '1')).toContain('\nlabels: new, x\n')
   })
 
-  test('never gives an id again, also after a deletion and from the archive', async () => {
+  test('never reuses an id, even after a deletion or of an archived task', async () => {
     const project = new TaskProject()
     await project.must('create', 'A')
     await project.must('delete', '1')
@@ -141,19 +141,19 @@ How
     expect(await project.must('create', 'C', '--plain')).toBe('TASK-003\n')
   })
 
-  test('never gives an id that a file of another name has inside', async () => {
+  test('never reuses an id from inside of a misnamed file', async () => {
     const project = new TaskProject({ 'notes.md': taskText(['id: TASK-001', 'title: By hand']) })
     expect(await project.must('create', 'A', '--plain')).toBe('TASK-002\n')
   })
 
-  test('takes a title that begins with a dash behind --', async () => {
+  test('accepts a title that begins with a dash after --', async () => {
     const project = new TaskProject()
     expect(await project.run(['create', '--plain', '--', '--force is ignored'])).toEqual(
       say('TASK-001\n'),
     )
   })
 
-  test('refuses to begin with a task that is done and has open criteria', async () => {
+  test('refuses a new task that is done but has open criteria', async () => {
     const project = new TaskProject()
     const { code, stderr } = await project.run(['create', 'A', '--ac', 'x', '--status', 'done'])
     expect({ code, names: project.names() }).toEqual({ code: 1, names: [] })
@@ -185,7 +185,7 @@ How
 describe('create --batch', () => {
   const lines = (...tasks: object[]) => tasks.map((task) => JSON.stringify(task)).join('\n')
 
-  test('makes all tasks, which may refer to each other in any direction', async () => {
+  test('creates all tasks, which may refer to each other in any direction', async () => {
     const project = new TaskProject()
     const all = { description: 'Why', ac: ['x'], labels: ['l'], priority: 'high', assignee: 'bob' }
     const stdin = lines(
@@ -241,7 +241,7 @@ describe('create --batch', () => {
       1,
       'stdin:2: A task with open acceptance criteria cannot be created as Done: B',
     ],
-  ])('makes none of them for %s', async (_, stdin, code, message) => {
+  ])('creates none of them for %s', async (_, stdin, code, message) => {
     const project = new TaskProject()
     const finished = await project.run(['create', '--batch'], { stdin })
     expect(finished.stderr).toContain(message)
@@ -253,7 +253,7 @@ describe('create --batch', () => {
   })
 })
 
-test('create --batch names every mistake with its line', async () => {
+test('create --batch reports every mistake with its line', async () => {
   const project = new TaskProject()
   const stdin = [
     '{"title":"A","key":"a","priority":"urgent","ac":"x"}',
@@ -387,7 +387,7 @@ describe('list', () => {
 })
 
 describe('ready', () => {
-  test('means To Do, every dependency done, and nobody on it; each is explained', async () => {
+  test('means To Do, every dependency done, and not claimed; --explain says why', async () => {
     const file = (number: number, ...lines: string[]) => ({
       [`TASK-00${number} - T.md`]: taskText([
         `id: TASK-00${number}`,
@@ -447,7 +447,7 @@ describe('ready', () => {
     expect(await project.must('next')).toStartWith('id: TASK-004\n')
   })
 
-  test('leaves out what another agent holds, and says who', async () => {
+  test('leaves out tasks that another agent holds, and says who', async () => {
     const project = new TaskProject({ 'TASK-001 - A.md': taskText(['id: TASK-001']) })
     await project.must('claim', '1', '--as', 'ann')
     project.write('TASK-001 - A.md', taskText(['id: TASK-001']))
@@ -535,7 +535,7 @@ describe('next, claim and release', () => {
     )
   })
 
-  test('release gives a task back, with the attempt in its history', async () => {
+  test('release frees a task and adds the attempt to its history', async () => {
     const project = await makeShop()
     await project.must('claim', '2', '--as', 'ann')
     expect(await project.run(['release', '2', '--as', 'ann'])).toEqual(say('Released TASK-002\n'))
@@ -684,7 +684,7 @@ Second
     )
   })
 
-  test('takes away single values', async () => {
+  test('removes single values', async () => {
     const project = await makeShop()
     await project.must('edit', '2', '-p', 'none', '-a', '', '--due', '')
     expect(await project.json('list', '-l', 'web')).toMatchObject({
@@ -701,7 +701,7 @@ Second
     'IN PROGRESS',
     'blocked',
     'Done',
-  ])('takes the status %s', async (word) => {
+  ])('accepts the status %s', async (word) => {
     const project = new TaskProject({ 'TASK-001 - A.md': taskText(['id: TASK-001']) })
     const letters = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, '')
     const line = await project.must('edit', '1', '--status', word)
@@ -786,7 +786,7 @@ Second
     expect(project.names().map((name) => project.read(name))).toEqual(before)
   })
 
-  test('writes updatedAt only where it is already', async () => {
+  test('updates updatedAt only if it exists', async () => {
     const project = new TaskProject({
       'TASK-001 - A.md': taskText(['id: TASK-001', 'updatedAt: 2020-01-01T00:00:00.000Z']),
       'TASK-002 - B.md': taskText(['id: TASK-002']),
@@ -819,7 +819,7 @@ describe('archive and delete', () => {
     })
   })
 
-  test('archive takes all ids or none, and an id twice as once', async () => {
+  test('archive moves all tasks or none, and ignores a repeated id', async () => {
     const project = await makeShop()
     expect((await project.run(['archive', '2', '9', '--force'])).code).toBe(1)
     expect((await project.run(['archive'])).code).toBe(2)
@@ -1151,11 +1151,11 @@ describe('init and help', () => {
     expect(await project.must('help', 'edit')).toBe(await project.must('edit', '--help'))
   })
 
-  test('a help refers to the program that was called', async () => {
+  test('help names the program that was called', async () => {
     expect(await new TaskProject().must('list', '--help')).not.toContain('forkhestra --help')
   })
 
-  test('says what it can do, and what it does not know', async () => {
+  test('shows help, and reports unknown commands', async () => {
     const project = new TaskProject()
     const help = await project.must('--help')
     for (const command of COMMANDS.split(' ')) expect(help).toContain(`\n  ${command} `)
@@ -1165,7 +1165,7 @@ describe('init and help', () => {
     )
   })
 
-  test('works on the folder that --cwd names, wherever it is called', async () => {
+  test('--cwd selects the project', async () => {
     const project = await makeShop()
     const cwd = join(project.folder, '../..')
     expect(await project.must('view', '2', '--cwd', cwd)).toBe(FEATURE_BRIEF)

@@ -21,7 +21,7 @@ function project(): TaskProject {
   })
 }
 
-/** What bash would offer for the last of these words, as it cuts them from the line. */
+/** What bash would offer for the last of these words, as it splits the line. */
 async function complete(root: string, words: readonly string[], line = words.join(' ')) {
   const child = Bun.spawn(
     [

@@ -26,7 +26,7 @@ const TIMEOUT = 120_000
 /** The exit code of what was ended with `kill -9`. */
 const KILLED = 137
 
-/** Fewer real victims among some fifty would prove little. */
+/** Fewer killed processes among some fifty would prove little. */
 const LEAST_KILLED = 5
 
 /** One clone with these tasks, as one checkout or as three. */
@@ -43,7 +43,7 @@ const LAYOUTS: readonly (readonly [string, Layout])[] = [
   ['over three worktrees', threeWorktrees],
 ]
 
-test('the first creates of a project without git do not disturb each other', async () => {
+test('concurrent first creates of a project without git do not conflict', async () => {
   for (let round = 0; round < 10; round++) {
     const project = new TaskProject()
     const creates = numbered('Task', 8).map((title) => project.must('create', title, '--plain'))
@@ -96,7 +96,7 @@ describe.each(LAYOUTS)('many agents %s', (_, layout) => {
       let isOver = false
       const reader = readWhile(edited, () => !isOver)
       await shareOut(LANES, words, async (word, lane) => {
-        // From whichever checkout a process was started, it is the same file.
+        // All checkouts edit the same file.
         const args = ['--append-notes', `<${word}>`, '--label', labelOf(word), '--cwd', edited]
         await mustTasks(place(roots, lane), ['edit', '1', ...args])
       })
@@ -182,7 +182,7 @@ describe.each(LAYOUTS)('many agents %s', (_, layout) => {
     TIMEOUT,
   )
 
-  test('of 8 agents that claim one task one wins, and the others learn who', async () => {
+  test('one of 8 agents that claim a task wins, and the others get its name', async () => {
     const roots = await layout(['The one'])
     const ends = await inLanes(8, async (lane) =>
       forgeTasks(place(roots, lane), ['claim', '1', '--as', `agent${lane}`, '--plain']),
@@ -197,7 +197,7 @@ describe.each(LAYOUTS)('many agents %s', (_, layout) => {
     }
   })
 
-  test('a claim outside of a run frees itself when its time is over', async () => {
+  test('a claim outside of a run ends when its lease expires', async () => {
     const roots = await layout(['The one'])
     await mustTasks(place(roots, 0), ['next', '--claim', '--as', 'dead', '--lease', '1m'])
     const early = await forgeTasks(place(roots, 1), ['next', '--claim', '--as', 'heir'])
@@ -272,7 +272,7 @@ describe.each(LAYOUTS)('many agents %s', (_, layout) => {
 })
 
 describe('worktrees of one clone', () => {
-  test('a task that is claimed or done in one is not given in another before the merge', async () => {
+  test('a task that is claimed or done in one is not offered in another before the merge', async () => {
     const [first, second] = (await threeWorktrees(['The one'])) as [string, string]
     await mustTasks(first, ['claim', '1', '--as', 'a'])
     expect(await explain(second)).toBe(`TASK-001 | To Do | - | The one | claimed by a in ../main`)
@@ -288,14 +288,14 @@ describe('worktrees of one clone', () => {
     expect(stderr).toBe('No open tasks.\n')
   })
 
-  test('what an agent has done in one is not given to the same agent in another', async () => {
+  test('a task that an agent finished in one is not offered to it in another', async () => {
     const [first, second] = (await threeWorktrees(['The one'])) as [string, string]
     await mustTasks(first, ['claim', '1', '--as', 'a'])
     await mustTasks(first, ['edit', '1', '--status', 'done', '--as', 'a'])
     expect(await forgeTasks(second, ['claim', '1', '--as', 'a'])).toMatchObject({ code: 3 })
   })
 
-  test('a task that is opened again can be claimed again', async () => {
+  test('a reopened task can be claimed again', async () => {
     const [first] = (await threeWorktrees(['The one'])) as [string]
     await mustTasks(first, ['edit', '1', '--status', 'done', '--as', 'a'])
     await mustTasks(first, ['edit', '1', '--status', 'todo', '--as', 'a'])
@@ -303,7 +303,7 @@ describe('worktrees of one clone', () => {
     expect(await forgeTasks(first, ['next', '--claim', '--as', 'b'])).toMatchObject({ code: 0 })
   })
 
-  test('release gives back what was done in another one', async () => {
+  test('release makes a task available that was done in another one', async () => {
     const [first, second] = (await threeWorktrees(['The one'])) as [string, string]
     await mustTasks(second, ['edit', '1', '--status', 'done', '--as', 'a'])
     await mustTasks(first, ['release', '1'])
@@ -317,7 +317,7 @@ describe('worktrees of one clone', () => {
     expect(readTaskFiles(first)[0]!.status).toBe('To Do')
   })
 
-  test('a task done by hand is not given elsewhere when the claim runs out', async () => {
+  test('a task done by hand is not offered elsewhere when the claim expires', async () => {
     const [first, second] = (await threeWorktrees(['The one', 'The other'])) as [string, string]
     const run = startRun('run-1')
     await mustTasks(first, ['claim', '1'], { env: run.env(1) })
@@ -329,7 +329,7 @@ describe('worktrees of one clone', () => {
     expect(fieldOf(brief, 'id')).toBe('TASK-002')
   })
 
-  test('a worktree that is added later does not get what is done but not committed', async () => {
+  test('a worktree added later is not offered tasks that are done but not committed', async () => {
     const first = await makeClone(['The one'])
     await mustTasks(first, ['claim', '1', '--as', 'a'])
     await mustTasks(first, ['edit', '1', '--status', 'done', '--as', 'a'])
@@ -337,7 +337,7 @@ describe('worktrees of one clone', () => {
     expect(await forgeTasks(second, ['next', '--claim', '--as', 'b'])).toMatchObject({ code: 1 })
   })
 
-  test('a task that is Blocked after three attempts in one is not given in another', async () => {
+  test('a task that is Blocked after three attempts in one is not offered in another', async () => {
     const [first, second] = (await threeWorktrees(['The one'])) as [string, string]
     for (const name of ['run-1', 'run-2', 'run-3']) {
       const run = startRun(name)
@@ -363,7 +363,7 @@ describe('a claim', () => {
     const root = await makeClone(['The one', 'Next'])
     await mustTasks(root, ['claim', '1', '--as', 'a', '--lease', '20s'])
     const before = Date.parse(await leaseEnd(root))
-    // A tenth of the time has to pass before it is worth a change.
+    // A lease is renewed only after a tenth of it has passed.
     await until(async () => (Date.now() > before - 17_900 ? 'late enough' : undefined))
     await mustTasks(root, [...args, '--as', 'a'])
     expect(Date.parse(await leaseEnd(root))).toBeGreaterThan(before)
@@ -377,7 +377,7 @@ describe('a claim', () => {
     expect(await leaseEnd(root)).toBe(before)
   })
 
-  test('inside of a run belongs to the run although a name is given', async () => {
+  test('inside of a run belongs to the run even if a name is given', async () => {
     const root = await makeClone(['The one'])
     const run = startRun('run-1')
     await mustTasks(root, ['next', '--claim', '--as', 'builder-2'], { env: run.env(1) })
@@ -386,7 +386,7 @@ describe('a claim', () => {
     expect(fieldOf(brief, 'attempt')).toMatch(/^builder-2, .*: failed, run run-1 is gone$/)
   })
 
-  test('is not seen from a repository inside the project, which has no tasks of its own', async () => {
+  test('is not visible in a nested repository, which has its own tasks', async () => {
     const root = await makeClone(['The one'])
     const inner = join(root, 'vendor/part')
     await git(root, 'init', '-q', inner)
@@ -409,7 +409,7 @@ test('readers see whole files and no warning while tasks are archived', async ()
   expect((await readers).flat()).toEqual([])
 })
 
-/** Takes tasks and finishes them; gives the ids in its own order. */
+/** Claims and finishes tasks; returns their ids in that order. */
 async function workUntilNothingIsReady(root: string, name: string): Promise<string[]> {
   const log: string[] = []
   for (;;) {
@@ -423,13 +423,13 @@ async function workUntilNothingIsReady(root: string, name: string): Promise<stri
   }
 }
 
-/** Every second job is a victim; the moments are spread over the life of a command. */
+/** Kills every second job, at moments spread over the duration of a command. */
 function maybeKilled(job: string): { killAfterMs?: number } {
   const isVictim = Number(job.split(' ')[1]) % 2 === 0
   return isVictim ? { killAfterMs: 2 + Math.random() * 40 } : {}
 }
 
-/** Reads the only task over and over; gives how often. */
+/** Reads the only task repeatedly; returns how often. */
 async function readWhile(root: string, goesOn: () => boolean): Promise<number> {
   let times = 0
   while (goesOn()) {

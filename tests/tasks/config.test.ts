@@ -28,7 +28,7 @@ const WRONG: readonly (readonly [string, string])[] = [
   ],
 ]
 
-describe('a value of the configuration that cannot be right', () => {
+describe('an invalid value in the configuration', () => {
   test.each(WRONG)(
     '%s is refused with file and key, and the doctor names it',
     async (text, why) => {
@@ -66,7 +66,7 @@ test.each([
   ['{"prefix":null,"name":null,"defaults":null}', 'TASK-001'],
   ['{"prefix":"web","name":"","defaults":{"priority":null,"labels":[]}}', 'WEB-001'],
   ['{"prefix":"web","projectName":"","defaultPriority":"","defaultLabels":[]}', 'WEB-001'],
-])('%s is a configuration', async (text, id) => {
+])('%s is valid', async (text, id) => {
   const project = new TaskProject({ 'config.json': text })
   expect(await project.must('create', 'B', '--plain')).toBe(`${id}\n`)
   expect(await project.must('doctor')).toBe('No problems found.\n')

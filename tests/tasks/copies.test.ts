@@ -35,7 +35,7 @@ describe('a task that is both open and archived', () => {
     ['another status', TASK.replace('title: A', 'title: A\nstatus: Done')],
     ['another title', TASK.replace('title: A', 'title: B')],
     ['a note', `${TASK}## Notes\n\nWhy\n`],
-  ])('with %s is left to a person, and stays one task', async (_, other) => {
+  ])('with %s is left to a person, and counts as one task', async (_, other) => {
     const files = { 'TASK-001 - A.md': TASK, 'archive/TASK-001 - A.md': other }
     const project = new TaskProject(files)
     const problem =
@@ -85,7 +85,7 @@ describe('a task that is both open and archived', () => {
   })
 })
 
-test('list and doctor keep the same one of two equally old tasks with one id', async () => {
+test('list and doctor choose the same one of two equally old tasks with one id', async () => {
   const high = TASK.replace('title: A', 'title: Z\npriority: high')
   const project = new TaskProject({ 'TASK-001 - A.md': TASK, 'TASK-001 - Z.md': high })
   expect(await project.run(['list', '--plain'])).toEqual({

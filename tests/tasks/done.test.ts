@@ -47,7 +47,7 @@ describe('a task that waits for others is not done', () => {
     )
   })
 
-  test('while criteria are open, too, and both are said', async () => {
+  test('while criteria are open, too, and both are listed', async () => {
     const body = '## Acceptance Criteria\n\n- [ ] #1 It works\n'
     const project = new TaskProject({
       'TASK-001 - A.md': CHAIN['TASK-001 - A.md'],
@@ -63,7 +63,7 @@ describe('a task that waits for others is not done', () => {
 `)
   })
 
-  test('where its dependency is archived and done, it may be', async () => {
+  test('unless its dependency is archived and done', async () => {
     const project = new TaskProject({
       'archive/TASK-001 - A.md': taskText(['id: TASK-001', 'status: Done']),
       'TASK-003 - C.md': taskText(['id: TASK-003', 'dependencies: [TASK-001]']),

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { environment, FORKHESTRA } from '../support/forkhestra.ts'
 import { makeProject } from '../support/project.ts'
 
-// A file system of its own, in a namespace of its own: gone with the script, root or not.
+// A separate file system in its own namespace, which ends with the script; root is not needed.
 const DISK = `
   mount -t tmpfs -o size=256k none "$PWD" && cd "$PWD" && git init -q . || exit 99
   texts() { cat forge/tasks/*.md forge/tasks/archive/*.md 2>/dev/null | cksum; }

@@ -194,7 +194,7 @@ describe('local state', () => {
     expect(existsSync(join(root, '.git/worktrees/w2/forge-tasks/state.json'))).toBe(false)
   })
 
-  test('does not come along with a clone of the clone', async () => {
+  test('is not part of a clone of the clone', async () => {
     const root = await makeClone(['First'])
     await mustTasks(root, ['claim', '1', '--as', 'a'])
     await git(root, 'clone', '-q', root, '../copy')
@@ -219,7 +219,7 @@ describe('local state', () => {
     await expectOnlyTasksCommitted(root, ['TASK-001 - First.md'])
   })
 
-  test('comes along when the project becomes a repository', async () => {
+  test('is kept when the project becomes a repository', async () => {
     const root = makeProject()
     await createBatch(root, ['First', 'Second'])
     await mustTasks(root, ['delete', '2'])
@@ -231,7 +231,7 @@ describe('local state', () => {
     expect(await forgeTasks(root, ['claim', '1', '--as', 'b'])).toMatchObject({ code: 3 })
   })
 
-  test('from before the repository is ignored once there is a newer one', async () => {
+  test('from before the repository is ignored once there is newer state', async () => {
     const root = makeProject()
     await createBatch(root, ['First'])
     await mustTasks(root, ['claim', '1', '--as', 'a'])
@@ -284,7 +284,7 @@ async function cloneWithCriteria(): Promise<string> {
   return root
 }
 
-/** One command on a branch of its own, begun at main; main is checked out afterwards. */
+/** Runs one command on a new branch from main, then checks out main again. */
 async function onBranch(root: string, branch: string, args: readonly string[]): Promise<void> {
   await git(root, 'checkout', '-q', '-b', branch)
   await mustTasks(root, args)
@@ -298,7 +298,7 @@ async function twoClones(): Promise<{ ours: string; theirs: string }> {
   return { ours, theirs: join(ours, '../theirs') }
 }
 
-/** TASK-002 is there twice, and in each clone another task refers to its own one. */
+/** TASK-002 exists twice, and in each clone another task refers to its TASK-002. */
 async function mergedClones(): Promise<{ ours: string }> {
   const { ours, theirs } = await twoClones()
   await mustTasks(ours, ['create', 'Ours'])

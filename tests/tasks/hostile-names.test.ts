@@ -8,7 +8,7 @@ import { Pty } from '../support/pty.ts'
 const NAME = Buffer.from('TASK-001 - \u001b[35m\u009b2J\u0007 \u00ff.md', 'latin1')
 const RAW = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/
 
-/** A task in a file whose name is not UTF-8 and holds escapes. */
+/** A task in a file whose name is not UTF-8 and contains escape sequences. */
 function hostileProject(): TaskProject {
   const project = new TaskProject()
   const path = Buffer.concat([Buffer.from(join(project.folder, '/')), NAME])

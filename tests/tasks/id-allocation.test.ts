@@ -16,7 +16,7 @@ function put(project: TaskProject, file: string, id: string): void {
   )
 }
 
-describe('a create after another', () => {
+describe('create', () => {
   const foreign: Record<string, (project: TaskProject) => void> = {
     'a file was added': (project) => put(project, 'TASK-040 - Foreign.md', 'TASK-040'),
     'a file was renamed': (project) => {
@@ -46,7 +46,7 @@ describe('a create after another', () => {
     })
   }
 
-  test('gives no id of a deleted task again', async () => {
+  test('does not reuse the id of a deleted task', async () => {
     const project = new TaskProject()
     await create(project)
     await create(project)
@@ -54,7 +54,7 @@ describe('a create after another', () => {
     expect(await create(project)).toBe('TASK-003')
   })
 
-  test('knows the numbers of the prefix that it uses', async () => {
+  test('numbers each prefix separately', async () => {
     const project = new TaskProject()
     await create(project)
     put(project, 'BUG-007 - Foreign.md', 'BUG-007')
@@ -64,7 +64,7 @@ describe('a create after another', () => {
     expect(await create(project)).toBe('BUG-009')
   })
 
-  test('still refuses to depend on what is not there', async () => {
+  test('refuses a dependency on a missing task', async () => {
     const project = new TaskProject()
     await create(project)
     await create(project)
@@ -74,7 +74,7 @@ describe('a create after another', () => {
     expect(await create(project, '--depends-on', '2')).toBe('TASK-003')
   })
 
-  test('sees what git brought in each worktree', async () => {
+  test('sees files that git added, in each worktree', async () => {
     const root = await makeClone(['One'])
     const [other] = await addWorktrees(root, 1)
     await mustTasks(root, ['create', 'Two'])
@@ -92,7 +92,7 @@ describe('a create after another', () => {
   })
 })
 
-test('a hundred creates between foreign files give no number twice', async () => {
+test('a hundred creates between files from elsewhere never reuse a number', async () => {
   const project = new TaskProject()
   const given = new Set<string>()
   for (let turn = 0; turn < 100; turn++) {

@@ -18,8 +18,8 @@ import {
   startRun,
 } from '../support/tasks-stress.ts'
 
-describe('a change that is over', () => {
-  test('is not made again: a deleted task that git brought back stays', async () => {
+describe('a completed change', () => {
+  test('is not repeated: a deleted task that git restored stays', async () => {
     const root = await makeClone(['One', 'Two'])
     await mustTasks(root, ['delete', '1'])
     await git(root, 'checkout', '--', 'forge/tasks')
@@ -27,7 +27,7 @@ describe('a change that is over', () => {
     expect(openIds(root)).toEqual(['TASK-001', 'TASK-002'])
   })
 
-  test('is not made again: what one branch archived stays open on another', async () => {
+  test('is not repeated: a task archived on one branch stays open on another', async () => {
     const root = await makeClone(['One', 'Two', 'Three'])
     await git(root, 'checkout', '-q', '-b', 'archived')
     await mustTasks(root, ['archive', '1', '2', '--force'])
@@ -38,7 +38,7 @@ describe('a change that is over', () => {
     expect(await git(root, 'status', '--porcelain')).toBe('M "forge/tasks/TASK-003 - Three.md"')
   })
 
-  test('is not made again: a file that the doctor renamed can be renamed back', async () => {
+  test('is not repeated: a file that the doctor renamed can be renamed back', async () => {
     const root = await makeClone(['One', 'Two'])
     const [old, other] = [at(root, 'One.md'), at(root, 'Two.md')]
     renameSync(at(root, 'TASK-001 - One.md'), old)
@@ -49,7 +49,7 @@ describe('a change that is over', () => {
     expect(existsSync(old)).toBe(true)
   })
 
-  test('is ended after a crash, once', async () => {
+  test('is completed once after a crash', async () => {
     const root = await makeClone(['One', 'Two'])
     const [from, to] = [at(root, 'TASK-001 - One.md'), at(root, 'archive/TASK-001 - One.md')]
     const state = readState(root)
@@ -64,7 +64,7 @@ describe('a change that is over', () => {
     expect(existsSync(from)).toBe(true)
   })
 
-  test('that was cut off does not undo what a person has written since', async () => {
+  test('that was interrupted does not overwrite what a person has written since', async () => {
     const root = await makeClone(['One', 'Two'])
     const [from, to] = [local(root, '.unfinished-abc'), at(root, 'TASK-001 - One.md')]
     const text = readFileSync(to, 'utf8')
@@ -81,12 +81,12 @@ describe('a change that is over', () => {
   })
 })
 
-describe('a worktree that cannot be written', () => {
+describe('a read-only worktree', () => {
   const READ_ONLY = `
     mount --bind "$OTHER" "$OTHER" && mount -o remount,bind,ro "$OTHER" || exit 99
   `
 
-  test('holds up nobody, and gets its tasks back when it can be written again', async () => {
+  test('does not block others, and gets its tasks back when it is writable again', async () => {
     const { first, second } = await twoDeadClaims()
     const script = `${READ_ONLY}
       forge-tasks next --claim --as heir --plain | grep ^id:
@@ -105,7 +105,7 @@ describe('a worktree that cannot be written', () => {
     expect(unfinishedIn(first)).toEqual([])
   })
 
-  test('holds up nobody, although its claim is the only dead one', async () => {
+  test('does not block others if its claim is the only dead one', async () => {
     const [first, second] = await cloneAndWorktree(['One', 'Two'])
     const run = startRun('run-1')
     await mustTasks(second, ['claim', '1'], { env: run.env(1) })
@@ -115,7 +115,7 @@ describe('a worktree that cannot be written', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'id: TASK-001\n' })
   })
 
-  test('is told truly where a file of the own checkout resists after another was changed', async () => {
+  test('gets an honest error if a file cannot be written after another one was', async () => {
     const root = await makeClone(['One', 'Two'])
     const script = `
       file='forge/tasks/TASK-002 - Two.md'
@@ -135,16 +135,16 @@ describe('a worktree that cannot be written', () => {
     expect(await mustTasks(root, ['view', '2', '--plain'])).toContain('priority: high')
   })
 
-  describe('gets what waits for a file', () => {
+  describe('gets pending changes of a file', () => {
     const NAME = 'TASK-002 - Two.md'
 
-    test('that was last changed in the future, by the clock', async () => {
+    test('that was last changed in the future', async () => {
       const root = await withWaiting((folder) => utimesSync(at(folder, NAME), 3.8e9, 3.8e9))
       await mustTasks(root, ['edit', '1', '--notes', 'x'])
       expect(await mustTasks(root, ['view', '2', '--plain'])).toContain('priority: high')
     })
 
-    test('unless somebody has changed it since, at whatever time', async () => {
+    test('unless the file has changed since', async () => {
       const root = await withWaiting()
       const byHand = readFileSync(at(root, NAME), 'utf8').replace('title: Two', 'title: By hand')
       await Bun.write(at(root, NAME), byHand)
@@ -176,7 +176,7 @@ describe('a worktree that cannot be written', () => {
   }
 })
 
-test('the folder of git may be another mount of the same disk', async () => {
+test('the git folder may be on another mount of the same disk', async () => {
   const root = await makeClone()
   renameSync(join(root, '.git'), join(root, '../git'))
   writeFiles(root, { '.git/HEAD': '' })
@@ -216,7 +216,7 @@ describe('create', () => {
   test.each([
     ['no index', 1],
     ['an index', 20],
-  ])('gives no id that is inside of a file of another name, with %s', async (_, count) => {
+  ])('gives no id that is used inside of a misnamed file, with %s', async (_, count) => {
     const root = await makeClone(numbered('Task', count))
     await mustTasks(root, ['list'])
     const [next, free] = [count + 1, count + 2].map(renderNumber)
@@ -225,7 +225,7 @@ describe('create', () => {
     expect(await mustTasks(root, ['create', 'New', '--plain'])).toBe(free!)
   })
 
-  test('gives no id that the index knows from inside of a file of another name', async () => {
+  test('gives no id that the index has from a misnamed file', async () => {
     const copies = numbered('Copy', 20).map((name, index) => [
       `forge/tasks/TASK-001 - ${name}.md`,
       taskText([`id: TASK-${100 + index}`, `title: ${name}`, 'status: To Do']),
@@ -236,7 +236,7 @@ describe('create', () => {
     expect(await mustTasks(root, ['create', 'New', '--plain'])).toBe('TASK-120')
   })
 
-  test('refuses where no number is left, and writes nothing', async () => {
+  test('fails without writing anything if no number is left', async () => {
     const root = await makeClone()
     const name = 'forge/tasks/TASK-999999999 - Last.md'
     writeFiles(root, {
@@ -256,7 +256,7 @@ test('a lock that stays held is not a usage error', () => {
 })
 
 describe('the project', () => {
-  test('of a repository is not what lies beside or around it', async () => {
+  test('of a repository is not a sibling or a parent of it', async () => {
     const home = makeProject({ 'forge/notes': '', 'proj/README': '' })
     await git(join(home, 'proj'), 'init', '-q')
     await mustTasks(join(home, 'proj'), ['create', 'One'])
@@ -264,14 +264,14 @@ describe('the project', () => {
     expect(readdirSync(join(home, 'forge'))).toEqual(['notes'])
   })
 
-  test('of a repository is not a database of a folder that is in no repository', async () => {
+  test('of a repository is not in a folder outside of it', async () => {
     const home = makeProject({ 'proj/README': '' })
     await mustTasks(home, ['create', 'Of the home'])
     await git(join(home, 'proj'), 'init', '-q')
     expect(await mustTasks(join(home, 'proj'), ['list', '--plain'])).toBe('')
   })
 
-  test('is found up to the top of the repository, and not from a repository inside of it', async () => {
+  test('is found up to the top of the repository, and not from a nested one', async () => {
     const root = await makeClone(['One'])
     writeFiles(root, { 'vendor/part/README': '' })
     const listed = () => mustTasks(join(root, 'vendor/part'), ['list', '--plain'])
@@ -290,7 +290,7 @@ describe('the project', () => {
     expect(await mustTasks(join(root, 'sub'), ['list', '--plain'])).toBe('')
   })
 
-  test('is the same one however it was reached', async () => {
+  test('is the same through a symbolic link', async () => {
     const root = await makeClone(['One'])
     const link = join(root, '../link')
     await Bun.$`ln -s ${root} ${link}`
@@ -301,7 +301,7 @@ describe('the project', () => {
     expect(why).toBe('TASK-001 | To Do | - | One | ready')
   })
 
-  test('is told from another worktree by the way to it', async () => {
+  test('in another worktree is shown by its relative path', async () => {
     const [first, second] = await cloneAndWorktree(['One'])
     const explain = async () => mustTasks(second, ['list', '--ready', '--explain', '--plain'])
     await mustTasks(first, ['claim', '1', '--as', 'a'])
@@ -312,11 +312,11 @@ describe('the project', () => {
 })
 
 describe('the index', () => {
-  test('is not written again for files that are broken', async () => {
+  test('is not rewritten for broken files', async () => {
     const root = await makeClone(numbered('Task', 10))
     const broken = numbered('forge/tasks/Broken', 20).map((name) => [`${name}.md`, 'x'])
     writeFiles(root, Object.fromEntries(broken))
-    // Until the files are old enough to be believed.
+    // Until the files are old enough for the index.
     await Bun.sleep(60)
     await forgeTasks(root, ['list'])
     const written = statSync(local(root, 'index')).ino
@@ -325,7 +325,7 @@ describe('the index', () => {
     expect(statSync(local(root, 'index')).ino).toBe(written)
   })
 
-  test('is not cleared away while it is being written, only when its writer is long gone', async () => {
+  test('is not deleted while it is being written, only if its writer is long gone', async () => {
     const root = await makeClone(['One'])
     const names = ['.index-new', '.index-old', '.unfinished-old']
     writeFiles(join(root, '.git/forge-tasks'), Object.fromEntries(names.map((name) => [name, ''])))
@@ -440,7 +440,7 @@ async function cloneAndWorktree(titles: readonly string[]): Promise<[string, str
   return [first, second]
 }
 
-/** With mounts of its own, gone with the script, root or not. */
+/** In its own mount namespace, which ends with the script; root is not needed. */
 async function inNamespace(cwd: string, script: string, given: Record<string, string> = {}) {
   const env = environment({ cwd, env: { USER: 'me', ...given } })
   const child = Bun.spawn(['unshare', '-rm', 'sh', '-c', script], {

@@ -28,7 +28,7 @@ describe('a writer that is killed in the middle of many files', () => {
     expect(readState(root)).toContain('"moves":[]')
   })
 
-  test('has written all of them where it died before it could say so', async () => {
+  test('leaves nothing to do if it died after its last write', async () => {
     const root = await makeHalf()
     const half = readState(root)
     await mustTasks(root, ['list'])
@@ -37,7 +37,7 @@ describe('a writer that is killed in the middle of many files', () => {
     expect(readState(root)).toContain('"moves":[]')
   })
 
-  test('holds up nobody where nothing can be written', async () => {
+  test('does not block readers of a read-only project', async () => {
     const root = await makeHalf()
     const count = tasksIn(root).length
     const options = { program: ON_READ_ONLY_DISK }
@@ -45,7 +45,7 @@ describe('a writer that is killed in the middle of many files', () => {
     expect(listed.split('\n')).toHaveLength(count)
   })
 
-  test('holds up nobody while another process is at work', async () => {
+  test('does not block readers while another process is writing', async () => {
     const root = await makeHalf()
     const count = tasksIn(root).length
     await using _ = await holdLock(root)
@@ -76,7 +76,7 @@ describe('a process that holds the lock and hangs', () => {
   })
 })
 
-/** A clone in which some of the files are written and others wait; it may take a few tries. */
+/** A clone in which some files are written and others are pending; it may take a few tries. */
 async function makeHalf(): Promise<string> {
   for (;;) {
     const root = await makeClone()
@@ -88,7 +88,7 @@ async function makeHalf(): Promise<string> {
       stdout: 'ignore',
     })
     const end = performance.now() + 10_000
-    // A pause would be longer than all that is to be cut.
+    // Sleeping would take longer than the writes to interrupt.
     while (!existsSync(join(root, 'forge/tasks/TASK-001 - Task 1.md'))) {
       if (performance.now() > end) throw new Error('nothing was written')
     }

@@ -19,11 +19,11 @@ interface Options {
   readonly program?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly client?: string
-  /** Of the protocol; the older ones begin with `initialize`. */
+  /** The protocol version; older ones begin with `initialize`. */
   readonly era?: 'legacy' | { readonly pin: string }
 }
 
-/** The real server, as a client of the protocol sees it. */
+/** The real server, through an MCP client. */
 class Agent {
   readonly #transport: StdioClientTransport
   readonly client: Client
@@ -159,7 +159,7 @@ test('tools answer what the command line prints', async () => {
   expect(await agent.call('doctor')).toBe(`${stats}\nNo problems found.`)
 })
 
-test('an edit can do all that the command line can', async () => {
+test('edit can do everything that the command line can', async () => {
   const project = new TaskProject()
   await using agent = await Agent.start(project)
   const tasks = ['a', 'b', 'c'].map((title) => ({ title, labels: ['old'], ac: ['1', '2', '3'] }))
@@ -356,7 +356,7 @@ test('every call renews the claims of its owner, even if it only reads', async (
   const until = async () => /until (\S+)/.exec(await agent.call('view', { id: '1' }))?.[1] ?? ''
   await agent.call('claim', { id: '1', lease: '1s' })
   const before = await until()
-  // A tenth of the time has to pass before it is worth a change.
+  // A lease is renewed only after a tenth of it has passed.
   while (Date.now() < Date.parse(before) - 850) await Bun.sleep(10)
   await agent.call('list')
   expect((await until()) > before).toBe(true)

@@ -34,7 +34,7 @@ describe('if nothing is ready, next', () => {
   test.each([
     ['a missing task', ['dependencies: [TASK-009]']],
     ['itself', ['dependencies: [TASK-001]']],
-  ])('sends to the doctor what waits for %s', async (_, lines) => {
+  ])('suggests the doctor for a task that waits for %s', async (_, lines) => {
     const project = new TaskProject({ 'TASK-001 - A.md': taskText(['id: TASK-001', ...lines]) })
     const { stderr } = await project.run(['next'])
     expect(stderr).toEndWith('\nCheck the dependencies: forge-tasks doctor\n')
@@ -60,7 +60,7 @@ describe('an expired claim', () => {
     ['list --ready --explain --plain', 'TASK-001 | To Do | - | One | ready\n'],
     ['stats', 'To Do: 1\nIn Progress: 0\nBlocked: 0\nDone: 0\nReady: 1\n'],
     ['view 1', 'id: TASK-001\ntitle: One\nstatus: To Do\n'],
-  ])('is over for %s', async (command, expected) => {
+  ])('has ended for %s', async (command, expected) => {
     const project = await withDeadClaim()
     expect(await project.must(...command.split(' '))).toStartWith(expected)
   })
@@ -167,7 +167,7 @@ describe('release', () => {
     ['Blocked', 'TASK-001 stays Blocked. To reopen it: forge-tasks edit TASK-001 --status todo\n'],
     ['To Do', 'TASK-001 is already To Do and was not claimed.\n'],
     ['In Progress', 'Released TASK-001\n'],
-  ])('of a task that is %s says what is so', async (status, expected) => {
+  ])('of a task that is %s describes its state', async (status, expected) => {
     const lines = ['id: TASK-001', `status: ${status}`]
     const project = new TaskProject({ 'TASK-001 - A.md': taskText(lines) })
     expect(await project.must('release', '1')).toBe(expected)

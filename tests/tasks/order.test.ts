@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { TaskProject, taskText } from '../support/forge-tasks.ts'
 
-/** Tasks by number with these fields, each a day younger than the one before. */
+/** Tasks by number with these fields, each created a day after the previous one. */
 function makeTasks(tasks: Readonly<Record<number, readonly string[]>>): TaskProject {
   return new TaskProject(
     Object.fromEntries(

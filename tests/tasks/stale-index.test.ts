@@ -3,7 +3,7 @@ import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TaskProject, taskText } from '../support/forge-tasks.ts'
 
-/** Ten tasks that an index knows; the second one waits for the last. */
+/** Ten indexed tasks; the second one depends on the last. */
 async function makeIndexed(): Promise<TaskProject> {
   const files = Array.from({ length: 10 }, (_, at) => {
     const id = `TASK-${String(at + 1).padStart(3, '0')}`
@@ -17,7 +17,7 @@ async function makeIndexed(): Promise<TaskProject> {
   return project
 }
 
-/** Writes in place, as long as before and with the time of before. */
+/** Changes a file in place and keeps its size and time. */
 function changeSecretly(project: TaskProject, name: string, from: string, to: string): void {
   const path = join(project.folder, name)
   const before = statSync(path)
@@ -29,7 +29,7 @@ function changeSecretly(project: TaskProject, name: string, from: string, to: st
 describe.each([['next'], ['next', '--claim']])('%s %s', (...args) => {
   const command = args.filter((each) => each !== undefined)
 
-  test('does not give a task that is done by its file', async () => {
+  test('does not offer a task whose file says Done', async () => {
     const project = await makeIndexed()
     changeSecretly(project, 'TASK-002 - T.md', 'status: To Do', 'status: Done ')
     expect(await project.must(...command)).toStartWith('id: TASK-001\n')
@@ -37,7 +37,7 @@ describe.each([['next'], ['next', '--claim']])('%s %s', (...args) => {
     expect(await project.must('list', '-s', 'done', '--plain')).toContain('TASK-002')
   })
 
-  test('does not give a task whose dependency is open by its file', async () => {
+  test('does not offer a task if the file of a dependency says To Do', async () => {
     const project = await makeIndexed()
     changeSecretly(project, 'TASK-010 - T.md', 'status: Done ', 'status: To Do')
     expect(await project.must(...command)).toMatch(/^id: TASK-0(?:10|01)\n/)

@@ -106,7 +106,7 @@ test.each([[['view', '1']], [['next']], [['view', '1', '--plain']]])(
   },
 )
 
-test('--json has all of it too', async () => {
+test('--json has everything too', async () => {
   expect(await makeProject().json('view', '1')).toMatchObject({
     intro: 'Use port 8080, never 80.\n\n# Big heading\n\nImportant.',
     description: 'first',

@@ -20,7 +20,7 @@ const READERS = ['list --ready', 'view 1', 'board --plain']
 
 const EARLIER = new Date(Date.now() - 10 * 60 * 60 * 1000).toISOString()
 
-/** A person's home beside a project with these files, which came with a repository or an archive. */
+/** A home folder next to a project with these files, which came with a repository or an archive. */
 async function download(
   files: Readonly<Record<string, string>>,
   from: 'git' | 'an archive',
@@ -51,7 +51,7 @@ function stateWith(fields: object): string {
   return JSON.stringify({ version: 1, numbers: {}, claims: {}, attempts: {}, ...fields })
 }
 
-/** Every path and content of a folder, to be compared. */
+/** Every path and content of a folder. */
 async function contentOf(folder: string): Promise<string> {
   return Bun.$`cd ${folder} && find . -not -name . -printf '%p %y %l %T@\n' | sort && find . -type f -exec sha256sum {} +`.text()
 }
@@ -149,7 +149,7 @@ describe.each(['git', 'an archive'] as const)('a project that came from %s', (fr
   )
 })
 
-describe('a link that came with the repository and leads out of it', () => {
+describe('a tracked link that leads out of the repository', () => {
   test.each([
     ['to a folder', { 'forge/tasks': '../../home' }, 'forge/tasks'],
     [
@@ -158,7 +158,7 @@ describe('a link that came with the repository and leads out of it', () => {
       'forge/tasks/TASK-001 - First.md',
     ],
     ['to a folder of git', { 'forge/tasks': '../.git/hooks' }, 'forge/tasks'],
-  ])('%s is not written through', async (_, links, link) => {
+  ])('%s is not followed when writing', async (_, links, link) => {
     const { root, home } = await download({}, 'git', links)
     write(join(home, 'TASK-001 - First.md'), TASK)
     write(join(root, '.git/hooks/TASK-001 - First.md'), TASK)
@@ -170,7 +170,7 @@ describe('a link that came with the repository and leads out of it', () => {
     expect(await contentOf(home)).toBe(before)
   })
 
-  test('is written through where the user made it', async () => {
+  test('is followed if the user made it', async () => {
     const { root, home } = await download({}, 'git')
     mkdirSync(join(root, 'forge'))
     symlinkSync('../../home', join(root, 'forge/tasks'))
@@ -178,7 +178,7 @@ describe('a link that came with the repository and leads out of it', () => {
     expect(existsSync(join(home, 'TASK-001 - New.md'))).toBe(true)
   })
 
-  test('is fine where it stays inside of the repository', async () => {
+  test('is followed if it stays inside of the repository', async () => {
     const { root } = await download(
       { 'all/tasks/TASK-001 - First.md': TASK, 'web/forge/.keep': '' },
       'git',
@@ -192,7 +192,7 @@ describe('a link that came with the repository and leads out of it', () => {
 })
 
 describe('local state', () => {
-  test('is closed to other users, whatever the umask', async () => {
+  test('is not writable by other users, whatever the umask', async () => {
     const root = makeProject({ README: 'A project.\n' })
     const program = ['sh', '-c', 'umask 000; exec "$0" "$@"', FORGE_TASKS]
     await mustTasks(root, ['create', 'First'], { program })
@@ -211,7 +211,7 @@ describe('local state', () => {
     expect(await forgeTasks(root, ['claim', '1', '--as', 'b'])).toMatchObject({ code: 3 })
   })
 
-  test('that is committed is not believed', async () => {
+  test('that is committed is not trusted', async () => {
     const claim = { owner: 'x', at: EARLIER, root: '/nowhere' }
     const state = stateWith({ claims: { 'TASK-001': claim } })
     const { root } = await download(
@@ -221,7 +221,7 @@ describe('local state', () => {
     expect(await forgeTasks(root, ['claim', '1', '--as', 'b'])).toMatchObject({ code: 0 })
   })
 
-  test('that is committed in a submodule, or beside a repository of its own, is not believed', async () => {
+  test('that is committed in a submodule, or next to a nested repository, is not trusted', async () => {
     const claim = { owner: 'x', at: EARLIER, root: '/nowhere' }
     const state = stateWith({ claims: { 'TASK-001': claim } })
     const { root: module } = await download(
@@ -268,7 +268,7 @@ describe('local state', () => {
     },
   )
 
-  test('of a version that did not say where it belongs keeps the claim of a living run', async () => {
+  test('of an older version, which has no place, keeps the claim of a living run', async () => {
     const root = await makeClone()
     await mustTasks(root, ['create', 'First'])
     const env = { FORKHESTRA_RUN_ID: 'r', FORKHESTRA_RUN_PROCESS: processIdentity(process.pid)! }
@@ -280,7 +280,7 @@ describe('local state', () => {
     expect(await mustTasks(root, ['create', 'Second', '--plain'])).toBe('TASK-002')
   })
 
-  test('of a project that is moved keeps its claims, and a copy loses only these', async () => {
+  test('of a moved project keeps its claims; a copy loses only the claims', async () => {
     const root = await makeClone()
     await mustTasks(root, ['create', 'First'])
     await mustTasks(root, ['create', 'Second'])

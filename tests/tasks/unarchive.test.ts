@@ -19,7 +19,7 @@ describe('unarchive', () => {
     expect(await project.must('list', '--ready', '--plain')).toBe('TASK-002 | To Do | - | Logout\n')
   })
 
-  test('does all or nothing', async () => {
+  test('changes all or nothing', async () => {
     const project = new TaskProject({
       'archive/TASK-001 - Login.md': OPEN,
       'archive/TASK-002 - Logout.md': DONE,

@@ -1,6 +1,6 @@
 import { applyChanges } from '../text/changes.ts'
 import { change, tryToChange, type Draft } from '../store/change.ts'
-import { findTask, NotFound, Unusable, type TaskText } from '../find.ts'
+import { findOrNone, Unusable, type TaskText } from '../find.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
@@ -108,15 +108,6 @@ function putBack(
 ): void {
   const status = isHopeless ? 'Blocked' : 'To Do'
   draft.write(path, applyChanges(text, { status, assignee: '', appendNotes: [note] }, now))
-}
-
-function findOrNone(places: Places, id: string): TaskText | undefined {
-  try {
-    return findTask(places, id)
-  } catch (error) {
-    if (error instanceof NotFound && !(error instanceof Unusable)) return undefined
-    throw error
-  }
 }
 
 /** Counts back to the last time the task was Done or Blocked. */

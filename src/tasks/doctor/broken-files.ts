@@ -2,7 +2,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { formatBytes, readTextFile, statOf } from '../../base/files.ts'
 import { askGit } from '../../base/tracked.ts'
 import type { Places } from '../store/places.ts'
-import { readTaskText, TASK_LIMIT_BYTES, type Broken } from '../store/scan.ts'
+import { TASK_LIMIT_BYTES, tryToReadText, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
 import { escapeContent, readOutline } from '../text/body.ts'
 import { findUndecided, resolveConflicts } from '../text/conflict.ts'
@@ -33,7 +33,7 @@ function allBroken({ broken, archived }: Database): Broken[] {
 /** Adds how to resolve a conflict, and the line that a person has to decide. */
 function examineConflict({ tasks }: Places, broken: Broken): Problem {
   const path = join(tasks, broken.file)
-  const text = tryRead(path) ?? ''
+  const text = tryToReadText(path) ?? ''
   const resolved = resolveConflicts(text)
   if (resolved !== undefined && resolved !== text && isTask(resolved, broken.file)) {
     return {
@@ -56,14 +56,6 @@ function isTask(text: string, file: string): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-function tryRead(path: string): string | undefined {
-  try {
-    return readTaskText(path)
-  } catch {
-    return undefined
   }
 }
 

@@ -46,24 +46,17 @@ function makeNeed(state: State, here: Places): (settled: Settled) => boolean {
   }
 }
 
-/** Assumes true if the tasks cannot be read. */
+/** Whether a task is open in a checkout; true for all if its tasks cannot be read. */
 function makeIsOpen(places: Places): (id: string) => boolean {
-  let open: ReadonlySet<string> | 'unknown' | undefined
-  return (id) => {
-    open ??= readOpen(places) ?? 'unknown'
-    return open === 'unknown' || open.has(id)
-  }
-}
-
-function readOpen(places: Places): ReadonlySet<string> | undefined {
   try {
     const { tasks, broken } = scanTasks(places)
     const open = tasks.filter(({ status }) => status !== 'Done' && status !== 'Blocked')
     const unknown = broken.map(({ file }) => idOfName(file) ?? file)
-    return new Set([...open.map(({ id }) => id), ...unknown])
+    const ids = new Set([...open.map(({ id }) => id), ...unknown])
+    return (id) => ids.has(id)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    return undefined
+    return () => true
   }
 }
 

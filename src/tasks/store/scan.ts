@@ -77,6 +77,14 @@ export function readTaskText(path: string): string {
   throw new BrokenFile('it is a broken symbolic link', 1)
 }
 
+export function tryToReadText(path: string): string | undefined {
+  try {
+    return readTaskText(path)
+  } catch {
+    return undefined
+  }
+}
+
 export function readTaskFile(path: string, file: string): Task | Broken {
   try {
     return parseTask(readTaskText(path), file)

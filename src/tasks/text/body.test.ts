@@ -33,7 +33,7 @@ describe('findSections', () => {
     ])
   })
 
-  test('keeps a sign that belongs to the name', () => {
+  test('keeps a # that belongs to the name', () => {
     expect(findSections(`${HEAD}\n## About C#\n`).map(({ name }) => name)).toEqual(['About C#'])
   })
 })
@@ -70,12 +70,12 @@ describe('setSection', () => {
     )
   })
 
-  test('changes no space at the end of what stands before a missing section', () => {
+  test('keeps trailing spaces before an inserted section', () => {
     const before = `${HEAD}\nA line with a break  \n\n\n`
     expect(setSection(before, 'Description', 'X')).toStartWith(`${HEAD}\nA line with a break  \n`)
   })
 
-  test('leaves nothing of an indented text behind', () => {
+  test('replaces an indented text completely', () => {
     const before = `${HEAD}\n## Description\n\n    code\n`
     expect(setSection(before, 'Description', 'X')).toBe(`${HEAD}\n## Description\n\nX\n`)
   })
@@ -110,27 +110,27 @@ describe('setSection', () => {
     expect(setSection(changed, 'Implementation Plan', words)).toBe(changed)
   })
 
-  test('empties a section, and then changes nothing more', () => {
+  test('empties a section, and a second time changes nothing', () => {
     const empty = setSection(FULL, 'Implementation Plan', ' \n')
     expect(empty).toBe(FULL.replace('## Plan\n\nHow\n', '## Plan\n'))
     expect(setSection(empty, 'Implementation Plan', '')).toBe(empty)
     expect(setSection(HEAD, 'Implementation Plan', '')).toBe(HEAD)
   })
 
-  test('leaves criteria that have no heading of their own', () => {
+  test('keeps criteria without a heading', () => {
     const before = `${HEAD}\n## Description\n\nWhy  \n\n<!-- AC:BEGIN -->\n- [ ] #1 a\n<!-- AC:END -->\n`
     expect(setSection(before, 'Description', 'New')).toBe(before.replace('Why  ', 'New'))
     expect(readSection(before, 'Description')).toBe('Why')
   })
 
-  test('ends a code block that is open before it adds a section', () => {
+  test('closes an open code block before it adds a section', () => {
     const before = `${HEAD}\n## Description\n\n\`\`\`js\nx`
     const after = setSection(before, 'Implementation Notes', 'Done')
     expect(after).toBe(`${before}\n\`\`\`\n\n## Implementation Notes\n\nDone\n`)
     expect(readSection(after, 'Implementation Notes')).toBe('Done')
   })
 
-  test('writes the line ends of the file', () => {
+  test('uses the line ends of the file', () => {
     const crlf = FULL.replaceAll('\n', '\r\n')
     expect(setSection(crlf, 'Implementation Notes', 'a\nb\r\nc')).toBe(
       `${FULL}\na\nb\nc\n`.replaceAll('\n', '\r\n'),
@@ -138,14 +138,14 @@ describe('setSection', () => {
   })
 })
 
-test('appendToSection keeps what was there, to the byte', () => {
+test('appendToSection keeps the old text byte for byte', () => {
   const before = `${HEAD}\n## Implementation Notes\n\nOne  \r\nTwo\n\n\n\nThree\n\n## Extra\n`
   expect(appendToSection(before, 'Implementation Notes', ['Four'])).toBe(
     before.replace('Three\n', 'Three\n\nFour\n'),
   )
 })
 
-test('appendToSection ends a code block that is open', () => {
+test('appendToSection closes an open code block', () => {
   const before = `${HEAD}\n## Implementation Notes\n\n~~~\nx\n`
   expect(appendToSection(before, 'Implementation Notes', ['~~~\n## y'])).toBe(
     `${HEAD}\n## Implementation Notes\n\n~~~\nx\n~~~\n\n~~~\n## y\n~~~\n`,

@@ -5,10 +5,10 @@ import { applyChanges, type Changes } from './changes.ts'
 import { readCriteria } from './criteria.ts'
 import { parseTask, type Task } from '../task.ts'
 
-// A document is a list of pieces, so that a test can say which of them an edit may touch.
+// A document is a list of pieces, and a test says which of them an edit may touch.
 
 interface Piece {
-  /** What an edit must ask for to touch it; absent: nobody may. */
+  /** The change that may touch it; no edit may if absent. */
   readonly key?: string
   readonly text: string
 }
@@ -189,13 +189,13 @@ function touchedBy(asked: Changes): Set<string> {
   return new Set(Object.keys(asked).map((key) => names[key] ?? key))
 }
 
-/** The pieces that must survive are there, in their order, each to the byte. */
+/** The pieces that must survive are there in order, byte for byte. */
 function expectKept({ head, body, eol, bom }: Document, after: string, touched: Set<string>): void {
   expect(after.startsWith(`${bom}---${eol}`)).toBe(true)
   let from = 0
   for (const { key, text } of [...head, ...body]) {
     if (key !== undefined && touched.has(key)) continue
-    // Blank lines around a section belong to nobody.
+    // Blank lines around a section may change.
     const piece = text.startsWith('## ') ? text.trimEnd() : text
     const at = after.indexOf(piece.replaceAll('\n', eol), from)
     if (at === -1) throw new Error(`lost: ${JSON.stringify(piece)} in\n${JSON.stringify(after)}`)
@@ -259,7 +259,7 @@ test('an empty edit changes nothing', () => {
   )
 })
 
-test('an edit to what is already so changes nothing', () => {
+test('an edit to the current values changes nothing', () => {
   fc.assert(
     fc.property(document, (doc) => {
       const before = render(doc)
@@ -270,7 +270,7 @@ test('an edit to what is already so changes nothing', () => {
   )
 })
 
-test('a status that is already so keeps the way it is written', () => {
+test('a status that is already set keeps its spelling', () => {
   const text = '---\nid: TASK-001\nstatus: todo # later\n---\n'
   expect(applyChanges(text, { status: 'To Do' }, NOW)).toBe(text)
 })
@@ -295,7 +295,7 @@ test('ticking a criterion changes one character, whatever is around it', () => {
   )
 })
 
-test('removing a criterion takes its line alone', () => {
+test('removing a criterion removes only its line', () => {
   fc.assert(
     fc.property(document, fc.nat(), (doc, pick) => {
       const before = render(doc)
@@ -312,7 +312,7 @@ test('removing a criterion takes its line alone', () => {
   )
 })
 
-test('updatedAt is kept current where it is, and never added', () => {
+test('updatedAt is updated if it exists, and never added', () => {
   const text = '---\nid: TASK-001\nupdatedAt: 2020-01-01\nx: 1\n---\n'
   expect(applyChanges(text, { assignee: 'ann' }, NOW)).toBe(
     '---\nid: TASK-001\nupdatedAt: 2026-01-01T00:00:00.000Z\nx: 1\nassignee: ann\n---\n',
@@ -330,7 +330,7 @@ test.each([
   for (const comment of yaml.match(/# .*/g) ?? []) expect(after).toContain(comment)
 })
 
-test('a label that YAML takes for a number keeps its digits', () => {
+test('a label that YAML reads as a number keeps its digits', () => {
   const text = '---\nid: TASK-001\nlabels: [1.10, v2]\n---\n'
   expect(parseTask(applyChanges(text, { addLabels: ['x'] }, NOW), 'x.md').labels).toEqual([
     '1.10',

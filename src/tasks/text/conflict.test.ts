@@ -253,7 +253,7 @@ function expectResolved(text: string, expected: string | undefined): void {
 }
 
 describe('a conflict elsewhere', () => {
-  test('is left to a person, unless the sides say the same', () => {
+  test('is left to a person, unless both sides are the same', () => {
     const around = (lines: string) => `${inFrontmatter('')}\n${lines}`
     expectResolved(around(hunk('A\n', 'B\n')), undefined)
     expectResolved(around(hunk('A \n', '\nA\n')), around('A \n'))
@@ -265,12 +265,12 @@ describe('a conflict elsewhere', () => {
     expectResolved(around(hunk('B\n', 'A\n', 'A\n\n')), around('B\n'))
   })
 
-  test('is seen in a section of notes by its other name', () => {
+  test('is recognised in a notes section with the other name', () => {
     const around = (lines: string) => inNotes(lines, 'Notes ##')
     expectResolved(around(hunk('A\n', 'B\n')), around('A\n\nB\n'))
   })
 
-  test('is resolved among criteria that no comment surrounds', () => {
+  test('is resolved among criteria without marker comments', () => {
     const around = (lines: string) => inNotes(lines, 'Acceptance Criteria')
     expectResolved(around(hunk('- [ ] #7 A\n', '- [x] #7 A\n')), around('- [x] #7 A\n'))
   })
@@ -283,12 +283,12 @@ describe('a conflict elsewhere', () => {
     expectResolved(behind(hunk('- [ ] #7 A\n', '- [x] #7 A\n')), undefined)
   })
 
-  test('is left to a person where both sides begin with the same code', () => {
+  test('is left to a person if both sides begin with the same code', () => {
     const text = `${hunk('```sh\na\n', '```sh\nb\n', '')}\`\`\`\n`
     expect(resolveConflicts(inNotes(text))).toBeUndefined()
   })
 
-  test('is left to a person where it reaches from the frontmatter into the body', () => {
+  test('is left to a person if it spans frontmatter and body', () => {
     const side = (status: string) => `status: ${status}\n---\n\n${status}\n`
     const text = `---\nid: TASK-001\n${hunk(side('Done'), side('To Do'))}\nMore\n`
     expectResolved(text, undefined)
@@ -298,7 +298,7 @@ describe('a conflict elsewhere', () => {
     expectResolved(inFrontmatter(`${hunk('labels:\n', 'x: 1\n')}  - a\n`), undefined)
   })
 
-  test('is resolved where a heading is inside of it', () => {
+  test('is resolved if it contains a heading', () => {
     const around = (lines: string) => `${inFrontmatter('')}\n${lines}`
     const side = (note: string) => `## Implementation Notes\n\n${note}\n`
     expectResolved(around(hunk(side('A'), side('B'), '')), around(side('A\n\nB')))
@@ -314,13 +314,13 @@ describe('several conflicts', () => {
     expectResolved(around(status, hunk('A\n', 'B\n')), around('status: Done\n', 'A\n\nB\n'))
   })
 
-  test('are all left to a person where one of them is', () => {
+  test('are all left to a person if one of them is', () => {
     const title = hunk('priority: low\n', 'priority: high\n')
     expectResolved(around(title, hunk('A\n', 'B\n')), undefined)
     expectResolved(around(status, hunk('A\n## X\n', 'B\n')), undefined)
   })
 
-  test('share what was decided of the status', () => {
+  test('share the decision about the status', () => {
     const assignee = hunk('assignee: a\n', 'assignee: b\n')
     expectResolved(
       inFrontmatter(`${status}priority: low\n${assignee}`),
@@ -328,7 +328,7 @@ describe('several conflicts', () => {
     )
   })
 
-  test('share the numbers that are free', () => {
+  test('share the free numbers', () => {
     const pair = (number: number) => hunk(`- [ ] #${number} A\n`, `- [ ] #${number} B\n`)
     const text = inCriteria(`${pair(2)}- [ ] #9 M\n${pair(3)}`)
     const lines = ['#2 A', '#10 B', '#9 M', '#3 A', '#11 B'].map((words) => `- [ ] ${words}\n`)
@@ -363,11 +363,11 @@ describe('markers', () => {
     ['a base alone', '||||||| x\n'],
     ['code that ends inside', `\`\`\`\n${hunk('a\n```\nA\n', 'b\n```\nB\n')}`],
     ['code in a list', `- \`\`\`\n  x\n${note}  \`\`\`\n`],
-  ])('that make no conflict are left to a person: %s', (_, text) => {
+  ])('that do not form a conflict are left to a person: %s', (_, text) => {
     expect(resolveConflicts(inNotes(text))).toBeUndefined()
   })
 
-  test('need no name and no end of the last line', () => {
+  test('need no name and no final line end', () => {
     const text = `${inFrontmatter('')}\n## Notes\n\n<<<<<<<\nA\n=======\nB\n>>>>>>>`
     expectResolved(text, `${inFrontmatter('')}\n## Notes\n\nA\n\nB\n`)
   })
@@ -437,7 +437,7 @@ describe('a conflict that git made', () => {
     expectResolved(text, windows(RESOLVED))
   })
 
-  test.each(['merge', 'diff3', 'zdiff3'])('keeps no note twice in the style %s', (style) => {
+  test.each(['merge', 'diff3', 'zdiff3'])('does not duplicate notes in the style %s', (style) => {
     const base = inNotes('').replace(/\n## Later[^]*/, 'Old')
     const text = merge(style, base, `${base}\n\nA\n`, `${base}\n\nB\n`)
     expectResolved(text, `${base}\n\nA\n\nB\n`)

@@ -19,7 +19,7 @@ describe('readCriteria', () => {
     ['no numbers', ['- [ ] one', '* [x] two', '  + [ ] three'], ['o1 one', 'x2 two', 'o3 three']],
     ['some numbers', ['- [ ] #3 three', '- [ ] four'], ['o3 three', 'o4 four']],
     ['other lines', ['Text', '- [ ] #1 one', '', '- no box', '<!-- x -->'], ['o1 one']],
-  ])('reads %s, with comments around and without', (_, lines, expected) => {
+  ])('reads %s, with and without marker comments', (_, lines, expected) => {
     expect(shortOf(marked(...lines))).toEqual(expected)
     expect(shortOf(unmarked(...lines))).toEqual(expected)
     expect(shortOf(marked(...lines).replaceAll('\n', '\r\n'))).toEqual(expected)
@@ -47,7 +47,7 @@ describe('readCriteria', () => {
     expect(addCriterion(text, 'two')).toBe(text.replace('one\n', 'one\n- [ ] #2 two\n'))
   })
 
-  test('takes comments inside of a code block for text', () => {
+  test('treats marker comments in a code block as text', () => {
     const example =
       '## Description\n\n```\n<!-- AC:BEGIN -->\n- [ ] #1 example\n<!-- AC:END -->\n```\n\n'
     expect(shortOf(marked('- [ ] #1 one').replace(HEAD, HEAD + example))).toEqual(['o1 one'])
@@ -62,12 +62,12 @@ describe('changeCriteria', () => {
     expect(changeCriteria(text, { uncheck: [1] })).toBe(text)
   })
 
-  test('does not change what is so already', () => {
+  test('does not change a criterion that is already checked', () => {
     const text = marked('- [X] #1 one')
     expect(changeCriteria(text, { check: [1] })).toBe(text)
   })
 
-  test('means the criterion, not a text before it that looks the same', () => {
+  test('finds the criterion, not similar text before it', () => {
     const list = unmarked('- [ ] one')
     const text = list.replace(HEAD, `${HEAD}## Description\n\n- [ ] one\n\n`)
     expect(changeCriteria(text, { check: [1] })).toBe(
@@ -75,17 +75,17 @@ describe('changeCriteria', () => {
     )
   })
 
-  test('a number that is written wins over one that is counted', () => {
+  test('a written number takes precedence over a counted one', () => {
     const text = marked('- [ ] #2 two', '- [ ] new', '- [ ] #3 three')
     expect(changeCriteria(text, { check: [3] })).toBe(text.replace('[ ] #3', '[x] #3'))
   })
 
-  test('every criterion has a number of its own', () => {
+  test('every criterion has a unique number', () => {
     const text = marked('- [ ] #2 two', '- [ ] new', '- [ ] #3 three')
     expect(new Set(readCriteria(text).map(({ number }) => number)).size).toBe(3)
   })
 
-  test('refuses what is not there', () => {
+  test('refuses a missing criterion', () => {
     expect(() => changeCriteria(marked('- [ ] #2 two'), { check: [1] })).toThrow(
       new UserError('No acceptance criterion #1.'),
     )
@@ -93,7 +93,7 @@ describe('changeCriteria', () => {
 })
 
 describe('changeCriteria and addCriterion', () => {
-  test('take and add one line', () => {
+  test('remove and add one line', () => {
     const text = marked('- [ ] #1 one', '- [ ] #3 three')
     expect(changeCriteria(text, { remove: [1] })).toBe(marked('- [ ] #3 three'))
     expect(addCriterion(text, ' two\nlines ')).toBe(
@@ -101,7 +101,7 @@ describe('changeCriteria and addCriterion', () => {
     )
   })
 
-  test('take and keep the lines that belong to one', () => {
+  test('remove and keep the lines below a criterion', () => {
     const text = unmarked('- [ ] one', '  more', '  - of it', '', '- [ ] two', '  more').replaceAll(
       '\n',
       '\r\n',
@@ -125,7 +125,7 @@ describe('changeCriteria and addCriterion', () => {
     expect(edit).toThrow(expect.objectContaining({ exitCode: 1, hint: 'The task has #1.' }))
   })
 
-  test('several are removed by the numbers that they had before', () => {
+  test('several are removed by their original numbers', () => {
     const text = marked('- [ ] one', '- [ ] two', '- [ ] three')
     const changed = applyChanges(text, { removeCriteria: [1, 2] }, new Date(0))
     expect(readCriteria(changed).map((each) => each.text)).toEqual(['three'])
@@ -144,7 +144,7 @@ describe('changeCriteria and addCriterion', () => {
       'with a comment that never ends',
       `${HEAD}## Acceptance Criteria\n\n<!-- AC:BEGIN -->\n- [ ] one\n`,
     ],
-  ])('one is added to those that are there, %s', (_, text) => {
+  ])('one is added to the existing ones, %s', (_, text) => {
     const before = readCriteria(text)
     const number = (before.at(-1)?.number ?? 0) + 1
     expect(readCriteria(addCriterion(text, 'new'))).toEqual([

@@ -7,7 +7,7 @@ import { readCriteria } from './criteria.ts'
 import { BrokenFile, readFields, setField, splitFile } from './frontmatter.ts'
 import { parseTask } from '../task.ts'
 
-// Files as people leave them: each line has its own line end, comments stand everywhere.
+// Files as people write them: each line has its own line end, and there are comments everywhere.
 
 const NOW = new Date('2026-01-01T00:00:00.000Z')
 const word = fc.stringMatching(/^[a-z]{1,6}$/)
@@ -132,7 +132,7 @@ const single = fc.record(
 
 const linesOf = (text: string) => text.split(/(?<=\n)/)
 
-/** How many lines of the one are, in their order, not in the other. */
+/** How many lines of one text are missing from the other, in order. */
 function lost(before: string, after: string): string[] {
   const rest = linesOf(after)
   let from = 0
@@ -153,7 +153,7 @@ test('an edit made twice is the edit made once', () => {
   )
 })
 
-test('setting a single value takes one value from the file, and leaves all comments', () => {
+test('setting a value replaces one value and keeps all comments', () => {
   fc.assert(
     fc.property(document, fc.constantFrom('title', 'assignee'), word, (before, key, value) => {
       const after = applyChanges(before, { [key]: `new ${value}` }, NOW)
@@ -167,7 +167,7 @@ test('setting a single value takes one value from the file, and leaves all comme
   )
 })
 
-test('a label that is added and taken away again leaves every byte as it was', () => {
+test('adding and removing a label restores every byte', () => {
   fc.assert(
     fc.property(document, (before) => {
       const added = applyChanges(before, { addLabels: ['New one'] }, NOW)
@@ -180,7 +180,7 @@ test('a label that is added and taken away again leaves every byte as it was', (
   )
 })
 
-test('a label that is taken away takes nothing else with it', () => {
+test('removing a label removes nothing else', () => {
   fc.assert(
     fc.property(document, fc.nat(), (before, pick) => {
       const { labels } = parseTask(before, 'x.md')
@@ -193,7 +193,7 @@ test('a label that is taken away takes nothing else with it', () => {
   )
 })
 
-test('a criterion that is checked and unchecked again leaves every byte as it was', () => {
+test('checking and unchecking a criterion restores every byte', () => {
   fc.assert(
     fc.property(document, fc.nat(), (before, pick) => {
       const all = readCriteria(before)
@@ -206,7 +206,7 @@ test('a criterion that is checked and unchecked again leaves every byte as it wa
   )
 })
 
-test('a criterion that is added and removed again leaves every line as it was', () => {
+test('adding and removing a criterion restores every line', () => {
   fc.assert(
     fc.property(document, (before) => {
       const all = readCriteria(before)
@@ -251,7 +251,7 @@ const nasty = fc
   )
   .chain((lines) => fc.constantFrom(lines.join('\n'), lines.join('\r\n')))
 
-test('no text that is given for a section reaches beyond it', () => {
+test('the text of a section never affects other sections', () => {
   fc.assert(
     fc.property(document, nasty, nasty, (before, description, note) => {
       const asked = { description, appendNotes: [note] }
@@ -303,7 +303,7 @@ const garbage = fc
   .array(fc.constantFrom(...GARBAGE.split('\n')), { minLength: 1, maxLength: 7 })
   .map((lines) => `---\n${lines.join('\n')}\n---\nBody\n`)
 
-test('a field of any frontmatter is set alone, or refused', () => {
+test('setting a field changes only that field, or is refused', () => {
   const value = fc.constantFrom('Done', ['a', 'New'], ['b'], [], undefined)
   fc.assert(
     fc.property(garbage, fc.constantFrom('labels', 'status'), value, (before, key, wanted) => {

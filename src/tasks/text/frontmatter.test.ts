@@ -25,7 +25,7 @@ describe('splitFile and readFields', () => {
     ['a wrong status', '---\nid: TASK-001\nstatus: Soon\n---\n', 3],
     ['a wrong priority', '---\nid: TASK-001\na: 1\npriority: urgent\n---\n', 4],
     ['a wrong id', '---\nid: ../x\n---\n', 2],
-  ])('name the line of %s', (_, text, line) => {
+  ])('report the line of %s', (_, text, line) => {
     let found: unknown
     try {
       parseTask(text, 'TASK-001 - A.md')
@@ -39,7 +39,7 @@ describe('splitFile and readFields', () => {
   test.each([
     ['a heading that is underlined with seven signs', '\nChanges\n=======\n'],
     ['a conflict that is shown in a code block', '\n```\n<<<<<<< a\n=======\n>>>>>>> b\n```\n'],
-  ])('take %s for text', (_, body) => {
+  ])('treat %s as text', (_, body) => {
     expect(parseTask(`---\nid: TASK-001\n---\n${body}`, 'x.md').id).toBe('TASK-001')
   })
 })
@@ -129,7 +129,7 @@ describe('setField', () => {
     expect(changed).toBe(file(...after))
   })
 
-  test('removes a key with all its lines, and nothing where there is none', () => {
+  test('removes a key with all its lines, or nothing if it is missing', () => {
     expect(setField(file('a: 1', 'due: |', '  x', 'b: 2'), 'due', undefined)).toBe(
       file('a: 1', 'b: 2'),
     )
@@ -140,7 +140,7 @@ describe('setField', () => {
     ['a key that is written as a question', 'status', ['id: TASK-001', '? status', ': To Do']],
     ['an object in braces', 'id', ['{id: TASK-001, status: To Do}']],
     ['keys that are all indented', 'id', ['  id: TASK-001', '  status: To Do']],
-  ])('takes %s for broken', (_, key, yaml) => {
+  ])('reports %s as broken', (_, key, yaml) => {
     expect(() => setField(file(...yaml), 'status', 'Done')).toThrow(
       new BrokenFile(`'${key}' must be on a line of its own, such as "${key}: …"`, 2),
     )
@@ -152,7 +152,7 @@ describe('setField', () => {
     )
   })
 
-  test('refuses to take away the last field, which would break the file', () => {
+  test('refuses to remove the last field, which would break the file', () => {
     expect(() => setField(file('assignee: ann'), 'assignee', undefined)).toThrow(UserError)
   })
 
@@ -160,7 +160,7 @@ describe('setField', () => {
     ['a value', ['status: "To Do"   # why'], 'status', 'To Do'],
     ['a list', ['labels: [ "a" ,b, 1.10 ] # why'], 'labels', ['a', 'b', '1.10']],
     ['nothing', ['x: 1'], 'labels', undefined],
-  ])('leaves %s that is so already', (_, yaml, key, value) => {
+  ])('keeps %s that is already set', (_, yaml, key, value) => {
     expect(setField(file(...yaml), key, value)).toBe(file(...yaml))
   })
 
@@ -176,7 +176,7 @@ describe('setField', () => {
       ['labels: [', '  a, # x', ' ]'],
     ],
     ['the only one', ['labels: [a]'], [], ['labels: []']],
-  ])('takes away %s', (_, before, wanted, after) => {
+  ])('removes %s', (_, before, wanted, after) => {
     expect(setField(file(...before), 'labels', wanted)).toBe(file(...after))
   })
 

@@ -27,7 +27,7 @@ const HEADINGS = [
 ].map((name) => `## ${name}`)
 const MARKED = '<!-- AC:BEGIN -->\n- [ ] #1 WORD\n      WORD\n\nWORD\n<!-- AC:END -->'
 
-/** A body as people leave it; each text is a word that is there once. */
+/** A body as people write it; each text is a unique word. */
 const body = fc
   .array(fc.constantFrom(...ITEM, ...PROSE, ...PROSE, ...HEADINGS, MARKED), { maxLength: 25 })
   .map((lines) => {
@@ -37,7 +37,7 @@ const body = fc
 
 const wordsOf = (text: string) => (text.match(/w\d+w/g) ?? []).toSorted()
 
-/** Each place in which something of a body is shown. */
+/** Everything that is shown of a body. */
 function shown(text: string): string {
   const { intro, description, checklist, plan, notes, others } = readBody(text)
   const list = checklist.map((piece) => (typeof piece === 'string' ? piece : piece.text))
@@ -55,7 +55,7 @@ test('everything in a body is shown exactly once', () => {
   )
 })
 
-test('a tick changes one sign, and nothing below the criterion', () => {
+test('a tick changes one character, and nothing below the criterion', () => {
   fc.assert(
     fc.property(body, (words) => {
       const text = HEAD + words
@@ -88,6 +88,6 @@ test('text after criteria without a heading is not lost', () => {
   })
 })
 
-test('notes are those under both names', () => {
+test('notes under both headings are read', () => {
   expect(readNotes(`${HEAD}## Notes\n\na\n\n## Implementation Notes\n\nb\n`)).toBe('a\n\nb')
 })
