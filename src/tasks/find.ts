@@ -17,7 +17,7 @@ export interface TaskText {
   readonly path: string
 }
 
-export class NotFound extends UserError {
+class NotFound extends UserError {
   override readonly exitCode = 1
 }
 
