@@ -1,6 +1,16 @@
-import { lstatSync, realpathSync } from 'node:fs'
-import { join, relative } from 'node:path'
-import { UserError } from '../base/errors.ts'
+import {
+  appendFileSync,
+  lstatSync,
+  mkdirSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { writeNewFile } from '../base/atomic-write.ts'
+import { errorText, UserError } from '../base/errors.ts'
 import { readTextFile, statOf, type TextFile } from '../base/files.ts'
 import { pathInside } from '../base/places.ts'
 import { repositoryTop } from '../base/repository.ts'
@@ -15,7 +25,14 @@ import {
 import { checkBeginning } from '../host/project.ts'
 import type { Input } from './command.ts'
 import { projectOf } from './front-end.ts'
-import { writeAllOrNothing, type NewFile } from './write-all-or-nothing.ts'
+
+interface NewFile {
+  /** Relative to the folder that is written to. */
+  readonly path: string
+  readonly text: string
+  /** Append to an existing file. */
+  readonly append?: boolean
+}
 
 /** Files to write, and files that are left alone and why. */
 interface Beginning {
@@ -149,4 +166,56 @@ function isTaken(path: string): boolean {
 function describeNext(cwd: string): string {
   const folder = findSpecs('forge/orch/specs', fileIn(cwd)) ?? 'forge/orch/specs'
   return `Next: describe what to build in ${folder}/PLAN.md and SPECS.md, then run`
+}
+
+/** Not a usage error, so exit code 1. */
+class CannotWrite extends UserError {
+  override readonly exitCode: number = 1
+}
+
+/** Creates files with their folders and appends to existing ones. If one fails, all are undone. */
+function writeAllOrNothing(root: string, files: readonly NewFile[]): void {
+  const undo: (() => void)[] = []
+  for (const { path, text, append } of files) {
+    try {
+      for (const folder of missingFolders(root, dirname(path))) {
+        mkdirSync(folder)
+        undo.push(() => rmdirSync(folder))
+      }
+      const target = join(root, path)
+      if (append === true) {
+        const { size } = statSync(target)
+        undo.push(() => truncateSync(target, size))
+        appendFileSync(target, text)
+      } else {
+        writeNewFile(target, text, { durable: false })
+        undo.push(() => rmSync(target))
+      }
+    } catch (error) {
+      for (const step of undo.toReversed()) attempt(step)
+      throw new CannotWrite(
+        `${path} cannot be written: ${errorText(error)}`,
+        'Nothing was written. Make it writable and retry.',
+      )
+    }
+  }
+}
+
+/** Outermost first. */
+function missingFolders(root: string, folder: string): string[] {
+  const path = join(root, folder)
+  if (folder === '.') return []
+  const outer = missingFolders(root, dirname(folder))
+  const stat = statOf(path)
+  if (stat === undefined) return [...outer, path]
+  if (stat.isDirectory()) return outer
+  throw new Error(`${folder} is not a folder`)
+}
+
+function attempt(step: () => void): void {
+  try {
+    step()
+  } catch {
+    // Another program has changed it meanwhile.
+  }
 }

@@ -1,12 +1,13 @@
 import { UserError } from '../base/errors.ts'
 import { shellWord } from '../base/shell-quote.ts'
+import { isTerminal } from '../base/terminal/is-terminal.ts'
 import { printableLines } from '../base/terminal/printable.ts'
 import { PlanError } from '../chain/plan/problems.ts'
+import { quoteLines } from '../engines/marker/line-quoter.ts'
 import { VERSION } from '../host/version.ts'
 import { parseInput, UsageError, wantsJson, type Command } from './command.ts'
-import { guardConsole } from './guard-console.ts'
 import { renderHelp } from './help.ts'
-import { CannotPrint } from './tasks/print.ts'
+import { CannotPrint, print } from './tasks/print.ts'
 
 /** One of the programs that the binary is, depending on the name it is called by. */
 export interface Program {
@@ -194,4 +195,25 @@ async function renderJsonError(error: UserError, command: Command | undefined): 
   const { makeIdentity } = await import('../host/identity.ts')
   const about = { message, ...(hint === undefined ? {} : { hint }) }
   return JSON.stringify(makeIdentity().stamp({ type: 'run_refused', exitCode, ...about }))
+}
+
+/**
+ * Our lines quote text from elsewhere: on a terminal, control characters are removed from it, and
+ * inside a run it must not count as the agent's own marker. `console.log` of the runtime would hide
+ * that a result cannot be written.
+ */
+function guardConsole(): void {
+  console.log = print
+  const isShown = isTerminal(2)
+  for (const name of ['error', 'warn'] as const) {
+    const write = console[name].bind(console)
+    console[name] = (...words: unknown[]) => {
+      write(
+        ...words.map((word) => {
+          if (typeof word !== 'string') return word
+          return quoteLines(isShown ? printableLines(word) : word, process.env)
+        }),
+      )
+    }
+  }
 }

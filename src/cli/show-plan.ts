@@ -36,18 +36,14 @@ export async function showPlan(
   )
   const clashes = findNameClashes(launches.slice(0, steps.length).map(asStep)).flat()
   const previews = all.map((step, index) => {
-    const phases = phasesJson(prompts[index]!)
-    return {
-      ...preview(step, plan, facts),
-      ...(phases === undefined ? {} : { phases }),
-      ...(index < steps.length ? {} : { isRecovery: true }),
-    }
+    const isRecovery = index < steps.length ? undefined : true
+    return { ...preview(step, plan, facts), phases: phasesJson(prompts[index]!), isRecovery }
   })
   for (const warning of [...warnings, ...clashes.map((text) => mask.data(text))])
     console.error(`[forkhestra] Warning: ${warning}`)
   if (input.flag('json')) {
     const { budget, when, hooks } = plan
-    const chain = { budget, ...(when === undefined ? {} : { when }), hooks }
+    const chain = { budget, when, hooks }
     console.log(JSON.stringify(mask.data(stamp({ type: 'dry_run', steps: previews, chain }))))
     return 0
   }
@@ -81,7 +77,7 @@ function toolLines({ agent }: StepNode, hasQueue: boolean) {
   return hasQueue ? [{ label: 'tools', words: 'queue and inbox, mcp__forkhestra__*' }] : []
 }
 
-/** What the prompt does beside the agent in the first iteration. */
+/** The first iteration. */
 function launchOf(step: StepNode, plan: Plan, facts: Facts) {
   return makeLaunch(step, builtInVariables(plan.run, step, 1), facts.readPrompt)
 }
@@ -102,15 +98,15 @@ function preview(step: StepNode, plan: Plan, facts: Facts) {
   return {
     step: step.number,
     agent: step.agent.name,
-    ...(step.name === undefined ? {} : { name: step.name }),
+    name: step.name,
     kind: step.agent.engine,
-    ...(agentFile === undefined ? {} : { agentFile }),
-    ...(step.loop === undefined ? {} : { maxIterations: step.loop }),
+    agentFile,
+    maxIterations: step.loop,
     args: [...args],
-    ...(prompt === undefined ? {} : { prompt }),
+    prompt,
     argv: [...launch.argv],
-    ...(hasQueue === true ? { queueTools: true } : {}),
-    ...(step.agent.finishesTasks === true ? { buildsFromTasks: true } : {}),
+    queueTools: hasQueue || undefined,
+    buildsFromTasks: step.agent.finishesTasks || undefined,
     policy: { ...step.policy },
   }
 }
