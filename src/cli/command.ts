@@ -8,7 +8,6 @@ interface Option {
   /** Placeholder in the help, e.g. `<path>`. */
   readonly value?: string
   readonly help: string
-  /** May be given more than once. */
   readonly repeats?: boolean
 }
 
@@ -18,7 +17,6 @@ export type Options = Readonly<Record<string, Option>>
 export interface Command {
   readonly summary: string
   readonly usage: readonly string[]
-  /** Command and what it does. */
   readonly examples: readonly (readonly [string, string])[]
   readonly options: Options
   /** Options that people expect, by name without dashes, and what to type instead. */
@@ -30,7 +28,6 @@ export interface Command {
   run(input: Input): Promise<number>
 }
 
-/** The arguments of a command. */
 export interface Input {
   readonly positionals: readonly string[]
   /** Arguments after `--`. */

@@ -7,9 +7,9 @@ import { isHangupIgnored } from '../host/stop-switch.ts'
 import type { Input } from './command.ts'
 import { configPath, projectOf } from './front-end.ts'
 
-/** The command `doctor`: exit code 1 if something would keep a run from working. */
+/** The command `doctor`: exit code 1 if something would prevent a run. */
 export async function runDoctor(input: Input): Promise<number> {
-  // Asked before we listen ourselves.
+  // Before our own signal handlers are installed.
   const terminal = checkTerminal(process.stdout, process.env, isHangupIgnored())
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {

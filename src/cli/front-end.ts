@@ -26,7 +26,7 @@ export function notice(line: string): void {
 
 let isAnnounced = false
 
-/** The project that a command works on; a line says which one where it is not the current folder. */
+/** The project of a command; reported if it is not the current folder. */
 export function projectOf(input: Input): Project {
   const project = openProject(input.text('cwd'), process.env)
   if (!isAnnounced && !input.flag('json')) for (const line of projectLines(project)) notice(line)
@@ -34,21 +34,20 @@ export function projectOf(input: Input): Project {
   return project
 }
 
-/** The path of `--config`, as the project would write it. */
+/** The path of `--config`, relative to the project. */
 export function configPath(input: Input, project: Project): string | undefined {
   const given = input.text('config')
   return given === undefined ? undefined : pathFromProject(given, project)
 }
 
-/** The configuration of the project, or the one that was named. */
 export function configurationFor(input: Input, project: Project): Promise<Configuration> {
   return loadConfiguration(project.folder, configPath(input, project), process.env)
 }
 
-/** Asks on the terminal. The end of the input means no. */
+/** Asks on the terminal. End of input means no. */
 async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return false
-  // Loaded only here: it would take a tenth of the start of every run.
+  // Loaded on demand: it takes a tenth of the start of a run.
   const { createInterface } = await import('node:readline')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const { promise: answer, resolve, reject } = Promise.withResolvers<string>()
@@ -69,7 +68,7 @@ async function confirm(question: string): Promise<boolean> {
   }
 }
 
-/** By Ctrl-C, before anything ran that would have to be stopped. */
+/** Ctrl-C before the run started. */
 class Interrupted extends UserError {
   override readonly exitCode = 130
 }

@@ -17,7 +17,7 @@ export function renderHelp(name: string, command: Command): string {
   ].join('\n')
 }
 
-/** One program has several names; a usage begins with the one that a command belongs to. */
+/** The usage begins with the name of the program. */
 function programOf({ usage }: Command): string {
   return usage[0]?.split(' ', 1)[0] ?? 'forkhestra'
 }

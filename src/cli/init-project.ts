@@ -51,7 +51,6 @@ const BUILD = 'forkhestra --chain build-all'
 const OFFER = 'forkhestra init --agents-md'
 const INSTRUCTIONS_LIMIT = 16 * 1024 * 1024
 
-/** The command `init`. */
 export async function initProject(input: Input): Promise<number> {
   const project = projectOf(input)
   checkBeginning(project, 'forkhestra init')

@@ -16,7 +16,6 @@ import { columns } from './help.ts'
 
 const DESCRIPTION_WIDTH = 80
 
-/** The command `list`. */
 export async function listChains(input: Input): Promise<number> {
   const project = projectOf(input)
   const { folder: cwd } = project

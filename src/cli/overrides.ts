@@ -3,7 +3,6 @@ import type { Overrides } from '../chain/plan/overrides.ts'
 import type { Budget } from '../chain/plan/policy.ts'
 import { UsageError, type Input } from './command.ts'
 
-/** Reads the options for limits and gates. */
 export function readOverrides(input: Input): Overrides {
   const timeoutMs = readLimit(input, 'timeout')
   const idleMs = readLimit(input, 'idle-timeout')
@@ -20,7 +19,6 @@ export function readOverrides(input: Input): Overrides {
   }
 }
 
-/** What is expected, and examples. */
 const WHOLE = ['a whole number, 0 or more', 'e.g. 3, or 0 for never'] as const
 const DOLLARS = ['an amount in US dollars, more than 0', 'e.g. 5 or 2.50'] as const
 const COUNT = ['a positive integer', 'e.g. 2000000'] as const

@@ -10,7 +10,6 @@ import { isChat } from '../host/records/is-chat.ts'
 import { runIds } from './completions/run-ids.ts'
 import { COMMAND_NAMES, FORKHESTRA } from './forkhestra.ts'
 
-/** The command `completions`. */
 export function printCompletions(input: Input): Promise<number> {
   return print(COMPLETIONS, input)
 }

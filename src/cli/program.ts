@@ -9,28 +9,26 @@ import { parseInput, UsageError, wantsJson, type Command } from './command.ts'
 import { renderHelp } from './help.ts'
 import { CannotPrint, print } from './tasks/print.ts'
 
-/** One of the programs that the binary is, depending on the name it is called by. */
+/** A program in the binary; the name by which it is called selects one. */
 export interface Program {
   readonly name: string
   readonly summary: string
-  /** What its error messages begin with. */
   readonly prefix: string
   /** Some are loaded on demand. A command may be a program itself. */
   readonly commands: Readonly<Record<string, Command | (() => Promise<Command | Program>)>>
   readonly aliases?: Readonly<Record<string, string>>
-  /** The command that is meant if the first word is not the name of one. */
+  /** The command to run if the first word is not a command. */
   readonly fallback?: string
-  /** False if it also works without any word. */
+  /** False if it works without arguments. */
   readonly needsWords?: false
-  /** Words that may not be used yet. */
+  /** Names of future commands. */
   readonly reserved?: ReadonlySet<string>
-  /** Before the list of commands. */
   readonly help: () => Promise<string>
-  /** For a first word that is not a command, or an error of the fallback: what may be meant. */
+  /** A better error if the first word is not a command or the fallback refuses the arguments. */
   readonly guess: (words: readonly string[], error?: UsageError) => UsageError | undefined
 }
 
-/** Finds the command, runs it, and turns a user's mistake into a message and an exit code. */
+/** Finds and runs the command, and turns a `UserError` into a message and an exit code. */
 export async function runProgram(program: Program, args: readonly string[]): Promise<number> {
   guardConsole()
   const found: { command?: Command } = {}
@@ -95,7 +93,7 @@ function refuseLateCommand(
   throw lateCommand(program, args, word)
 }
 
-/** For an option that comes before the command to which it belongs. */
+/** The error for an option before its command. */
 export function lateCommand(
   { name, fallback }: Pick<Program, 'name' | 'fallback'>,
   args: readonly string[],
@@ -134,7 +132,6 @@ function unknownCommand(program: Program, words: readonly string[]): UsageError 
   return program.guess(words) ?? error
 }
 
-/** Prints the help of the program, or of the command that the words name. */
 export async function printHelp(program: Program, words: readonly string[]): Promise<number> {
   const [word, ...more] = words
   if (word === undefined) {
@@ -149,7 +146,6 @@ export async function printHelp(program: Program, words: readonly string[]): Pro
   return 0
 }
 
-/** The commands of a program with their summaries. */
 export async function summariesOf(program: Program): Promise<[string, string][]> {
   const rows: [string, string][] = []
   for (const name of Object.keys(program.commands))
@@ -188,7 +184,7 @@ export function renderError(prefix: string, { message, hint }: UserError): strin
   return printableLines(lines.replaceAll('\n', '\n  '))
 }
 
-/** A script that asked for JSON gets the error as JSON, too: for a run it is the only event. */
+/** With --json, an error is JSON, too; for a run it is the only event. */
 async function renderJsonError(error: UserError, command: Command | undefined): Promise<string> {
   const { exitCode, message, hint, problems } = error
   if (command?.json !== 'events') return JSON.stringify({ ok: false, problems })

@@ -1,4 +1,4 @@
-/** Takes no room, or room in which nothing is seen. */
+/** Invisible characters. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/gu
 const OURS = /^\s*\[forkhestra\]/i
 /** `[name]`, `[name to name]`, `[name: done]` and `[name: failed (class)]`. */
@@ -8,12 +8,12 @@ const HEADER = new RegExp(
   'iu',
 )
 
-/** Text of others, in which no line can pass for a line of ours. */
+/** Quotes lines of a foreign text that look like lines of forkhestra. */
 export function quoteOurLines(text: string): string {
   return quoteWhere(text, (line) => OURS.test(line))
 }
 
-/** The same for the body of a message: nor can a line pass for the header of another one. */
+/** Also quotes lines that look like the header of a message. */
 export function quoteHeaders(text: string): string {
   return quoteWhere(text, (line) => OURS.test(line) || HEADER.test(line))
 }

@@ -17,10 +17,9 @@ import { COMMAND_NAMES } from './forkhestra.ts'
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s
 
-/** Of a configuration so much is recorded, to show what has changed. */
+/** A longer configuration is not recorded. The text is used to show what has changed. */
 const LONGEST_TEXT = 32 * 1024
 
-/** Turns what was typed into a request for a plan. */
 export function makeRequest(
   input: Input,
   run: string,
@@ -40,7 +39,7 @@ export function makeRequest(
   const words = input.positionals.filter((word) => !VARIABLE.test(word))
   const isTyped = name === undefined
   const chains = { ...BUILT_IN_CHAINS, ...content.chains }
-  // In a chain that was typed, a relative path is relative to where it was typed.
+  // A relative path in a typed chain is relative to the current folder.
   const known = {
     cwd,
     agents: content.agents ?? {},
@@ -73,7 +72,6 @@ export function makeRequest(
   }
 }
 
-/** What a person may have meant by a name that is not an agent. */
 const COMMANDS: Request['commands'] = { guess: guessFirstWord, names: COMMAND_NAMES }
 
 function readDsl(
@@ -83,8 +81,8 @@ function readDsl(
 ): string | undefined {
   if (chain !== undefined && dsl !== undefined) {
     throw new UsageError(
-      `Unexpected argument '${dsl}' beside --chain ${chain}.`,
-      'Variables are written NAME=value, a prompt follows -p, arguments for the agents follow --.',
+      `Unexpected argument '${dsl}' with --chain ${chain}.`,
+      'Write variables as NAME=value, the prompt after -p, and arguments for the agents after --.',
     )
   }
   if (chain === undefined && dsl === undefined) {
@@ -110,16 +108,16 @@ function describeSurplus(
   return new UsageError(
     `Unexpected argument '${others[0]}'.`,
     others[0] === '-'
-      ? `Quote the chain, or the shell takes '>' for itself: forkhestra "a -> b"${describeLoss()}`
+      ? `Quote the chain, or the shell treats '>' as a redirection: forkhestra "a -> b"${describeLoss()}`
       : `Write: ${command}\nArguments for the agents go after --.`,
   )
 }
 
-/** The shell has opened the next agent for what we print before we could say anything. */
+/** The shell has redirected stdout to what was meant as the next agent. */
 function describeLoss(): string {
   if (!fstatSync(1).isFile()) return ''
   const path = relative(process.cwd(), pathOfOpened(1, '/dev/stdout'))
-  return `\nThe shell has emptied '${path}', or created it: restore it if it was a program of yours.`
+  return `\nThe shell has created or emptied '${path}': restore it if it was your program.`
 }
 
 function readVariables(positionals: readonly string[]): Map<string, string> {

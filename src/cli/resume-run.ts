@@ -46,11 +46,11 @@ async function finish(run: RunBrief, isChat: boolean, input: Input): Promise<num
   const code = await resumeQueue(input, id, folder)
   if (code !== undefined) return code
   if (!isChat) return describeFinished(withQueue(run))
-  notice(`The run ${id} is a chat; continue it: forkhestra chat --resume ${id}`)
+  notice(`Run ${id} is a chat; continue it with: forkhestra chat --resume ${id}`)
   return 0
 }
 
-/** Nothing is left to resume; what its queue still needs is done by other commands. */
+/** Nothing is left to resume; names the commands for what is left in its queue. */
 function describeFinished({ id, status, counts }: QueuedBrief): number {
   const { queued = 0 } = counts ?? {}
   const failed = counts === undefined ? 0 : counts.failed - counts.redone
@@ -67,6 +67,6 @@ function describeFinished({ id, status, counts }: QueuedBrief): number {
       ? []
       : [`has ${counted(queued, 'queued task')}; start: forkhestra run-queue --run ${id}`]),
   ]
-  for (const line of lines) notice(`The run ${id} ${line}`)
+  for (const line of lines) notice(`Run ${id} ${line}`)
   return isDone || failed === 0 ? 0 : 1
 }

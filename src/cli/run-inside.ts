@@ -4,18 +4,18 @@ import { isHangupIgnored } from '../host/stop-switch.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Runs a command with our own terminal, streams and signals, and returns its exit code. */
+/** Runs a command on our terminal, forwards signals, and returns its exit code. */
 export async function runInside(command: readonly string[], env: Environment): Promise<number> {
   let child: Bun.Subprocess | undefined
   const forward = (signal: NodeJS.Signals) => child?.kill(signal)
-  // A terminal sends to everybody in its foreground group; forkhestra takes a second one for "now".
+  // The terminal signals the whole foreground group; the child would take a second signal for "kill now".
   const isShared = [0, 1, 2].some((fd) => isTerminal(fd))
   const fromTerminal = isShared ? () => {} : forward
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, fromTerminal)
   if (!isHangupIgnored()) process.on('SIGHUP', fromTerminal)
   process.on('SIGTERM', forward)
   child = start(command, env)
-  // 128 + n, where a signal ended it.
+  // 128 + n if a signal ended it.
   return child.exited
 }
 

@@ -77,12 +77,10 @@ function toolLines({ agent }: StepNode, hasQueue: boolean) {
   return hasQueue ? [{ label: 'tools', words: 'queue and inbox, mcp__forkhestra__*' }] : []
 }
 
-/** The first iteration. */
 function launchOf(step: StepNode, plan: Plan, facts: Facts) {
   return makeLaunch(step, builtInVariables(plan.run, step, 1), facts.readPrompt)
 }
 
-/** Several steps may have the same prompt. */
 function asStep({ where, phases }: ReturnType<typeof launchOf>, index: number) {
   return { where: `step ${index + 1}, ${where}`, phases }
 }

@@ -7,7 +7,6 @@ import { renderTable } from './table.ts'
 export interface CostRow {
   readonly key: string
   readonly iterations: number
-  /** Tasks of sub-agents. */
   readonly tasks: number
   /** How many iterations and tasks did not report their cost. */
   readonly untold: number

@@ -65,7 +65,6 @@ export function notQueuedLines(
   })
 }
 
-/** How many names a summary lists. */
 const NAMED = 20
 
 function listed(names: readonly string[], count = names.length): string {

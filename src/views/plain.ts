@@ -34,7 +34,6 @@ import {
   describeWait,
 } from './describe.ts'
 
-/** How many lines of a failed check's output are shown. */
 const TAIL_LINES = 10
 
 /** Shows a run as lines for people, between the output of the agents. */
@@ -44,7 +43,6 @@ export class PlainView implements View {
   #state: RunState
   readonly #here: string | undefined
   readonly #tasks: TaskLines
-  /** Text of an agent that is not shown yet. */
   #pendingText = ''
 
   /** `state` is the state before a resume; `here` is the folder of the reader. */
@@ -258,7 +256,6 @@ export class PlainView implements View {
     return `${kind} ${state} (${settled}/${steps.length} steps${skipped})`
   }
 
-  /** Why it failed, what helps, and how to resume. */
   #showFailure(failed: StepState, record: string | undefined): void {
     const place = `step ${failed.number}: ${nameOf(failed)}`
     if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${describeReason(failed)})`)
@@ -293,7 +290,6 @@ export class PlainView implements View {
     return stepAt(this.#state, step)
   }
 
-  /** The name of a step, or its agent if it has none. */
   #nameOf(event: { readonly step: number }): string {
     const { name, agent } = this.#step(event)
     return name ?? agent

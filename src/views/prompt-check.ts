@@ -43,7 +43,6 @@ export function renderPromptCheck(where: string, prompt: PromptPreview): string[
   ]
 }
 
-/** A labelled action of a phase. */
 interface Line {
   readonly label: string
   readonly words: string
@@ -89,7 +88,6 @@ export function promptCheckJson(where: string, prompt: PromptPreview) {
   }
 }
 
-/** The phases as JSON; undefined if there are none. */
 export function phasesJson({ setup, teardown }: PromptPreview) {
   if (setup.length === 0 && teardown.length === 0) return undefined
   return { setup: setup.map(commandJson), teardown: teardown.map((task) => ({ ...task })) }

@@ -14,7 +14,6 @@ export interface RecordedRun {
   readonly state: RunState
   /** Absent if it never had tasks. */
   readonly counts?: TaskCounts | undefined
-  /** Why its tasks cannot be read. */
   readonly unreadable?: string | undefined
   /** Whether it is dead, and processes of it are alive. */
   readonly hasOrphans?: boolean
@@ -122,7 +121,6 @@ function isPassedBy(step: StepState): boolean {
   return isSettled(step) || step.reason === 'skipped'
 }
 
-/** The steps of the chain, without those that run only on failure. */
 function ownSteps({ steps }: RunState): StepState[] {
   return steps.filter((step) => step.isRecovery !== true)
 }
@@ -143,7 +141,6 @@ export function formatAge(startedAt: string | undefined, now: number): string {
   return ms > DAYS_MS ? startedAt.slice(0, 10) : `${formatDuration(Math.max(0, ms))} ago`
 }
 
-/** Shortens a text to fit into a column. */
 export function shorten(text: string): string {
   return text.length > WIDEST ? `${text.slice(0, WIDEST - 1).toWellFormed()}…` : text
 }

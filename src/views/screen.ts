@@ -2,7 +2,6 @@ import type { OutputChunk } from '../records/events/event.ts'
 import type { RunEvent } from '../records/events/schema.ts'
 import type { RunState } from '../records/events/state.ts'
 
-/** What a view writes to. */
 export interface Output {
   /** Raw output of an agent. A promise asks the caller to wait before sending more. */
   bytes(stream: 'out' | 'err', bytes: Uint8Array): void | Promise<void>
@@ -13,7 +12,6 @@ export interface Output {
   status?(text: string): void
 }
 
-/** Shows a run while it happens. */
 export interface View {
   /** `state` is the state after the event, if the caller knows it. */
   show(event: RunEvent, state?: RunState): void

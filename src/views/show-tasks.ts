@@ -10,7 +10,6 @@ import { cwdOption } from './describe.ts'
 export interface TaskBrief {
   readonly name: string
   readonly id: string
-  /** Name of the agent that queued it. */
   readonly parent: string
   readonly state: string
   readonly attempts: number
@@ -23,14 +22,12 @@ export interface TaskBrief {
   readonly ms?: number | undefined
   /** Git worktrees with its work, including that of earlier attempts. */
   readonly worktrees?: readonly string[] | undefined
-  /** Names of follow-up tasks that were refused. */
   readonly notQueued?: readonly string[] | undefined
 }
 
 export interface ShownTasks {
   readonly tasks: readonly TaskBrief[]
   readonly queue?: Pick<LeftInQueue, 'queued' | 'unread'>
-  /** Why the tasks cannot be shown. */
   readonly problem?: string
 }
 
@@ -72,7 +69,6 @@ function cells({ name, state, attempts, parent, agent, ...task }: TaskBrief): st
   ]
 }
 
-/** Commands that may be useful next for the tasks of a run. */
 export function nextForTasks(
   run: RecordedRun,
   { tasks, queue = { queued: 0, unread: 0 } }: ShownTasks,

@@ -37,7 +37,6 @@ export interface IterationBrief {
 
 /** Details that the state of a step does not contain. */
 export interface StepDetails {
-  /** Its gates and limits, in words. */
   readonly policy: readonly string[]
   /** The newest iterations. */
   readonly iterations: readonly IterationBrief[]
@@ -47,7 +46,6 @@ export interface StepDetails {
 
 export interface ShownRun extends RecordedRun {
   readonly folder: string
-  /** Descriptions of missing events. */
   readonly damage: readonly string[]
   /** Why it does not count as made here, in words. */
   readonly foreign?: string | undefined
@@ -110,7 +108,6 @@ function describeRecord({ folder, state: { record } }: ShownRun): string {
   return record?.includes('[masked') === true ? record : folder
 }
 
-/** Whether it ended and cannot be resumed. */
 function isLost({ status, state: { lacks } }: ShownRun): boolean {
   const isOver = status === 'failed' || status === 'stopped' || status === 'dead'
   return isOver && lacks !== undefined && lacks.prompt !== true

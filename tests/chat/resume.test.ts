@@ -96,7 +96,7 @@ test('a chat has its cost, its list, its logs and its place among the runs', asy
   expect((await stage.run('cost')).stdout).toMatch(/ 2 +200 +40 .*\$0\.0008/)
   expect((await stage.run('logs', run!)).stdout).toMatch(/One\.\n[^]*Two\.\n/)
   const resumed = await stage.run('resume', run!)
-  expect(resumed.stderr).toContain(`continue it: forkhestra chat --resume ${run}`)
+  expect(resumed.stderr).toContain(`continue it with: forkhestra chat --resume ${run}`)
   const ended = ofType(journalOf(stage.cwd, run!), 'iteration_ended')
   expect(ended.map(({ usage }) => usage?.tokens?.input)).toEqual([100, 100])
   expect(conversationOf(stage.cwd).filter(({ type }) => type === 'user')).toHaveLength(2)

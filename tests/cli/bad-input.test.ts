@@ -73,7 +73,7 @@ const usage: readonly (readonly [readonly string[], string])[] = [
   [['ok', '--prompt'], 'Option --prompt needs a value'],
   [[''], 'The chain is empty.'],
   [['  '], 'The chain is empty.'],
-  [['ok', '--chain', 'c'], "Unexpected argument 'ok' beside --chain c."],
+  [['ok', '--chain', 'c'], "Unexpected argument 'ok' with --chain c."],
   [['ok', 'more'], "Unexpected argument 'more'."],
   [['ok', '-'], 'Quote the chain'],
   [['A=1'], 'No agent or chain given.'],

@@ -45,7 +45,7 @@ test.each([
   [['continue'], "did you mean 'forkhestra resume'?"],
   [['task', 'list'], 'Did you mean: forkhestra tasks list'],
   [['--chain', 'builder:3'], 'forkhestra builder:3'],
-  [['--chain', 'build', 'all'], "Unexpected argument 'all' beside --chain build."],
+  [['--chain', 'build', 'all'], "Unexpected argument 'all' with --chain build."],
   [['list', 'agents'], 'Usage: forkhestra list'],
   [['help', 'tsks'], 'Did you mean: forkhestra tasks'],
   [['help', 'chains'], 'forkhestra list'],
@@ -220,5 +220,5 @@ test('an unquoted chain: the file that the shell has emptied is named', async ()
   const { code, stderr } = await shell('forkhestra ./a:2 -> ./b', cwd)
   expect(code).toBe(2)
   expect(stderr).toContain('Quote the chain')
-  expect(stderr).toContain("The shell has emptied 'b', or created it: restore it")
+  expect(stderr).toContain("The shell has created or emptied 'b': restore it")
 })

@@ -51,7 +51,7 @@ test.each([
     expect(stdout).toContain(`${id}  complete  queue: 1 failed (1 redone), 1 done`)
     expect(stdout).not.toContain('push what failed again')
     const { code, stderr } = await forkhestra(['resume', id], { cwd })
-    expect(stderr).toBe(`[forkhestra] The run ${id} is complete: nothing to resume.\n`)
+    expect(stderr).toBe(`[forkhestra] Run ${id} is complete: nothing to resume.\n`)
     expect(code).toBe(0)
   },
 )

@@ -55,7 +55,7 @@ test('resume works off the queue of a run whose steps are complete', async () =>
   ])
   expect(survivors()).toEqual([])
   const nothing = await forkhestra(['resume'], { cwd })
-  expect(nothing.stderr).toContain(`The run ${run} is complete`)
+  expect(nothing.stderr).toContain(`Run ${run} is complete`)
   expect(nothing.code).toBe(0)
   expect(await ask<object>(cwd, 'runs')).toMatchObject({ runs: [{ status: 'complete' }] })
 })

@@ -124,7 +124,7 @@ describe.each(['git', 'an archive'] as const)('a record that came from %s', (fro
     expect((await forkhestra(['logs', '--raw'], { cwd })).stdout).toBe('fine\n')
     const status = await forkhestra(['status', '--json'], { cwd })
     expect(JSON.parse(status.stdout)).toMatchObject({ last: { id: own } })
-    expect((await forkhestra(['resume'], { cwd })).stderr).toContain(`The run ${own} is complete`)
+    expect((await forkhestra(['resume'], { cwd })).stderr).toContain(`Run ${own} is complete`)
   })
 
   test('can be viewed, with a note that it was not made here', async () => {

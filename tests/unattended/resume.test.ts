@@ -73,7 +73,7 @@ test('resume leaves a complete run unchanged and succeeds', async () => {
   for (const args of [[], [run]]) {
     const { code, stdout, stderr, events: after } = await resume(cwd, ...args)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
-    expect(stderr).toBe(`[forkhestra] The run ${run} is complete: nothing to resume.\n`)
+    expect(stderr).toBe(`[forkhestra] Run ${run} is complete: nothing to resume.\n`)
     expect(after).toEqual([...events])
   }
 })

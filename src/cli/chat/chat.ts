@@ -20,7 +20,6 @@ import { recordsFor } from '../records/choose-run.ts'
 import { readChatCommand } from './commands.ts'
 import { talkOnTerminal, talkThroughPipes } from './talk.ts'
 
-/** The command `chat`. */
 export async function chat(input: Input): Promise<number> {
   const [agent, surplus] = [...input.positionals, ...input.rest]
   const hint = 'Pass the message with -p: forkhestra chat -p "…"'

@@ -176,7 +176,6 @@ function messageLines(delivery: Delivery, nothing: string): Answer {
 
 const HELP = 'See /help.'
 
-/** A command without arguments. */
 function bare(command: ChatCommand): (line: CommandLine) => ChatCommand {
   return (line) => {
     takeOptions(line, [])

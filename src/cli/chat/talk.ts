@@ -135,7 +135,6 @@ function sentAsText({ word, meant }: Miss): string {
   return `'${word}' is not a command and is sent as text${guess}`
 }
 
-/** How many lines of the last exchange are shown. */
 const MOST_LINES = 40
 
 /** Agent and model, and the last exchange of a resumed chat. */

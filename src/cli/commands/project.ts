@@ -1,7 +1,6 @@
 import type { Command } from '../command.ts'
 import { CONFIG_OPTIONS, CWD, JSON_OBJECT } from './run.ts'
 
-/** Commands that set up and check a project. */
 export const PROJECT_COMMANDS = {
   init: {
     summary: 'Set up a project: configuration, spec templates, personas.',

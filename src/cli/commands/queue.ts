@@ -6,7 +6,6 @@ const RUN: Options = {
 }
 const QUEUE_OPTIONS: Options = { ...RUN, ...CWD, ...JSON_OBJECT }
 
-/** Commands for the queue and the inboxes of a run. */
 export const QUEUE_COMMANDS = {
   push: {
     summary: 'Queue a task for a sub-agent without starting it.',

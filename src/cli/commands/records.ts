@@ -3,7 +3,6 @@ import { CWD, JSON_OBJECT, LIMIT_OPTIONS, ORPHANS, VERBOSE } from './run.ts'
 
 const RECORD_OPTIONS: Options = { ...CWD, ...JSON_OBJECT }
 
-/** Commands for past and active runs. */
 export const RECORD_COMMANDS = {
   status: {
     summary: 'Show active runs, the last run and the open tasks of the project.',

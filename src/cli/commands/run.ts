@@ -5,7 +5,6 @@ export const CWD: Options = {
   cwd: { value: '<path>', help: 'project folder (default: nearest one, searched upwards)' },
 }
 
-/** For every command that reads the configuration. */
 export const CONFIG_OPTIONS: Options = {
   ...CWD,
   config: { value: '<path>', help: 'configuration file (default: forge/orch/chains.json)' },

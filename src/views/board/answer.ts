@@ -7,7 +7,6 @@ import type { Key } from '../../base/terminal/keys.ts'
 import { textOf, typeKey } from '../../base/terminal/line-editor.ts'
 import { askForStatus, distanceOf, nameOf, say, setStatus, still, type Step } from './steps.ts'
 
-/** Handles a key while a prompt is open. */
 export function answer(board: Board, prompt: Prompt, key: Key): Step {
   const closed = { ...board, prompt: undefined }
   switch (prompt.kind) {

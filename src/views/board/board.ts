@@ -6,13 +6,11 @@ import type { Size } from '../../base/terminal/tty.ts'
 import { makeColumns, type Card, type Snapshot } from './snapshot.ts'
 
 export interface Board {
-  /** The project. */
   readonly name: string
   readonly size: Size
   readonly snapshot: Snapshot
   readonly filter: string
   readonly isOnlyReady: boolean
-  /** The cards that match the filter, by status. */
   readonly columns: readonly (readonly Card[])[]
   /** The selected column, and for each column the selected and the first visible row. */
   readonly column: number
@@ -25,7 +23,6 @@ export interface Board {
 
 interface OpenCard {
   readonly brief: Brief
-  /** The line of the cursor and the first visible line. */
   readonly cursor: number
   readonly top: number
 }
@@ -136,7 +133,6 @@ export function clamp(value: number, highest: number): number {
 }
 
 interface Layout {
-  /** How many columns fit side by side. */
   readonly columns: number
   /** Whether there is a line with the name of the project. */
   readonly hasTitle: boolean

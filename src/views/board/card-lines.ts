@@ -5,11 +5,9 @@ import { wrap } from '../../base/terminal/columns.ts'
 export interface CardLine {
   readonly text: string
   readonly isHeading?: boolean
-  /** The criterion that the line is part of. */
   readonly criterion?: Criterion
 }
 
-/** The brief as wrapped lines. */
 export function cardLines(brief: Brief, width: number): readonly CardLine[] {
   const { task, dependencies } = brief
   const plain = (text: string) => wrap(text, width).map((line) => ({ text: line }))

@@ -3,7 +3,6 @@ import { layoutOf, settle, type Board } from './board.ts'
 import { cardLines } from './card-lines.ts'
 import { distanceOf, say, still, type Step } from './steps.ts'
 
-/** Handles a key on an open card. */
 export function readCard(board: Board, key: string): Step | undefined {
   const open = board.open!
   switch (key) {

@@ -67,7 +67,6 @@ export class BoardSession {
     }
   }
 
-  /** Ends the session, and the editor with it. */
   stop(signal: NodeJS.Signals): void {
     // Ctrl-C in an editor reaches both processes but is meant for the editor.
     if (this.#isAway && signal === 'SIGINT') return
@@ -149,7 +148,6 @@ export class BoardSession {
     }
   }
 
-  /** Makes a change, reloads the tasks and shows the result. */
   #change(work: () => BoardEvent): void {
     this.#attempt(() => {
       const event = work()
@@ -212,7 +210,6 @@ export class BoardSession {
     this.#terminal.enter()
   }
 
-  /** Returns the error message, if any. */
   async #runEditor(words: string, path: string): Promise<string | undefined> {
     try {
       this.#editor = startEditor(words, path)

@@ -12,7 +12,6 @@ export interface Card {
   readonly holder: string | undefined
   /** Another owner who would lose it if its status changed. */
   readonly owner: string | undefined
-  /** The text that filters search. */
   readonly words: string
 }
 

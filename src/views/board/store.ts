@@ -27,7 +27,6 @@ export function openBoardStore(database: TaskDatabase) {
       if (change !== undefined) undos.push({ id: change.id, undo: () => database.undo(change) })
       return holder
     },
-    /** Returns the id. */
     create(title: string): string {
       const created = database.createUndoable({ title })
       undos.push(created)

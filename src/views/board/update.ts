@@ -59,7 +59,6 @@ function pressKey(board: Board, key: Key): Step {
   )
 }
 
-/** Keys on the columns. */
 function browse(board: Board, key: string): Step | undefined {
   const page = layoutOf(board.size).rowsPerColumn
   switch (key) {

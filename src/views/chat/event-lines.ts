@@ -53,7 +53,6 @@ function toolEndLines({ error, diff }: EventOf<'tool_ended'>, paint: Paint): str
   return diff === undefined ? [] : diffLines(diff, paint)
 }
 
-/** How many lines of a change are shown. */
 const DIFF_LINES = 12
 /** The header of a hunk in a unified diff, with the number of its first line. */
 const HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/

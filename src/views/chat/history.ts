@@ -5,7 +5,6 @@ import { parseJson } from '../../base/json.ts'
 import { makePrivateFolder } from '../../base/private-folder.ts'
 import { stateFolder } from '../../base/state-folder.ts'
 
-/** How many inputs are kept. */
 const MOST = 1000
 /** Readable by the user only. */
 const MODE = 0o600

@@ -16,9 +16,7 @@ export type Meaning =
 
 interface SessionOptions {
   readonly hasColour: boolean
-  /** What was typed in earlier chats. */
   readonly past: readonly string[]
-  /** Keeps what was typed for later chats. */
   readonly keep: (text: string) => void
   /** Throws a `UserError` if the text is refused. */
   readonly understand: (text: string) => Meaning
@@ -42,9 +40,7 @@ export class ChatSession {
   #state: 'listening' | 'turn' | 'leaving' = 'listening'
   #listener = Promise.withResolvers<string | undefined>()
   #turn: AbortController | undefined
-  /** The commands that are running. */
   readonly #commands = new Set<AbortController>()
-  /** The ids of running tasks. */
   readonly #tasks = new Set<string>()
   /** Whether another Ctrl-C ends the chat. */
   #isAskedToLeave = false
@@ -69,13 +65,11 @@ export class ChatSession {
     this.#screen = new ChatScreen(this.#tty)
   }
 
-  /** Takes the terminal. */
   enter(lines: readonly string[]): void {
     this.#screen.print(lines)
     this.#tty.enter()
   }
 
-  /** Restores the terminal. */
   async close(): Promise<void> {
     this.#screen.close()
     await this.#tty.leave()
@@ -94,7 +88,6 @@ export class ChatSession {
     this.print(eventLines(event, this.#paint))
   }
 
-  /** The next message; undefined if there is none. */
   async next(stop: AbortSignal): Promise<string | undefined> {
     this.#state = 'listening'
     if (this.#isOver) return undefined
@@ -251,7 +244,6 @@ export class ChatSession {
     this.#screen.draw(status === '' ? '' : this.#paint.dim(status), prompt)
   }
 
-  /** The line above the prompt. */
   #describeStatus(): string {
     const tasks = this.#tasks.size === 0 ? [] : [`${this.#tasks.size} running in the queue`]
     if (this.#state === 'leaving')
