@@ -14,7 +14,7 @@ async function openStore(readerLeaseMs?: number): Promise<QueueStore> {
   return store
 }
 
-test('a reader that is slow, but there, keeps what it reads', async () => {
+test('a slow reader keeps its lease', async () => {
   const store = await openStore(1500)
   const [slow, other] = [new QueueClient(store, RUN, 'main'), new QueueClient(store, RUN, 'main')]
   await other.send('main', 'hello')
@@ -30,7 +30,7 @@ test('a reader that is slow, but there, keeps what it reads', async () => {
   await store.close()
 })
 
-test('whoever acknowledges too late is told what was no longer his', async () => {
+test('a late acknowledgement returns the messages whose lease was lost', async () => {
   const store = await openStore()
   const [late, next] = [new QueueClient(store, RUN, 'main'), new QueueClient(store, RUN, 'main')]
   for (const body of ['one', 'two']) await next.send('main', body)
@@ -43,7 +43,7 @@ test('whoever acknowledges too late is told what was no longer his', async () =>
   await store.close()
 })
 
-test('what was handed out and never acknowledged is there again once the client is closed', async () => {
+test('unacknowledged messages are returned when the client is closed', async () => {
   const store = await openStore(60)
   const [leaver, next] = [new QueueClient(store, RUN, 'main'), new QueueClient(store, RUN, 'main')]
   await next.send('main', 'hello')
@@ -54,7 +54,7 @@ test('what was handed out and never acknowledged is there again once the client 
   await store.close()
 })
 
-test('ten thousand tasks without a name get as many names, the same for the same id', () => {
+test('generated names of ten thousand tasks are unique and depend only on the id', () => {
   for (let queue = 0; queue < 100; queue += 1) {
     const ids = Array.from({ length: 10_000 }, (_, place) => `t-${queue}-${place}`)
     expect(new Set(ids.map(generatedName)).size).toBe(ids.length)
@@ -62,7 +62,7 @@ test('ten thousand tasks without a name get as many names, the same for the same
   expect(generatedName('t-1')).toBe(generatedName('t-1'))
 })
 
-test('a reader that is overtaken does not say that it has what another got', async () => {
+test('receive does not report a message that another reader took in the meantime', async () => {
   const store = await openStore()
   await store.push(
     ['a', 'b'].map((name) => ({ id: name, run: RUN, parent: 'main', name, prompt: 'x' })),
@@ -73,7 +73,7 @@ test('a reader that is overtaken does not say that it has what another got', asy
     await store.settle(claim!, { success: true, output: 'done' })
   }
   const other = new QueueClient(store, RUN, 'main')
-  // Between the look and the hand that follows it.
+  // Another reader takes a message between reading the status and leasing.
   const overtaken = {
     ...store,
     close: () => store.close(),

@@ -37,19 +37,19 @@ function violationsOf(
   return ledger.close(tables)
 }
 
-test('a whole life has nothing wrong in it', () => {
+test('a complete history is consistent', () => {
   expect(violationsOf(GOOD)).toEqual([])
 })
 
 test.each(GOOD.map((line, place) => [`${line.what} ${line.detail}`, place] as const))(
-  'a history without its line "%s" is wrong',
+  'a history without the entry "%s" is inconsistent',
   (_, place) => {
     expect(violationsOf(GOOD.toSpliced(place, 1))).not.toEqual([])
   },
 )
 
 test.each(GOOD.map((line, place) => [`${line.what} ${line.detail}`, place] as const))(
-  'a history that has its line "%s" twice is wrong',
+  'a history with the entry "%s" twice is inconsistent',
   (_, place) => {
     expect(violationsOf(GOOD.toSpliced(place, 0, GOOD[place]!))).not.toEqual([])
   },
@@ -59,21 +59,21 @@ test.each<[string, Tables]>([
   ['no task', { tasks: [], messages: [] }],
   ['another attempt', { tasks: [{ ...ENDED, attempt: 1 }], messages: [] }],
   ['another state', { tasks: [{ ...ENDED, state: 'ready' }], messages: [] }],
-  ['a worker of an ended task', { tasks: [{ ...ENDED, worker: 'w' }], messages: [] }],
-  ['a lease of nobody', { tasks: [{ ...ENDED, hasLease: true }], messages: [] }],
-  ['a task too many', { tasks: [ENDED, { ...ENDED, id: 'x' }], messages: [] }],
+  ['an ended task with a worker', { tasks: [{ ...ENDED, worker: 'w' }], messages: [] }],
+  ['a lease without a worker', { tasks: [{ ...ENDED, hasLease: true }], messages: [] }],
+  ['an unknown task', { tasks: [ENDED, { ...ENDED, id: 'x' }], messages: [] }],
   [
-    'a message that was acknowledged',
+    'an acknowledged message',
     {
       tasks: [ENDED],
       messages: [{ id: 't.result', reader: null, hasLease: false, delivery: 2 }],
     },
   ],
-])('a table with %s is wrong', (_, tables) => {
+])('a table with %s is inconsistent', (_, tables) => {
   expect(violationsOf(GOOD, tables)).not.toEqual([])
 })
 
-test('a message that nobody has acknowledged must be there', () => {
+test('an unacknowledged message must be in the table', () => {
   const entries = GOOD.slice(0, 8)
   expect(violationsOf(entries)).toEqual(['message t.result is gone unread'])
   const messages = [{ id: 't.result', reader: null, hasLease: false, delivery: 0 }]

@@ -9,7 +9,7 @@ test.each([
   ['budget', false],
   ['cancelled', false],
   ['precondition', false],
-] as const)('after a failure of class %s it is tried again: %p', (failure, willRetry) => {
+] as const)('a failure of class %s is retried: %p', (failure, willRetry) => {
   expect(mayRetry(failure, 1, 3)).toBe(willRetry)
 })
 
@@ -17,7 +17,7 @@ test('retry=2 allows three attempts', () => {
   expect([1, 2, 3].map((attempt) => mayRetry('lost', attempt, 2))).toEqual([true, true, false])
 })
 
-test('the pause doubles, has a random half and an upper end', () => {
+test('the pause doubles up to a limit, and half of it is random', () => {
   expect([1, 2, 3].map((attempt) => pauseAfter(attempt, DEFAULT_TIMES, 1))).toEqual([
     1000, 2000, 4000,
   ])

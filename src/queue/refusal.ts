@@ -128,7 +128,7 @@ function describeStoreRefusal(refusal: PlaceRefusal): readonly [message: string,
       ]
     case 'gone':
       return [
-        `The queue store ${place} is gone: somebody deleted or replaced it while it was in use.`,
+        `The queue store ${place} is gone: it was deleted or replaced while it was in use.`,
         'What was queued or unread in it is lost. What is queued from now on is in a new one.',
       ]
     case 'read_only':

@@ -34,7 +34,7 @@ describe('SQLite without a write-ahead log', () => {
   testProcesses(old)
 })
 
-/** Behind the back of the store: no bell rings. */
+/** Changes the database without the store. */
 function tamper(place: string, sql: string): void {
   const db = new DatabaseSync(place)
   db.exec(`drop trigger history_is_not_changed; drop trigger history_is_not_cut; ${sql}`)
@@ -42,7 +42,7 @@ function tamper(place: string, sql: string): void {
 }
 
 /** Tasks and messages in every state. */
-async function lived(): Promise<Stage> {
+async function makeUsedStore(): Promise<Stage> {
   const stage = await Stage.set(SQLITE)
   const { store } = stage
   await store.settle(await stage.begin('main', 'read'), DONE)
@@ -57,19 +57,19 @@ async function lived(): Promise<Stage> {
 }
 
 test.each([
-  ['a task that is gone', `delete from task where name = 'later'`],
-  ['a message that is gone', `delete from message where sender = 'unread'`],
+  ['a deleted task', `delete from task where name = 'later'`],
+  ['a deleted message', `delete from message where sender = 'unread'`],
   [
-    'an end without a message',
+    'an end without a result message',
     `delete from history where what = 'sent' and subject like '%unread%'`,
   ],
-  ['a task that was set back', `update task set state = 'ready' where name = 'read'`],
-  ['an attempt too many', `update task set attempt = 2 where name = 'busy'`],
+  ['a task with an earlier state', `update task set state = 'ready' where name = 'read'`],
+  ['an additional attempt', `update task set attempt = 2 where name = 'busy'`],
   ['a lease without a worker', `update task set worker = null where name = 'busy'`],
-  ['a message in no hand', `update message set reader = null where sender = 'busy'`],
-  ['a history that was cut', `delete from history where what = 'main'`],
+  ['a leased message without a reader', `update message set reader = null where sender = 'busy'`],
+  ['a history with a missing entry', `delete from history where what = 'main'`],
   [
-    'a message that is there again',
+    'an acknowledged message that exists',
     `insert into message (id, run, recipient, sender, body, at)
      select subject, run, 'run-1.main', 'read', '', 0 from history where what = 'acked'`,
   ],
@@ -79,14 +79,14 @@ test.each([
      select at, run, what, subject, attempt, detail from history where what = 'acked'`,
   ],
 ])('verify finds %s', async (_, sql) => {
-  const stage = await lived()
+  const stage = await makeUsedStore()
   tamper(stage.place, sql)
   expect(await stage.store.verify(RUN)).not.toEqual([])
   await stage.store.close()
 })
 
-test('the history of a store can neither be changed nor cut', async () => {
-  const stage = await lived()
+test('the history can only be appended to', async () => {
+  const stage = await makeUsedStore()
   const db = new DatabaseSync(stage.place)
   expect(() => db.exec(`update history set what = 'main'`)).toThrow('only appended')
   expect(() => db.exec('delete from history')).toThrow('only appended')

@@ -23,7 +23,7 @@ function answersIn(cwd: string, file: string): Received[] {
   return lines.map((line) => JSON.parse(line) as Received)
 }
 
-test('a NUL byte in a message arrives, in a prompt it is refused, in a result it harms nobody', async () => {
+test('a NUL byte is delivered in a message, refused in a prompt and harmless in a result', async () => {
   const cwd = makeQueueProject(
     [
       '/push name=prints \'printf "a\\\\000b"\'',
@@ -46,7 +46,7 @@ test('a NUL byte in a message arrives, in a prompt it is refused, in a result it
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('a task whose prompt is only commands does them, and its agent runs without a prompt', async () => {
+test('a prompt of only commands is carried out, and the agent runs without a prompt', async () => {
   const cwd = makeQueueProject(
     [
       String.raw`/push name=queues "/push name=started 'echo bee'\n/run\n/push name=never 'touch ran'"`,
@@ -59,7 +59,7 @@ test('a task whose prompt is only commands does them, and its agent runs without
   const [{ messages } = { messages: [] }] = answersIn(cwd, 'got')
   expect(messages.map(({ from }) => from).toSorted()).toEqual(['never', 'queues', 'started'])
   expect(messages.find(({ from }) => from === 'started')).toMatchObject({ output: 'bee' })
-  // Its queue died with it, and that is said.
+  // Its queue was cancelled with it, which is reported.
   expect(messages.find(({ from }) => from === 'never')).toMatchObject({ class: 'cancelled' })
   expect(readFileSync(join(cwd, 'counts'), 'utf8').trim().split('\n').toSorted()).toEqual([
     '0',
@@ -81,7 +81,7 @@ test.each([
   'a,b',
   'x'.repeat(101),
   '',
-])('no task is called %j, wherever it is written', async (name) => {
+])('%j is refused as a task name everywhere', async (name) => {
   const cwd = makeQueueProject('touch ran\n')
   const typed = await forkhestra(['push', '--name', name, 'true'], { cwd })
   expect(typed.code).toBe(2)
@@ -107,7 +107,7 @@ test.each([[['send', 'a\nb', 'x']], [['cancel', '..']], [['send', '\u001b[2J', '
   },
 )
 
-test('an agent with a name that is none of its run can do nothing', async () => {
+test('an agent whose name is not in the run can do nothing', async () => {
   const cwd = makeQueueProject(
     'FORKHESTRA_AGENT_NAME=../x forkhestra push true 2> said; echo $? >> said\n',
   )
@@ -118,7 +118,7 @@ test('an agent with a name that is none of its run can do nothing', async () => 
   expect(await tasksOf(cwd)).toEqual([])
 })
 
-test('a message of a million characters arrives; one beyond the limit is refused and changes nothing', async () => {
+test('a message of a million characters is delivered; one beyond the limit is refused', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=tells 'sh ./tells'",
@@ -145,7 +145,7 @@ test('a message of a million characters arrives; one beyond the limit is refused
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('characters of several bytes count as bytes', async () => {
+test('size limits count bytes, not characters', async () => {
   const cwd = makeQueueProject("/push name=one 'true'\ntrue\n")
   await runPrompt(cwd)
   const send = (count: number) =>
@@ -158,7 +158,7 @@ test('characters of several bytes count as bytes', async () => {
   expect(messages.map(({ body }) => body?.length)).toEqual([349_525])
 })
 
-test('of twenty thousand tasks none is queued, and ten thousand are', async () => {
+test('ten thousand tasks can be queued, and a push of twenty thousand queues none', async () => {
   const pushes = (count: number) =>
     Array.from({ length: count }, (_, index) => `/push name=n${index} "true"`)
   const cwd = makeQueueProject([...pushes(20_000), '/run parallel=4', 'touch ran'].join('\n'))
@@ -181,7 +181,7 @@ test('of twenty thousand tasks none is queued, and ten thousand are', async () =
   expect(await problemsOf(cwd)).toEqual([])
 }, 60_000)
 
-test('fifty levels of tasks end at the depth that is allowed, and every level hears of it', async () => {
+test('nesting stops at the depth limit, and every level is notified', async () => {
   const deeper = [
     'level=$1',
     'forkhestra push name=level$level "sh ./deeper $((level + 1))" > /dev/null 2>> said || exit 0',
@@ -201,7 +201,7 @@ test('fifty levels of tasks end at the depth that is allowed, and every level he
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('who waits for itself is told, and has what it sent to itself', async () => {
+test('an agent that waits for itself is told so and gets its own messages', async () => {
   const asks = (name: string) =>
     [
       `forkhestra receive --json --from ${name} >> ${name}.json;`,

@@ -28,14 +28,14 @@ const VERBS: readonly (readonly string[])[] = [
   ['cancel', 'one'],
 ]
 
-/** A run that is over and has left a task in its queue. */
+/** A finished run that left a task in its queue. */
 async function lived(): Promise<string> {
   const cwd = makeQueueProject("/push name=one 'true'\n/push name=two 'true'\n/run 1\ntrue\n")
   expect((await runPrompt(cwd)).code).toBe(0)
   return cwd
 }
 
-/** Every verb says the same one thing about the store, and leaves it as it is. */
+/** Every command reports the same problem and leaves the store unchanged. */
 async function expectRefusals(cwd: string, words: RegExp): Promise<void> {
   const before = readFileSync(storeOf(cwd))
   for (const verb of VERBS) {
@@ -50,7 +50,7 @@ async function expectRefusals(cwd: string, words: RegExp): Promise<void> {
   expect(readFileSync(storeOf(cwd)).equals(before)).toBe(true)
 }
 
-test('a store of a newer version is left alone by every verb', async () => {
+test('no command changes a store of a newer version', async () => {
   const cwd = await lived()
   const db = new Database(storeOf(cwd))
   db.exec('pragma user_version = 99')
@@ -62,13 +62,13 @@ test('a store of a newer version is left alone by every verb', async () => {
   expect(stdout).toMatch(/^Tasks: The queue store .* was made by a newer forkhestra/m)
 })
 
-test('a store that is something else is left alone by every verb', async () => {
+test('no command changes a file that is not a store', async () => {
   const cwd = await lived()
   writeFileSync(storeOf(cwd), 'a page of a book\n'.repeat(1000))
   await expectRefusals(cwd, /queue\.sqlite is not a queue store of forkhestra/)
 })
 
-test('a store with a hole in it is one clear error, never a crash', async () => {
+test('a store with overwritten bytes is reported as one clear error', async () => {
   const cwd = await lived()
   const bytes = readFileSync(storeOf(cwd))
   for (const from of [100, 4096, 8192, 12_288]) {
@@ -89,7 +89,7 @@ test('a store with a hole in it is one clear error, never a crash', async () => 
   }
 }, 60_000)
 
-test('of two that resume a run with tasks one goes on, and each task ends once', async () => {
+test('if two processes resume a run, one continues and each task ends once', async () => {
   const cwd = makeQueueProject(
     [
       ...['a', 'b', 'c'].map(
@@ -109,7 +109,7 @@ test('of two that resume a run with tasks one goes on, and each task ends once',
   writeFileSync(join(cwd, 'go'), '')
   const both = ['one', 'two'].map(() => new Running(['resume', '--kill-orphans'], { cwd }))
   const ends = await Promise.all(both.map(({ finished }) => finished))
-  // The second may come after the first has done everything.
+  // The second may start after the first has done everything.
   for (const { code, stderr } of ends) {
     if (code !== 0) expect(stderr).toContain('is already running (process')
   }
@@ -121,7 +121,7 @@ test('of two that resume a run with tasks one goes on, and each task ends once',
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('a store that is deleted during a run is told of, and nobody waits for what is gone', async () => {
+test('a store that is deleted during a run is reported, and all waits end', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=old 'touch up; until [ -e deleted ]; do sleep 0.05; done; echo old'",
@@ -155,7 +155,7 @@ test('a store that is deleted during a run is told of, and nobody waits for what
   })
 }, 60_000)
 
-test('who waits in a store that is deleted is told so', async () => {
+test('a waiting process reports that the store was deleted', async () => {
   const cwd = makeQueueProject("/push name=one 'touch up; sleep 60'\n/run\ntouch main; sleep 60\n")
   const running = startPrompt(cwd)
   await fileIn(cwd, 'up')
@@ -175,7 +175,7 @@ test('who waits in a store that is deleted is told so', async () => {
   expect(ofType(journalOf(cwd, run!), 'run_ended')).toHaveLength(1)
 }, 60_000)
 
-/** Runs a script in the project on a small file system of its own; root or not. */
+/** Runs a script in the project on a separate small file system, with or without root. */
 async function onDisk(cwd: string, script: string): Promise<{ code: number; stdout: string }> {
   const disk = `mount -t tmpfs -o size=2m none "$PWD/forge" && cd "$PWD" || exit 99\n`
   const env = environment({ cwd })
@@ -187,7 +187,7 @@ async function onDisk(cwd: string, script: string): Promise<{ code: number; stdo
   return { stdout: await new Response(child.stdout).text(), code: await child.exited }
 }
 
-test('a store that cannot be written is one clear error for every verb', async () => {
+test('every command reports a read-only store as one clear error', async () => {
   const cwd = makeQueueProject("/push name=one 'true'\n/push name=two 'true'\n/run 1\ntrue\n")
   const { code, stdout } = await onDisk(
     cwd,
@@ -204,7 +204,7 @@ test('a store that cannot be written is one clear error for every verb', async (
   for (const answer of answers) expect(answer).toMatch(/queue\.sqlite cannot be written/)
 })
 
-test('a run whose record cannot be written is not resumed, and that is one clear error', async () => {
+test('resume reports a read-only record as one clear error', async () => {
   const cwd = makeQueueProject("/push name=one 'true'\ntrue\n")
   const { stdout } = await onDisk(
     cwd,
@@ -220,7 +220,7 @@ test('a run whose record cannot be written is not resumed, and that is one clear
   expect(stdout).not.toMatch(/^ +at /m)
 })
 
-test('a full disk is named as what it is by every verb, and what was queued stays', async () => {
+test('every command reports a full disk, and queued tasks are kept', async () => {
   const cwd = makeQueueProject("/push name=one 'true'\n/push name=two 'true'\n/run 1\ntrue\n")
   const { code, stdout } = await onDisk(
     cwd,
@@ -240,7 +240,7 @@ test('a full disk is named as what it is by every verb, and what was queued stay
   expect(stdout).not.toContain('-room')
 })
 
-test('while a full disk keeps a result from being written that is said, and Ctrl-C says the result', async () => {
+test('a result that cannot be stored on a full disk is reported, and printed on Ctrl-C', async () => {
   const cwd = makeQueueProject('', {
     worker: sh('touch begun; until [ -e full ]; do sleep 0.05; done; echo "the answer is 42"'),
   })
@@ -261,7 +261,7 @@ test('while a full disk keeps a result from being written that is said, and Ctrl
   expect(stdout).toMatch(/cannot save the result of task one .*is full.*\nthe answer is 42\n/)
 }, 30_000)
 
-test('a result that a full disk has no room for is kept until there is room', async () => {
+test('a result that does not fit on a full disk is kept until there is space', async () => {
   const cwd = makeQueueProject(
     [
       `/push name=one 'echo one >> begun; until [ -e full ]; do sleep 0.05; done; head -c 100000 /dev/zero | tr "\\0" x | fold -w 50'`,
@@ -273,7 +273,7 @@ test('a result that a full disk has no room for is kept until there is room', as
     cwd,
     [
       '(until [ -e begun ]; do sleep 0.05; done; cat /dev/zero > forge/fill 2>/dev/null; touch full;',
-      // So long that a sign of life, every ten seconds, falls into it.
+      // Long enough to include a heartbeat, which is sent every ten seconds.
       ' sleep 22; forkhestra push name=no true 2>&1; echo "push $?"; rm forge/fill; touch over) &',
       'forkhestra ./agent --prompt-file prompt.md > out 2>&1; echo "code $?"; wait',
       'forkhestra queue verify',
@@ -334,7 +334,7 @@ test.each([
 
 const FILL = 'cat /dev/zero > forge/fill 2>/dev/null'
 
-test('what was started before the disk became full is worked at once there is space', async () => {
+test('tasks that were started before the disk became full run as soon as there is space', async () => {
   const cwd = makeQueueProject(
     `forkhestra push name=one 'echo uno'; forkhestra run-queue; ${FILL}; true`,
   )
@@ -350,7 +350,7 @@ test('what was started before the disk became full is worked at once there is sp
   expect(stdout).toContain('Task one: done')
 })
 
-test('tasks are started as soon as a disk has space again, while main still works', async () => {
+test('tasks start as soon as the disk has space again, while main is still running', async () => {
   const start = "forkhestra push name=one 'touch ran'; forkhestra run-queue"
   const cwd = makeQueueProject(`${start}; ${FILL}; until [ -e ran ]; do sleep 0.05; done`)
   const { stdout } = await onDisk(

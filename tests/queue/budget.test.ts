@@ -6,7 +6,7 @@ import { makeProject, sh } from '../support/project.ts'
 import { problemsOf, tasksOf } from '../support/queue.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 
-/** Tells what it has taken while it works, as the real one does, and what it cost at its end. */
+/** Reports usage while it works and its cost at the end, like the real program. */
 const CLAUDE = sh(
   'for last; do :; done',
   'name=$FORKHESTRA_AGENT_NAME',
@@ -54,13 +54,13 @@ function budgetOf(cwd: string, name: string): number {
   return Number(args[args.indexOf('--max-budget-usd') + 1])
 }
 
-/** By the events: under load a task may be ended before its program has begun to write. */
+/** From the events, because under load a task may end before its program writes anything. */
 function startedIn(cwd: string): string[] {
   const started = ofType(eventsOf(cwd), 'task_started')
   return started.flatMap(({ task, pid }) => (pid === undefined ? [] : [task])).toSorted()
 }
 
-test('tasks that begin together share what is left of the money, and leave a share for others', async () => {
+test('tasks that start together share the remaining budget and leave a share for others', async () => {
   const names = NAMES.slice(0, 5)
   const cwd = makeBudgetProject({ work: 'sleep 0.3', names, chain: { maxCostUsd: 1.2 } })
   expect((await run(cwd)).code).toBe(0)
@@ -68,16 +68,16 @@ test('tasks that begin together share what is left of the money, and leave a sha
   expect(names.map((name) => budgetOf(cwd, name))).toEqual([0.1, 0.1, 0.1, 0.1, 0.1])
 })
 
-test('one that begins later gets what the others have not been promised', async () => {
+test('a later task gets what has not been reserved for others', async () => {
   const names = ['a', 'b', 'c']
   const work = 'cost=0.1; [ $name = a ] || sleep 0.5'
   const cwd = makeBudgetProject({ work, names, width: 2, chain: { maxCostUsd: 1.2 } })
   expect((await run(cwd)).code).toBe(0)
-  // The lead is promised 0.60, b 0.20; a has cost 0.10: half of 0.30.
+  // 0.60 is reserved for the lead and 0.20 for b, and a has cost 0.10: half of 0.30.
   expect(names.map((name) => budgetOf(cwd, name))).toEqual([0.2, 0.2, 0.15])
 })
 
-test('no money is promised twice, also not to the agent of the step and its tasks', async () => {
+test('no budget is reserved twice, not even for the agent of the step and its tasks', async () => {
   const later = 'forkhestra push name=late "sleep 0.3"; forkhestra run-queue'
   const cwd = makeBudgetProject({
     work: `${later}; sleep 1`,
@@ -88,7 +88,7 @@ test('no money is promised twice, also not to the agent of the step and its task
   expect(['main', 'early', 'late'].map((name) => budgetOf(cwd, name))).toEqual([0.5, 0.25, 0.12])
 })
 
-test('a task for which no money is left is not begun', async () => {
+test('a task is not started if no budget is left', async () => {
   const prompt =
     'forkhestra push name=a true; forkhestra run-queue; forkhestra receive --json > got'
   const agents = { lead: { systemPromptText: 'You lead.' } }
@@ -104,8 +104,8 @@ test('a task for which no money is left is not begun', async () => {
   )
 })
 
-test('a run that is complete says that it has cost more than it may', async () => {
-  // Each of them does not keep to what it was told.
+test('a complete run reports that it exceeded its budget', async () => {
+  // Each of them exceeds its share.
   const claude = CLAUDE.replace('cost=0.01', 'cost=0.6')
   const agents = { lead: { systemPromptText: 'You lead.' } }
   const prompt = "/push name=a 'sleep 0.3'\n/run\ntrue"
@@ -120,7 +120,7 @@ test('a run that is complete says that it has cost more than it may', async () =
 test.each([
   ['the run', { chain: { maxTokens: 1000 } }],
   ['the step', { step: { maxTokens: 1000 } }],
-])('tasks at work end together when they have used up the tokens of %s', async (of, made) => {
+])('running tasks end together when the tokens of %s are used up', async (of, made) => {
   const cwd = makeBudgetProject({ work: 'tell 300; sleep 60', ...made })
   const { code, stdout } = await run(cwd)
   expect(code).toBe(1)
@@ -136,7 +136,7 @@ test.each([
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('tasks at work end when the money of the run is spent, and what is done stays done', async () => {
+test('running tasks end when the budget of the run is spent, and finished ones stay done', async () => {
   const work = 'case $name in a) cost=1.5; sleep 0.5 ;; *) sleep 60 ;; esac'
   const cwd = makeBudgetProject({ work, chain: { maxCostUsd: 1 } })
   expect((await run(cwd)).code).toBe(1)
@@ -148,7 +148,7 @@ test('tasks at work end when the money of the run is spent, and what is done sta
   expect(ofType(eventsOf(cwd), 'step_ended')[0]?.reason).toBe('budget')
 })
 
-test('tasks at work end when the time of the run is over, and the others are not begun', async () => {
+test('running tasks end at the time limit of the run, and the others are not started', async () => {
   const cwd = makeBudgetProject({ work: 'sleep 60', chain: { maxDuration: '3s' } })
   expect((await run(cwd)).code).toBe(1)
   expect(survivors()).toEqual([])
@@ -160,7 +160,7 @@ test('tasks at work end when the time of the run is over, and the others are not
 test.each<[string, object, object]>([
   ['the run', { maxDuration: '3s' }, {}],
   ['the step', {}, { maxDuration: '3s' }],
-])('an agent whose tasks end with the time of %s ends with them', async (_, chain, step) => {
+])('an agent whose tasks end at the time limit of %s ends with them', async (_, chain, step) => {
   // A long setup: the agent starts much later than its task.
   const setup = ["/push name=a 'sleep 60'", ...Array<string>(500).fill('/run')]
   const prompt = [...setup, 'forkhestra receive --from a; echo over'].join('\n')

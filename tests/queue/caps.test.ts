@@ -15,7 +15,7 @@ function makeCapped(queueLimits: Record<string, unknown>, prompt = 'true\n'): st
 
 const push = (cwd: string, ...words: string[]) => forkhestra(['push', ...words], { cwd })
 
-test('how many tasks wait and how many work at once is what the configuration says', async () => {
+test('the configuration limits how many tasks are queued and running', async () => {
   const cwd = makeCapped({ running: 1, queued: 2 })
   await push(cwd, 'agent=./agent', 'name=a', 'echo a')
   await push(cwd, 'agent=./agent', 'name=b', 'echo b')
@@ -31,14 +31,14 @@ test('how many tasks wait and how many work at once is what the configuration sa
   expect((await forkhestra(['queue'], { cwd })).stdout).toContain('room for 1 more running, 1 more')
 })
 
-test('how deep tasks are is what the configuration says, for the agents of a run', async () => {
+test('the configuration limits the depth of tasks for the agents of a run', async () => {
   const cwd = makeCapped({ depth: 1 }, `/push name=a 'forkhestra push "true" 2>&1'\n/run\ntrue\n`)
   await forkhestra(['--chain', 'work'], { cwd })
   const { stdout } = await forkhestra(['check'], { cwd })
   expect(stdout).toContain('A task at depth 2 is refused: the limit is 1.')
 })
 
-test('a message may be as long as the configuration says', async () => {
+test('the configuration limits the size of a message', async () => {
   const cwd = makeCapped({ messageBytes: 1_200_000 })
   await forkhestra(['--chain', 'work'], { cwd })
   await push(cwd, 'name=a', 'true')
@@ -50,7 +50,7 @@ test('a message may be as long as the configuration says', async () => {
   expect(long.code).toBe(2)
 })
 
-test('a record without its events still has queues, with the usual limits', async () => {
+test('a record without events still has queues, with the default limits', async () => {
   const cwd = makeCapped({ queued: 1 })
   await forkhestra(['--chain', 'work'], { cwd })
   const run = runsOf(cwd)[0]!
@@ -64,10 +64,10 @@ test('a record without its events still has queues, with the usual limits', asyn
 })
 
 test.each([
-  ['a limit that is none', { running: 0 }, 'queueLimits.running', 'a positive integer'],
+  ['an invalid limit', { running: 0 }, 'queueLimits.running', 'a positive integer'],
   ['less than every result needs', { messageBytes: 10 }, 'messageBytes', '1048576'],
   ['an unknown limit', { runing: 3 }, 'runing', 'running'],
-])('%s is refused with its place', async (_, limits, place, words) => {
+])('%s is refused with its location', async (_, limits, place, words) => {
   const { code, stderr } = await forkhestra(['validate'], { cwd: makeCapped(limits) })
   expect(stderr).toContain(place)
   expect(stderr).toContain(words)

@@ -6,7 +6,7 @@ import { makeProject, sh } from '../support/project.ts'
 import { problemsOf, tasksOf } from '../support/queue.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 
-/** Notes how it was called, obeys its prompt, and tells of it as the real one does. */
+/** Records its arguments, runs its prompt as a script, and reports like the real program. */
 const CLAUDE = sh(
   'for last; do :; done',
   'name=$FORKHESTRA_AGENT_NAME',
@@ -41,13 +41,13 @@ function run(cwd: string, ...more: string[]) {
   return forkhestra(['--chain', 'work', ...more], { cwd, env: ENV })
 }
 
-/** What stands behind an option. */
+/** The value of an option. */
 function argOf(cwd: string, name: string, option: string): string | undefined {
   const args = readFileSync(join(cwd, `args-${name}`), 'utf8').split('\n')
   return args[args.indexOf(option) + 1]
 }
 
-test('a sub-agent is of the kind of its parent, without its instructions and with no more tools', async () => {
+test('a sub-agent is of the same kind as its parent, without its instructions and with at most its tools', async () => {
   const cwd = makeClaudeProject(
     [
       '/push name=plain "echo plain result"',
@@ -72,7 +72,7 @@ test('a sub-agent is of the kind of its parent, without its instructions and wit
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('what sub-agents cost is spent by the run, and a budget holds for them, too', async () => {
+test('the cost of sub-agents counts for the run and its budget', async () => {
   const cwd = makeClaudeProject(
     [
       '/push name=a "true"',
@@ -90,13 +90,13 @@ test('what sub-agents cost is spent by the run, and a budget holds for them, too
     ['b', true, undefined],
     ['c', false, 'budget'],
   ])
-  // Half of it all is for the lead; a has cost 0.50, and half of what is left stays for others.
+  // Half is for the lead; a has cost 0.50, and half of the rest stays for others.
   expect(argOf(cwd, 'b', '--max-budget-usd')).toBe('0.17')
   const events = journalOf(cwd, runsOf(cwd)[0]!)
   expect(ofType(events, 'run_ended')[0]?.spent?.costUsd).toBe(1.5)
 })
 
-test('where claude does not take a session with the files, they stand in the prompt', async () => {
+test('files are put into the prompt if claude does not accept a session', async () => {
   const refusing = sh(
     'case "$*" in *--resume*) echo "No conversation found with session ID: x" >&2; exit 1;; esac',
     'for last; do :; done',

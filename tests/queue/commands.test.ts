@@ -14,7 +14,7 @@ import { makeProject, sh } from '../support/project.ts'
 import { runsOf } from '../support/record.ts'
 import { fileIn, until } from '../support/until.ts'
 
-test('a person queues for a run that is over, and sees it through', async () => {
+test('a user queues a task for a finished run and runs it', async () => {
   const cwd = makeQueueProject('true\n')
   await runPrompt(cwd)
   const run = runsOf(cwd)[0]!
@@ -42,7 +42,7 @@ test('a person queues for a run that is over, and sees it through', async () => 
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('where there is no run yet, a person gets one', async () => {
+test('a push opens a run if there is none', async () => {
   const cwd = makeProject({ 'forge/.keep': '', worker: sh('echo "worked: $1"') })
   expect((await forkhestra(['queue'], { cwd })).stdout).toBe('The queue is empty.\n')
   expect(runsOf(cwd)).toEqual([])
@@ -56,7 +56,7 @@ test('where there is no run yet, a person gets one', async () => {
   expect(stdout).toContain('complete')
 })
 
-test('a task for which there is no agent says so', async () => {
+test('a task without an existing agent is refused', async () => {
   const cwd = makeProject({ 'forge/.keep': '' })
   const env = { PATH: '/usr/bin:/bin', IS_SANDBOX: '1' }
   await forkhestra(['push', 'name=one', 'do it'], { cwd, env })
@@ -65,7 +65,7 @@ test('a task for which there is no agent says so', async () => {
   expect(stderr).toContain("no program is called 'claude' on PATH")
 })
 
-test('what a person starts in a run that is under way is done by that run', async () => {
+test('tasks that a user starts in a live run are run by its process', async () => {
   const cwd = makeQueueProject('touch up; until [ -e go ]; do sleep 0.05; done\n')
   const running = startPrompt(cwd)
   await fileIn(cwd, 'up')
@@ -78,7 +78,7 @@ test('what a person starts in a run that is under way is done by that run', asyn
   expect((await running.finished).stdout).toContain('Unread in the inbox: 1 from one')
 })
 
-test('a killed queue is taken up again', async () => {
+test('run-queue continues after a kill', async () => {
   const cwd = makeQueueProject('true\n')
   await runPrompt(cwd)
   await forkhestra(['push', 'name=one', 'retry=1', 'touch up; [ -e go ] || sleep 60; echo uno'], {
@@ -95,7 +95,7 @@ test('a killed queue is taken up again', async () => {
   expect(survivors()).toEqual([])
 })
 
-test('Ctrl-C ends what a person has started', async () => {
+test('Ctrl-C ends the tasks that run-queue has started', async () => {
   const cwd = makeQueueProject('true\n')
   await runPrompt(cwd)
   await forkhestra(['push', 'name=one', 'touch up; sleep 60'], { cwd })
@@ -107,7 +107,7 @@ test('Ctrl-C ends what a person has started', async () => {
   expect(await tasksOf(cwd)).toMatchObject([{ name: 'one', end: { class: 'lost' } }])
 })
 
-test('a message that could not be written is still there', async () => {
+test('a message that could not be printed stays in the inbox', async () => {
   const cwd = makeQueueProject("/push name=one 'echo uno'\n/run\ntrue\n")
   await runPrompt(cwd)
   await shell('forkhestra check > /dev/full', cwd)
@@ -117,7 +117,7 @@ test('a message that could not be written is still there', async () => {
   expect(await ask<unknown>(cwd, 'check')).toEqual({ ok: true, messages: [] })
 })
 
-test('a message goes to one of several readers', async () => {
+test('a message is delivered to one of several readers', async () => {
   const cwd = makeQueueProject("/push name=one 'echo uno'\n/run\ntrue\n")
   await runPrompt(cwd)
   const answers = await Promise.all(
@@ -127,7 +127,7 @@ test('a message goes to one of several readers', async () => {
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('receive waits no longer than it was told', async () => {
+test('receive stops waiting after its timeout', async () => {
   const cwd = makeQueueProject(
     "/push name=one 'touch up; until [ -e go ]; do sleep 0.05; done'\n/run\ntrue\n",
   )
@@ -155,7 +155,7 @@ test.each([
   [['cancel', 'main'], "'main' is not a task and cannot be cancelled."],
   [['queue', 'verfy'], "Unexpected argument 'verfy', did you mean 'verify'?"],
   [['queue', '--run', 'nope'], "No run matches 'nope'."],
-])('%j is refused with words', async (words, message) => {
+])('%j is refused with a message', async (words, message) => {
   const cwd = makeQueueProject("/push name=one 'true'\ntrue\n")
   await runPrompt(cwd)
   const { code, stderr } = await forkhestra(words, { cwd })
@@ -165,14 +165,14 @@ test.each([
   expect(JSON.parse(json.stdout)).toMatchObject({ ok: false })
 })
 
-test('an agent whose run has no record has no queue', async () => {
+test('an agent of a run without a record has no queue', async () => {
   const cwd = makeProject({ 'forge/.keep': '' })
   const { code, stderr } = await forkhestra(['push', 'x'], { cwd, env: { FORKHESTRA_RUN_ID: 'r' } })
   expect(code).toBe(2)
   expect(stderr).toContain('run r has none')
 })
 
-test('of a run without a record a prompt that queues is refused', async () => {
+test('a prompt with /push is refused in a run without a record', async () => {
   const cwd = makeProject({ agent: sh('touch ran'), 'prompt.md': "/push name=one 'true'\nGo.\n" })
   const env = { HOME: 'nowhere', XDG_STATE_HOME: '' }
   const args = ['./agent', '--prompt-file', 'prompt.md']
@@ -182,7 +182,7 @@ test('of a run without a record a prompt that queues is refused', async () => {
   expect(existsSync(join(cwd, 'ran'))).toBe(false)
 })
 
-test('past the cap what fits is started, and how many stay queued is said', async () => {
+test('run-queue starts as many tasks as fit and reports how many stay queued', async () => {
   const cwd = makeQueueProject(
     'for i in $(seq 20); do forkhestra push "until [ -e go ]; do sleep 0.05; done" >/dev/null; done; forkhestra run-queue | tail -1 > said; touch go',
   )
@@ -194,7 +194,7 @@ test('past the cap what fits is started, and how many stay queued is said', asyn
   expect((await tasksOf(cwd)).filter(({ state }) => state === 'queued')).toHaveLength(4)
 })
 
-test('a store that is spoilt is no success of the run, and an error for every command', async () => {
+test('a damaged store fails the run and every command', async () => {
   const cwd = makeQueueProject(
     'echo spoilt > s; mv s "$FORKHESTRA_RECORD/queue.sqlite"; forkhestra push x || true\n',
   )
@@ -206,7 +206,7 @@ test('a store that is spoilt is no success of the run, and an error for every co
   )
 })
 
-test('a name that is still in use is refused before the agent starts', async () => {
+test('a task name that is in use is refused before the agent starts', async () => {
   const cwd = makeQueueProject("/push name=one 'true'\necho ran >> ran\n")
   const args = ['./agent -> ./agent', '--prompt-file', 'prompt.md']
   const { code, stderr } = await forkhestra(args, { cwd })
@@ -216,7 +216,7 @@ test('a name that is still in use is refused before the agent starts', async () 
   expect(await tasksOf(cwd)).toHaveLength(1)
 })
 
-test('a task deeper than allowed is refused', async () => {
+test('a task beyond the depth limit is refused', async () => {
   const deeper = 'forkhestra push "$(cat deeper)" >> said 2>&1 && forkhestra run-queue >> said'
   const cwd = makeQueueProject('sh ./deeper\n', { deeper })
   await runPrompt(cwd)
@@ -224,7 +224,7 @@ test('a task deeper than allowed is refused', async () => {
   expect(await tasksOf(cwd)).toHaveLength(5)
 })
 
-test('nobody waits for tasks at which no process works', async () => {
+test('receive does not wait for tasks that no process runs', async () => {
   const cwd = makeQueueProject(
     "/push name=one 'touch up; [ -e go ] || sleep 60'\n/run\n[ -e go ] || sleep 60\n",
   )
@@ -239,7 +239,7 @@ test('nobody waits for tasks at which no process works', async () => {
   expect((await forkhestra(['resume', '--kill-orphans'], { cwd })).code).toBe(0)
 })
 
-test('of two people who work a queue off one does it for both', async () => {
+test('if two users run the same queue, one process runs the tasks for both', async () => {
   const cwd = makeQueueProject('true\n')
   await runPrompt(cwd)
   for (const name of ['one', 'two', 'three', 'four']) {
@@ -249,7 +249,7 @@ test('of two people who work a queue off one does it for both', async () => {
     ['1', '3'].map((count) => forkhestra(['run-queue', count], { cwd })),
   )
   expect(ends.map(({ code }) => code)).toEqual([0, 0])
-  // Who comes second may be told that the first one works.
+  // The second one may report that the first one runs the queue.
   const told = /^(?:\[forkhestra\] Process \d+ runs the queue of this run;.*\n)?$/
   for (const { stderr } of ends) expect(stderr).toMatch(told)
   expect(readFileSync(join(cwd, 'ran'), 'utf8').trim().split('\n').toSorted()).toEqual([

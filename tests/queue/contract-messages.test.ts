@@ -30,7 +30,7 @@ function answersIn(cwd: string, file: string): Received[] {
   return lines.map((line) => JSON.parse(line) as Received)
 }
 
-test('check reads the oldest or the newest, of some or of all, and as many as it is told', async () => {
+test('check selects messages by order, sender and count', async () => {
   const cwd = makeQueueProject(
     [
       ...['a', 'b'].map(
@@ -53,7 +53,7 @@ test('check reads the oldest or the newest, of some or of all, and as many as it
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('receive says of each who was asked for what it does, when the time is over', async () => {
+test('receive reports the status of each sender after its timeout', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=answers 'forkhestra send main hi; until [ -e go ]; do sleep 0.05; done'",
@@ -82,7 +82,7 @@ test('receive says of each who was asked for what it does, when the time is over
   ])
 })
 
-test('receive takes the newest where it is told so', async () => {
+test('receive --lifo takes the newest message', async () => {
   const cwd = makeQueueProject(
     'for i in 1 2 3 4; do forkhestra send main $i; done; forkhestra receive --lifo > got; forkhestra receive >> got\n',
   )
@@ -90,7 +90,7 @@ test('receive takes the newest where it is told so', async () => {
   expect(readFileSync(join(cwd, 'got'), 'utf8')).toBe('[main] 4\n[main] 1\n')
 })
 
-test('what is transient to the last is delivered as that, with the number of its attempt', async () => {
+test('a task that fails on its last attempt is delivered as transient, with the attempt number', async () => {
   const cwd = makeQueueProject(
     [
       `/push name=weak retry=1 'echo "API Error: 529 overloaded_error"; exit 1'`,
@@ -103,11 +103,11 @@ test('what is transient to the last is delivered as that, with the number of its
   expect(await tasksOf(cwd)).toMatchObject([{ name: 'weak', attempt: 2 }])
 })
 
-test('a reader that is killed with a message in its hand leaves it to the next', async () => {
+test('a message that was leased to a killed reader is delivered to the next', async () => {
   const cwd = makeQueueProject("/push name=one 'true'\ntrue\n")
   await runPrompt(cwd)
   await shell('head -c 500000 /dev/zero | tr "\\0" x | forkhestra send main -', cwd)
-  // Nobody reads what it writes, so that it stops in the middle.
+  // Its output is not read, so it blocks halfway.
   const script = 'mkfifo pipe; sleep 60 < pipe & echo $! > deaf; exec forkhestra check > pipe'
   const reader = Bun.spawn(['sh', '-c', script], {
     cwd,
@@ -124,7 +124,7 @@ test('a reader that is killed with a message in its hand leaves it to the next',
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('a message is handed to one reader, while others wait for the next', async () => {
+test('a message wakes one reader, and the others keep waiting', async () => {
   const cwd = makeQueueProject(
     "/push name=one 'touch up; until [ -e go ]; do sleep 0.05; done; for i in 1 2 3 4; do forkhestra send main $i; done; until [ -e end ]; do sleep 0.05; done'\n/run\nuntil [ -e end ]; do sleep 0.05; done\n",
   )

@@ -22,7 +22,7 @@ function answersIn(cwd: string, file: string): Received[] {
   return lines.map((line) => JSON.parse(line) as Received)
 }
 
-test('push runs nothing and says the name, also where it had to make one up', async () => {
+test('push starts nothing and prints the name, even a generated one', async () => {
   const cwd = makeQueueProject(
     'forkhestra push touch ran > names; forkhestra push name=own touch ran >> names; sleep 0.3\n',
   )
@@ -35,7 +35,7 @@ test('push runs nothing and says the name, also where it had to make one up', as
   expect(existsSync(join(cwd, 'ran'))).toBe(false)
 })
 
-test('run N starts the oldest N and returns at once', async () => {
+test('run N starts the N oldest tasks and returns at once', async () => {
   const cwd = makeQueueProject(
     [
       ...['a', 'b', 'c'].map(
@@ -53,7 +53,7 @@ test('run N starts the oldest N and returns at once', async () => {
   expect(existsSync(join(cwd, 'c'))).toBe(false)
 })
 
-test('what is pushed while a queue is drained is drained, too, and later pushes wait', async () => {
+test('tasks that are pushed during a drain are drained too, and later ones wait', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=first 'touch up; until [ -e pushed ]; do sleep 0.05; done'",
@@ -73,7 +73,7 @@ test('what is pushed while a queue is drained is drained, too, and later pushes 
   ])
 })
 
-test('queue tells what waits, works with its age and has ended, and the room that is left', async () => {
+test('queue lists queued, running and finished tasks and the remaining capacity', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=done 'true'",
@@ -97,7 +97,7 @@ test('queue tells what waits, works with its age and has ended, and the room tha
   expect(counts).toMatchObject({ queued: 1, running: 1, ended: 1, slotsLeft: 15, queueLeft: 9999 })
 })
 
-test('a name is free once its task has ended', async () => {
+test('a task name can be reused once its task has ended', async () => {
   const cwd = makeQueueProject(
     [
       '/push name=one "echo first"',
@@ -113,7 +113,7 @@ test('a name is free once its task has ended', async () => {
   expect(readFileSync(join(cwd, 'taken'), 'utf8')).toContain("A task named 'one' is not over yet.")
 })
 
-test('a sub-agent knows its own name and that of its parent, and has a queue of its own', async () => {
+test('a sub-agent knows its own name and the name of its parent, and has its own queue', async () => {
   const parent = [
     'sh ./says; forkhestra push name=child "sh ./says" > /dev/null;',
     'forkhestra queue --json > own.json; forkhestra run-queue',
@@ -134,7 +134,7 @@ test('a sub-agent knows its own name and that of its parent, and has a queue of 
   expect(own.tasks.map(({ name }) => name)).toEqual(['child'])
 })
 
-test('a person acts for the newest run, and for any other that is named', async () => {
+test('commands use the newest run, or the one given with --run', async () => {
   const cwd = makeQueueProject("/push name=one 'true'\ntrue\n")
   await runPrompt(cwd)
   const [older] = runsOf(cwd)
@@ -149,7 +149,7 @@ test('a person acts for the newest run, and for any other that is named', async 
   expect(await names()).toEqual(['two'])
 })
 
-test('a queue and an inbox live on from step to step', async () => {
+test('queue and inbox persist from step to step', async () => {
   const cwd = makeQueueProject('', {
     'first.md':
       "/push name=one 'echo uno'\n/run\nforkhestra send main note\n/push name=two 'echo due'\n",

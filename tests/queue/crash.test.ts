@@ -14,7 +14,7 @@ function linesOf(cwd: string, file: string): string[] {
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []
 }
 
-test('a killed run goes on: what was at work is lost and tried again, nothing twice', async () => {
+test('a killed run resumes: running tasks are lost and retried, and nothing happens twice', async () => {
   const cwd = makeQueueProject(
     [
       ...TEN.map(
@@ -54,7 +54,7 @@ test('a killed run goes on: what was at work is lost and tried again, nothing tw
   expect(attempts.toSorted()).toEqual(TEN.flatMap((name) => [`${name} 1`, `${name} 2`]).toSorted())
 }, 120_000)
 
-test('a run that is killed while its prompt queues tasks queues the rest of them, and none twice', async () => {
+test('a run that is killed while its prompt queues tasks queues the rest on resume, none twice', async () => {
   const names = Array.from({ length: 150 }, (_, index) => `t${index}`)
   const cwd = makeQueueProject(
     [
@@ -87,7 +87,7 @@ test('a run that is killed while its prompt queues tasks queues the rest of them
   expect(await problemsOf(cwd)).toEqual([])
 }, 120_000)
 
-/** How much the store of the only run has written since it was opened. */
+/** How many bytes the store of the only run has written since it was opened. */
 function logSize(cwd: string): number {
   const [run = ''] = runsOf(cwd)
   return (
@@ -96,7 +96,7 @@ function logSize(cwd: string): number {
   )
 }
 
-test('the end of an attempt that the store knows and the events do not is told by who goes on', async () => {
+test('resume adds the event of an attempt whose end is only in the store', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=one 'echo uno'",

@@ -35,7 +35,7 @@ import { fileIn, until } from '../support/until.ts'
 /** A project whose run was killed: one result is unread, a task is queued, a message was sent. */
 const killed = mkdtempSync(join(tmpdir(), 'forkhestra-killed-'))
 
-/** Where it was; a run is resumed in its own folder. */
+/** Its original folder, because a run is resumed there. */
 let home: string
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ afterAll(() => rmSync(killed, { recursive: true }))
 
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
-/** The project with a store that is damaged. */
+/** A project with a damaged store. */
 function damaged(damage: (path: string) => void): string {
   cpSync(killed, home, { recursive: true })
   damage(storeOf(home))
@@ -97,7 +97,7 @@ const DAMAGES: readonly (readonly [string, (path: string) => void, RegExp])[] = 
     '-wal was deleted after a checkpoint',
     (path) => {
       checkpoint(path)
-      // What is committed now is in the log alone.
+      // From here on, commits are only in the log.
       const script = `const db = new (require('bun:sqlite').Database)(process.argv[1])
         db.exec("insert into history (at, run, what, subject, attempt, detail) values (0, 'r', 'told', 'x', 0, '')")
         process.kill(process.pid, 'SIGKILL')`
@@ -273,10 +273,10 @@ const VERBS: readonly (readonly string[])[] = [
   ['cancel', 'late'],
 ]
 
-/** Verbs that show other things too. */
+/** Commands that also show other things. */
 const VIEWS: readonly (readonly string[])[] = [['show'], ['runs'], ['status'], ['doctor']]
 
-/** All files of a store, byte by byte. */
+/** The bytes of all files of a store. */
 function filesOf(cwd: string): Map<string, string> {
   const folder = dirname(storeOf(cwd))
   const names = readdirSync(folder).filter(
@@ -295,7 +295,7 @@ function expectNoStack({ stdout, stderr }: Finished): void {
 }
 
 test.each(DAMAGES)(
-  'a run whose queue store is damaged (%s) is refused by every verb, and nothing is overwritten',
+  'every command refuses a damaged store (%s) and overwrites nothing',
   async (_, damage, words) => {
     const cwd = damaged(damage)
     const before = filesOf(cwd)
@@ -341,7 +341,7 @@ test('a damaged store is kept aside, and the run continues with an empty queue',
   expect((await tasksOf(cwd)).map(({ name }) => name)).toEqual(['next'])
 })
 
-test('a run that is complete begins a new queue in the place of a damaged one, too', async () => {
+test('a complete run can also replace a damaged queue', async () => {
   const cwd = makeQueueProject('')
   await forkhestra(['push', 'name=one', 'true'], { cwd })
   writeFileSync(storeOf(cwd), 'x'.repeat(9000))
@@ -357,14 +357,14 @@ test('a run that is complete begins a new queue in the place of a damaged one, t
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('a lost -shm costs nothing: it is made anew', async () => {
+test('a deleted -shm file is created again', async () => {
   const cwd = damaged((path) => rmSync(`${path}-shm`))
   expect(await problemsOf(cwd)).toEqual([])
   const names = (await tasksOf(cwd)).map(({ name }) => name)
   expect(names).toEqual(['one', 'late'])
 })
 
-test('a record of the version before, which has no count, is used as it is', async () => {
+test('a record of the previous version, without a count file, is accepted', async () => {
   const cwd = damaged((path) => rmSync(`${path}.count`))
   expect(await problemsOf(cwd)).toEqual([])
   expect((await forkhestra(['push', 'name=new', 'true'], { cwd })).code).toBe(0)
@@ -372,7 +372,7 @@ test('a record of the version before, which has no count, is used as it is', asy
   expect(tasks).toHaveLength(3)
 })
 
-test('resume, run-queue and verify notice damage that other verbs would not meet', async () => {
+test('resume, run-queue and verify notice damage that other commands do not', async () => {
   const cwd = damaged((path) => {
     checkpoint(path)
     const bytes = readFileSync(path)
@@ -394,17 +394,22 @@ test.each([
   ['options', "update task set options = 'x'", ['queue']],
   ['an outcome', "update task set outcome = '[' where outcome is not null", ['queue']],
   ['a result', "update task set end = 'null' where end is not null", ['check']],
-])('%s that another program has written is one clear error', async (_, change, verb) => {
-  const cwd = damaged(sql(change))
-  const [run] = runsOf(cwd)
-  const finished = await forkhestra(verb, { cwd })
-  expect(finished.code).toBe(1)
-  expect(finished.stderr).toMatch(/changed by another program: task\.(options|outcome|end) is not/)
-  expect(finished.stderr).toContain(`forkhestra resume ${run} --new-queue`)
-  expectNoStack(finished)
-})
+])(
+  '%s that another program has written is reported as one clear error',
+  async (_, change, verb) => {
+    const cwd = damaged(sql(change))
+    const [run] = runsOf(cwd)
+    const finished = await forkhestra(verb, { cwd })
+    expect(finished.code).toBe(1)
+    expect(finished.stderr).toMatch(
+      /changed by another program: task\.(options|outcome|end) is not/,
+    )
+    expect(finished.stderr).toContain(`forkhestra resume ${run} --new-queue`)
+    expectNoStack(finished)
+  },
+)
 
-test('a result whose task another program has deleted is one clear error', async () => {
+test('a result whose task was deleted by another program is reported as one clear error', async () => {
   const cwd = damaged(sql("delete from task where name = 'one'"))
   const finished = await forkhestra(['check'], { cwd })
   expect(finished.code).toBe(1)
@@ -412,7 +417,7 @@ test('a result whose task another program has deleted is one clear error', async
   expectNoStack(finished)
 })
 
-test('a line of the history that another program has written is a finding of verify', async () => {
+test('verify reports a history entry that another program has written', async () => {
   const line = `select 0, run, 'no', 'x', 0, '' from task where depth = 0`
   const cwd = damaged(sql(`insert into history (at, run, what, subject, attempt, detail) ${line}`))
   expect(await problemsOf(cwd)).toContain('the history has an unknown line: no x')
@@ -430,7 +435,7 @@ const CHANGES: readonly (readonly [string, (path: string) => void, RegExp])[] = 
 ]
 
 test.each(CHANGES)(
-  'a store that %s during a run ends the waiting at once, and is no success of the run',
+  'a store that %s during a run ends all waits at once and fails the run',
   async (_, change, words) => {
     const cwd = makeQueueProject(
       [
@@ -458,14 +463,14 @@ test.each(CHANGES)(
   20_000,
 )
 
-/** Settles when somebody waits for a message. */
+/** Resolves when a process waits for a message. */
 async function waitsIn(cwd: string): Promise<void> {
   const db = new Database(storeOf(cwd), { readonly: true })
   while (db.query('select 1 from waiting').get() === null) await Bun.sleep(5)
   db.close()
 }
 
-test('a store that is damaged during a run is no success of the run', async () => {
+test('a store that is damaged during a run fails the run', async () => {
   const cwd = makeQueueProject(
     "/push name=one 'true'\n/run\nforkhestra receive > got; touch up; until [ -e go ]; do sleep 0.02; done\n",
   )
@@ -479,12 +484,12 @@ test('a store that is damaged during a run is no success of the run', async () =
   const { code, stderr } = await running.finished
   expect(stderr).toContain('its -wal file was deleted while it was in use')
   expect(code).toBe(1)
-  // All that was acknowledged is in the file: who had the log open has written it there.
+  // The process that had the log open has checkpointed everything that was acknowledged.
   expect(await problemsOf(cwd)).toEqual([])
   expect((await tasksOf(cwd)).map(({ name }) => name)).toEqual(['one'])
 })
 
-test('a run whose -shm file is deleted writes nothing more, because nobody would see it', async () => {
+test('a run whose -shm file is deleted stops writing to the store', async () => {
   const cwd = makeQueueProject(
     "/push name=one 'true'\n/run\nforkhestra receive > got; touch up; until [ -e go ]; do sleep 0.02; done\n",
   )
@@ -506,7 +511,7 @@ test.each([
   ['overwrites it at once', `${PUSH}; ${JUNK}`],
   ['overwrites it after its answer', `${PUSH}; forkhestra run-queue; forkhestra receive; ${JUNK}`],
   ['makes another one', `${PUSH}; forkhestra run-queue; forkhestra receive; ${ALL_FILES}; ${PUSH}`],
-])('a store is lost where an agent %s, and that is no success of the run', async (_, script) => {
+])('an agent that %s destroys the store and fails the run', async (_, script) => {
   const cwd = makeQueueProject(script)
   const finished = await runPrompt(cwd)
   expect(finished.code).toBe(1)
@@ -523,7 +528,7 @@ test('a task that overwrites the store ends run-queue with an error, and its res
   expectNoStack(finished)
 })
 
-test('what somebody else has put into the place of a store during a run is not used', async () => {
+test('a file that replaces the store during a run is not used', async () => {
   const cwd = makeQueueProject(
     "/push name=one 'true'\n/run\ntouch up; until [ -e go ]; do sleep 0.02; done; forkhestra queue\n",
   )
@@ -535,12 +540,12 @@ test('what somebody else has put into the place of a store during a run is not u
   writeFileSync(store, 'x'.repeat(9000))
   writeFileSync(join(cwd, 'go'), '')
   const { code, stderr } = await running.finished
-  expect(stderr).toContain('somebody deleted or replaced it while it was in use')
+  expect(stderr).toContain('it was deleted or replaced while it was in use')
   expect(code).toBe(1)
   expect(readFileSync(store, 'utf8')).toBe('x'.repeat(9000))
 })
 
-test('the tools of the MCP server say what is wrong with the store, and the server serves on', async () => {
+test('MCP tools report a damaged store, and the server keeps running', async () => {
   const cwd = damaged((path) => rmSync(`${path}-wal`))
   const before = filesOf(cwd)
   await using agent = await McpClient.start(cwd)
@@ -558,7 +563,7 @@ test('the tools of the MCP server say what is wrong with the store, and the serv
   expect(filesOf(cwd)).toEqual(before)
 })
 
-test('a link in the place of the count is not followed', async () => {
+test('a symbolic link in place of the count file is not followed', async () => {
   const cwd = damaged((path) => {
     rmSync(`${path}.count`)
     symlinkSync(join(home, 'precious'), `${path}.count`)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { forkhestra, shell } from '../support/forkhestra.ts'
 import { makeQueueProject, runPrompt, ask } from '../support/queue.ts'
 
-/** A project whose inbox has so many messages, large ones if wanted. */
+/** A project with this many messages in the inbox, optionally large ones. */
 async function makeFullInbox(count: number, bytes = 1): Promise<string> {
   const cwd = makeQueueProject(
     `/push name=held true\nhead -c ${bytes} /dev/zero | tr '\\000' x > text; for i in $(seq ${count}); do forkhestra send main - < text; done\n`,
@@ -15,7 +15,7 @@ async function unread(cwd: string): Promise<number> {
   return (await ask<{ messages: unknown[] }>(cwd, 'inbox')).messages.length
 }
 
-test('messages for a reader that has gone, or for a full disk, stay in the inbox', async () => {
+test('messages stay in the inbox if the reader is gone or the disk is full', async () => {
   const cwd = await makeFullInbox(2, 500_000)
   for (const verb of ['check', 'check --json', 'receive', 'receive --from main --json']) {
     const piped = await shell(`forkhestra ${verb} | head -c 1`, cwd)
@@ -30,7 +30,7 @@ test('messages for a reader that has gone, or for a full disk, stay in the inbox
   expect((await forkhestra(['check'], { cwd })).stdout.length).toBeGreaterThan(1_000_000)
 })
 
-test('messages stay in the inbox where stdout is closed, and are gone where a person throws them away', async () => {
+test('messages stay in the inbox if stdout is closed, but not if it is /dev/null', async () => {
   const cwd = await makeFullInbox(2)
   for (const verb of ['check', 'check --json', 'receive', 'receive --from main']) {
     const closed = await shell(`forkhestra ${verb} >&-`, cwd)
@@ -52,7 +52,7 @@ test.each([
   'push name=a hi',
   'run-queue 1',
   'cancel held',
-])('%s says in one line that its answer cannot be written', async (verb) => {
+])('%s reports in one line that its output cannot be written', async (verb) => {
   const cwd = await makeFullInbox(1)
   const full = await shell(`forkhestra ${verb} > /dev/full`, cwd)
   expect(full.code).toBe(1)
@@ -63,10 +63,10 @@ test.each([
   expect(closed.code).toBe(1)
 })
 
-test('inbox does not say of a message that it is read by a reader that was killed', async () => {
+test('inbox does not show a message as being read by a killed reader', async () => {
   const cwd = await makeFullInbox(2, 100_000)
   const script = [
-    // Nobody reads it, so that the reader stays in the middle of handing over.
+    // Its output is not read, so the reader blocks during delivery.
     'mkfifo pipe; exec 3<>pipe; forkhestra check >&3 & reader=$!',
     'until forkhestra inbox | grep -q "being read"; do sleep 0.05; done',
     'kill -9 $reader; wait $reader; forkhestra inbox',
@@ -78,13 +78,13 @@ test('inbox does not say of a message that it is read by a reader that was kille
   expect(messages[0]).not.toHaveProperty('reader')
 })
 
-test('receive lists a sender that is named twice once', async () => {
+test('receive lists a sender once even if it is named twice', async () => {
   const cwd = await makeFullInbox(1)
   const { senders } = await ask<{ senders: unknown[] }>(cwd, 'receive', '--from', 'x,x,y')
   expect(senders).toHaveLength(2)
 })
 
-test('check says how many it has left in the inbox', async () => {
+test('check reports how many messages are left in the inbox', async () => {
   const cwd = await makeFullInbox(5)
   const first = await forkhestra(['check', '--max', '2'], { cwd })
   expect(first).toEqual({

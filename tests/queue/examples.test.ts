@@ -9,7 +9,7 @@ import { journalOf, ofType, runsOf } from '../support/record.ts'
 
 // The three examples of the design: a worker, an orchestrator, a sequential pipeline.
 
-/** The examples as a user has them. */
+/** The examples as installed for a user. */
 function copyExamples(): string {
   const cwd = makeProject()
   cpSync(join(import.meta.dir, '../../examples'), cwd, { recursive: true })
@@ -19,7 +19,7 @@ function copyExamples(): string {
 const play = (cwd: string, example: string) =>
   forkhestra(['agents/engineer', '--prompt-file', `prompts/${example}.md`], { cwd })
 
-test('the example of a worker gets its files before its task, and does it', async () => {
+test('example worker: it gets its files before its task', async () => {
   const cwd = copyExamples()
   const { code, stdout, stderr } = await play(cwd, 'worker')
   expect(`${code} ${stderr}`).toBe('0 ')
@@ -37,7 +37,7 @@ function argvOf(cwd: string): readonly string[] {
   return ofType(journalOf(cwd, run!), 'iteration_started')[0]?.argv ?? []
 }
 
-test('the example of a worker tells a file that is missing, and goes on', async () => {
+test('example worker: it reports a missing file and continues', async () => {
   const cwd = copyExamples()
   rmSync(join(cwd, 'project/auth-design.md'))
   const { code, stderr } = await play(cwd, 'worker')
@@ -46,7 +46,7 @@ test('the example of a worker tells a file that is missing, and goes on', async 
   expect(argvOf(cwd).at(-1)).toContain('error="File does not exist: project/auth-design.md"')
 })
 
-test('the example of an orchestrator has research done, decides, and leaves the next task', async () => {
+test('example orchestrator: it collects research, decides and queues the next task', async () => {
   const cwd = copyExamples()
   const { code, stdout, stderr } = await play(cwd, 'orchestrator')
   expect(`${code} ${stderr}`).toBe('0 ')
@@ -63,7 +63,7 @@ test('the example of an orchestrator has research done, decides, and leaves the 
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('the example of a pipeline queues its next phase, which reads its own file as it is then', async () => {
+test('example pipeline: it queues the next phase, which reads its file when it starts', async () => {
   const cwd = copyExamples()
   expect((await play(cwd, 'pipeline')).stdout).toContain('Left in the queue: phase2;')
   const spec = join(cwd, 'project/task-spec.md')
@@ -76,7 +76,7 @@ test('the example of a pipeline queues its next phase, which reads its own file 
   expect(phase2?.end?.output).toBe('engineer: phase 2 is done')
 })
 
-test('the prompts of the examples are what the checks of prompts expect', async () => {
+test('prompt check accepts the prompts of the examples', async () => {
   const cwd = copyExamples()
   for (const name of ['worker', 'orchestrator', 'pipeline']) {
     const { code } = await forkhestra(['prompt', 'check', `prompts/${name}.md`], { cwd })
@@ -84,10 +84,10 @@ test('the prompts of the examples are what the checks of prompts expect', async 
   }
 })
 
-test('in a loop files are read anew, and setup and teardown happen once', async () => {
+test('in a loop, files are read again and setup and teardown happen once', async () => {
   const agent = sh(
     'echo "$FORKHESTRA_AGENT_NAME: $1"',
-    // Its sub-agent runs beside it, and would write at any time.
+    // Its sub-agent runs at the same time and could write at any moment.
     '[ "$FORKHESTRA_AGENT_NAME" = main ] || exit 0',
     'echo "count $FORKHESTRA_ITERATION" > count.md',
     '[ "$FORKHESTRA_ITERATION" = 3 ] && echo ORCHESTRA_COMPLETE',
@@ -114,7 +114,7 @@ test('in a loop files are read anew, and setup and teardown happen once', async 
   ])
 })
 
-test('what comes after a failure is queued only where the prompt says so', async () => {
+test('follow-up tasks after a failure are queued only if the prompt asks for it', async () => {
   const cwd = makeProject({
     'forge/.keep': '',
     agent: sh('exit 3'),
@@ -129,7 +129,7 @@ test('what comes after a failure is queued only where the prompt says so', async
   expect((await tasksOf(cwd)).map(({ name }) => name)).toEqual(['bad', 'both'])
 })
 
-test('a prompt with a mistake is refused before anything of it happens', async () => {
+test('a prompt with a mistake is refused before any of it takes effect', async () => {
   const cwd = makeProject({
     'forge/.keep': '',
     agent: sh('true'),

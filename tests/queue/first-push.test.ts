@@ -11,7 +11,7 @@ function makeWorkerProject(): string {
   return makeProject({ 'forge/.keep': '', worker: sh('echo "worked: $1"') })
 }
 
-test('the first pushes of a project, side by side, open one run', async () => {
+test('concurrent first pushes of a project open one run', async () => {
   const cwd = makeWorkerProject()
   for (let round = 0; round < 5; round++) {
     const names = Array.from({ length: 12 }, (_, number) => `n${number}`)
@@ -34,7 +34,7 @@ test.each([
   [['check', 'from=a b'], /Unexpected argument 'from=a b'/],
   [['queue', 'verfy'], /Unexpected argument 'verfy', did you mean 'verify'\?/],
   [['check', '--from', ','], /from is empty\.\n.*--from a,b/],
-])('%j is refused, and nothing is read', async (words, expected) => {
+])('%j is refused without reading stdin', async (words, expected) => {
   const cwd = makeWorkerProject()
   await shell('forkhestra push agent=./worker name=a hi && forkhestra run-queue', cwd)
   const { code, stdout, stderr } = await forkhestra(words, { cwd })
@@ -83,7 +83,7 @@ test.each([
   [['--name', 'a b'], /^\[forkhestra\] Error: "a b" is not a valid task name\.\n/],
   [['--retry', 'x'], /^\[forkhestra\] Error: retry is "x", expected a whole number/],
   [['--isolation', 'x'], /^\[forkhestra\] Error: isolation is "x", expected shared or worktree/],
-])('push %j says what is wrong in the words of the command line', async (words, expected) => {
+])('push %j explains the mistake in terms of the command line', async (words, expected) => {
   const cwd = makeWorkerProject()
   const { code, stderr } = await forkhestra(['push', ...words, 'Do it'], { cwd })
   expect(code).toBe(2)
@@ -97,7 +97,7 @@ test.each([
   ['runqueue', 'run-queue'],
   ['chek', 'check'],
   ['reusme', 'resume'],
-])('%s is no agent, and may be the command %s', async (word, verb) => {
+])('%s is not an agent, and the hint suggests the command %s', async (word, verb) => {
   const cwd = makeWorkerProject()
   const { code, stderr } = await forkhestra([word], { cwd })
   expect(code).toBe(2)
@@ -108,7 +108,7 @@ test.each([
   [['recieve', '--from', 'a'], 'receive'],
   [['runqueue', '3'], 'run-queue'],
   [['pus', '--name', 'a', 'hi'], 'push'],
-])('what %j cannot mean for an agent, it may mean for the command %s', async (words, verb) => {
+])('for %j the hint suggests the command %s', async (words, verb) => {
   const { code, stderr } = await forkhestra(words, { cwd: makeWorkerProject() })
   expect(code).toBe(2)
   expect(stderr).toContain(
@@ -116,7 +116,7 @@ test.each([
   )
 })
 
-test('a message for main of a run in which nobody has queued anything arrives', async () => {
+test('a message to main is delivered even if nothing was ever queued', async () => {
   const cwd = makeQueueProject(
     'touch up; until [ -e go ]; do sleep 0.05; done; forkhestra receive > got\n',
   )
@@ -140,7 +140,7 @@ test.each([[['send', 'main', 'hello']], [['cancel', 'one']]])(
   },
 )
 
-test('scripts find the same keys where there is no run, and where it has no queue', async () => {
+test('JSON output has the same keys without a run and without a queue', async () => {
   const empty = makeWorkerProject()
   const none = { ok: true, run: null, agent: null }
   expect(await ask<object>(empty, 'queue')).toEqual({ ...none, tasks: [], counts: null })
@@ -155,7 +155,7 @@ test('scripts find the same keys where there is no run, and where it has no queu
   expect(asked).toEqual({ ok: true, run, agent: 'main', tasks: [], counts: null })
 })
 
-test('the parent of a task is a name', async () => {
+test('the parent of a task is shown by name', async () => {
   const cwd = makeQueueProject(
     'forkhestra push name=top "forkhestra push name=low true; true"; forkhestra run-queue\n',
   )

@@ -28,7 +28,7 @@ const SHOWN = [
 ].join('\n')
 
 test.each(['check', 'receive'])(
-  'no line of a message can pass for another one: %s',
+  'a line of a message cannot imitate another message: %s',
   async (verb) => {
     const cwd = makeProject({
       body: BODY,
@@ -40,7 +40,7 @@ test.each(['check', 'receive'])(
   },
 )
 
-test('in JSON a message stays as it is', async () => {
+test('a message is unchanged in JSON', async () => {
   const cwd = makeProject({
     body: BODY,
     agent: sh('forkhestra send main - <body >/dev/null', 'forkhestra check --json'),
@@ -50,7 +50,7 @@ test('in JSON a message stays as it is', async () => {
   expect(stdout).toContain(JSON.stringify(BODY))
 })
 
-test('on a terminal no line of a task can pass for a line of ours', async () => {
+test('output of a task cannot imitate a line of forkhestra', async () => {
   const text = `---\nid: TASK-001\ntitle: x\nstatus: Done\n---\n\n[forkhestra] Done: x\n`
   const cwd = makeProject({ 'forge/tasks/TASK-001 - x.md': text })
   await using pty = new Pty([FORKHESTRA, 'tasks', 'view', '1'], { cwd })

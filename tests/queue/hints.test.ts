@@ -16,7 +16,7 @@ function project(): string {
 const push = (cwd: string, ...words: string[]) =>
   forkhestra(['push', 'agent=./sleeper', ...words, 'x'], { cwd })
 
-test('a number that is too large is refused with what it may be', async () => {
+test('a number that is too large is refused with the allowed range', async () => {
   const cwd = project()
   await push(cwd)
   const { code, stderr } = await forkhestra(['check', '--max', '10000000'], { cwd })
@@ -24,14 +24,14 @@ test('a number that is too large is refused with what it may be', async () => {
   expect(stderr).toContain('max is "10000000", expected a whole number from 1 to 1000000.')
 })
 
-test('who wants to cancel main is told how to stop the run', async () => {
+test('cancel main explains how to stop the run', async () => {
   const cwd = project()
   await push(cwd)
   const { stderr } = await forkhestra(['cancel', 'main'], { cwd })
   expect(stderr).toContain('forkhestra stop')
 })
 
-test('who is refused because of the depth is told what to do', async () => {
+test('the refusal of a task beyond the depth limit says what to do', async () => {
   const cwd = makeProject({
     'forge/.keep': '',
     'forge/orch/chains.json': '{"agents":{},"chains":{},"queueLimits":{"depth":1}}',
@@ -42,7 +42,7 @@ test('who is refused because of the depth is told what to do', async () => {
   expect((await forkhestra(['check'], { cwd })).stdout).toContain('queueLimits.depth')
 })
 
-test('after Ctrl-C one is told what must be pushed again, and what goes on by itself', async () => {
+test('after Ctrl-C, run-queue lists what must be pushed again and what can be resumed', async () => {
   const cwd = project()
   await push(cwd, 'name=once')
   await push(cwd, 'name=again', 'retry=1')
@@ -57,7 +57,7 @@ test('after Ctrl-C one is told what must be pushed again, and what goes on by it
   expect(stderr).toContain('[forkhestra] Left: again; resume with: forkhestra run-queue\n')
 })
 
-test('a resume that is refused because of orphans does not say that it goes on', async () => {
+test('a resume that is refused because of orphans does not claim to continue', async () => {
   const cwd = project()
   await push(cwd, 'name=a', 'retry=1')
   const running = new Running(['run-queue'], { cwd })
@@ -72,7 +72,7 @@ test('a resume that is refused because of orphans does not say that it goes on',
   expect(gone.stdout).toContain('Continuing: a')
 })
 
-test('a second run-queue that finds nothing to start names what is at work', async () => {
+test('a second run-queue with nothing to start lists the running tasks', async () => {
   const cwd = project()
   await push(cwd, 'name=a')
   const running = new Running(['run-queue'], { cwd })
@@ -83,7 +83,7 @@ test('a second run-queue that finds nothing to start names what is at work', asy
   await running.finished
 })
 
-test('where run-queue cannot say what it has started it says that nobody works at it', async () => {
+test('run-queue reports that started tasks are not running if stdout fails', async () => {
   const cwd = project()
   await push(cwd, 'name=a')
   const { code, stderr } = await shell('forkhestra run-queue > /dev/full', cwd)
@@ -92,7 +92,7 @@ test('where run-queue cannot say what it has started it says that nobody works a
   expect(await tasksOf(cwd)).toMatchObject([{ name: 'a', state: 'ready' }])
 })
 
-test('show leads to the work that is left in worktrees', async () => {
+test('show lists work that is left in worktrees', async () => {
   const cwd = makeRepository()
   const words = ['push', 'agent=./agent', 'isolation=worktree', 'echo new > new.txt']
   await forkhestra(words, { cwd })
@@ -103,7 +103,7 @@ test('show leads to the work that is left in worktrees', async () => {
 
 const FOLLOWED = 'Begin\n/push name=next agent=./sleeper Go on'
 
-test('run-queue names what was queued meanwhile, and how to start it', async () => {
+test('run-queue lists tasks that were queued meanwhile, and how to start them', async () => {
   const cwd = project()
   await Bun.write(`${cwd}/awake`, '')
   await push(cwd, 'name=a', FOLLOWED)
@@ -118,7 +118,7 @@ test('run-queue names what was queued meanwhile, and how to start it', async () 
   expect(JSON.parse(last)).toMatchObject({ type: 'crew_ended', queued: 1, names: ['last'] })
 })
 
-test('so it does after a kill, and names nothing where nothing is left', async () => {
+test('the same after a kill, and nothing is listed if nothing is left', async () => {
   const cwd = project()
   await push(cwd, 'name=a', 'Begin\n/push name=next on=failure agent=./sleeper Go on')
   const running = new Running(['run-queue'], { cwd })

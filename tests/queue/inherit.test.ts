@@ -8,7 +8,7 @@ import { journalOf, ofType, runsOf } from '../support/record.ts'
 
 const RESULT = `echo '{"type":"result","subtype":"success","is_error":false,"result":"ok","total_cost_usd":0.01}'`
 
-/** Notes how it was called, and obeys its prompt. */
+/** Records its arguments and runs its prompt as a script. */
 const CLAUDE = sh(
   'for last; do :; done',
   'printf "%s\\n" "$@" > "args-$FORKHESTRA_AGENT_NAME"',
@@ -60,7 +60,7 @@ const three = (work: string) => [
   '/run',
 ]
 
-test('a task has at most the time of its parent, whatever its push says', async () => {
+test('a task has at most the time limit of its parent', async () => {
   const push = (name: string, timeout: string, work: string) =>
     `forkhestra push name=${name} timeout=${timeout} "${work}"; forkhestra run-queue`
   const prompt = [
@@ -81,7 +81,7 @@ test('a task has at most the time of its parent, whatever its push says', async 
   ])
 })
 
-test('the time limit of the parent holds for its tasks, whoever works at them', async () => {
+test('the time limit of the parent applies to its tasks with any agent', async () => {
   const prompt = [...three('sleep 60'), 'true'].join('\n')
   const cwd = makeFamily(prompt, { step: { timeout: '1s' } })
   await run(cwd)
@@ -93,13 +93,13 @@ test('the time limit of the parent holds for its tasks, whoever works at them', 
   ])
 })
 
-test('the command line sets it for tasks, too', async () => {
+test('the time limit on the command line applies to tasks', async () => {
   const cwd = makeFamily([...three('sleep 60'), 'true'].join('\n'))
   await run(cwd, '--timeout', '1s')
   expect((await endsOf(cwd))[1]).toBe('named timeout: timed out after 1 s')
 })
 
-test('the limit of silence and the time to end are those of the parent', async () => {
+test('idle timeout and grace period are inherited', async () => {
   const prompt = [...three('trap "" TERM INT; sleep 60 & wait; wait'), 'true'].join('\n')
   const grace = { term: '300ms' }
   const cwd = makeFamily(prompt, { step: { idleTimeout: '1s', grace } })
@@ -114,7 +114,7 @@ test('the limit of silence and the time to end are those of the parent', async (
   expect(survivors()).toEqual([])
 })
 
-test('what an agent is configured with goes before what its parent has', async () => {
+test('the configuration of an agent overrides what it inherits', async () => {
   const work = 'echo "$COLOUR $SIZE" > seen-$FORKHESTRA_AGENT_NAME; sleep 60'
   const agents = { './other': { timeout: '1500ms', env: { COLOUR: 'blue' } } }
   const env = { COLOUR: 'red', SIZE: 'big' }
@@ -128,7 +128,7 @@ test('what an agent is configured with goes before what its parent has', async (
   expect([seen('same'), seen('named')]).toEqual(['red big\n', 'blue big\n'])
 })
 
-test('tools, permissions and money only become less from parent to child', async () => {
+test('tools, permissions and budget can only shrink from parent to child', async () => {
   const agents = {
     lead: {
       systemPromptText: 'Lead.',
@@ -171,7 +171,7 @@ test('tools, permissions and money only become less from parent to child', async
   ])
 })
 
-test('the tokens that an agent may use are those of each of its tasks, and end no other', async () => {
+test('the token limit of an agent applies to each of its tasks separately', async () => {
   const tell = `printf '{"type":"assistant","message":{"id":"m","usage":{"input_tokens":500},"content":[]}}\\n'`
   const claude = sh('for last; do :; done', `tell() { ${tell}; }`, 'eval "$last"', RESULT)
   const agents = {
@@ -203,7 +203,7 @@ test.each([
   ['plan mode', { allowedTools: ['Read', 'Bash'], permissionMode: 'plan' }],
   ['Bash forbidden', { disallowedTools: ['Bash'] }],
   ['a part of Bash forbidden', { disallowedTools: ['Bash(rm:*)'] }],
-])('below an agent with %s only programs of the configuration are agents', async (_, limits) => {
+])('below an agent with %s, only configured programs can be agents', async (_, limits) => {
   const agents = {
     lead: { systemPromptText: 'Lead.', queue: true, ...limits },
     './other': {},
@@ -225,7 +225,7 @@ test.each([
   expect(existsSync(join(cwd, 'named'))).toBe(true)
 })
 
-test('what an agent may not do, those below it may not, also through a program', async () => {
+test('restrictions of an agent apply to its descendants, even through a program', async () => {
   const agents = {
     lead: { systemPromptText: 'Lead.', queue: true, allowedTools: ['Read', 'Grep'] },
     helper: { systemPromptText: 'Help.', allowedTools: ['Read', 'Bash'] },
@@ -252,7 +252,7 @@ test('what an agent may not do, those below it may not, also through a program',
   expect(argOf(cwd, 'claude', '--tools')).toBe('Read')
 })
 
-test('an agent that may run everything hands tasks to any program', async () => {
+test('an unrestricted agent can give tasks to any program', async () => {
   const agents = { lead: { systemPromptText: 'Lead.', allowedTools: ['Bash', 'Read'] } }
   const prompt = '/push name=any agent=./other "touch done"\n/run\nforkhestra receive'
   const cwd = makeFamily(prompt, { agents, lead: 'lead' })
@@ -260,7 +260,7 @@ test('an agent that may run everything hands tasks to any program', async () => 
   expect(await endsOf(cwd)).toEqual(['any done: '])
 })
 
-test('a mode that lets an agent do less stays, whatever its parent has', async () => {
+test('a stricter permission mode of an agent is kept', async () => {
   const agents = {
     lead: { systemPromptText: 'Lead.', permissionMode: 'bypassPermissions' },
     careful: { systemPromptText: 'Look.', permissionMode: 'plan' },
@@ -271,7 +271,7 @@ test('a mode that lets an agent do less stays, whatever its parent has', async (
   expect(argOf(cwd, 'child', '--permission-mode')).toBe('plan')
 })
 
-test('a named agent that Claude Code plays knows its name in the run, and whose task it has', async () => {
+test('a named agent on Claude Code knows its name in the run and its parent', async () => {
   const agents = { helper: { systemPromptText: 'You help.' } }
   const cwd = makeProject({
     claude: sh('printf "%s\\n" "$@" > "args-$FORKHESTRA_AGENT_NAME"', 'echo done'),

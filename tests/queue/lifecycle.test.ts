@@ -20,7 +20,7 @@ function pidIn(cwd: string): number {
 
 const hasPid = (cwd: string) => existsSync(join(cwd, 'pid')) && pidIn(cwd) > 0
 
-test('what a prompt wants after a success is queued although the run is being stopped', async () => {
+test('follow-up tasks of a success are queued even while the run is stopping', async () => {
   const child = '[ -e fast ] || { touch ready; exec sleep 60; }'
   const cwd = makeQueueProject('', { 'child.sh': child })
   const prompt =
@@ -28,7 +28,7 @@ test('what a prompt wants after a success is queued although the run is being st
   await forkhestra(['push', 'agent=./agent', 'name=parent', prompt], { cwd })
   const running = new Running(['run-queue'], { cwd })
   await fileIn(cwd, 'ready')
-  // Its own agent is done, and it waits for its child.
+  // Its own agent is done, and the task waits for its child.
   await until(() => ofType(eventsOf(cwd), 'task_started').length === 2)
   const { pid } = ofType(eventsOf(cwd), 'task_started')[0]!
   await until(() => !isAlive(pid!))
@@ -40,11 +40,11 @@ test('what a prompt wants after a success is queued although the run is being st
   expect(states.toSorted()).toEqual(['after true', 'child true', 'parent true'])
 })
 
-/** Lets the first worktree be made, and keeps the second one waiting. */
+/** Lets git create the first worktree and blocks the second one. */
 const SECOND_HANGS = (folder: string) =>
   `if [ -e ${folder}/one ]; then touch ${folder}/two; sleep 60; fi; touch ${folder}/one; cat`
 
-test('what was taken and not begun when a run is stopped is there for the next', async () => {
+test('tasks that were claimed but not started when a run stops are kept', async () => {
   const cwd = makeRepository('', { '.gitattributes': 'file.txt filter=slow\n' })
   const folder = join(cwd, 'forge')
   git(cwd, 'config', 'filter.slow.smudge', SECOND_HANGS(folder))
@@ -64,7 +64,7 @@ test('what was taken and not begun when a run is stopped is there for the next',
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('a result that masking makes too big arrives without its middle', async () => {
+test('a result that masking makes too big is delivered without its middle', async () => {
   const cwd = makeQueueProject('', {
     big: sh(`echo first; yes abcdefg1zz | head -n 6000 | tr '\\n' ' '; echo; echo last`),
   })
@@ -82,10 +82,10 @@ test('a result that masking makes too big arrives without its middle', async () 
   expect(output).toContain('middle omitted; full text: forkhestra logs')
 })
 
-/** Goes on in a session of its own, away from its parent. */
+/** Continues in a new session, detached from its parent. */
 const DAEMON = `(setsid sh -c 'echo $$ > pid; exec sleep 60' > null 2>&1 < /dev/null &)\n`
 
-test('what a cancelled task has started is ended with it, not with the run', async () => {
+test('processes of a cancelled task end with it, not with the run', async () => {
   const cwd = makeQueueProject('', { 'work.sh': `${DAEMON}sleep 60\n` })
   await forkhestra(['push', 'agent=./agent', 'name=a', '. ./work.sh'], { cwd })
   await forkhestra(['push', 'agent=./agent', 'name=b', 'until [ -e go ]; do sleep 0.05; done'], {
@@ -102,7 +102,7 @@ test('what a cancelled task has started is ended with it, not with the run', asy
   )
 })
 
-test('what a task leaves behind is ended when it is over, and named', async () => {
+test('processes that a task leaves behind are killed at its end and reported', async () => {
   const cwd = makeQueueProject('', {
     'work.sh': `${DAEMON}until [ -s pid ]; do sleep 0.05; done; echo done\n`,
   })
@@ -119,7 +119,7 @@ test('what a task leaves behind is ended when it is over, and named', async () =
   expect(stderr).toContain(`a left processes running, now ended: sleep 60 (pid ${pidIn(cwd)})`)
 })
 
-test('what has hidden from its task is ended by the end of the queue, and named', async () => {
+test('detached processes of a task are killed at the end of the queue and reported', async () => {
   const hidden = `(setsid env -i sh -c 'echo $$ > pid; exec sleep 60' > null 2>&1 < /dev/null &)\n`
   const cwd = makeQueueProject('', {
     'work.sh': `${hidden}until [ -s pid ]; do sleep 0.05; done; echo done\n`,
@@ -130,14 +130,14 @@ test('what has hidden from its task is ended by the end of the queue, and named'
   expect(stderr).toContain(`left processes running, now ended: sleep 60 (pid ${pidIn(cwd)})`)
 })
 
-/** Tells what it cost, once it may. */
+/** Reports its cost once the file `go` exists. */
 const CLAUDE = sh(
   'case "$*" in *--version*) echo "2.1.0 (Claude Code)"; exit;; esac',
   'touch ready; until [ -e go ]; do sleep 0.05; done',
   `echo '{"type":"result","subtype":"success","is_error":false,"result":"ok","total_cost_usd":0.5,"session_id":"x","usage":{"input_tokens":1,"output_tokens":1}}'`,
 )
 
-test('what an attempt has cost is counted although it was given up meanwhile', async () => {
+test('the cost of an abandoned attempt is counted', async () => {
   const config = { agents: { w: { systemPromptText: 'Work.' } }, chains: {} }
   const files = { claude: CLAUDE, 'forge/orch/chains.json': JSON.stringify(config) }
   const cwd = makeQueueProject('', files)

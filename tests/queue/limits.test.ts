@@ -6,14 +6,14 @@ import { ask, makeQueueProject, problemsOf, runPrompt, tasksOf } from '../suppor
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { until } from '../support/until.ts'
 
-/** What a CLI says while its limit is used up, and does afterwards. */
+/** What a CLI prints while it is rate limited, and does afterwards. */
 const LIMITED = [
   'echo $FORKHESTRA_AGENT_NAME >> tried;',
   '[ -e open ] || [ $(date +%s) -ge $(cat reset) ] ||',
   '{ echo "Claude AI usage limit reached|$(cat reset)"; exit 1; }; echo result',
 ].join(' ')
 
-/** The tasks work at a limit that is reset in so many seconds. */
+/** Runs tasks against a limit that is reset in this many seconds. */
 function makeLimited(names: readonly string[], seconds: number, parallel = 1): string {
   const push = (name: string) => `/push name=${name} '. ./limited.sh'`
   const cwd = makeQueueProject(
@@ -42,7 +42,7 @@ function start(cwd: string, ...more: string[]): Running {
 
 const isWaiting = (cwd: string) => ofType(eventsOf(cwd), 'waiting').length > 0
 
-test('a task that meets a limit waits until it is reset, and no other runs against it', async () => {
+test('a rate-limited task waits for the reset, and no other task hits the same limit', async () => {
   const cwd = makeLimited(['a', 'b', 'c'], 4)
   const running = start(cwd)
   await until(() => isWaiting(cwd))
@@ -54,7 +54,7 @@ test('a task that meets a limit waits until it is reset, and no other runs again
   const [first, ...afterwards] = tried(cwd)
   expect([first, afterwards.toSorted()]).toEqual(['a', ['a', 'b', 'c']])
   const tasks = await tasksOf(cwd)
-  // It was not to be tried again by its own policy, and did not need to.
+  // Its policy allows no retry, and none was needed.
   expect(tasks.map(({ attempt, end }) => [attempt, end?.success])).toEqual([
     [2, true],
     [1, true],
@@ -65,7 +65,7 @@ test('a task that meets a limit waits until it is reset, and no other runs again
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('tasks that meet the same limit together wait once', async () => {
+test('tasks that hit the same limit at once wait once', async () => {
   const names = ['a', 'b', 'c', 'd']
   const cwd = makeLimited(names, 4, 4)
   expect((await start(cwd).finished).code).toBe(0)
@@ -74,7 +74,7 @@ test('tasks that meet the same limit together wait once', async () => {
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('other agents work on while one kind waits for its limit', async () => {
+test('other agents keep working while one kind waits for its limit', async () => {
   const cwd = makeLimited(['a', 'b'], 3600, 2)
   const other = '#!/bin/sh\ntouch other-done\n'
   writeFileSync(join(cwd, 'other'), other, { mode: 0o755 })
@@ -92,7 +92,7 @@ test('other agents work on while one kind waits for its limit', async () => {
   expect(ofType(eventsOf(cwd), 'waited')).toMatchObject([{ cause: 'retry_now' }])
 })
 
-test('a limit beyond the longest wait is a failure, for all that would only meet it again', async () => {
+test('a limit beyond maxWait fails all tasks that would hit it', async () => {
   const cwd = makeLimited(['a', 'b', 'c'], 3600)
   const agents = { './agent': { maxWait: '1m' } }
   writeFileSync(join(cwd, 'forge/chains.json'), JSON.stringify({ agents, chains: {} }))
@@ -107,7 +107,7 @@ test('a limit beyond the longest wait is a failure, for all that would only meet
     expect(error).toMatch(/the limit resets at .*: waiting would exceed the maxWait of 1 min/)
 })
 
-test('a run that is stopped in a wait loses no task, and waits on when it is resumed', async () => {
+test('a run that is stopped while waiting keeps its tasks, and waits again when resumed', async () => {
   const cwd = makeLimited(['a', 'b'], 3600)
   const running = start(cwd)
   await until(() => isWaiting(cwd))
@@ -125,7 +125,7 @@ test('a run that is stopped in a wait loses no task, and waits on when it is res
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('where one is not allowed to work, others of its kind are not begun in vain', async () => {
+test('after an authentication failure, other tasks of the same kind are not started', async () => {
   const denied = 'echo x >> tried; echo "Invalid API key · Please run /login"; exit 1'
   const cwd = makeQueueProject(
     [

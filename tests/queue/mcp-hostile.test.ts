@@ -45,7 +45,7 @@ function call(id: number | string, name: string, input: object): string {
   return line({ id, method: 'tools/call', params: { name, arguments: input } })
 }
 
-/** All that a server says to these lines, after which its stdin ends at once. */
+/** All output of a server for these lines; stdin ends right after them. */
 async function talk(program: string, cwd: string, lines: readonly string[]): Promise<Talk> {
   const child = Bun.spawn([program, 'mcp'], {
     cwd,
@@ -83,7 +83,7 @@ const DEEP: readonly (readonly [string, (depth: number) => string, Reply['id'] |
 ]
 
 test.each(SERVERS)(
-  '%s mcp answers JSON that is nested too deeply, and serves on',
+  '%s mcp answers JSON that is nested too deeply, and keeps running',
   async (_, program) => {
     const cwd = makeQueueProject('')
     for (const depth of [1500, 50_000, 3_000_000]) {
@@ -119,7 +119,7 @@ test.each(SERVERS)('%s mcp refuses a batch without end', async (_, program) => {
 })
 
 test.each(SERVERS)(
-  '%s mcp answers every request that came before the end of stdin',
+  '%s mcp answers every request that arrived before stdin ended',
   async (_, program, create) => {
     const cwd = makeQueueProject('')
     const calls = Array.from({ length: 50 }, (_none, id) =>
@@ -137,7 +137,7 @@ test.each(SERVERS)(
   },
 )
 
-test('every push that came before the end of stdin is answered and queued', async () => {
+test('every push that arrived before stdin ended is answered and queued', async () => {
   const cwd = makeQueueProject('')
   const pushes = Array.from({ length: 20 }, (_, id) =>
     call(id, 'push', { name: `t${id}`, prompt: 'true', agent: './agent' }),
@@ -148,14 +148,14 @@ test('every push that came before the end of stdin is answered and queued', asyn
   expect(await tasksOf(cwd)).toHaveLength(20)
 })
 
-test('calls that came before the end of stdin are answered however slow the store is', async () => {
+test('calls that arrived before stdin ended are answered even if the store is slow', async () => {
   const cwd = makeQueueProject('')
   await forkhestra(['push', 'name=first', 'true'], { cwd })
   const db = new Database(storeOf(cwd))
   db.exec('begin immediate')
   const calls = ['a', 'b', 'c'].map((name) => call(name, 'push', { name, prompt: 'true' }))
   const talking = talk(FORKHESTRA, cwd, calls)
-  // Longer than the server waits for answers that nobody is working at.
+  // Longer than the server waits for idle calls.
   await Bun.sleep(6000)
   db.exec('rollback')
   db.close()
@@ -167,7 +167,7 @@ test('calls that came before the end of stdin are answered however slow the stor
 }, 30_000)
 
 test.each(SERVERS)(
-  '%s mcp says that its folder is gone, and serves on',
+  '%s mcp reports that its folder is gone, and keeps running',
   async (_, program, create) => {
     const cwd = makeQueueProject('')
     await using child = Bun.spawn([program, 'mcp'], {
@@ -201,7 +201,7 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Repl
   }
 }
 
-test('a receive that waits when stdin ends is answered, and loses no message', async () => {
+test('a receive that is waiting when stdin ends is answered and loses no message', async () => {
   const cwd = makeQueueProject('')
   const child = Bun.spawn([FORKHESTRA, 'mcp'], {
     cwd,

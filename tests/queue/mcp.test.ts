@@ -11,7 +11,7 @@ import { fileIn, until } from '../support/until.ts'
 const VERBS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
 const TASKS = ['next', 'edit', 'view', 'list', 'create', 'claim', 'archive', 'doctor']
 
-/** Every conversation pays for it: about 1600 tokens, of which the verbs take 600. */
+/** Every conversation pays for it: about 1600 tokens, 600 of them for the queue tools. */
 const LIST_BYTES = 6600
 const VERBS_BYTES = 2500
 
@@ -34,7 +34,7 @@ test('the list of tools is short', async () => {
 })
 
 test.each([['legacy'], [{ pin: '2026-07-28' }]] as const)(
-  'a stock client queues, starts and collects by tools alone (%j)',
+  'a standard client can push, run and receive with tools alone (%j)',
   async (era) => {
     const cwd = makeQueueProject('')
     await using agent = await McpClient.start(cwd, { era })
@@ -78,7 +78,7 @@ test.each([['legacy'], [{ pin: '2026-07-28' }]] as const)(
     expect(await agent.call('send', { to: 'main', message: 'note to myself' })).toBe(
       '{"sent":"main"}',
     )
-    // What was received is gone once the server knows that its answer was read.
+    // Messages are acknowledged once the server knows that its answer was read.
     while ((await agent.ask('inbox')).messages.length > 2) await Bun.sleep(5)
     expect((await agent.ask('inbox')).messages).toMatchObject([
       { from: unnamed, kind: 'result' },
@@ -95,7 +95,7 @@ test.each([['legacy'], [{ pin: '2026-07-28' }]] as const)(
   },
 )
 
-test('the conversation in the docs is what happens', async () => {
+test('the conversation in the docs is accurate', async () => {
   const docs = readFileSync(join(import.meta.dir, '../../docs/reference/mcp.md'), 'utf8')
   const lines = /```text\n(push .*?)```/s.exec(docs)?.[1]?.trim().split('\n') ?? []
   expect(lines).toHaveLength(8)
@@ -109,7 +109,7 @@ test('the conversation in the docs is what happens', async () => {
   }
 })
 
-test('the tasks of the project are beside the verbs', async () => {
+test('the server also has the task tools of the project', async () => {
   await using agent = await McpClient.start(makeQueueProject(''))
   expect(await agent.call('task_create', { tasks: [{ title: 'Write', ac: ['Read'] }] })).toBe(
     'TASK-001',
@@ -117,7 +117,7 @@ test('the tasks of the project are beside the verbs', async () => {
   expect(await agent.call('task_next', { claim: true })).toContain('assignee: stock\n')
 })
 
-test('what cannot be is an answer that says why, and changes nothing', async () => {
+test('an invalid call is answered with the reason and changes nothing', async () => {
   const cwd = makeQueueProject('')
   await using agent = await McpClient.start(cwd)
   const none = 'REFUSED No agent of this run has queued anything.\nSee the tool queue.'
@@ -158,7 +158,7 @@ test('what cannot be is an answer that says why, and changes nothing', async () 
   expect((await agent.ask('check')).messages[0]?.body).toBe(million)
 })
 
-test('a task whose agent has gone since fails, and says so', async () => {
+test('a task whose agent was deleted meanwhile fails with that reason', async () => {
   const cwd = makeQueueProject('')
   writeFiles(cwd, { gone: sh('exit 0') })
   await using agent = await McpClient.start(cwd)
@@ -169,7 +169,7 @@ test('a task whose agent has gone since fails, and says so', async () => {
   expect(messages).toMatchObject([{ success: false, class: 'precondition' }])
 })
 
-test('calls that come all at once share one run, and one that waits keeps nobody waiting', async () => {
+test('concurrent calls share one run, and a waiting call does not block the others', async () => {
   const cwd = makeQueueProject('')
   await using agent = await McpClient.start(cwd)
   const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
@@ -185,7 +185,7 @@ test('calls that come all at once share one run, and one that waits keeps nobody
   expect(await problemsOf(cwd)).toEqual([])
 }, 60_000)
 
-test('a wait that is cancelled takes nothing along', async () => {
+test('a cancelled receive takes no message', async () => {
   const cwd = makeQueueProject('')
   await using agent = await McpClient.start(cwd)
   await agent.call('push', task('slow', 'touch begun; until [ -e go ]; do sleep 0.05; done'))
@@ -203,7 +203,7 @@ test('a wait that is cancelled takes nothing along', async () => {
   expect((await agent.ask('receive')).messages).toMatchObject([{ from: 'slow', success: true }])
 })
 
-/** It asks for its messages and reads no answer. */
+/** Asks for its messages and never reads the answer. */
 const DEAF_CLIENT = sh(
   'mkfifo in out',
   '"$1" mcp < in > out &',
@@ -216,7 +216,7 @@ const DEAF_CLIENT = sh(
 )
 
 test.each([[10], [1_000_000]])(
-  'a message of %i characters in the hands of a client that is killed is there again',
+  'a message of %i characters is delivered again if its client is killed',
   async (length) => {
     const cwd = makeQueueProject('', { deaf: DEAF_CLIENT })
     const body = 'm'.repeat(length)
@@ -226,7 +226,7 @@ test.each([[10], [1_000_000]])(
     const deaf = Bun.spawn(['/bin/sh', './deaf', FORKHESTRA], { cwd, env: environment({ cwd }) })
     const isBeingRead = async () => (await agent.call('inbox')).includes('"being_read":true')
     while (!(await isBeingRead())) await Bun.sleep(10)
-    // It stays in the hands of who does not read it.
+    // It stays leased to the client that does not read it.
     expect((await agent.ask('check')).messages).toEqual([])
     deaf.kill('SIGKILL')
     while (await isBeingRead()) await Bun.sleep(10)
@@ -236,7 +236,7 @@ test.each([[10], [1_000_000]])(
   },
 )
 
-test('what a client has started ends with it, and is tried again when somebody starts it', async () => {
+test('tasks end with the client that started them, and can be started again', async () => {
   const cwd = makeQueueProject('')
   const twice = 'if [ -e pid ]; then echo second; else echo $$ > pid; exec tail -f /dev/null; fi'
   {
@@ -260,9 +260,9 @@ test('what a client has started ends with it, and is tried again when somebody s
   expect(await problemsOf(cwd)).toEqual([])
 }, 60_000)
 
-test('what a server that was killed has left running is named, and ended only if allowed', async () => {
+test('processes that a killed server has left are reported, and killed only if allowed', async () => {
   const cwd = makeQueueProject('')
-  // Unlike tail, it does not look whether anybody hears it.
+  // Unlike tail, it does not notice that nobody reads its output.
   const stays = 'if [ -e pid ]; then echo second; else echo $$ > pid; while :; do sleep 1; done; fi'
   const killed = await McpClient.start(cwd)
   await killed.call('push', task('stays', stays, { retry: 1 }))
@@ -306,8 +306,8 @@ test('a conversation stays with its run, in the folder of the project', async ()
   expect((await agent.ask('receive')).messages).toMatchObject([{ output: `I am in ${cwd}` }])
 })
 
-test('inside of a run it acts for the agent that calls it', async () => {
-  // The crew of the run works, and the server does not.
+test('inside a run, the server acts for the agent that calls it', async () => {
+  // The run's own process runs the tasks, not the server.
   const cwd = makeQueueProject('touch begun; until [ -e go ]; do sleep 0.05; done')
   const running = forkhestra(['./agent', '--prompt-file', 'prompt.md'], { cwd })
   await fileIn(cwd, 'begun')
@@ -330,7 +330,7 @@ test('inside of a run it acts for the agent that calls it', async () => {
   expect(messages).toEqual([])
 })
 
-test('a queue that somebody stops is left alone until it is started again', async () => {
+test('a stopped queue is not continued until it is started again', async () => {
   const cwd = makeQueueProject('')
   await using agent = await McpClient.start(cwd)
   await agent.call('push', task('first', 'touch begun; until [ -e go ]; do sleep 0.05; done'))
@@ -346,7 +346,7 @@ test('a queue that somebody stops is left alone until it is started again', asyn
   expect(messages).toMatchObject([{ from: 'second', output: 'two' }])
 }, 60_000)
 
-test('advice about tasks names the tools as they are called here', async () => {
+test('hints about tasks use the names of the tools', async () => {
   await using agent = await McpClient.start(makeQueueProject(''))
   await agent.call('task_create', { tasks: [{ title: 'A' }] })
   await agent.call('task_edit', { ids: ['1'], status: 'blocked' })
@@ -355,7 +355,7 @@ test('advice about tasks names the tools as they are called here', async () => {
   )
 })
 
-test('a line of more than 64 MiB is refused, and the server goes on', async () => {
+test('a line of more than 64 MiB is refused, and the server keeps running', async () => {
   const cwd = makeQueueProject('')
   const ping = (id: number) => `{"jsonrpc":"2.0","id":${id},"method":"ping"}`
   const script = [

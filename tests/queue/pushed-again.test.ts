@@ -39,7 +39,7 @@ test.each([
   ['by its prompt', ['cat ok'], ['cat ok']],
   ['by a long prompt', [LONG], [LONG]],
 ])(
-  'a queue is complete once what failed was pushed again and done: %s',
+  'a queue is complete once failed tasks were pushed again and succeeded: %s',
   async (_, first, again) => {
     const { cwd, id, newest, pushAgain } = await failedQueue(first)
     await pushAgain(...again)
@@ -67,7 +67,7 @@ test.each([
   expect((await newest()).status).toBe('failed')
 })
 
-test('a copy of a task that was queued before it failed does not make up for it', async () => {
+test('a copy that was queued before the failure does not make up for it', async () => {
   const { newest } = await failedQueue(['mkdir first'], ['mkdir first'])
   expect(await newest()).toMatchObject({
     status: 'failed',

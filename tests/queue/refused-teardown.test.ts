@@ -34,7 +34,7 @@ const AFTER_B = [
   '/push name=report agent=./worker "report b"',
 ].join('\n')
 
-test('of what is to follow a task only what is refused is left out, and its parent is told', async () => {
+test('only refused follow-up tasks are left out, and the parent is notified', async () => {
   const cwd = project()
   await push(cwd, 'name=deploy', 'deploy a')
   await push(cwd, 'name=b', AFTER_B)
@@ -53,7 +53,7 @@ test('of what is to follow a task only what is refused is left out, and its pare
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('a person reads in the result what was not queued, why, and what to do', async () => {
+test('the result shows what was not queued, why, and what to do', async () => {
   const cwd = project()
   await push(cwd, 'name=b', AFTER_B)
   await push(cwd, 'name=deploy', 'deploy a')
@@ -67,7 +67,7 @@ test('a person reads in the result what was not queued, why, and what to do', as
   )
 })
 
-test('the same holds for a task that was lost to kill -9', async () => {
+test('the same for a task that was lost to kill -9', async () => {
   const cwd = project()
   const prompt = ['x', '/push name=deploy on=always a', '/push name=report on=failure b'].join('\n')
   await forkhestra(['push', 'agent=./sleeper', 'name=lost', prompt], { cwd })
@@ -86,7 +86,7 @@ test('the same holds for a task that was lost to kill -9', async () => {
   expect(await problemsOf(cwd)).toEqual([])
 }, 60_000)
 
-test('through MCP the caller sees in the result what was not queued', async () => {
+test('the result in MCP shows what was not queued', async () => {
   const cwd = project()
   await using agent = await McpClient.start(cwd)
   await agent.call('push', { name: 'b', agent: './worker', prompt: AFTER_B })
@@ -106,7 +106,7 @@ const STEP = [
 
 const RUN = ['./worker', '--prompt-file', 'prompt.md']
 
-test('after a step only what is refused is left out, and the run is no clean success', async () => {
+test('after a step, only refused follow-up tasks are left out, and the run does not fully succeed', async () => {
   const cwd = project(STEP)
   const { code, stdout, stderr } = await forkhestra(RUN, { cwd })
   expect(code).toBe(1)
@@ -121,7 +121,7 @@ test('after a step only what is refused is left out, and the run is no clean suc
   expect((await forkhestra(['show'], { cwd })).stdout).toContain('not queued after it: deploy')
 })
 
-test('--json tells of it, and resume queues it once there is nothing in the way', async () => {
+test('--json reports refused tasks, and resume queues them once it is possible', async () => {
   const cwd = project(STEP)
   const { stdout } = await forkhestra([...RUN, '--json'], { cwd })
   const events = stdout
@@ -140,7 +140,7 @@ test('--json tells of it, and resume queues it once there is nothing in the way'
   expect(await statesIn(cwd)).toEqual(['deploy ended', 'report ended', 'deploy queued'])
 })
 
-test('a name that is taken when a step begins is told with what helps, before and afterwards', async () => {
+test('a name that is already in use when a step starts is refused with a hint', async () => {
   const cwd = project('/push name=x agent=./worker "one"\nWork')
   const chain = ['./worker -> ./worker', '--prompt-file', 'prompt.md']
   const dry = await forkhestra([...chain, '--dry-run'], { cwd })
@@ -156,7 +156,7 @@ test('a name that is taken when a step begins is told with what helps, before an
   expect((await forkhestra(['resume'], { cwd })).code).toBe(0)
 })
 
-test('prompt check warns of a name that the same prompt has queued before', async () => {
+test('prompt check warns about a name that the same prompt uses twice', async () => {
   const cwd = project(STEP)
   const { code, stdout } = await forkhestra(['prompt', 'check', 'prompt.md'], { cwd })
   expect(code).toBe(0)
@@ -165,7 +165,7 @@ test('prompt check warns of a name that the same prompt has queued before', asyn
   )
 })
 
-test('a task whose prompt queues a name that is taken fails with what to do', async () => {
+test('a task whose prompt uses a name that is already in use fails with a hint', async () => {
   const cwd = project()
   await push(cwd, 'name=a', '/push name=x agent=./worker one\nWork')
   await push(cwd, 'name=x', 'mine')

@@ -11,14 +11,14 @@ async function resultOf(script: string): Promise<{ output: string; run: string }
   return { output: task?.end?.output ?? '', run: runsOf(cwd)[0]! }
 }
 
-test('a result of 200 000 characters comes whole', async () => {
+test('a result of 200 000 characters is delivered whole', async () => {
   const { output } = await resultOf('echo first; seq -w 1 28560; echo last')
   expect(output.length).toBeGreaterThan(170_000)
   expect(output).toStartWith('first\n00001\n')
   expect(output).toEndWith('\nlast')
 })
 
-test('a longer one says that its beginning is cut, and where the whole is', async () => {
+test('a longer result says that its beginning was cut, and where the whole is', async () => {
   const { output, run } = await resultOf('echo first; seq -w 1 99999; echo last')
   const [note, ...lines] = output.split('\n')
   expect(note).toBe(`… (beginning omitted; full text: forkhestra logs ${run} --task long)`)
@@ -27,7 +27,7 @@ test('a longer one says that its beginning is cut, and where the whole is', asyn
   expect(lines.at(-1)).toBe('last')
 })
 
-test('of a long line, and of one long word, as much is kept', async () => {
+test('a long line or word is kept up to the same length', async () => {
   const word = 'head -c 300000 /dev/zero | tr "\\0" x'
   const { output } = await resultOf(`${word}; echo; echo last`)
   expect(output).toStartWith('… (beginning omitted')

@@ -17,7 +17,7 @@ function parent(options: string): string {
 
 const OVERLOADED = `echo 'API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}'; exit 1`
 
-/** Its first attempt fails while what it has started is at work. */
+/** Its first attempt fails while the task that it started is running. */
 function failing(words: string): string {
   return sh(
     'forkhestra push agent=./kid name=kid attempt-$FORKHESTRA_TASK_ATTEMPT >&2 || exit 7',
@@ -41,7 +41,7 @@ interface Messages {
 }
 
 test.each(['retry=0', 'retry=1', 'on_parent_end=cancel'])(
-  'a sub-agent that is killed and tried again gets the answer of what it has queued itself (%s)',
+  'a sub-agent that is retried after a kill gets the result of the tasks that its new attempt queues (%s)',
   async (options) => {
     const cwd = makeProject({ 'forge/.keep': '', kid: KID, par: parent(options) })
     await forkhestra(['push', 'agent=./par', 'name=par', 'retry=2', 'Do it'], { cwd })
@@ -66,7 +66,7 @@ test.each([
   ['an overload', OVERLOADED],
   ['a usage limit', `echo "Claude AI usage limit reached|$(date +%s)"; exit 1`],
 ])(
-  'after %s a sub-agent is tried again at once: what it has started is stopped, not waited for',
+  'after %s a sub-agent is retried at once: its own tasks are stopped, not awaited',
   async (_, words) => {
     const cwd = makeProject({ 'forge/.keep': '', kid: KID, par: failing(words) })
     await forkhestra(['push', 'agent=./par', 'name=par', 'retry=1', 'Do it'], { cwd })
@@ -83,7 +83,7 @@ test.each([
   30_000,
 )
 
-test('what the prompt of a task has queued is neither stopped nor waited for when it is tried again', async () => {
+test('tasks that the prompt of a task queued are neither stopped nor awaited on a retry', async () => {
   const par = sh(
     `if [ $FORKHESTRA_TASK_ATTEMPT = 1 ]; then ${OVERLOADED}; fi`,
     'touch go; forkhestra receive --from kid',

@@ -7,7 +7,7 @@ import { sh } from '../support/project.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { fileIn, until } from '../support/until.ts'
 
-/** A project in which a person's `run-queue` was killed while two tasks were at work. */
+/** A project whose `run-queue` was killed while two tasks were running. */
 async function makeKilledQueue(): Promise<string> {
   const cwd = makeQueueProject('true\n')
   await runPrompt(cwd)
@@ -23,7 +23,7 @@ async function makeKilledQueue(): Promise<string> {
   return cwd
 }
 
-test('run-queue after a kill says with what it goes on, and its exit code counts it', async () => {
+test('run-queue after a kill lists what it continues, and its exit code covers it', async () => {
   const cwd = await makeKilledQueue()
   const { code, stdout, stderr } = await forkhestra(['run-queue', '--kill-orphans'], { cwd })
   expect(stdout).toContain('Continuing: again\n')
@@ -39,7 +39,7 @@ test('run-queue after a kill says with what it goes on, and its exit code counts
   expect(survivors()).toEqual([])
 })
 
-test('resume works off the queue of a run whose steps are complete', async () => {
+test('resume runs the queue of a run whose steps are complete', async () => {
   const cwd = await makeKilledQueue()
   const run = runsOf(cwd)[0]!
   expect(await ask<object>(cwd, 'runs')).toMatchObject({ runs: [{ status: 'dead' }] })
@@ -60,7 +60,7 @@ test('resume works off the queue of a run whose steps are complete', async () =>
   expect(await ask<object>(cwd, 'runs')).toMatchObject({ runs: [{ status: 'complete' }] })
 })
 
-test('a secret in the prompt of a task is not shown by queue', async () => {
+test('queue masks secrets in prompts', async () => {
   const cwd = makeQueueProject('true\n')
   await runPrompt(cwd)
   const env = { SHOP_API_KEY: 'kQ7-pVx2-9fLm-33Zt' }
@@ -76,7 +76,7 @@ const READY = ['first', 'second'].map(
   (name) => `touch up-${name}; until [ -e go ]; do sleep 0.05; done; echo ${name}`,
 )
 
-test('forkhestra stop lets the task at work of a queue finish, and the rest goes on later', async () => {
+test('forkhestra stop lets the running task finish, and run-queue continues with the rest', async () => {
   const cwd = makeQueueProject('true\n')
   await runPrompt(cwd)
   for (const [index, work] of READY.entries()) {
@@ -96,7 +96,7 @@ test('forkhestra stop lets the task at work of a queue finish, and the rest goes
   expect(again.code).toBe(0)
 })
 
-test('forkhestra retry-now ends the wait of a queue that is worked off after its run', async () => {
+test('forkhestra retry-now ends the wait of a run-queue', async () => {
   const cwd = makeQueueProject('true\n')
   await runPrompt(cwd)
   const later = Math.floor(Date.now() / 1000) + 3600
@@ -110,7 +110,7 @@ test('forkhestra retry-now ends the wait of a queue that is worked off after its
   expect((await running.finished).code).toBe(0)
 })
 
-test('the lead of the tutorial reads the answers of the tasks that it pushes after a resume', async () => {
+test('the lead in the tutorial reads the results of its tasks after a resume', async () => {
   const guide = readFileSync(join(import.meta.dir, '../../docs/guide/queues.md'), 'utf8')
   const lead = /```sh lead\n#!\/bin\/sh\n(.*?)```/s.exec(guide)![1]!
   const cwd = makeQueueProject('', {

@@ -7,7 +7,7 @@ import { ask, makeQueueProject, startPrompt, tasksOf } from '../support/queue.ts
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { fileIn, until } from '../support/until.ts'
 
-/** Says that it is up, and works until it may end; `stubborn` also survives its forkhestra. */
+/** Reports that it is up and runs until it may end; `stubborn` also survives its forkhestra. */
 const WAITER = sh(
   'touch "up-$FORKHESTRA_AGENT_NAME"',
   'until [ -e go ]; do sleep 0.05; done',
@@ -24,7 +24,7 @@ async function push(cwd: string, ...names: string[]): Promise<void> {
   }
 }
 
-test('a run-queue that was stopped when nothing was left has succeeded', async () => {
+test('a run-queue that is stopped with nothing left succeeds', async () => {
   const cwd = makeWaiterProject()
   await push(cwd, 'z1')
   const running = new Running(['run-queue'], { cwd })
@@ -34,7 +34,7 @@ test('a run-queue that was stopped when nothing was left has succeeded', async (
   expect(await running.finished).toMatchObject({ code: 0, stderr: '' })
 })
 
-test('a run-queue that was stopped says what is left', async () => {
+test('a run-queue that is stopped reports what is left', async () => {
   const cwd = makeWaiterProject()
   await push(cwd, 'z1', 'z2')
   const running = new Running(['run-queue', '--parallel', '1'], { cwd })
@@ -47,7 +47,7 @@ test('a run-queue that was stopped says what is left', async () => {
   expect((await forkhestra(['run-queue'], { cwd })).code).toBe(0)
 })
 
-/** A project whose run-queue was killed, with its agent still alive. */
+/** A project whose run-queue was killed while its agent is still alive. */
 async function makeKilled(): Promise<string> {
   const cwd = makeWaiterProject()
   await push(cwd, 'k1')
@@ -63,7 +63,7 @@ async function letGo(cwd: string): Promise<void> {
   expect(code).toBe(1)
 }
 
-test('a run-queue that may not go on beside orphans changes nothing', async () => {
+test('a run-queue that is refused because of orphans changes nothing', async () => {
   const cwd = await makeKilled()
   await push(cwd, 'k2')
   const { code, stdout, stderr } = await forkhestra(['run-queue', '--json'], { cwd })
@@ -80,7 +80,7 @@ test('a run-queue that may not go on beside orphans changes nothing', async () =
   await letGo(cwd)
 })
 
-test('after a kill the verbs say that nobody works, and how to go on', async () => {
+test('after a kill, all commands say that no process is running, and how to resume', async () => {
   const cwd = await makeKilled()
   const goOn = 'its forkhestra process is gone; resume with: forkhestra run-queue --kill-orphans'
   const received = await forkhestra(['receive'], { cwd })
@@ -99,7 +99,7 @@ test('after a kill the verbs say that nobody works, and how to go on', async () 
   await letGo(cwd)
 })
 
-test('where nothing was started, one who waits is told what is queued', async () => {
+test('receive lists queued tasks if nothing was started', async () => {
   const cwd = makeWaiterProject()
   await push(cwd, 'q1')
   const received = await forkhestra(['receive'], { cwd })
@@ -115,7 +115,7 @@ test('where nothing was started, one who waits is told what is queued', async ()
   )
 })
 
-test('a run-queue beside a live run says who does the work', async () => {
+test('a run-queue next to a live run names the process that runs the tasks', async () => {
   const cwd = makeQueueProject('touch up; until [ -e go ]; do sleep 0.05; done\n')
   const running = startPrompt(cwd)
   await fileIn(cwd, 'up')
@@ -129,10 +129,10 @@ test('a run-queue beside a live run says who does the work', async () => {
   )
 })
 
-test('a task that ended because nobody read says so in a sentence', async () => {
+test('a task that ended with SIGPIPE is described in a sentence', async () => {
   const cwd = makeWaiterProject()
   await push(cwd, 'one')
-  // The first line is read, and what follows has no reader.
+  // Only the first line is read; the rest has no reader.
   await shell('forkhestra run-queue | head -n 1; true', cwd)
   const [run = ''] = runsOf(cwd)
   await until(() => ofType(journalOf(cwd, run), 'task_ended').length > 0)
@@ -142,7 +142,7 @@ test('a task that ended because nobody read says so in a sentence', async () => 
   })
 })
 
-test('a mistake in the prompt of a task keeps its place and its hint', async () => {
+test('a mistake in the prompt of a task is reported with its location and hint', async () => {
   const cwd = makeWaiterProject()
   const prompt = '/push nmae=x "y"\nDo it'
   await forkhestra(['push', 'agent=./worker', 'name=bad', prompt], { cwd })
@@ -164,7 +164,7 @@ test('a mistake in the prompt of a task keeps its place and its hint', async () 
   expect(gone.stdout).toMatch(/Agent not found: nobody\nNo program is called 'nobody' on PATH/)
 })
 
-test('a task of root without an agent says what to do about it', async () => {
+test('a task without an agent, started by root, fails with a hint', async () => {
   if (process.getuid?.() !== 0) return
   const cwd = makeProject({ 'forge/.keep': '', claude: sh('true') })
   await forkhestra(['push', 'name=own', 'hi'], { cwd })

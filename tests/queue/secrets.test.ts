@@ -16,12 +16,12 @@ function recordOf(cwd: string): string {
   return join(cwd, 'forge/orch/runs', runsOf(cwd)[0]!)
 }
 
-/** Files of the record that hold a text. */
+/** Files of the record that contain a text. */
 function filesWith(cwd: string, text: string): string {
   return Bun.spawnSync(['grep', '-rla', text, recordOf(cwd)]).stdout.toString()
 }
 
-test('secrets that only a sub-agent is given are masked in what it prints', async () => {
+test('secrets that only a sub-agent has are masked in its output', async () => {
   const agents = { './helper': { env: { API_TOKEN: TOKEN } } }
   const prompt = '/push name=one agent=./helper "x"\n/run\nGo.'
   const chains = { work: { steps: [{ agent: './lead', prompt }] } }
@@ -40,7 +40,7 @@ test('secrets that only a sub-agent is given are masked in what it prints', asyn
   expect(filesWith(cwd, TOKEN)).toBe('')
 })
 
-test('an agent that is called like a step keeps nobody from masking the secrets of that step', async () => {
+test('secrets of a step are masked even if an agent has the same name', async () => {
   const agents = { step1: { env: { API_TOKEN: OTHER } } }
   const steps = [{ agent: './lead', env: { API_TOKEN: TOKEN } }]
   const cwd = makeProject({
@@ -52,20 +52,20 @@ test('an agent that is called like a step keeps nobody from masking the secrets 
   expect(filesWith(cwd, TOKEN)).toBe('')
 })
 
-test('a queue that is worked off later has the secrets of the configuration, and not their masks', async () => {
+test('run-queue uses the secrets of the configuration, not their masks', async () => {
   const steps = [{ agent: './lead', prompt: 'x\n/push name=one "x"', env: { API_TOKEN: TOKEN } }]
   const cwd = makeProject({
     lead: sh('[ $FORKHESTRA_AGENT_NAME = main ] || echo "$API_TOKEN" > seen'),
     'forge/orch/chains.json': JSON.stringify({ chains: { work: { steps } } }),
   })
   expect((await forkhestra(['--chain', 'work'], { cwd })).code).toBe(0)
-  // What the environment calls by the same name is something else.
+  // The environment has another value under the same name.
   const later = await forkhestra(['run-queue'], { cwd, env: { API_TOKEN: OTHER } })
   expect(later.code).toBe(0)
   expect(read(cwd, 'seen')).toBe(`${TOKEN}\n`)
 })
 
-test('secrets of the configuration are masked in what a person is shown of prompts and messages', async () => {
+test('secrets of the configuration are masked in displayed prompts and messages', async () => {
   const lead = sh(
     'forkhestra push name=later agent=./helper "connect with $DB_PASSWORD and $OTHER_TOKEN"',
     'forkhestra push name=teller agent=./helper "x" && forkhestra run-queue',
@@ -84,7 +84,7 @@ test('secrets of the configuration are masked in what a person is shown of promp
   }
   const shown = await ask('check', '--json')
   expect(shown).toContain('it is [masked step1.DB_PASSWORD]')
-  // Where the configuration is another one by now, what it says is masked all the same.
+  // Secrets of a changed configuration are masked as well.
   const changed = JSON.stringify({ agents: {}, chains: { ...chains, more: chains.work } })
   writeFileSync(join(cwd, 'forge/orch/chains.json'), changed)
   const said = [shown, await ask('queue'), await ask('queue', '--json')].join('\n')
@@ -92,7 +92,7 @@ test('secrets of the configuration are masked in what a person is shown of promp
   expect(said).not.toContain(OTHER)
 })
 
-test('an agent gets prompts and messages as they were written', async () => {
+test('agents get prompts and messages unmasked', async () => {
   const lead = sh(
     'forkhestra send main "it is $DB_PASSWORD"',
     'forkhestra check > got',
@@ -107,7 +107,7 @@ test('an agent gets prompts and messages as they were written', async () => {
   expect(read(cwd, 'told')).toBe(`use ${TOKEN}\n`)
 })
 
-test('of a secret that is cut off at the end of a long prompt nothing is shown', async () => {
+test('no part of a secret that is cut off at the end of a long prompt is shown', async () => {
   const lead = sh(`forkhestra push name=one "${'x'.repeat(190)}$DB_PASSWORD"`)
   const steps = [{ agent: './lead', env: { DB_PASSWORD: TOKEN } }]
   const config = JSON.stringify({ chains: { work: { steps } } })
@@ -118,7 +118,7 @@ test('of a secret that is cut off at the end of a long prompt nothing is shown',
   expect(stdout).not.toContain(TOKEN.slice(0, 5))
 })
 
-test('a name of a task that contains a secret is refused, and is nowhere in the record', async () => {
+test('a task name that contains a secret is refused and never recorded', async () => {
   const cwd = makeProject({ 'forge/x': '' })
   const env = { SERVICE_TOKEN: TOKEN }
   const refused = await forkhestra(['push', '--name', `x-${TOKEN}`, 'Do it'], { cwd, env })

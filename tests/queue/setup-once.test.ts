@@ -5,7 +5,7 @@ import { parsePhases } from '../../src/chain/parse/prompt/parse-phases.ts'
 import { openSqliteStore } from '../../src/queue/sqlite-store.ts'
 import { setUp } from '../../src/run/chain/prompt-tasks.ts'
 
-test('a setup that was done in part, and then again, starts no more than it says', async () => {
+test('a setup that is repeated after an interruption starts no more than it reports', async () => {
   const store = await openSqliteStore(join(makeProject(), 'queue.db'))
   await store.openRun('r')
   const owner = { store, run: 'r', agent: 'main' }

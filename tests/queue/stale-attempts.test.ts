@@ -10,10 +10,10 @@ import { storeOf } from '../support/queue-records.ts'
 import { runsOf } from '../support/record.ts'
 import { fileIn, until } from '../support/until.ts'
 
-/** More than a pipe holds. */
+/** More than the capacity of a pipe. */
 const LONG = 'x'.repeat(200_000)
 
-/** Writes down who it is, and ends at once or when it is told. */
+/** Records its environment, and ends at once or when told to. */
 const WORKER = sh(
   'env | grep -E "^FORKHESTRA_(RUN_ID|RECORD|AGENT_NAME|TASK_)" > "env-$1"',
   'mv "env-$1" "up-$1"',
@@ -38,7 +38,7 @@ const VERBS = [
 ]
 
 test.each(VERBS.map((words) => [words.join(' '), words] as const))(
-  'what is left of an ended task is nobody, whoever has its name now: %s',
+  'a process of an ended task is refused even if its name was reused: %s',
   async (_, words) => {
     const cwd = makeProject({ 'forge/.keep': '', worker: WORKER })
     const push = (...more: string[]) => forkhestra(['push', 'agent=./worker', ...more], { cwd })
@@ -64,7 +64,7 @@ test.each(VERBS.map((words) => [words.join(' '), words] as const))(
 )
 
 test.each(['nobody', 'x'])(
-  'who names himself %s, and no task for which he acts, is refused by every verb',
+  'an agent name %s without a task id is refused by every command',
   async (name) => {
     const cwd = makeQueueProject("/push name=x 'true'\n/run\nforkhestra receive --from x > got\n")
     await runPrompt(cwd)
@@ -83,7 +83,7 @@ test.each(['nobody', 'x'])(
   },
 )
 
-test('a run inside of a sub-agent has a main of its own', async () => {
+test('a run inside a sub-agent has its own main', async () => {
   const inner = sh('env | grep -c ^FORKHESTRA_TASK_[AI] > seen; forkhestra push name=own true')
   const cwd = makeProject({ 'forge/.keep': '', inner, outer: sh('forkhestra ./inner > /dev/null') })
   await forkhestra(['push', 'agent=./outer', 'name=x', 'go'], { cwd })
@@ -91,7 +91,7 @@ test('a run inside of a sub-agent has a main of its own', async () => {
   expect(readFileSync(join(cwd, 'seen'), 'utf8')).toBe('0\n')
 })
 
-test('what an agent was sent and never read goes up, and the summary names it', async () => {
+test('unread messages of an ended agent are forwarded to its parent and listed in the summary', async () => {
   const cwd = makeProject({
     'forge/.keep': '',
     lead: sh(
@@ -114,13 +114,13 @@ async function makeMail(cwd: string): Promise<void> {
   expect((await forkhestra(['run-queue'], { cwd })).code).toBe(0)
 }
 
-test('whose messages went to another reader meanwhile is told which, and fails', async () => {
+test('a reader whose lease expired reports the affected messages and fails', async () => {
   const cwd = makeProject({ 'forge/.keep': '', worker: sh(`printf %s ${LONG}`) })
   await makeMail(cwd)
   const run = runsOf(cwd)[0]!
   const script = `(${FORKHESTRA} check 2> said; echo $? > code) | (until [ -e go ]; do sleep 0.05; done; cat > got)`
   const blocked = Bun.spawn(['sh', '-c', script], { cwd, env: environment({ cwd }) })
-  // One for whom the lease of the first is over.
+  // A store for which the lease of the first reader has expired.
   const clock = { now: () => Date.now() + 120_000 }
   const store = await openSqliteStore(storeOf(cwd), { clock })
   const now = await openSqliteStore(storeOf(cwd))
@@ -153,7 +153,7 @@ const READER = `
   writeFileSync('code', isOurs ? '0' : '1')
   process.exit()`
 
-test('whoever hands messages to a slow pipe keeps them, for many times its lease', async () => {
+test('a reader that writes to a slow pipe keeps its lease', async () => {
   const cwd = makeProject({ 'reader.ts': READER })
   const times = { readerLeaseMs: 1500 }
   const store = await openSqliteStore(join(cwd, 'queue.db'), { times })

@@ -15,7 +15,7 @@ test.each([
   ['push name=a -', 'A prompt of'],
   ['send main -', 'A message of'],
 ])(
-  '%s ends at the limit, however long stdin goes on',
+  '%s stops reading stdin at the size limit',
   async (verb, words) => {
     const cwd = project()
     await shell('forkhestra push name=first x', cwd)
@@ -29,7 +29,7 @@ test.each([
   20_000,
 )
 
-test('the limit of stdin is that of the configuration, also for the first push', async () => {
+test('the configured size limit applies to stdin, even for the first push', async () => {
   const cwd = project({
     'forge/orch/chains.json': '{"agents":{},"chains":{},"queueLimits":{"messageBytes":2000000}}',
   })
@@ -41,7 +41,7 @@ test('the limit of stdin is that of the configuration, also for the first push',
 test.each([
   ["printf 'a\\377b'", 'stdin is not UTF-8 text.'],
   ['true', 'stdin is empty.'],
-])('what is no text is refused: %s', async (source, words) => {
+])('stdin that is not text is refused: %s', async (source, words) => {
   const cwd = project()
   await shell('forkhestra push name=first x', cwd)
   for (const verb of ['push name=a -', 'send main -']) {
@@ -52,7 +52,7 @@ test.each([
   expect(await unread(cwd)).toEqual([])
 })
 
-test('a prompt with a NUL byte is refused when it is queued, not when it begins', async () => {
+test('a prompt with a NUL byte is refused when it is queued, not when its task starts', async () => {
   const cwd = project()
   const { code, stderr } = await shell(`printf 'a\\000b' | forkhestra push name=a -`, cwd)
   expect(`${code} ${stderr}`).toBe(

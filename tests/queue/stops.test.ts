@@ -6,7 +6,7 @@ import { makeQueueProject, problemsOf, startPrompt, tasksOf } from '../support/q
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { until } from '../support/until.ts'
 
-/** Each has a process of its own below it, notes both, and ignores what `ignored` says. */
+/** Each has a child process, records both, and ignores the signals in `ignored`. */
 const work = (ignored: string) =>
   [
     '[ -e go ] && exit 0;',
@@ -16,7 +16,7 @@ const work = (ignored: string) =>
 
 const NAMES = ['a', 'b', 'c', 'd']
 
-/** Two of the four are tried again, and one of them has a child of its own at work. */
+/** Two of the four are retried, and one of them has a running child task. */
 function makeBusy(ignored = ''): string {
   const child = `forkhestra push name=child '. ./work.sh'; forkhestra run-queue; . ./work.sh`
   return makeQueueProject(
@@ -46,7 +46,7 @@ async function statesOf(cwd: string): Promise<string[]> {
   return tasks.map(({ name, state, end }) => `${name} ${end?.class ?? state}`)
 }
 
-/** What was at work is lost, or comes again where that was allowed; the rest is as it was. */
+/** Running tasks are lost, or retried if allowed; the rest is unchanged. */
 const STOPPED = ['a lost', 'b ready', 'c ready', 'd lost', 'queued queued', 'child lost']
 
 async function expectStopped(cwd: string): Promise<void> {
@@ -72,24 +72,21 @@ async function expectResumed(cwd: string): Promise<void> {
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)(
-  '%s ends all that are at work, and a resumed run goes on with them',
-  async (signal, exit) => {
-    const cwd = makeBusy()
-    const running = startPrompt(cwd)
-    await until(() => isBusy(cwd))
-    running.signal(signal)
-    const { code } = await running.finished
-    expect(code).toBe(exit)
-    await expectStopped(cwd)
-    const ended = ofType(journalOf(cwd, runsOf(cwd)[0]!), 'task_ended')
-    expect(ended.map((event) => event.class)).toEqual(ended.map(() => 'lost'))
-    expect(ended).toHaveLength(5)
-    await expectResumed(cwd)
-  },
-)
+] as const)('%s ends all running tasks, and a resumed run continues them', async (signal, exit) => {
+  const cwd = makeBusy()
+  const running = startPrompt(cwd)
+  await until(() => isBusy(cwd))
+  running.signal(signal)
+  const { code } = await running.finished
+  expect(code).toBe(exit)
+  await expectStopped(cwd)
+  const ended = ofType(journalOf(cwd, runsOf(cwd)[0]!), 'task_ended')
+  expect(ended.map((event) => event.class)).toEqual(ended.map(() => 'lost'))
+  expect(ended).toHaveLength(5)
+  await expectResumed(cwd)
+})
 
-test('a second Ctrl-C kills those that do not hear the first', async () => {
+test('a second Ctrl-C kills agents that ignore the first', async () => {
   const cwd = makeBusy('INT TERM')
   const running = startPrompt(cwd)
   await until(() => isBusy(cwd))
@@ -98,13 +95,13 @@ test('a second Ctrl-C kills those that do not hear the first', async () => {
   await until(() => running.stderr.includes('press Ctrl-C again'))
   running.signal('SIGINT')
   expect((await running.finished).code).toBe(130)
-  // The first alone would have left them ten seconds.
+  // After only the first, they would have had ten seconds.
   expect(performance.now() - began).toBeLessThan(8000)
   await expectStopped(cwd)
   await expectResumed(cwd)
 })
 
-test('stop --now ends all that are at work', async () => {
+test('stop --now ends all running tasks', async () => {
   const cwd = makeBusy()
   const running = startPrompt(cwd)
   await until(() => isBusy(cwd))
@@ -114,7 +111,7 @@ test('stop --now ends all that are at work', async () => {
   await expectResumed(cwd)
 })
 
-test('a person who works a queue off stops it like a run, and goes on with it later', async () => {
+test('run-queue can be stopped like a run and continued later', async () => {
   const cwd = makeQueueProject('true\n/push name=a retry=1 ". ./work.sh"', { 'work.sh': work('') })
   expect((await startPrompt(cwd).finished).code).toBe(0)
   const running = new Running(['run-queue'], { cwd })

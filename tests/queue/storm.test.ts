@@ -9,19 +9,19 @@ import { randomFrom } from '../support/random.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { until } from '../support/until.ts'
 
-// Every trial lets fifty sub-agents work, send and queue tasks of their own, kills the process that
-// runs them with SIGKILL several times, and resumes. What is proved is read from the records.
+// Each trial lets fifty sub-agents work, send and queue tasks, kills the process that
+// runs them with SIGKILL several times, and resumes. The result is read from the records.
 
 const SEED = Number(process.env['FORKHESTRA_TEST_SEED'] ?? 20_114)
 const TRIALS = 10
 const AT_ONCE = 2
 const MOST_KILLS = 6
-/** Far more than any resume needs; who takes longer hangs. */
+/** Far more than any resume needs; anything longer is a hang. */
 const HANGS_MS = 60_000
 
 const NAMES = Array.from({ length: 40 }, (_, index) => `t${index}`)
 
-/** Writes to another sub-agent, which may be over, and to main; its last act is a line in `closing`. */
+/** Writes to another sub-agent, which may have ended, and to main; finally adds a line to `closing`. */
 const TALKS = sh(
   'forkhestra send "$1" "from $FORKHESTRA_AGENT_NAME" 2>> late',
   'forkhestra send main "$FORKHESTRA_AGENT_NAME was here ($$)"',
@@ -29,7 +29,7 @@ const TALKS = sh(
   'echo "result of $FORKHESTRA_AGENT_NAME"',
 )
 
-/** Has a child, whose result it reads; one that an earlier attempt has queued may still be there. */
+/** Reads the result of its child, which may have been queued by an earlier attempt. */
 const NESTS = sh(
   'forkhestra push name=child-of-$FORKHESTRA_AGENT_NAME retry=2 "talks main" >> pushed 2>&1',
   'forkhestra run-queue > /dev/null',
@@ -38,7 +38,7 @@ const NESTS = sh(
   'echo "result of $FORKHESTRA_AGENT_NAME"',
 )
 
-/** Reads until nobody is left who could send. */
+/** Reads until there is nothing to wait for. */
 const MAIN =
   'while forkhestra receive --json >> got.ndjson; do forkhestra check --json >> got.ndjson; done'
 
@@ -55,7 +55,7 @@ function makeTrial(random: () => number): string {
   })
 }
 
-/** By the clock, right behind a commit to the store, or right after an agent did its last act. */
+/** After a random time, right after a commit to the store, or right after an agent's last action. */
 async function momentToKill(cwd: string, random: () => number): Promise<void> {
   const kind = random()
   if (kind < 0.4) return Bun.sleep(random() * 1500)
@@ -82,10 +82,10 @@ function isOver(cwd: string): boolean {
   return ofType(journalOf(cwd, runsOf(cwd)[0] ?? ''), 'run_ended').length > 0
 }
 
-/** One run with kills in between, to its end; how often it was killed. */
+/** Runs one run with kills until it ends; returns the number of kills. */
 async function disturb(cwd: string, random: () => number): Promise<number> {
   let running = startPrompt(cwd)
-  // Before that there is nothing to go on with.
+  // Before that there is nothing to resume.
   await until(() => journalOf(cwd, runsOf(cwd)[0] ?? '').length > 0)
   let kills = 0
   for (let left = 1 + Math.floor(random() * MOST_KILLS); left > 0; left--) {
@@ -115,7 +115,7 @@ interface Handed {
   readonly messages: readonly { readonly kind: string; readonly task?: string }[]
 }
 
-/** Results that readers wrote down, against how often the store says that each was handed out. */
+/** Compares the results that readers recorded with the deliveries in the store. */
 function wrongReadings(cwd: string): string[] {
   const path = join(cwd, 'got.ndjson')
   const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
@@ -162,7 +162,7 @@ async function wrongWith(cwd: string): Promise<string[]> {
   ]
 }
 
-test('fifty sub-agents whose run is killed again and again: all end, all is delivered, once', async () => {
+test('fifty sub-agents in a run that is killed repeatedly: each ends and is delivered exactly once', async () => {
   let next = 0
   let kills = 0
   let tasks = 0

@@ -26,7 +26,7 @@ async function statesIn(cwd: string): Promise<string[]> {
   return (await tasksOf(cwd)).map(({ name, state }) => `${name} ${state}`)
 }
 
-/** Kills whoever works at the queue once the agent is up. */
+/** Kills the process that runs the queue once the agent is up. */
 async function killAtWork(cwd: string): Promise<void> {
   const running = new Running(['run-queue'], { cwd })
   await fileIn(cwd, 'up')
@@ -34,7 +34,7 @@ async function killAtWork(cwd: string): Promise<void> {
   await running.finished
 }
 
-test('what is to follow a failure follows a task that was lost to kill -9, and once', async () => {
+test('follow-up tasks of a failure are queued once after kill -9', async () => {
   const cwd = project()
   await forkhestra(['push', 'agent=./sleeper', 'name=lost', PROMPT], { cwd })
   await killAtWork(cwd)
@@ -46,7 +46,7 @@ test('what is to follow a failure follows a task that was lost to kill -9, and o
   expect(wrongEnds(cwd)).toEqual([])
 }, 60_000)
 
-test('of a task that is tried again after kill -9 only what follows its last attempt is queued', async () => {
+test('after a retry, only the follow-up tasks of the last attempt are queued', async () => {
   const cwd = project()
   await forkhestra(['push', 'agent=./sleeper', 'name=night', 'retry=1', PROMPT], { cwd })
   await killAtWork(cwd)
@@ -55,7 +55,7 @@ test('of a task that is tried again after kill -9 only what follows its last att
   expect(await statesIn(cwd)).toEqual(['night ended', 'always queued', 'done queued'])
 }, 60_000)
 
-test('what is to follow a failure follows a task whose agent is not there', async () => {
+test('follow-up tasks of a failure are queued if the agent does not exist', async () => {
   const cwd = project()
   await forkhestra(['push', 'agent=./sleeper', 'name=odd', PROMPT], { cwd })
   rmSync(join(cwd, 'sleeper'))
@@ -63,7 +63,7 @@ test('what is to follow a failure follows a task whose agent is not there', asyn
   expect(await statesIn(cwd)).toEqual(['odd ended', 'always queued', 'failed queued'])
 })
 
-test('of a prompt with a mistake nothing follows', async () => {
+test('a prompt with a mistake has no follow-up tasks', async () => {
   const cwd = project()
   await forkhestra(['push', 'agent=./worker', 'name=odd', `${PROMPT}\n/push colour=red x`], { cwd })
   await forkhestra(['run-queue'], { cwd })

@@ -6,7 +6,7 @@ import { makeProject, sh } from '../support/project.ts'
 import { readStore } from '../support/queue-records.ts'
 import { runsOf } from '../support/record.ts'
 
-/** Notes the servers that it got, and lets a sub-agent do the same. */
+/** Records its servers, and lets a sub-agent do the same. */
 const CLAUDE = sh(
   'name=$FORKHESTRA_AGENT_NAME; servers=',
   'while [ $# -gt 0 ]; do [ "$1" = --mcp-config ] && servers=$2; shift; done',
@@ -52,7 +52,7 @@ test.each<[string, string, boolean]>([
   ['chosen', 'Work.', true],
   ['planner', PUSHES, false],
   ['reviewer', PUSHES, true],
-])('%s with the prompt %j gets the tools for its queue: %p', async (agent, prompt, isHanded) => {
+])('%s with the prompt %j gets queue tools: %p', async (agent, prompt, isHanded) => {
   const cwd = makeToolProject(agent, prompt)
   const json = await forkhestra(['--chain', 'w', '--dry-run', '--json'], { cwd, env })
   const [step] = (JSON.parse(json.stdout) as DryRun).steps
@@ -62,7 +62,7 @@ test.each<[string, string, boolean]>([
   expect(stdout.includes('tools: queue and inbox, mcp__forkhestra__*')).toBe(isHanded)
 })
 
-test('a planner gets them where its entry says so', async () => {
+test('a planner gets queue tools if its entry says so', async () => {
   const cwd = makeToolProject('planner', 'Plan.', { planner: { queue: true } })
   const { stdout } = await forkhestra(['--chain', 'w', '--dry-run', '--json'], { cwd, env })
   expect((JSON.parse(stdout) as DryRun).steps[0]?.queueTools).toBe(true)
@@ -72,13 +72,13 @@ interface Servers {
   readonly mcpServers: { readonly forkhestra: { readonly env: Record<string, string> } }
 }
 
-/** For whom the server acts that an agent got. */
+/** The agent that a server acts for. */
 function actsFor(cwd: string, name: string): Record<string, string> | undefined {
   const text = readFileSync(join(cwd, `servers-${name}`), 'utf8')
   return text === '' ? undefined : (JSON.parse(text) as Servers).mcpServers.forkhestra.env
 }
 
-test('the server acts for the agent that it is handed to, and sub-agents get theirs', async () => {
+test('each agent and sub-agent gets a server that acts for it', async () => {
   const cwd = makeToolProject('plain', PUSHES)
   expect((await forkhestra(['--chain', 'w'], { cwd, env })).code).toBe(0)
   const FORKHESTRA_RUN_ID = runsOf(cwd)[0]!
@@ -94,7 +94,7 @@ test('the server acts for the agent that it is handed to, and sub-agents get the
   })
 })
 
-test.each(['never', 'reads', 'thinks'])('a sub-agent of %s gets none', async (agent) => {
+test.each(['never', 'reads', 'thinks'])('a sub-agent of %s gets no queue tools', async (agent) => {
   const cwd = makeToolProject(agent, PUSHES)
   expect((await forkhestra(['--chain', 'w'], { cwd, env })).code).toBe(0)
   expect([actsFor(cwd, 'main'), actsFor(cwd, 'child')]).toEqual([undefined, undefined])

@@ -9,7 +9,7 @@ import { runsOf } from '../support/record.ts'
 
 const WEAK = '[ -e tried ] || { touch tried; echo "API Error: 529 overloaded_error"; exit 1; }'
 
-/** A run that is over: two results were read, one was not, and one task was tried twice. */
+/** A finished run: two results were read, one was not, and one task had two attempts. */
 async function lived(): Promise<string> {
   const cwd = makeQueueProject(
     [
@@ -69,7 +69,7 @@ test.each([
     `update task set state = 'ready' where name = 'one'`,
     /is ready at/,
   ],
-])('queue verify names %s', async (_, sql, words) => {
+])('queue verify reports %s', async (_, sql, words) => {
   const cwd = await lived()
   const db = new Database(storeOf(cwd))
   db.exec(`${FREE}; ${sql}`)
@@ -87,7 +87,7 @@ function eventsOf(cwd: string): string {
 
 const isEnd = (line: string) => line.startsWith('{"type":"task_ended"')
 
-test('queue verify names an end that the events tell twice, and one that they do not tell', async () => {
+test('queue verify reports an end that is in the events twice, and one that is missing', async () => {
   const cwd = await lived()
   const whole = readFileSync(eventsOf(cwd), 'utf8')
   const lines = whole.split('\n')
@@ -106,7 +106,7 @@ test('queue verify names an end that the events tell twice, and one that they do
   expect(wrongEnds(cwd)).toHaveLength(2)
 })
 
-test('what the crash tests read from the records finds a delivery that is missing', async () => {
+test('the checks of the crash tests notice a missing delivery', async () => {
   const cwd = await lived()
   expect(wrongEnds(cwd)).toEqual([])
   expect(wrongDeliveries(cwd)).toEqual([expect.stringMatching(/^never read: \S+\.result$/)])
@@ -114,7 +114,7 @@ test('what the crash tests read from the records finds a delivery that is missin
   expect(wrongDeliveries(cwd)).toEqual([])
 })
 
-test('verify finds a store that is gone, and one that is empty is not made anew', async () => {
+test('verify reports a deleted store, and does not recreate an empty one', async () => {
   const cwd = await lived()
   const path = storeOf(cwd)
   for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })

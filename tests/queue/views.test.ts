@@ -17,7 +17,7 @@ async function said(cwd: string, ...words: string[]): Promise<string> {
   return stdout + stderr
 }
 
-test('a run that push has opened is shown by its queue, and is complete when that is empty', async () => {
+test('a run that push opened shows its queue, and is complete once that is empty', async () => {
   const cwd = makeQueueProject('')
   await push(cwd, 'good', 'true')
   await push(cwd, 'bad', 'exit 3')
@@ -47,7 +47,7 @@ test('a run that push has opened is shown by its queue, and is complete when tha
   expect(await said(cwd, 'doctor')).not.toContain(': complete')
 })
 
-test('one whose run-queue was killed is dead, and shows how to go on', async () => {
+test('a run whose run-queue was killed is dead, and shows how to resume', async () => {
   const cwd = makeQueueProject('')
   await push(cwd, 'one', 'touch up; exec sleep 60')
   const killed = new Running(['run-queue'], { cwd })
@@ -62,7 +62,7 @@ test('one whose run-queue was killed is dead, and shows how to go on', async () 
   expect(await said(cwd, 'show')).toStartWith(`Run ${run}: failed\n  queue: 1 failed\n`)
 })
 
-test('what is queued in an older run is not out of sight', async () => {
+test('tasks that are queued in an older run are mentioned', async () => {
   const cwd = makeQueueProject('true\n')
   await push(cwd, 'keep', 'true')
   const [old] = runsOf(cwd)
@@ -79,7 +79,7 @@ test('what is queued in an older run is not out of sight', async () => {
   expect(await said(cwd, 'queue')).not.toContain(old!)
 })
 
-test('no record with tasks, results or worktrees that somebody may want is removed by the way', async () => {
+test('records with open tasks, unread results or worktrees are not removed automatically', async () => {
   const cwd = makeQueueProject('true\n')
   await push(cwd, 'keep', 'true')
   const [old] = runsOf(cwd)
@@ -131,7 +131,7 @@ test.each<[string[]]>([[[]], [['--task', 'one']]])(
   },
 )
 
-test('logs --follow of a run-queue that is killed says so', async () => {
+test('logs --follow reports that run-queue was killed', async () => {
   const cwd = makeQueueProject('')
   await push(cwd, 'one', 'touch up; exec sleep 60')
   const queue = new Running(['run-queue'], { cwd })
@@ -145,7 +145,7 @@ test('logs --follow of a run-queue that is killed says so', async () => {
   await said(cwd, 'run-queue', '--kill-orphans')
 })
 
-test('a part that a run does not have is a mistake, with what there is', async () => {
+test('a part that a run does not have is refused with a list of existing ones', async () => {
   const cwd = makeQueueProject(`/push name=a 'echo a'\n/run\ntrue\n`)
   await runPrompt(cwd)
   const [run] = runsOf(cwd)
@@ -164,7 +164,7 @@ test('a part that a run does not have is a mistake, with what there is', async (
   }
 })
 
-test('what a task cost is null where nobody knows', async () => {
+test('the cost of a task is null if it is unknown', async () => {
   const cwd = makeQueueProject(`/push name=a 'sleep 0.3'\n/run\ntrue\n`)
   await runPrompt(cwd)
   expect(await ask<object>(cwd, 'show')).toMatchObject({ tasks: [{ name: 'a', costUsd: null }] })
@@ -180,7 +180,7 @@ test.each([
     'is not a queue store',
   ],
   ['is gone', (path: string) => rmSync(path), 'queue.sqlite is missing, with everything'],
-])('of a run whose store %s nobody says that it is complete', async (_, spoil, why) => {
+])('a run whose store %s is not shown as complete', async (_, spoil, why) => {
   const cwd = makeQueueProject('')
   await push(cwd, 'first', 'true')
   await forkhestra(['run-queue'], { cwd })
@@ -197,7 +197,7 @@ test.each([
   expect(described).toMatchObject([{ status: 'unknown', unreadable: expect.stringContaining(why) }])
 })
 
-test('of a run on a disk that can only be read nobody says that it is complete', async () => {
+test('a run on a read-only disk is not shown as complete', async () => {
   const cwd = makeQueueProject('')
   const env = environment({ cwd })
   const script = [

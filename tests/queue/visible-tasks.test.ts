@@ -7,7 +7,7 @@ import { journalOf, ofType, runsOf } from '../support/record.ts'
 
 const BROKEN = 'echo half of it; echo a warning >&2; exit 3'
 
-/** Two that are done, one that failed, one that nobody starts, and nobody reads what they say. */
+/** Two tasks that succeed, one that fails, one that is not started; no result is read. */
 function makeMixed(): string {
   return makeQueueProject(
     [
@@ -21,7 +21,7 @@ function makeMixed(): string {
   )
 }
 
-test('sixteen that speak at once can be told apart, line by line', async () => {
+test('the output of sixteen concurrent tasks can be told apart line by line', async () => {
   const names = Array.from({ length: 16 }, (_, index) => `t${index}`)
   const talk = 'printf "begin-"; sleep 0.3; echo end; for i in 1 2 3; do echo line $i; done'
   const cwd = makeQueueProject(
@@ -36,7 +36,7 @@ test('sixteen that speak at once can be told apart, line by line', async () => {
   }
 })
 
-test('a task that fails is told to its parent and does not fail the run', async () => {
+test('a failed task is reported to its parent and does not fail the run', async () => {
   const cwd = makeMixed()
   const { code, stdout, stderr } = await runPrompt(cwd)
   expect(code).toBe(0)
@@ -49,7 +49,7 @@ test('a task that fails is told to its parent and does not fail the run', async 
   expect(stdout).toMatch(/Unread in the inbox: 3 from (?:(?:good|broken|weak)(?:, )?){3};/)
 })
 
-test('scripts get all there is to know of a task', async () => {
+test('JSON output has all details of a task', async () => {
   const cwd = makeMixed()
   const { stdout } = await runPrompt(cwd, '--json')
   const events = stdout
@@ -75,7 +75,7 @@ test('scripts get all there is to know of a task', async () => {
   })
 })
 
-test('show lists the tasks of a run, what is left of them, and how to go on', async () => {
+test('show lists the tasks of a run, what is left, and how to continue', async () => {
   const cwd = makeMixed()
   await runPrompt(cwd)
   const [id] = runsOf(cwd)
@@ -98,14 +98,14 @@ test('show lists the tasks of a run, what is left of them, and how to go on', as
   expect(shown.queue).toMatchObject({ queued: 1, names: ['later'], unread: 3 })
 })
 
-test('show says nothing of tasks where there are none', async () => {
+test('show does not mention tasks if there are none', async () => {
   const cwd = makeQueueProject('true')
   await runPrompt(cwd)
   expect((await forkhestra(['show'], { cwd })).stdout).not.toContain('Tasks')
   expect(await ask<object>(cwd, 'show')).not.toHaveProperty('tasks')
 })
 
-test('logs prints what one task printed, of any of its attempts', async () => {
+test('logs prints the output of any attempt of a task', async () => {
   const cwd = makeMixed()
   await runPrompt(cwd)
   const logs = (...more: string[]) => forkhestra(['logs', ...more], { cwd })
@@ -132,7 +132,7 @@ test('logs prints what one task printed, of any of its attempts', async () => {
   expect(none.stderr).toContain('--attempt needs --task.')
 })
 
-test('what tasks cost is counted to their agent and to the step that queued them', async () => {
+test('the cost of tasks counts for their agent and for the step that queued them', async () => {
   const claude = sh(
     'for last; do :; done',
     'cost=0.25; eval "$last" > /dev/null',

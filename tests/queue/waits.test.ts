@@ -7,7 +7,7 @@ import { ask, makeQueueProject, runPrompt, tasksOf } from '../support/queue.ts'
 import { readStore } from '../support/queue-records.ts'
 import { fileIn, until } from '../support/until.ts'
 
-/** Whatever it is, it hands the same to another, and waits for whoever answers. */
+/** Delegates its own prompt to a new task and waits for any answer. */
 const DELEGATES = sh(`
 forkhestra push "below $FORKHESTRA_AGENT_NAME" >/dev/null 2>&1
 forkhestra run-queue >/dev/null 2>&1
@@ -26,7 +26,7 @@ test.each([
   ['depth', { depth: 3 }],
   ['running', { running: 1 }],
 ])(
-  'of agents that hand on and on, only the one beyond the limit of %s gets nothing',
+  'in a chain of delegating agents, only the one beyond the limit of %s gets no result',
   async (_, queueLimits) => {
     const cwd = makeQueueProject('begin\n', {
       agent: DELEGATES,
@@ -44,7 +44,7 @@ test.each([
 
 const SLEEPER = sh('touch "up-$FORKHESTRA_AGENT_NAME"; [ "$1" = now ] || exec sleep 60; echo done')
 
-/** A project in which `a` has answered and `b` is at work. */
+/** A project in which `a` has answered and `b` is running. */
 async function halfAnswered(): Promise<{ readonly cwd: string; readonly driver: Running }> {
   const cwd = makeQueueProject('', { sleeper: SLEEPER })
   await forkhestra(['push', 'agent=./sleeper', 'name=a', 'now'], { cwd })
@@ -61,7 +61,7 @@ interface Got {
   readonly messages: readonly { readonly from: string }[]
 }
 
-test('what has come is handed over where the one that was to bring the rest was killed', async () => {
+test('messages that have arrived are delivered if the process of another sender was killed', async () => {
   const { cwd, driver } = await halfAnswered()
   driver.signal('SIGKILL')
   await driver.finished
@@ -73,7 +73,7 @@ test('what has come is handed over where the one that was to bring the rest was 
   await forkhestra(['run-queue', '--kill-orphans'], { cwd })
 })
 
-test('what has come is handed over where Ctrl-C ends the waiting', async () => {
+test('messages that have arrived are delivered if Ctrl-C ends the wait', async () => {
   const { cwd, driver } = await halfAnswered()
   const receiver = new Running(['receive', '--from', 'a,b', '--json'], { cwd })
   await until(() => readStore(cwd, 'select 1 from waiting').length > 0)

@@ -34,7 +34,7 @@ function answersIn(cwd: string, file: string): Received[] {
   return lines.map((line) => JSON.parse(line) as Received)
 }
 
-test('of twenty tasks four work at a time, and every result is delivered', async () => {
+test('four of twenty tasks run at a time, and every result is delivered', async () => {
   const names = Array.from({ length: 20 }, (_, index) => `t${index}`)
   const work = 'echo + >> log; sleep 0.15; echo - >> log; echo "result of $FORKHESTRA_AGENT_NAME"'
   const cwd = makeQueueProject(
@@ -61,7 +61,7 @@ test('of twenty tasks four work at a time, and every result is delivered', async
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('a failure is delivered with its class, its words and what was printed before', async () => {
+test('a failure is delivered with its class, its error and its output so far', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=breaks 'echo half; exit 3'",
@@ -73,7 +73,7 @@ test('a failure is delivered with its class, its words and what was printed befo
     ].join('\n'),
     { gone: sh('true') },
   )
-  // An agent that is not there is a mistake before the run; queued by an agent it is a result.
+  // A missing agent is an error before the run, but a failed result if an agent queued the task.
   const prompt = readFileSync(join(cwd, 'prompt.md'), 'utf8')
   const lines = prompt
     .split('\n')
@@ -98,7 +98,7 @@ test('a failure is delivered with its class, its words and what was printed befo
   expect(survivors()).toEqual([])
 })
 
-test('a task that was cancelled ends with all below it, and says so', async () => {
+test('a cancelled task ends with all its descendants and reports it', async () => {
   const child = 'echo $$ > child.pid; sleep 60'
   const parent = `forkhestra push name=child '${child}'; forkhestra run-queue; echo up > up; sleep 60`
   const cwd = makeQueueProject(
@@ -124,7 +124,7 @@ test('a task that was cancelled ends with all below it, and says so', async () =
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('what may be better the next time is tried again as often as was said, and nothing else is', async () => {
+test('only transient failures are retried, as often as requested', async () => {
   const weak =
     'echo x >> weak; [ $(wc -l < weak) -ge 3 ] || { echo "API Error: 529 overloaded_error"; exit 1; }; echo at last'
   const cwd = makeQueueProject(
@@ -151,7 +151,7 @@ test('what may be better the next time is tried again as often as was said, and 
   ])
 })
 
-test('nobody waits for nothing', async () => {
+test('receive does not wait if no message can come', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=never 'true'",
@@ -176,7 +176,7 @@ test('nobody waits for nothing', async () => {
   ])
 })
 
-test('two that wait for each other are both told', async () => {
+test('two agents that wait for each other are both notified', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=left 'forkhestra receive --json --from right'",
@@ -193,7 +193,7 @@ test('two that wait for each other are both told', async () => {
   expect(told[0]?.deadlock).toEqual(['left', 'right'])
 })
 
-test('agents send to each other, and one who is dead is no address', async () => {
+test('agents can send to each other, but not to one that has ended', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=asker 'forkhestra send main question; forkhestra receive --from main'",
@@ -214,7 +214,7 @@ test('agents send to each other, and one who is dead is no address', async () =>
   expect(read('late')).toContain("The agent 'asker' has ended.")
 })
 
-test('what a sub-agent wants to be done after it goes to its parent', async () => {
+test('follow-up tasks of a sub-agent go to its parent', async () => {
   const cwd = makeQueueProject(
     [
       String.raw`/push name=first "echo one\n/push name=second 'echo two'"`,
@@ -227,7 +227,7 @@ test('what a sub-agent wants to be done after it goes to its parent', async () =
   expect(readFileSync(join(cwd, 'got'), 'utf8')).toBe('[second: done]\ntwo\n')
 })
 
-test('the end of a step waits for its tasks, but ends those that are to end with it', async () => {
+test('a step waits for its tasks, but cancels those with on_parent_end=cancel', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=slow 'sleep 0.5; touch slow-done'",
@@ -247,7 +247,7 @@ test('the end of a step waits for its tasks, but ends those that are to end with
   ])
 })
 
-test('a sub-agent waits for its own before its result is delivered', async () => {
+test('the result of a sub-agent is delivered after its own tasks have ended', async () => {
   const parent =
     "forkhestra push name=child 'sleep 0.4; echo child >> order'; forkhestra run-queue; true"
   const cwd = makeQueueProject(
@@ -261,7 +261,7 @@ test('a sub-agent waits for its own before its result is delivered', async () =>
   expect(readFileSync(join(cwd, 'order'), 'utf8')).toBe('child\nparent\n')
 })
 
-test('Ctrl-C ends every sub-agent, and a resumed run goes on with what was not begun', async () => {
+test('Ctrl-C ends every sub-agent, and a resumed run continues with tasks that were not started', async () => {
   const cwd = makeQueueProject(
     [
       `/push name=a "echo a >> begun; [ -e go ] || sleep 60"`,
@@ -292,7 +292,7 @@ test('Ctrl-C ends every sub-agent, and a resumed run goes on with what was not b
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('sub-agents are told of by events of their own, and have logs of their own', async () => {
+test('sub-agents have their own events and logs', async () => {
   const cwd = makeQueueProject("/push name=one 'echo words of one'\n/run\nforkhestra receive\n")
   const { code, stdout } = await runPrompt(cwd, '--json')
   expect(code).toBe(0)
@@ -308,13 +308,13 @@ test('sub-agents are told of by events of their own, and have logs of their own'
   expect(readFileSync(log, 'utf8')).toBe('words of one\n')
 })
 
-test('people see what sub-agents say only if they want to', async () => {
+test('the output of sub-agents is shown only with --verbose', async () => {
   const cwd = makeQueueProject("/push name=one 'echo secretly'\n/run\ntrue\n")
   expect((await runPrompt(cwd)).stdout).not.toContain('secretly')
   expect((await runPrompt(cwd, '-v')).stdout).toContain('one | secretly')
 })
 
-test('an agent that queues by itself needs no command in its prompt', async () => {
+test('an agent can queue tasks without a command in its prompt', async () => {
   const cwd = makeQueueProject(
     'forkhestra push name=one "echo uno" && forkhestra run-queue && forkhestra receive > got',
   )
@@ -324,7 +324,7 @@ test('an agent that queues by itself needs no command in its prompt', async () =
   expect(await ask<{ counts: unknown }>(cwd, 'queue')).toMatchObject({ counts: { ended: 1 } })
 })
 
-test('parents that wait for what has no room to begin let go of it, and its result goes up', async () => {
+test('parents stop waiting for tasks that cannot get a slot, and the results go to an ancestor', async () => {
   const names = Array.from({ length: 16 }, (_, index) => `p${index}`)
   const parent = [
     'forkhestra push name=child-$FORKHESTRA_AGENT_NAME true > /dev/null;',
@@ -347,7 +347,7 @@ test('parents that wait for what has no room to begin let go of it, and its resu
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('forkhestra stop lets sub-agents finish and begins no others', async () => {
+test('forkhestra stop lets sub-agents finish and starts no others', async () => {
   const cwd = makeQueueProject(
     [
       "/push name=first 'touch up; until [ -e go ]; do sleep 0.05; done; echo done'",
@@ -367,7 +367,7 @@ test('forkhestra stop lets sub-agents finish and begins no others', async () => 
   ])
 })
 
-test('a task that is cancelled right behind another one is told at once, too', async () => {
+test('a task that is cancelled right after another one is notified at once, too', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `t${index}`)
   const cwd = makeQueueProject(
     [

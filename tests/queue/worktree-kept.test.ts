@@ -9,7 +9,7 @@ import { fileIn, until } from '../support/until.ts'
 
 afterEach(removeWorktrees)
 
-/** Pushes a task that does this in a worktree, and works it off. */
+/** Pushes a task that runs this script in a worktree, and runs the queue. */
 async function workOff(cwd: string, script: string) {
   writeFileSync(join(cwd, 'forge/task.sh'), script)
   const push = ['push', 'agent=./agent', 'name=a', 'isolation=worktree', `. ${cwd}/forge/task.sh`]
@@ -40,7 +40,7 @@ test.each([
     `git checkout -q --detach; date > file.txt; ${COMMIT}; git checkout -q -`,
   ],
   ['a stash', 'date > file.txt; git stash -q'],
-])('%s keeps a worktree, whatever git is set to show', async (_, script) => {
+])('%s keeps a worktree regardless of the status settings of git', async (_, script) => {
   const cwd = makeRepository()
   git(cwd, 'config', 'status.showUntrackedFiles', 'no')
   expect((await workOff(cwd, script)).code).toBe(0)
@@ -83,14 +83,14 @@ test.each([
   ['core.fileMode', 'false'],
   ['core.ignoreStat', 'true'],
   ['core.logAllRefUpdates', 'false'],
-])('a worktree in which nothing was done is removed with %s=%s, too', async (key, value) => {
+])('an unchanged worktree is removed with %s=%s, too', async (key, value) => {
   const cwd = makeRepository()
   git(cwd, 'config', key, value)
   await workOff(cwd, 'git status -s; git checkout -q --detach; git checkout -q -')
   expect(worktreesOf(cwd)).toEqual([])
 })
 
-test('a worktree of a sparse checkout is kept only for what was done in it', async () => {
+test('a worktree of a sparse checkout is kept only if it was changed', async () => {
   const cwd = makeRepository('', { 'in/a.txt': 'a\n', 'out/b.txt': 'b\n' })
   git(cwd, 'sparse-checkout', 'set', 'in')
   await workOff(cwd, 'ls')
@@ -132,7 +132,7 @@ function commitsIn(folder: string): string {
   return git(folder, 'rev-parse', '--short=12', 'HEAD').trim()
 }
 
-test('the result says what of the work its branch has, and what is lost where only that is merged', async () => {
+test('the result says which work is on the branch, and which would be lost by merging only that', async () => {
   const words = async (script: string) => {
     const cwd = makeRepository()
     await workOff(cwd, script)
@@ -160,7 +160,7 @@ test('the result says what of the work its branch has, and what is lost where on
   )
 })
 
-test('commits on a branch of its own are named, and the worktree is not kept for them', async () => {
+test('commits on another branch are reported, and the worktree is not kept for them', async () => {
   const cwd = makeRepository()
   await workOff(cwd, `git checkout -qb feature; date > file.txt; ${COMMIT}`)
   expect(worktreesOf(cwd)).toEqual([])
@@ -168,7 +168,7 @@ test('commits on a branch of its own are named, and the worktree is not kept for
   expect(git(cwd, 'branch', '--list', 'forkhestra/*')).toBe('')
 })
 
-test('a worktree that its own agent has removed is not said to be there', async () => {
+test('a worktree that its agent has removed is not reported as kept', async () => {
   const cwd = makeRepository()
   await workOff(cwd, `here=$(pwd); date > file.txt; ${COMMIT}; cd /; rm -r $here`)
   expect(worktreesOf(cwd)).toEqual([])
@@ -177,7 +177,7 @@ test('a worktree that its own agent has removed is not said to be there', async 
   expect(git(cwd, 'branch', '--list', 'forkhestra/*')).not.toBe('')
 })
 
-/** Gives the project itself a commit that is on no branch any more. */
+/** Creates a commit in the project that is on no branch. */
 function amend(cwd: string): void {
   git(cwd, 'commit', '-q', '--allow-empty', '-m', 'one')
   git(cwd, 'commit', '-q', '--amend', '--allow-empty', '-m', 'two')
@@ -186,7 +186,7 @@ function amend(cwd: string): void {
 test.each([
   ['rm', 'here=$(pwd); cd /; rm -r $here'],
   ['git', 'git -C "$HOME" worktree remove "$(pwd)"'],
-])('a worktree that %s has removed with nothing done in it leaves no branch', async (_, script) => {
+])('an unchanged worktree that %s has removed leaves no branch', async (_, script) => {
   const cwd = makeRepository()
   amend(cwd)
   await workOff(cwd, script)
@@ -195,7 +195,7 @@ test.each([
   expect(git(cwd, 'worktree', 'list').split('\n')).toHaveLength(1)
 })
 
-/** Its child saves its work when it is told to end, and takes its time for that. */
+/** Its child takes some time to save its work when it is stopped. */
 const SAVES = [
   `save() { sleep 1; echo precious > precious.txt; git add .; git commit -qm saved; exit 1; }`,
   'trap save TERM INT',
@@ -224,7 +224,7 @@ test.each(['cancel', 'SIGINT'])(
   },
 )
 
-test('a parent that lets go leaves its worktree to its child', async () => {
+test('a parent that stops waiting leaves its worktree to its child', async () => {
   const config = JSON.stringify({ chains: {}, queueLimits: { running: 1 } })
   const cwd = makeRepository('', { 'forge/orch/chains.json': config })
   const prompt = '/push name=child "pwd; touch made-by-child"\n/run parallel=1\npwd\n'
@@ -238,7 +238,7 @@ test('a parent that lets go leaves its worktree to its child', async () => {
   for (const output of outputs) expect(output).toContain('[forkhestra]')
 })
 
-test('a child that did nothing in the worktree of a parent that let go lets it vanish', async () => {
+test('a worktree that neither parent nor child changed is removed', async () => {
   const config = JSON.stringify({ chains: {}, queueLimits: { running: 1 } })
   const cwd = makeRepository('', { 'forge/orch/chains.json': config })
   const prompt = '/push name=child pwd\n/run parallel=1\npwd\n'
@@ -249,7 +249,7 @@ test('a child that did nothing in the worktree of a parent that let go lets it v
 
 const WAITS = 'pwd; touch "$PROJECT/ready"; [ -e "$PROJECT/fast" ] || exec sleep 60'
 
-test('after a kill a child goes on in the worktree of its parent, never in the project', async () => {
+test('after a kill, a child continues in the worktree of its parent, never in the project', async () => {
   const cwd = makeRepository('', { 'waits.sh': WAITS })
   const prompt = '/push name=child retry=1 "echo w > work; . ./waits.sh"\n/run\ntrue\n'
   const env = { PROJECT: join(cwd, 'forge') }
@@ -265,14 +265,14 @@ test('after a kill a child goes on in the worktree of its parent, never in the p
   const [name] = worktreesOf(cwd)
   expect(child?.end?.output).toStartWith(`${cwd}.worktrees/${name}`)
   expect(git(cwd, 'status', '--porcelain')).toBe('')
-  // Its own result says where its work is, although nobody lived to see it.
+  // Its result says where its work is, although its process was killed.
   expect(parent?.end?.class).toBe('lost')
   expect(JSON.stringify(parent)).toContain(`${cwd}.worktrees/${name}`)
   const { stdout } = await forkhestra(['show'], { cwd })
   expect(stdout).toContain(`${cwd}.worktrees/${name}`)
 })
 
-test('where the worktree of its parent is gone, a child fails instead of working in the project', async () => {
+test('a child fails if the worktree of its parent is gone, instead of working in the project', async () => {
   const cwd = makeRepository('', { 'waits.sh': WAITS })
   const prompt = '/push name=child retry=1 ". ./waits.sh; touch ran"\n/run\ntrue\n'
   const env = { PROJECT: join(cwd, 'forge') }
@@ -291,7 +291,7 @@ test('where the worktree of its parent is gone, a child fails instead of working
   expect(existsSync(join(cwd, 'ran'))).toBe(false)
 })
 
-test('the worktree of an attempt that was lost is in the result of the next one', async () => {
+test('the result names the worktree of an earlier, lost attempt', async () => {
   const script = [
     'if [ -e "$PROJECT/second" ]; then echo ok; exit; fi',
     'touch half-done; touch "$PROJECT/second"; exec sleep 60',
@@ -316,7 +316,7 @@ test('the worktree of an attempt that was lost is in the result of the next one'
   expect((await forkhestra(['show'], { cwd })).stdout).toContain(`${cwd}.worktrees/${name}`)
 })
 
-test.each(['cancel', 'SIGINT'])('a git that hangs ends with what it is for (%s)', async (how) => {
+test.each(['cancel', 'SIGINT'])('a hanging git process ends with its task (%s)', async (how) => {
   const cwd = makeRepository('', { '.gitattributes': 'file.txt filter=slow\n' })
   const pidFile = join(cwd, 'forge/pid')
   git(cwd, 'config', 'filter.slow.smudge', `echo $$ > ${pidFile}; sleep 60; cat`)

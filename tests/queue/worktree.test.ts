@@ -11,7 +11,7 @@ afterEach(removeWorktrees)
 
 const COMMIT = 'git -c user.name=t -c user.email=t@example.org commit -qam work'
 
-test('tasks in worktrees of their own do not see each other, and no work of theirs is deleted', async () => {
+test('tasks in worktrees do not see each other, and none of their work is deleted', async () => {
   const cwd = makeRepository(
     [
       `/push name=commits isolation=worktree "echo one > file.txt; ${COMMIT}; echo committed"`,
@@ -38,7 +38,7 @@ test('tasks in worktrees of their own do not see each other, and no work of thei
   expect(git(cwd, 'branch', '--list', 'forkhestra/*').split('\n')).toHaveLength(2)
 })
 
-test('a relative entry of PATH does not make a program of the project our git', async () => {
+test('a relative entry in PATH does not make forkhestra use a git of the project', async () => {
   const cwd = makeRepository('/push name=one isolation=worktree "echo hello"\n/run\n', {
     'bin/git': sh('touch started', 'exit 1'),
   })
@@ -50,7 +50,7 @@ test('a relative entry of PATH does not make a program of the project our git', 
   expect(existsSync(join(cwd, 'started'))).toBe(false)
 })
 
-test('a failed task keeps its worktree, too', async () => {
+test('a failed task keeps its worktree', async () => {
   const cwd = makeRepository(
     [
       `/push name=fails isolation=worktree "echo new > new.txt; exit 1"`,
@@ -64,7 +64,7 @@ test('a failed task keeps its worktree, too', async () => {
   expect(readFileSync(join(cwd, 'got'), 'utf8')).toContain(`${cwd}.worktrees/${folder}`)
 })
 
-test('without a repository a task in a worktree fails before it begins', async () => {
+test('a task with isolation=worktree fails before it starts if there is no repository', async () => {
   const cwd = makeQueueProject(
     '/push name=one isolation=worktree "touch ran"\n/run\nforkhestra receive --json > got\n',
   )
@@ -74,7 +74,7 @@ test('without a repository a task in a worktree fails before it begins', async (
   expect(existsSync(`${cwd}.worktrees`)).toBe(false)
 })
 
-test('a worktree whose work is merged is not kept, nor is an empty folder of worktrees', async () => {
+test('a worktree whose work is merged is removed, and so is an empty folder of worktrees', async () => {
   const cwd = makeRepository('')
   const merge = `git -C ${cwd} merge -q $(git rev-parse HEAD)`
   writeFileSync(
@@ -92,7 +92,7 @@ test('a worktree whose work is merged is not kept, nor is an empty folder of wor
   expect(git(cwd, 'branch', '--list', 'forkhestra/*')).toBe('')
 })
 
-test('a worktree begins in the same folder of the project', async () => {
+test('a task in a worktree starts in the same subfolder as the project', async () => {
   const cwd = makeRepository('')
   const sub = join(cwd, 'packages/app')
   mkdirSync(sub, { recursive: true })
@@ -109,7 +109,7 @@ test('a worktree begins in the same folder of the project', async () => {
   expect(readFileSync(join(sub, 'got'), 'utf8')).toBe('[one: done]\nof the app\n')
 })
 
-test('what an agent in a worktree queues works there, too', async () => {
+test('tasks that an agent in a worktree queues run there, too', async () => {
   const parent =
     "forkhestra push name=child 'pwd' > name; forkhestra run-queue > started; rm name started; pwd"
   const cwd = makeRepository(
@@ -129,7 +129,7 @@ test('what an agent in a worktree queues works there, too', async () => {
 test.each([
   ['x.lock', '-x-lock'],
   ['語'.repeat(90), `-${'語'.repeat(20)}`],
-])('a task named %s has a branch that git takes', async (name, end) => {
+])('a task named %s gets a valid branch name', async (name, end) => {
   const cwd = makeRepository(
     `/push name=${name} isolation=worktree "touch made; echo there"\n/run\nforkhestra receive > got\n`,
   )
@@ -142,7 +142,7 @@ test.each([
   expect(git(cwd, 'branch', '--list', 'forkhestra/*')).toContain(end)
 })
 
-test('a branch that is there already is no obstacle', async () => {
+test('an existing branch is not an obstacle', async () => {
   const cwd = makeRepository()
   const work = async () => {
     await forkhestra(['push', 'agent=./agent', 'name=a', 'isolation=worktree', 'touch made'], {
@@ -157,7 +157,7 @@ test('a branch that is there already is no obstacle', async () => {
   expect(git(cwd, 'branch', '--list', 'forkhestra/*').split('\n')).toHaveLength(2)
 })
 
-test('a folder that no commit has cannot be worked in by a worktree, and that is said', async () => {
+test('isolation=worktree is refused in a folder that is in no commit', async () => {
   const cwd = makeRepository()
   const sub = join(cwd, 'sub/new')
   mkdirSync(join(sub, 'forge'), { recursive: true })
@@ -172,7 +172,7 @@ test('a folder that no commit has cannot be worked in by a worktree, and that is
   expect(git(cwd, 'branch', '--list', 'forkhestra/*')).toBe('')
 })
 
-test('a repository without a commit is told what it needs', async () => {
+test('isolation=worktree in a repository without commits fails with a hint', async () => {
   const cwd = makeQueueProject('')
   git(cwd, 'init', '-q')
   const push = ['push', 'agent=./agent', 'name=a', 'isolation=worktree', 'touch ran']
@@ -181,7 +181,7 @@ test('a repository without a commit is told what it needs', async () => {
   expect(stdout + stderr).toContain('(precondition: isolation=worktree needs at least one commit')
 })
 
-/** The results of tasks in worktrees of their own, by their scripts. */
+/** The results of tasks in worktrees, by their scripts. */
 async function resultsOf(cwd: string, ...scripts: string[]): Promise<string[]> {
   const names = scripts.map((_, index) => `w${index}`)
   const pushes = scripts.map(
@@ -194,7 +194,7 @@ async function resultsOf(cwd: string, ...scripts: string[]): Promise<string[]> {
   return endsIn(cwd).map(({ end }) => end?.output ?? '')
 }
 
-test('work that an agent has left on another branch is named, wherever the agent has gone', async () => {
+test('work that an agent left on another branch is reported', async () => {
   const cwd = makeRepository('')
   const work = `echo one > file.txt; ${COMMIT}`
   const [first, second, third] = await resultsOf(
@@ -211,7 +211,7 @@ test('work that an agent has left on another branch is named, wherever the agent
   expect(git(cwd, 'branch', '--list', 'forkhestra/*')).toBe('')
 })
 
-test('of two that have made the same commit it is kept once, and both say where', async () => {
+test('a commit that two tasks made identically is kept once, and both report it', async () => {
   const cwd = makeRepository('')
   const at = 'GIT_AUTHOR_DATE=2026-01-01T00:00:00Z GIT_COMMITTER_DATE=2026-01-01T00:00:00Z'
   const same = `echo one > file.txt; ${at} ${COMMIT}`

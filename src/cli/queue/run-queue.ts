@@ -117,7 +117,7 @@ async function reportInterrupted(driven: TerminalQueue, names: readonly string[]
   }
 }
 
-/** Tasks whose agents were killed and that nobody retries. */
+/** Reports tasks whose agents were killed and that are not retried. */
 async function reportLost(
   { store, run, options }: TerminalQueue,
   names: readonly string[],

@@ -7,7 +7,7 @@ import { openSqliteStore } from '../sqlite-store.ts'
 const RUN = 'r'
 const LONG = 'word '.repeat(100)
 
-test('a store of the first version goes on: nothing of it is lost, and all of it can be used', async () => {
+test('a store of version 1 is migrated without losing anything', async () => {
   const path = join(makeProject(), 'queue.db')
   makeFirst(path)
   const store = await openSqliteStore(path)
@@ -32,7 +32,7 @@ test('a store of the first version goes on: nothing of it is lost, and all of it
   db.close()
 })
 
-/** As version 1 has left it: one that has ended and was not read, two that are worked off. */
+/** A store of version 1 with an ended task, whose result is unread, and two that are drained. */
 function makeFirst(path: string): void {
   const db = new DatabaseSync(path)
   db.exec(FIRST)

@@ -18,7 +18,7 @@ test.each([
   ['3.50.9', 'delete'],
   ['3.9.0', 'delete'],
   ['4.0.0', 'wal'],
-] as const)('SQLite %s keeps its journal as %s', (version, mode) => {
+] as const)('SQLite %s uses the journal mode %s', (version, mode) => {
   expect(journalModeOf(version)).toBe(mode)
 })
 
@@ -32,7 +32,7 @@ async function kindOf(work: Promise<unknown>): Promise<string> {
   return 'no refusal'
 }
 
-test('the store and all beside it are for their owner alone, and its folder is made', async () => {
+test('the store and its side files are private, and its folder is created', async () => {
   const folder = join(makeProject(), 'not', 'there')
   const store = await openSqliteStore(join(folder, 'queue.db'))
   await store.openRun('r')
@@ -42,7 +42,7 @@ test('the store and all beside it are for their owner alone, and its folder is m
   await store.close()
 })
 
-test('each commit is on the disk when it is acknowledged', async () => {
+test('commits are synchronous', async () => {
   const path = join(makeProject(), 'queue.db')
   const store = await openSqliteStore(path)
   const script = `
@@ -55,7 +55,7 @@ test('each commit is on the disk when it is acknowledged', async () => {
   await store.close()
 })
 
-test('a store of a newer version is left as it is', async () => {
+test('a store of a newer version is not changed', async () => {
   const path = join(makeProject(), 'queue.db')
   await (await openSqliteStore(path)).close()
   const db = new DatabaseSync(path)
@@ -66,9 +66,9 @@ test('a store of a newer version is left as it is', async () => {
   expect(readFileSync(path).equals(before)).toBe(true)
 })
 
-test('a file that is none of ours is left as it is', async () => {
+test('a file that is not a store is not changed', async () => {
   const folder = makeProject({
-    'text.db': 'This is a text, and long enough to be one.\n'.repeat(99),
+    'text.db': 'This is a text file that is long enough.\n'.repeat(99),
   })
   const text = join(folder, 'text.db')
   const before = readFileSync(text)
@@ -87,7 +87,7 @@ test('a file that is none of ours is left as it is', async () => {
   expect(await kindOf(openSqliteStore(join(folder, 'folder.db')))).toBe('not_a_store')
 })
 
-test('a file with a hole in it is one clear error', async () => {
+test('a file with overwritten bytes is refused as broken', async () => {
   const path = join(makeProject(), 'queue.db')
   const store = await openSqliteStore(path)
   await store.openRun('r')
@@ -99,7 +99,7 @@ test('a file with a hole in it is one clear error', async () => {
 test.each([
   ['deleted', (path: string) => rmSync(path)],
   ['replaced', (path: string) => renameSync(path, `${path}.old`)],
-])('a store whose file was %s says so, also to who waits', async (_, take) => {
+])('a store whose file was %s is refused, and waits end', async (_, take) => {
   const path = join(makeProject(), 'queue.db')
   const store = await openSqliteStore(path)
   await store.openRun('r')
@@ -120,7 +120,7 @@ test.each([
 test.each([
   ['missing', undefined],
   ['empty', ''],
-])('a %s file that another process has just made a store of is opened', async (_, content) => {
+])('a %s file that another process has just turned into a store is opened', async (_, content) => {
   const path = join(makeProject(content === undefined ? {} : { 'queue.db': content }), 'queue.db')
   const other = join(makeProject(), 'queue.db')
   await (await openSqliteStore(other)).close()
@@ -131,7 +131,7 @@ test.each([
   await (await openSqliteStore(path, { wasUsed })).close()
 })
 
-/** Does something with a store on a file system of its own; says what was refused. */
+/** Runs a script on a separate small file system; returns the refusals that it prints. */
 async function onDisk(shell: string, script: string): Promise<string> {
   const cwd = makeProject({
     'work.ts': `
@@ -155,7 +155,7 @@ async function onDisk(shell: string, script: string): Promise<string> {
 
 const WORK = `${process.execPath} work.ts`
 
-test('on a full disk a push is one clear error, and what was there stays', async () => {
+test('a push on a full disk is refused, and existing tasks are kept', async () => {
   const said = await onDisk(
     WORK,
     `const store = await openSqliteStore('disk/queue.db')
@@ -171,7 +171,7 @@ test('on a full disk a push is one clear error, and what was there stays', async
   expect(said).toBe('disk_full\ndisk_full\ndisk_full\ndisk_full\nfirst,last []\n')
 })
 
-test('a store that cannot be written is one clear error', async () => {
+test('a read-only store is refused', async () => {
   const said = await onDisk(
     `${WORK} && mount -o remount,ro disk && ${WORK}`,
     `await openSqliteStore('disk/queue.db').then((store) => store.close()).catch(say)`,

@@ -1,12 +1,12 @@
-/** Raised whenever a table changes; a store of a higher version is left alone. */
+/** Increased with each change of the schema; a store of a higher version is refused. */
 export const SCHEMA_VERSION = 2
 
-/** 'fkqu': by this a file is known to be ours. */
+/** 'fkqu': identifies the file as a queue store. */
 export const APPLICATION_ID = 0x666b7175
 
 /**
- * What a task goes through changes `state` only, and each index that holds it is written again with
- * each step: so it is in one of them. A name is free again with the outcome.
+ * Only one index has `state`, because each change of it rewrites all indexes that have it. A name can be
+ * reused once its task has an outcome.
  */
 const TASK_INDEXES = `
 create index task_by_state on task (run, state, is_drained, parent);
@@ -14,7 +14,7 @@ create index task_by_parent on task (parent);
 create unique index task_by_name on task (run, name) where outcome is null;
 `
 
-/** That no id is used twice is seen to by the history, which still knows those that were read. */
+/** The id is not unique here: the history, which also has deleted messages, prevents duplicates. */
 const MESSAGE = `
 create table message (
   seq integer primary key,
@@ -35,7 +35,7 @@ create index message_by_sender on message (recipient, sender);
 create index message_by_reader on message (reader, id) where reader is not null;
 `
 
-/** From each version to the next. */
+/** The changes from each version to the next. */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   1: `
 drop index task_by_state;
@@ -53,11 +53,10 @@ drop table old_message;
 }
 
 /**
- * `seq` is the store's own number, and the order of all that it took in. `history` is only ever
- * appended to; what can happen once in the life of its subject is kept from happening twice by an
- * index. The result of a task is kept with the task, its message only points there. What may be long
- * comes last or has a table of its own, so that nobody reads it who does not ask for it: a prompt is
- * in `prompt` where it is longer than its beginning.
+ * `seq` is the order of insertion. `history` is append-only, and its index prevents events that can happen
+ * only once from being recorded twice. The result of a task is stored with the task, and its message refers
+ * to it. Long texts are in the last column or in a separate table, because most queries do not read them:
+ * `prompt` has the prompts that are longer than `beginning`.
  */
 export const SCHEMA = `
 create table task (

@@ -15,7 +15,7 @@ const TASKS = ['a', 'b', 'c', 'd', 'e'].map((name) => ({
   prompt: '',
 }))
 
-/** In the write-ahead log the last page of each commit says how long the file is by then. */
+/** In the write-ahead log, only the last page of a commit has the size of the database. */
 function commitsIn(path: string): number {
   const log = readFileSync(`${path}-wal`)
   const pageBytes = log.readUInt32BE(8)
@@ -35,7 +35,7 @@ async function openStore(): Promise<{ path: string; store: Awaited<ReturnType<ty
 
 const open = (path: string) => openSqliteStore(path, { journal: 'wal' })
 
-test('what is written at the same time is one commit, what is written in turn is one each', async () => {
+test('concurrent writes share one commit, and sequential writes have one each', async () => {
   const { path, store } = await openStore()
   const before = commitsIn(path)
   await Promise.all(TASKS.slice(0, 3).map((task) => store.push([task])))
@@ -45,7 +45,7 @@ test('what is written at the same time is one commit, what is written in turn is
   await store.close()
 })
 
-test('nobody has an answer before the commit that all of them share', async () => {
+test('no call resolves before the shared commit', async () => {
   const { path, store } = await openStore()
   const other = new DatabaseSync(path)
   other.exec('begin immediate')
@@ -60,7 +60,7 @@ test('nobody has an answer before the commit that all of them share', async () =
   await store.close()
 })
 
-test('one that is refused leaves the others their commits', async () => {
+test('a refused write does not affect the others', async () => {
   const { path, store } = await openStore()
   const [first, ...others] = TASKS
   await store.push([first!])

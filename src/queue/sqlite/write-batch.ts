@@ -13,7 +13,7 @@ interface Member {
 
 /**
  * Batches concurrent writes into one transaction, because each commit waits for the disk. If one of
- * them fails, all are repeated in transactions of their own.
+ * them fails, each is repeated in a separate transaction.
  */
 export class WriteBatch {
   readonly #transact: Transact

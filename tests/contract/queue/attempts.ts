@@ -5,7 +5,7 @@ import { DONE, failed, refusalOf, RUN, Stage } from './stage.ts'
 const TIMES = { taskLeaseMs: 1000, readerLeaseMs: 1000, firstPauseMs: 100 }
 
 export function testAttempts(home: Home): void {
-  test('a worker that beats keeps its task, one that does not loses it', async () => {
+  test('a worker keeps its task only as long as it sends heartbeats', async () => {
     const stage = await Stage.set(home, { times: TIMES })
     const claim = await stage.begin('main', 'a')
     stage.clock.pass(900)
@@ -19,7 +19,7 @@ export function testAttempts(home: Home): void {
     await stage.strike()
   })
 
-  test('a worker that is known to be dead loses its tasks before their lease is over', async () => {
+  test('a worker that is known to be dead loses its tasks before their lease expires', async () => {
     const stage = await Stage.set(home, { times: TIMES })
     await stage.begin('main', 'a')
     const b = await stage.begin('main', 'b')
@@ -29,7 +29,7 @@ export function testAttempts(home: Home): void {
     await stage.strike()
   })
 
-  test('nothing that a lost worker says later counts', async () => {
+  test('everything that a lost worker reports later is ignored', async () => {
     const stage = await Stage.set(home, { times: TIMES })
     const late = await stage.begin('main', 'a', { retry: 1 })
     stage.clock.pass(1000)
@@ -47,7 +47,7 @@ export function testAttempts(home: Home): void {
   })
 
   test.each(['transient', 'lost'] as const)(
-    'after %s it is tried again, later',
+    'after %s the task is retried later',
     async (failure) => {
       const stage = await Stage.set(home, { times: TIMES })
       const { store } = stage
@@ -72,7 +72,7 @@ export function testAttempts(home: Home): void {
   )
 
   test.each(['fatal', 'timeout', 'budget', 'cancelled', 'precondition'] as const)(
-    'after %s it is not tried again',
+    'after %s the task is not retried',
     async (failure) => {
       const stage = await Stage.set(home)
       const claim = await stage.begin('main', 'a', { retry: 3 })
@@ -82,7 +82,7 @@ export function testAttempts(home: Home): void {
     },
   )
 
-  test('every attempt that is over is told of, and none that is not', async () => {
+  test('finishedAttempts lists exactly the finished attempts', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const { task } = await stage.begin('main', 'a', { retry: 1 }).then(async (claim) => {
@@ -101,7 +101,7 @@ export function testAttempts(home: Home): void {
     await stage.strike()
   })
 
-  test('a failure that does not count is tried again when it was said, and uses no try up', async () => {
+  test('a failure with a retry delay is retried after it and uses up no retry', async () => {
     const stage = await Stage.set(home, { times: TIMES })
     const { store } = stage
     const first = await stage.begin('main', 'a')
@@ -116,7 +116,7 @@ export function testAttempts(home: Home): void {
     await stage.strike()
   })
 
-  test('one that was told to stop is not tried again, even where the failure does not count', async () => {
+  test('a cancelled task is not retried, even with a retry delay', async () => {
     const stage = await Stage.set(home)
     const claim = await stage.begin('main', 'a')
     await stage.store.cancel(RUN, 'a')
@@ -125,7 +125,7 @@ export function testAttempts(home: Home): void {
     await stage.strike()
   })
 
-  test('what is ready can be put off, and called back', async () => {
+  test('ready tasks can be postponed, and the delay can be ended', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await stage.push('main', ['a', 'b'])
@@ -134,21 +134,21 @@ export function testAttempts(home: Home): void {
     await store.postpone(RUN, [a!.id], 60_000)
     expect((await stage.claim('b')).task.id).toBe(b!.id)
     expect(await store.claim(RUN, 'w')).toBeNull()
-    // It is at work: nothing to be put off.
+    // It is running and cannot be postponed.
     await store.postpone(RUN, [b!.id], 60_000)
     await store.postpone(RUN, [a!.id], 0)
     await stage.claim('a')
     await stage.strike()
   })
 
-  test('a pause does not keep others from running', async () => {
+  test('a paused task does not block others', async () => {
     const stage = await Stage.set(home)
     await stage.store.settle(await stage.begin('main', 'a', { retry: 1 }), failed('transient'))
     await stage.begin('main', 'b')
     await stage.strike()
   })
 
-  test('cancel ends a task and all below it; those at work are told', async () => {
+  test('cancel ends a task and its descendants; running ones are notified', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a', { retry: 5 })
@@ -168,7 +168,7 @@ export function testAttempts(home: Home): void {
     await stage.strike()
   })
 
-  test('what was cancelled and lost its worker is not tried again', async () => {
+  test('a cancelled task that loses its worker is not retried', async () => {
     const stage = await Stage.set(home, { times: TIMES })
     await stage.begin('main', 'a', { retry: 5 })
     await stage.store.cancel(RUN, 'a')
@@ -178,7 +178,7 @@ export function testAttempts(home: Home): void {
     await stage.strike()
   })
 
-  test('a task that pauses before another attempt can be cancelled', async () => {
+  test('a task that pauses before a retry can be cancelled', async () => {
     const stage = await Stage.set(home)
     await stage.store.settle(await stage.begin('main', 'a', { retry: 5 }), failed('transient'))
     expect(await stage.store.cancel(RUN, 'a')).toEqual({ ended: ['a'], told: [] })
@@ -186,7 +186,7 @@ export function testAttempts(home: Home): void {
     await stage.strike()
   })
 
-  test('work that was done before the word came stays done', async () => {
+  test('a task that succeeds after it was cancelled is a success', async () => {
     const stage = await Stage.set(home)
     const a = await stage.begin('main', 'a')
     await stage.store.cancel(RUN, 'a')
@@ -195,7 +195,7 @@ export function testAttempts(home: Home): void {
     await stage.strike()
   })
 
-  test('main, the unknown and the ended cannot be cancelled', async () => {
+  test('main, unknown tasks and ended tasks cannot be cancelled', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await store.settle(await stage.begin('main', 'a'), DONE)

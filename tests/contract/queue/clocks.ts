@@ -4,9 +4,9 @@ import { failed, newMessage, RUN, Stage } from './stage.ts'
 
 const HOUR = 3_600_000
 
-/** The wall clock of a machine may be set back; order and pauses do not mind. */
+/** The system clock may be set back; order and pauses must not be affected. */
 export function testClocks(home: Home): void {
-  test('what was pushed first is started and taken first, also after the clock went back', async () => {
+  test('tasks run in the order of their push even if the clock is set back', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     for (const name of ['a', 'b', 'c']) {
@@ -20,7 +20,7 @@ export function testClocks(home: Home): void {
     await stage.strike()
   })
 
-  test('what was sent first is read first, also after the clock went back', async () => {
+  test('messages are read in the order they were sent even if the clock is set back', async () => {
     const stage = await Stage.set(home)
     for (const body of ['1', '2', '3']) {
       await stage.store.send(newMessage('main', 'main', body))
@@ -30,13 +30,13 @@ export function testClocks(home: Home): void {
     await stage.strike()
   })
 
-  test('a pause is not longer than it was meant, also after the clock went back', async () => {
+  test('a pause does not get longer if the clock is set back', async () => {
     const stage = await Stage.set(home, { times: { firstPauseMs: 1000 } })
     const { store } = stage
     await store.settle(await stage.begin('main', 'a', { retry: 1 }), failed('transient'))
     stage.clock.pass(-HOUR)
     expect((await store.outlook(RUN)).nextReadyInMs).toBeWithin(0, 1001)
-    // As a crew does: it looks, takes what it may and sleeps until the next one.
+    // Like a worker pool: claims what is ready and sleeps until the next task is due.
     expect(await store.claim(RUN, 'w')).toBeNull()
     const { nextReadyInMs } = await store.outlook(RUN)
     expect(nextReadyInMs).toBeWithin(500, 1001)
@@ -45,7 +45,7 @@ export function testClocks(home: Home): void {
     await stage.strike()
   })
 
-  test('a long wait that was asked for keeps its length after the clock went back', async () => {
+  test('a retry delay keeps its length if the clock is set back', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await stage.push('main', ['a'])

@@ -3,7 +3,7 @@ import type { Home } from './home.ts'
 import { DONE, RUN, Stage } from './stage.ts'
 
 export function testFamilies(home: Home): void {
-  test('a result whose parent is gone goes to the nearest that lives', async () => {
+  test('a result whose parent has ended goes to the nearest live ancestor', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')
@@ -17,7 +17,7 @@ export function testFamilies(home: Home): void {
     await stage.strike()
   })
 
-  test('what an agent did not read before it ended goes up', async () => {
+  test('unread messages of an ended agent are forwarded', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')
@@ -30,7 +30,7 @@ export function testFamilies(home: Home): void {
     await stage.strike()
   })
 
-  test('a result in the hand of a reader goes up only when the reader gives it back', async () => {
+  test('a leased result is forwarded only when its reader returns it', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')
@@ -43,7 +43,7 @@ export function testFamilies(home: Home): void {
     await stage.strike()
   })
 
-  test('a queue dies with its agent, and says so; what was started goes on', async () => {
+  test('queued tasks are cancelled when their agent ends; started ones continue', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')
@@ -58,7 +58,7 @@ export function testFamilies(home: Home): void {
     await stage.strike()
   })
 
-  test('a drain keeps its width when its agent ends', async () => {
+  test('a drain keeps its width after its agent has ended', async () => {
     const stage = await Stage.set(home)
     const a = await stage.begin('main', 'a')
     await stage.push('a', ['b', 'c'])

@@ -6,7 +6,7 @@ import { DONE, failed, newMessage, newTask, refusalOf, RUN, Stage } from './stag
 
 const TIMES = { firstPauseMs: 100, readerLeaseMs: 1000 }
 
-/** All that an agent can do by itself. */
+/** All calls that an agent makes. */
 const VERBS: Record<string, (store: QueueStore, agent: Acting) => Promise<unknown>> = {
   push: (store, agent) => store.push([{ ...newTask('', 'child'), parent: agent }]),
   start: (store, agent) => store.start(RUN, agent),
@@ -23,7 +23,7 @@ const VERBS: Record<string, (store: QueueStore, agent: Acting) => Promise<unknow
 }
 
 export function testFences(home: Home): void {
-  test.each(Object.keys(VERBS))('what is left of an ended task is refused: %s', async (name) => {
+  test.each(Object.keys(VERBS))('an agent of an ended task is refused: %s', async (name) => {
     const stage = await Stage.set(home, { times: TIMES })
     const { store } = stage
     const old = await stage.begin('main', 'a', { retry: 1 })
@@ -44,7 +44,7 @@ export function testFences(home: Home): void {
     await stage.strike()
   })
 
-  test.each(Object.keys(VERBS))('who is at work on an attempt may: %s', async (name) => {
+  test.each(Object.keys(VERBS))('an agent of the current attempt may: %s', async (name) => {
     const stage = await Stage.set(home)
     await stage.push('main', ['other'])
     await stage.store.start(RUN, 'main')
@@ -53,14 +53,14 @@ export function testFences(home: Home): void {
     await stage.strike()
   })
 
-  test('who says a name that is not that of its task is not known', async () => {
+  test('an agent whose name does not match its task is unknown', async () => {
     const stage = await Stage.set(home)
     const agent = { ...actingFor(await stage.begin('main', 'a')), name: 'b' }
     expect((await refusalOf(stage.store.inbox(RUN, agent))).kind).toBe('unknown_agent')
     await stage.strike()
   })
 
-  test('what a namesake is sent is not for the one that has ended', async () => {
+  test('messages for a new task of the same name are not for the ended one', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const first = await stage.begin('main', 'x')
@@ -73,7 +73,7 @@ export function testFences(home: Home): void {
     await stage.strike()
   })
 
-  test('one that is known by its task is not taken for its namesake', async () => {
+  test('an agent identified by its task is not confused with another of the same name', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const first = await stage.begin('main', 'x')
@@ -90,7 +90,7 @@ export function testFences(home: Home): void {
     await stage.strike()
   })
 
-  test("what a reader keeps is no other's, for however long it takes", async () => {
+  test('a renewed lease does not expire', async () => {
     const stage = await Stage.set(home, { times: TIMES })
     const { store } = stage
     await store.send(newMessage('main', 'main', 'hello'))
@@ -104,7 +104,7 @@ export function testFences(home: Home): void {
     await stage.strike()
   })
 
-  test('what was too late to keep is not taken back from who has it now', async () => {
+  test('a renewal does not take an expired lease back from another reader', async () => {
     const stage = await Stage.set(home, { times: TIMES })
     const { store } = stage
     await store.send(newMessage('main', 'main', 'hello'))
@@ -117,7 +117,7 @@ export function testFences(home: Home): void {
     await stage.strike()
   })
 
-  test('a start that is asked for twice under one id is done once, with the same answer', async () => {
+  test('a start with the same id is done once and returns the same answer', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await stage.push('main', ['a', 'b', 'c', 'd'])

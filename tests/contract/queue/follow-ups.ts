@@ -6,7 +6,7 @@ import { DONE, failed, RUN, Stage } from './stage.ts'
 const AFTER: FollowUp = { id: 'after-1', name: 'after', prompt: 'Tidy up' }
 
 export function testFollowUps(home: Home): void {
-  test('what follows a task is queued with its end, for its parent, and once', async () => {
+  test('follow-up tasks are queued with the end of their task, once, for its parent', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')
@@ -17,7 +17,7 @@ export function testFollowUps(home: Home): void {
     await stage.strike()
   })
 
-  test('nothing follows an attempt that is tried again', async () => {
+  test('an attempt that is retried has no follow-up tasks', async () => {
     const stage = await Stage.set(home)
     const a = await stage.begin('main', 'a', { retry: 1 })
     expect(await stage.store.settle(a, failed('transient'), undefined, [AFTER])).toBe('retrying')
@@ -25,7 +25,7 @@ export function testFollowUps(home: Home): void {
     await stage.strike()
   })
 
-  test('whether it is tried again says the store: one that was cancelled meanwhile is followed', async () => {
+  test('follow-up tasks are queued if a cancelled task is not retried', async () => {
     const stage = await Stage.set(home)
     const a = await stage.begin('main', 'a', { retry: 1 })
     await stage.store.cancel(RUN, 'a')
@@ -34,7 +34,7 @@ export function testFollowUps(home: Home): void {
     await stage.strike()
   })
 
-  test('what follows a task whose parent is gone is for the nearest that lives', async () => {
+  test('follow-up tasks go to the nearest live ancestor if the parent has ended', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')
@@ -46,7 +46,7 @@ export function testFollowUps(home: Home): void {
     await stage.strike()
   })
 
-  test('what follows a task of a queue that is drained is drained, too', async () => {
+  test('follow-up tasks of a drained task are drained, too', async () => {
     const stage = await Stage.set(home)
     await stage.push('main', ['a'])
     await stage.store.drain(RUN, 'main', 1)
@@ -55,7 +55,7 @@ export function testFollowUps(home: Home): void {
     await stage.strike()
   })
 
-  test('what follows a lost task is queued where it is not tried again', async () => {
+  test('follow-up tasks of a lost task are queued if it is not retried', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     await stage.begin('main', 'b', { retry: 1 })
@@ -70,7 +70,7 @@ export function testFollowUps(home: Home): void {
     await stage.strike()
   })
 
-  test('of what follows only what is refused is left out, and the end says so', async () => {
+  test('refused follow-up tasks are listed in the end, and the others are queued', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')

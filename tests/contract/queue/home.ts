@@ -10,12 +10,12 @@ export interface OpenOptions {
 
 export type OpenStore = (place: string, options?: OpenOptions) => Promise<QueueStore>
 
-/** A kind of store, as the contract needs it. */
+/** A kind of store for the contract tests. */
 export interface Home {
-  /** The module that opens one, for processes of their own; and the name of what it exports. */
+  /** The module, and its export, with which another process opens the store. */
   readonly module: string
   readonly opener: string
   readonly open: OpenStore
-  /** Where a store may be that does not exist yet. */
+  /** Returns a place for a new store. */
   makePlace(): string
 }

@@ -5,7 +5,7 @@ import { DONE, failed, newMessage, newTask, RUN, Stage } from './stage.ts'
 const LONG = 'x'.repeat(5000)
 
 export function testLists(home: Home): void {
-  test('a list has the beginning of a prompt and of an error, and no result', async () => {
+  test('a list has the beginning of prompts and errors, and no results', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const task = { ...newTask('main', 'a'), prompt: `𝄞${LONG}` }
@@ -23,7 +23,7 @@ export function testLists(home: Home): void {
     await stage.strike()
   })
 
-  test('one task can be had with all that is known of it', async () => {
+  test('a single task is read with prompt and result', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const { task } = await stage.begin('main', 'a', { isolation: 'worktree' })
@@ -33,7 +33,7 @@ export function testLists(home: Home): void {
     await stage.strike()
   })
 
-  test('a list can be of some states, and of what may be taken now', async () => {
+  test('a list can be limited by state and to tasks that are due', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await store.settle(await stage.begin('main', 'over'), DONE)
@@ -52,7 +52,7 @@ export function testLists(home: Home): void {
     await stage.strike()
   })
 
-  test('mail for an agent that ends goes up, and says for whom it was', async () => {
+  test('a forwarded message names its original recipient', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')
@@ -73,7 +73,7 @@ export function testLists(home: Home): void {
     await stage.strike()
   })
 
-  test('who waits for an answer does not get mail that was for somebody else', async () => {
+  test('a forwarded message is not an answer to its new recipient', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const [a] = [await stage.begin('main', 'a'), await stage.begin('main', 'b')]

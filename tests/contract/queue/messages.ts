@@ -21,7 +21,7 @@ async function bodies(stage: Stage, query: LeaseQuery, reader: string): Promise<
 }
 
 export function testMessages(home: Home): void {
-  test('a message is there until it is acknowledged, and then gone', async () => {
+  test('a message is kept until it is acknowledged', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await store.send(newMessage('main', 'main', 'hello'))
@@ -34,7 +34,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('a message that is sent again is sent once, also after it was read', async () => {
+  test('a repeated send takes effect once, even after the message was read', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const message = newMessage('main', 'main', 'hello')
@@ -48,7 +48,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('who is unknown or ended gets no message, and the sender knows at once', async () => {
+  test('a message to an unknown or ended agent is refused', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await store.settle(await stage.begin('main', 'a'), DONE)
@@ -60,7 +60,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('who is unknown or ended sends nothing', async () => {
+  test('an unknown or ended agent cannot send', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await store.settle(await stage.begin('main', 'a'), DONE)
@@ -78,14 +78,14 @@ export function testMessages(home: Home): void {
     ['the two newest', { lifo: true, max: 2 }, ['4', '3']],
     ['those of two senders', { from: ['b', 'd'], max: 9 }, ['2', '4']],
     ['the newest of two senders', { from: ['b', 'd'], lifo: true }, ['4']],
-    ['those of nobody', { from: ['nobody'], max: 9 }, []],
-  ])('of four messages one can have %s', async (_, query, expected) => {
+    ['none of an unknown sender', { from: ['nobody'], max: 9 }, []],
+  ])('lease returns %s of four messages', async (_, query, expected) => {
     const stage = await mailed(home)
     expect(await bodies(stage, query, 'r1')).toEqual(expected)
     await stage.strike()
   })
 
-  test('what one reader has in hand no other gets', async () => {
+  test('a leased message is not delivered to another reader', async () => {
     const stage = await mailed(home)
     expect(await bodies(stage, { max: 2 }, 'r1')).toEqual(['1', '2'])
     expect(await bodies(stage, { max: 9 }, 'r2')).toEqual(['3', '4'])
@@ -95,7 +95,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('a reader that does not acknowledge in time is too late once another has it', async () => {
+  test('an acknowledgement is refused once the message was leased again', async () => {
     const stage = await mailed(home)
     const { store } = stage
     const late = await store.lease(RUN, 'main', { max: 2 }, 'r1')
@@ -107,7 +107,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('what a dead reader had is delivered again, in its old place', async () => {
+  test('messages of a released reader are delivered again in their old order', async () => {
     const stage = await mailed(home)
     const leases = await stage.store.lease(RUN, 'main', { max: 2 }, 'r1')
     await stage.store.releaseReaders(['r1'])
@@ -116,7 +116,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('expire takes back what readers have that are known to be dead', async () => {
+  test('expire takes messages back from dead readers', async () => {
     const stage = await mailed(home)
     await bodies(stage, { max: 1 }, 'dead')
     await bodies(stage, { max: 1 }, 'alive')
@@ -125,7 +125,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('what dead readers have is taken back, and what is worked at is not touched', async () => {
+  test('releasing dead readers does not affect running tasks', async () => {
     const stage = await mailed(home)
     const { store } = stage
     await stage.begin('a', 'busy')
@@ -140,7 +140,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('the inbox tells senders and ages', async () => {
+  test('the inbox shows senders and ages', async () => {
     const stage = await mailed(home)
     await stage.store.start(RUN, 'main', 1)
     await stage.store.settle(await stage.claim('a'), DONE)
@@ -156,7 +156,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('any text arrives as it was', async () => {
+  test('any text is delivered unchanged', async () => {
     const stage = await Stage.set(home)
     const body = 'NUL \0, quotes \' " `, 𝄞, \r\n, and more'.repeat(1000)
     await stage.store.send(newMessage('main', 'main', body))
@@ -164,7 +164,7 @@ export function testMessages(home: Home): void {
     await stage.strike()
   })
 
-  test('two runs do not see each other', async () => {
+  test('two runs are independent', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await store.openRun('other')

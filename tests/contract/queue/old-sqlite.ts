@@ -1,6 +1,6 @@
 import { openSqliteStore } from '../../../src/queue/sqlite-store.ts'
 import type { OpenStore } from './home.ts'
 
-/** As on a machine whose SQLite is too old for a write-ahead log. */
+/** Without a write-ahead log, as with an old SQLite. */
 export const openOldStore: OpenStore = (place, options) =>
   openSqliteStore(place, { ...options, journal: 'delete' })

@@ -5,7 +5,7 @@ import { DONE, failed, refusalOf, RUN, Stage } from './stage.ts'
 const NOTHING = { isReady: false, isRunning: false, cancelling: 0, nextReadyInMs: null }
 
 export function testOutlook(home: Home): void {
-  test('only what was started and has not ended is left to do, and main is no task', async () => {
+  test('outlook covers started tasks that have not ended, without main', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await stage.push('main', ['a'])
@@ -21,7 +21,7 @@ export function testOutlook(home: Home): void {
     await stage.strike()
   })
 
-  test('an agent looks only at what it pushed itself', async () => {
+  test('the outlook of an agent covers only its own tasks', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await stage.begin('main', 'a')
@@ -43,7 +43,7 @@ export function testOutlook(home: Home): void {
     await stage.strike()
   })
 
-  test('of all that may run the oldest is taken, in whichever queue and however started', async () => {
+  test('claim takes the oldest task of all queues, started or drained', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const push = async (parent: string, name: string) => {

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import type { QueueStore } from '../../../src/queue/store.ts'
 import type { OpenOptions, OpenStore } from './home.ts'
 
-/** What a process of its own shall do with a store, told as its one argument. */
+/** What a process does with a store; passed as its only argument. */
 export interface Orders {
   readonly module: string
   readonly opener: string
@@ -10,16 +10,16 @@ export interface Orders {
   readonly run: string
   readonly options: OpenOptions
   readonly job: keyof typeof JOBS
-  /** Ids that it makes begin with it. */
+  /** The prefix of the ids that it creates. */
   readonly name: string
 }
 
-/** A line on standard output is written before the next thing is begun. */
+/** Synchronous: the line is written before the next action. */
 function say(...words: (string | number)[]): void {
   writeSync(1, `${words.join(' ')}\n`)
 }
 
-/** In ms, the same for all processes of a machine. */
+/** In ms, comparable between processes. */
 export function preciseNow(): number {
   return performance.timeOrigin + performance.now()
 }
@@ -54,7 +54,7 @@ async function readAll(store: QueueStore, { run, name }: Orders): Promise<void> 
   }
 }
 
-/** Pushes, works and reads until it is killed; says what the store has promised, and nothing else. */
+/** Pushes, works and reads until it is killed; prints only what the store has confirmed. */
 async function storm(store: QueueStore, { run, name }: Orders): Promise<void> {
   for (let round = 0; ; round += 1) {
     await store.expire(run)
@@ -83,7 +83,7 @@ async function pushOne(store: QueueStore, run: string, id: string): Promise<void
   await store.start(run, 'main')
 }
 
-/** Says when it was woken, again and again. */
+/** Prints the time of each wake-up. */
 async function listen(store: QueueStore, { run }: Orders): Promise<void> {
   let mark = await store.mark()
   say('listening')
@@ -93,7 +93,7 @@ async function listen(store: QueueStore, { run }: Orders): Promise<void> {
   }
 }
 
-/** What a hundred that wait for nothing cost, in parts of a core. */
+/** Measures the CPU use of a hundred waits, as a fraction of a core. */
 async function idle(store: QueueStore, { run }: Orders): Promise<void> {
   const mark = await store.mark()
   const stop = new AbortController()
@@ -108,7 +108,7 @@ async function idle(store: QueueStore, { run }: Orders): Promise<void> {
 }
 
 if (import.meta.main) {
-  // When those who gave the orders are gone, so is their mate.
+  // Ends with its parent process.
   const parent = process.ppid
   setInterval(() => process.ppid === parent || process.exit(), 500).unref()
   const orders = JSON.parse(process.argv[2]!) as Orders

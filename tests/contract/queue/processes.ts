@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Mate } from './crew.ts'
+import { StoreProcess } from './store-process.ts'
 import type { Home } from './home.ts'
 import { newMessage, RUN, Stage } from './stage.ts'
 import { SYSTEM_CLOCK } from '../../../src/queue/limits.ts'
@@ -12,29 +12,29 @@ function names(count: number): string[] {
 
 export function testProcesses(home: Home): void {
   test(
-    'eight processes open an empty store at once',
+    'eight processes can create a store at once',
     async () => {
       for (let round = 0; round < 5; round += 1) {
         const place = home.makePlace()
-        const mates = names(8).map((name) => new Mate(home, place, 'open', name, {}))
-        const lines = await Promise.all(mates.map((mate) => mate.finish()))
-        expect(lines).toEqual(mates.map(() => [['opened']]))
+        const children = names(8).map((name) => new StoreProcess(home, place, 'open', name, {}))
+        const lines = await Promise.all(children.map((child) => child.finish()))
+        expect(lines).toEqual(children.map(() => [['opened']]))
       }
     },
     PATIENCE_MS,
   )
 
   test(
-    'eight workers take each task once, and never more than the cap allows',
+    'eight workers claim each task once and respect the limit',
     async () => {
       const limits = { running: 5 }
       const stage = await Stage.set(home, { clock: SYSTEM_CLOCK, limits })
       await stage.push('main', names(200))
       await stage.store.drain(RUN, 'main', 4)
-      const mates = names(8).map(
-        (name) => new Mate(home, stage.place, 'claimAll', name, { limits }),
+      const children = names(8).map(
+        (name) => new StoreProcess(home, stage.place, 'claimAll', name, { limits }),
       )
-      const lines = (await Promise.all(mates.map((mate) => mate.finish()))).flat()
+      const lines = (await Promise.all(children.map((child) => child.finish()))).flat()
       const taken = lines.map(([, id]) => id)
       expect(taken).toHaveLength(200)
       expect(new Set(taken).size).toBe(200)
@@ -46,12 +46,14 @@ export function testProcesses(home: Home): void {
   )
 
   test(
-    'readers that race for messages get each of them once',
+    'concurrent readers get each message once',
     async () => {
       const stage = await Stage.set(home, { clock: SYSTEM_CLOCK })
       for (const name of names(150)) await stage.store.send(newMessage('main', 'main', name))
-      const mates = names(4).map((name) => new Mate(home, stage.place, 'readAll', name, {}))
-      const read = (await Promise.all(mates.map((mate) => mate.finish())))
+      const children = names(4).map(
+        (name) => new StoreProcess(home, stage.place, 'readAll', name, {}),
+      )
+      const read = (await Promise.all(children.map((child) => child.finish())))
         .flat()
         .map(([, id]) => id)
       expect(read).toHaveLength(150)

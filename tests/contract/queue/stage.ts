@@ -13,7 +13,7 @@ export function failed(failure: (End & { success: false })['class']): End {
   return { success: false, class: failure, error: `it is ${failure}`, partialOutput: 'half' }
 }
 
-/** A time that passes only when a test says so. */
+/** A clock that only tests advance. */
 export class TestClock implements Clock {
   #now = 1_800_000_000_000
 
@@ -31,7 +31,7 @@ interface PushOptions extends TaskOptions {
   readonly isForAllAttempts?: boolean
 }
 
-/** A store with one open run, and short words for what tests do with it. */
+/** A store with one open run, and shortcuts for tests. */
 export class Stage {
   readonly clock = new TestClock()
   readonly place: string
@@ -55,7 +55,7 @@ export class Stage {
     return this.store.push(names.map((name) => newTask(parent, name, options)))
   }
 
-  /** Pushes one task, starts it and takes it. */
+  /** Pushes a task, starts it and claims it. */
   async begin(parent: Agent, name: string, options: PushOptions = {}): Promise<Claim> {
     await this.push(parent, [name], options)
     await this.store.start(RUN, parent)
@@ -68,7 +68,7 @@ export class Stage {
     return claim!
   }
 
-  /** What an inbox has, in short: who, and what or how. */
+  /** The messages of an inbox in short form. */
   async read(agent: string): Promise<string[]> {
     const leases = await this.store.lease(RUN, agent, { max: 100 }, 'test')
     await this.store.releaseReaders(['test'])
@@ -84,7 +84,7 @@ export class Stage {
     return Object.fromEntries(tasks.map(({ name, state }) => [name, state]))
   }
 
-  /** To be called at the end of each test: whatever happened, the store can prove that it was right. */
+  /** To be called at the end of each test: verifies the history and closes the store. */
   async strike(): Promise<void> {
     const violations = await this.store.verify(RUN)
     await this.store.close()
@@ -111,7 +111,7 @@ export function newMessage(from: string, to: string, body: string) {
   return { id: `message-${messages}`, run: RUN, from, to, body }
 }
 
-/** What a store said no to. */
+/** The refusal of a call. */
 export async function refusalOf(work: Promise<unknown>): Promise<Refusal> {
   try {
     await work

@@ -1,5 +1,5 @@
 import { describe } from 'bun:test'
-import { testAgain } from './again.ts'
+import { testRetries } from './retries.ts'
 import { testAttempts } from './attempts.ts'
 import { testClocks } from './clocks.ts'
 import { testFamilies } from './families.ts'
@@ -16,20 +16,20 @@ import { testTogether } from './together.ts'
 import { testDeadlocks, testStatus } from './waiting.ts'
 import { testWake } from './wake.ts'
 
-/** What every store must do; registers the same tests for any of them. */
+/** Registers the tests that every store must pass. */
 export function testStore(name: string, home: Home): void {
   describe(`${name}: tasks`, () => testTasks(home))
   describe(`${name}: attempts`, () => testAttempts(home))
-  describe(`${name}: tried again`, () => testAgain(home))
-  describe(`${name}: what follows`, () => testFollowUps(home))
-  describe(`${name}: what is left to do`, () => testOutlook(home))
-  describe(`${name}: at the same time`, () => testTogether(home))
-  describe(`${name}: who acts`, () => testFences(home))
+  describe(`${name}: retries`, () => testRetries(home))
+  describe(`${name}: follow-up tasks`, () => testFollowUps(home))
+  describe(`${name}: outlook`, () => testOutlook(home))
+  describe(`${name}: concurrency`, () => testTogether(home))
+  describe(`${name}: fencing`, () => testFences(home))
   describe(`${name}: clocks`, () => testClocks(home))
   describe(`${name}: lists`, () => testLists(home))
   describe(`${name}: families`, () => testFamilies(home))
   describe(`${name}: messages`, () => testMessages(home))
-  describe(`${name}: who could send`, () => testStatus(home))
+  describe(`${name}: receive status`, () => testStatus(home))
   describe(`${name}: deadlocks`, () => testDeadlocks(home))
   describe(`${name}: waking`, () => testWake(home))
   describe(`${name}: many processes`, () => testProcesses(home))

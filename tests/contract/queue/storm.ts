@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { SYSTEM_CLOCK } from '../../../src/queue/limits.ts'
-import { Mate } from './crew.ts'
+import { StoreProcess } from './store-process.ts'
 import type { Home } from './home.ts'
 import { RUN, Stage } from './stage.ts'
 
@@ -9,7 +9,7 @@ const SLOTS = 6
 const TIMES = { taskLeaseMs: 300, readerLeaseMs: 300, firstPauseMs: 1, longestPauseMs: 20 }
 const PATIENCE_MS = 300_000
 
-/** What the store has promised to processes that were killed afterwards. */
+/** What the store confirmed to processes that were killed afterwards. */
 class Promises {
   readonly pushed: string[] = []
   readonly ended: string[] = []
@@ -24,21 +24,21 @@ class Promises {
   }
 }
 
-async function killThemAll(home: Home, place: string, promises: Promises): Promise<void> {
+async function killAll(home: Home, place: string, promises: Promises): Promise<void> {
   await Promise.all(
     Array.from({ length: SLOTS }, async (_, slot) => {
       for (let kill = 0; kill < KILLS / SLOTS; kill += 1) {
-        const mate = new Mate(home, place, 'storm', `s${slot}-${kill}`, { times: TIMES })
-        // Some die before their first word, most in the midst of their work.
-        if (Math.random() < 0.9) await mate.said(1 + Math.floor(Math.random() * 8))
+        const child = new StoreProcess(home, place, 'storm', `s${slot}-${kill}`, { times: TIMES })
+        // Some are killed before their first line, most while they work.
+        if (Math.random() < 0.9) await child.said(1 + Math.floor(Math.random() * 8))
         await Bun.sleep(Math.random() * 15)
-        promises.add(await mate.kill())
+        promises.add(await child.kill())
       }
     }),
   )
 }
 
-/** One that is not killed does what is left. */
+/** Finishes the remaining work without being killed. */
 async function finishAll(stage: Stage, promises: Promises): Promise<void> {
   const { store } = stage
   for (;;) {
@@ -65,11 +65,11 @@ function twice(ids: readonly string[]): string[] {
 
 export function testStorm(home: Home): void {
   test(
-    `${KILLS} times kill -9 lose nothing, and nothing is done or delivered twice`,
+    `${KILLS} kills lose nothing, and nothing is done or delivered twice`,
     async () => {
       const stage = await Stage.set(home, { clock: SYSTEM_CLOCK, times: TIMES })
       const promises = new Promises()
-      await killThemAll(home, stage.place, promises)
+      await killAll(home, stage.place, promises)
       await finishAll(stage, promises)
       const tasks = await stage.store.list(RUN)
       const ids = new Set(tasks.map(({ id }) => id))
@@ -78,7 +78,7 @@ export function testStorm(home: Home): void {
       expect(twice(promises.ended)).toEqual([])
       expect(twice(promises.acked)).toEqual([])
       expect(promises.ended.length).toBeGreaterThan(KILLS / 2)
-      // Else none was killed at work, and nothing was shown.
+      // Otherwise none was killed while it worked.
       expect(tasks.filter(({ attempt }) => attempt > 1).length).toBeGreaterThan(KILLS / 30)
       await stage.strike()
     },

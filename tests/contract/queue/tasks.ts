@@ -3,7 +3,7 @@ import type { Home } from './home.ts'
 import { DONE, failed, newTask, refusalOf, RUN, Stage } from './stage.ts'
 
 export function testTasks(home: Home): void {
-  test('a task is queued, ready, running and ended, and its result is in the inbox', async () => {
+  test('a task is queued, ready, running and ended, and its result is in the inbox of its parent', async () => {
     const stage = await Stage.set(home)
     await stage.push('main', ['a'], { model: 'small', timeoutMs: 5 })
     expect(await stage.states()).toEqual({ a: 'queued' })
@@ -27,7 +27,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('opening a run twice is opening it once', async () => {
+  test('openRun is idempotent', async () => {
     const stage = await Stage.set(home)
     await stage.push('main', ['a'])
     await stage.store.openRun(RUN)
@@ -35,7 +35,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('a push that is repeated is made once, also after the task has ended', async () => {
+  test('a repeated push takes effect once, even after the task has ended', async () => {
     const stage = await Stage.set(home)
     const task = newTask('main', 'a')
     await stage.store.push([task])
@@ -48,7 +48,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('of a push that is refused nothing stays', async () => {
+  test('a refused push changes nothing', async () => {
     const stage = await Stage.set(home)
     await stage.push('main', ['a'])
     expect(await refusalOf(stage.push('main', ['b', 'a']))).toEqual({
@@ -59,7 +59,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('a name is free again once its task has ended; main is always taken', async () => {
+  test('a name can be reused once its task has ended, but never main', async () => {
     const stage = await Stage.set(home)
     await stage.store.settle(await stage.begin('main', 'a'), DONE)
     await stage.push('main', ['a'])
@@ -67,7 +67,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('who is not there cannot push', async () => {
+  test('an unknown or ended agent cannot push', async () => {
     const stage = await Stage.set(home)
     expect(await refusalOf(stage.push('nobody', ['a']))).toEqual({
       kind: 'unknown_agent',
@@ -83,7 +83,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('tasks below tasks are refused beyond the depth', async () => {
+  test('tasks beyond the depth limit are refused', async () => {
     const stage = await Stage.set(home, { limits: { depth: 2 } })
     await stage.begin('main', 'a')
     await stage.begin('a', 'b')
@@ -95,7 +95,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('a full queue takes no more, and says what it has room for', async () => {
+  test('a full queue refuses more tasks, and counts reports the capacity', async () => {
     const stage = await Stage.set(home, { limits: { queued: 3 } })
     await stage.push('main', ['a', 'b'])
     const refusal = await refusalOf(stage.push('main', ['c', 'd']))
@@ -106,7 +106,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('a prompt, a message and a result have a size that they may not exceed', async () => {
+  test('prompts, messages and results have a size limit', async () => {
     const stage = await Stage.set(home, { limits: { messageBytes: 10 } })
     const big = 'ü'.repeat(6)
     const tooBig = (what: string) => ({ kind: 'too_big', what, bytes: 12, limit: 10 }) as const
@@ -124,7 +124,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('run starts the oldest first, and past the cap only what fits', async () => {
+  test('start begins with the oldest tasks and stops at the limit', async () => {
     const stage = await Stage.set(home, { limits: { running: 3 } })
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
       await stage.push('main', [name])
@@ -138,7 +138,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('what has the same time keeps the order in which it came', async () => {
+  test('tasks with the same time keep their order', async () => {
     const stage = await Stage.set(home)
     const names = ['z', 'a', 'm', 'b']
     await stage.push('main', names)
@@ -147,7 +147,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('a drain is as wide as it says, takes what is pushed meanwhile, and ends', async () => {
+  test('a drain respects its width, includes later pushes, and ends', async () => {
     const stage = await Stage.set(home)
     await stage.push('main', ['a', 'b', 'c'])
     expect(await stage.store.drain(RUN, 'main', 2)).toEqual({ started: ['a', 'b', 'c'], held: 0 })
@@ -167,7 +167,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('the cap holds for a drain that is wider, and full queues do not stop others', async () => {
+  test('the limit of running tasks applies to drains, and a drain at full width does not block others', async () => {
     const stage = await Stage.set(home, { limits: { running: 3 } })
     await stage.begin('main', 'a')
     await stage.push('main', ['b', 'c'])
@@ -180,7 +180,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('a drain of an empty queue is over at once', async () => {
+  test('a drain of an empty queue ends at once', async () => {
     const stage = await Stage.set(home)
     expect(await stage.store.drain(RUN, 'main', 2)).toEqual({ started: [], held: 0 })
     await stage.push('main', ['a'])
@@ -188,7 +188,7 @@ export function testTasks(home: Home): void {
     await stage.strike()
   })
 
-  test('ages are told by the clock of the store', async () => {
+  test('ages are measured by the clock of the store', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     stage.clock.pass(2500)

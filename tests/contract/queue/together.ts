@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import type { Home } from './home.ts'
 import { DONE, newTask, refusalOf, RUN, Stage } from './stage.ts'
 
-/** A store may write together what is asked for at the same time; nobody may notice. */
+/** A store may combine concurrent writes in one transaction, without visible effects. */
 export function testTogether(home: Home): void {
-  test('ends and the tasks that follow them can be asked for at the same time', async () => {
+  test('attempts can be settled and claimed concurrently', async () => {
     const stage = await Stage.set(home, { limits: { running: 2 } })
     const { store } = stage
     await stage.push('main', ['a', 'b', 'c', 'd', 'e'])
@@ -24,7 +24,7 @@ export function testTogether(home: Home): void {
     await stage.strike()
   })
 
-  test('of many at the same time the refused change nothing, and the others do not mind', async () => {
+  test('a refused call does not affect concurrent calls', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a')
@@ -52,7 +52,7 @@ export function testTogether(home: Home): void {
     await stage.strike()
   })
 
-  test('what was asked for before the end of a store is there afterwards', async () => {
+  test('close waits for pending writes', async () => {
     const stage = await Stage.set(home)
     const pushed = stage.store.push([newTask('main', 'a')])
     await stage.store.close()

@@ -2,12 +2,12 @@ import { expect, test } from 'bun:test'
 import type { Home } from './home.ts'
 import { DONE, newMessage, RUN, Stage } from './stage.ts'
 
-/** The names in the circle of which an agent is told. */
-async function toldTo(stage: Stage, agent: string): Promise<readonly string[] | null> {
+/** The deadlock that is reported to an agent. */
+async function deadlockOf(stage: Stage, agent: string): Promise<readonly string[] | null> {
   return (await stage.store.receiveStatus(RUN, agent)).deadlock
 }
 
-/** Whether an agent is told that there is nothing to wait for. */
+/** Whether an agent has nothing to wait for. */
 async function isAlone(stage: Stage, agent: string): Promise<boolean> {
   return (await stage.store.receiveStatus(RUN, agent)).nothingToWaitFor
 }
@@ -17,7 +17,7 @@ function wait(stage: Stage, agent: string, ...from: string[]): Promise<void> {
 }
 
 export function testStatus(home: Home): void {
-  test('each sender has a status', async () => {
+  test('receiveStatus reports a status for each sender', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await store.settle(await stage.begin('main', 'over'), DONE)
@@ -41,7 +41,7 @@ export function testStatus(home: Home): void {
     await stage.strike()
   })
 
-  test('with no message and nobody who could send, there is nothing to wait for', async () => {
+  test('there is nothing to wait for without a message or a possible sender', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const isOver = async (...from: string[]) =>
@@ -62,7 +62,7 @@ export function testStatus(home: Home): void {
     await stage.strike()
   })
 
-  test('what a reader has in hand may come back, so there is something to wait for', async () => {
+  test('a leased message may come back, so there is something to wait for', async () => {
     const stage = await Stage.set(home, { times: { readerLeaseMs: 1000 } })
     await stage.store.send(newMessage('main', 'main', 'hello'))
     await stage.store.lease(RUN, 'main', {}, 'killed')
@@ -79,7 +79,7 @@ export function testStatus(home: Home): void {
     await stage.strike()
   })
 
-  test('main can be waited for while somebody acts for it', async () => {
+  test('main can be waited for while it is running', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     const isOver = async () => (await stage.store.receiveStatus(RUN, 'a')).nothingToWaitFor
@@ -93,7 +93,7 @@ export function testStatus(home: Home): void {
     await stage.strike()
   })
 
-  test('of several answers all are taken, or none while another reader has one in hand', async () => {
+  test('take leases all answers, or none while another reader has one of them', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     for (const name of ['a', 'b']) await store.settle(await stage.begin('main', name), DONE)
@@ -109,7 +109,7 @@ export function testStatus(home: Home): void {
     await stage.strike()
   })
 
-  test('the last that is asked for is taken, whoever has not answered yet', async () => {
+  test('take with isLast leases the answers that have arrived', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     await store.settle(await stage.begin('main', 'a'), DONE)
@@ -123,20 +123,20 @@ export function testStatus(home: Home): void {
 }
 
 export function testDeadlocks(home: Home): void {
-  test('two that wait for each other are both told, also after the first has left', async () => {
+  test('a deadlock is reported to both agents, even after the first stops waiting', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     await wait(stage, 'main', 'a')
-    expect(await toldTo(stage, 'main')).toBeNull()
+    expect(await deadlockOf(stage, 'main')).toBeNull()
     await wait(stage, 'a', 'main')
-    expect(await toldTo(stage, 'main')).toEqual(['a', 'main'])
+    expect(await deadlockOf(stage, 'main')).toEqual(['a', 'main'])
     await stage.store.stopWaiting(RUN, 'main', 'reader of main')
-    expect(await toldTo(stage, 'main')).toBeNull()
-    expect(await toldTo(stage, 'a')).toEqual(['a', 'main'])
+    expect(await deadlockOf(stage, 'main')).toBeNull()
+    expect(await deadlockOf(stage, 'a')).toEqual(['a', 'main'])
     await stage.strike()
   })
 
-  test('who looks only when the other one of a circle has ended is told of the circle, too', async () => {
+  test('a deadlock is reported even if the other agent has ended', async () => {
     const stage = await Stage.set(home)
     const left = await stage.begin('main', 'left')
     await stage.begin('main', 'right')
@@ -148,7 +148,7 @@ export function testDeadlocks(home: Home): void {
     await stage.strike()
   })
 
-  test('a circle wakes those who are in it, a wait alone wakes nobody', async () => {
+  test('a deadlock wakes its agents, and a wait alone wakes nobody', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     const before = await stage.store.mark()
@@ -161,59 +161,60 @@ export function testDeadlocks(home: Home): void {
     await stage.strike()
   })
 
-  test('three in a circle are all told, and who waits for them is not', async () => {
+  test('a deadlock of three is reported to them, and not to an agent that waits for them', async () => {
     const stage = await Stage.set(home)
     for (const name of ['a', 'b', 'c', 'd']) await stage.begin('main', name)
     await wait(stage, 'd', 'a')
     await wait(stage, 'a', 'b')
     await wait(stage, 'b', 'c')
-    expect(await toldTo(stage, 'a')).toBeNull()
+    expect(await deadlockOf(stage, 'a')).toBeNull()
     await wait(stage, 'c', 'a')
-    for (const name of ['a', 'b', 'c']) expect(await toldTo(stage, name)).toEqual(['a', 'b', 'c'])
-    expect(await toldTo(stage, 'd')).toBeNull()
+    for (const name of ['a', 'b', 'c'])
+      expect(await deadlockOf(stage, name)).toEqual(['a', 'b', 'c'])
+    expect(await deadlockOf(stage, 'd')).toBeNull()
     const mark = await stage.store.mark()
     await wait(stage, 'main', 'd')
     expect(await stage.store.mark()).toBe(mark)
     await stage.strike()
   })
 
-  test('who waits for itself is told', async () => {
+  test('an agent that waits for itself is in a deadlock', async () => {
     const stage = await Stage.set(home)
     await wait(stage, 'main', 'main')
-    expect(await toldTo(stage, 'main')).toEqual(['main'])
+    expect(await deadlockOf(stage, 'main')).toEqual(['main'])
     await stage.strike()
   })
 
-  test('with a message under way nobody is told', async () => {
+  test('an undelivered message prevents a deadlock', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     await stage.store.send(newMessage('a', 'main', 'hello'))
     await wait(stage, 'main', 'a')
     await wait(stage, 'a', 'main')
-    expect(await toldTo(stage, 'main')).toBeNull()
-    expect(await toldTo(stage, 'a')).toBeNull()
+    expect(await deadlockOf(stage, 'main')).toBeNull()
+    expect(await deadlockOf(stage, 'a')).toBeNull()
     await stage.strike()
   })
 
-  test('who waits for anybody has nothing to wait for once the last that could send is gone', async () => {
+  test('an agent that waits for anyone has nothing to wait for once no other can send', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     await wait(stage, 'a')
     const b = await stage.begin('a', 'b')
     await wait(stage, 'main')
-    expect(await toldTo(stage, 'main')).toBeNull()
+    expect(await deadlockOf(stage, 'main')).toBeNull()
     await stage.store.settle(b, DONE)
-    // The result of b is for a, which goes on with it.
-    expect(await toldTo(stage, 'main')).toBeNull()
+    // The result of b is for a, which can continue.
+    expect(await deadlockOf(stage, 'main')).toBeNull()
     await stage.store.ack(await stage.store.lease(RUN, 'a', {}, 'reader of a'))
     await stage.store.stopWaiting(RUN, 'a', 'reader of a')
     await wait(stage, 'a')
     expect(await isAlone(stage, 'a')).toBe(true)
-    for (const name of ['main', 'a']) expect(await toldTo(stage, name)).toBeNull()
+    for (const name of ['main', 'a']) expect(await deadlockOf(stage, name)).toBeNull()
     await stage.strike()
   })
 
-  test('of a chain that waits for anybody only the deepest is told, and the others get results', async () => {
+  test('if parent and children all wait for anyone, only the deepest has nothing to wait for', async () => {
     const stage = await Stage.set(home)
     const a = await stage.begin('main', 'a')
     const b = await stage.begin('a', 'b')
@@ -223,7 +224,7 @@ export function testDeadlocks(home: Home): void {
     expect(await stage.store.mark()).not.toBe(mark)
     const told = async () => Promise.all(['main', 'a', 'b'].map((name) => isAlone(stage, name)))
     expect(await told()).toEqual([false, false, true])
-    for (const name of ['main', 'a', 'b']) expect(await toldTo(stage, name)).toBeNull()
+    for (const name of ['main', 'a', 'b']) expect(await deadlockOf(stage, name)).toBeNull()
     await stage.store.stopWaiting(RUN, 'b', 'reader of b')
     await stage.store.settle(b, DONE)
     await stage.store.ack(await stage.store.lease(RUN, 'a', {}, 'reader of a'))
@@ -236,7 +237,7 @@ export function testDeadlocks(home: Home): void {
     await stage.strike()
   })
 
-  test('whoever waits for anybody with a task that gets no slot is told, and nobody above', async () => {
+  test('an agent whose child cannot get a slot has nothing to wait for, but its parent does', async () => {
     const stage = await Stage.set(home, { limits: { running: 1 } })
     await stage.begin('main', 'a')
     await stage.push('a', ['child'])
@@ -244,11 +245,11 @@ export function testDeadlocks(home: Home): void {
     await wait(stage, 'main')
     await wait(stage, 'a')
     expect(await isAlone(stage, 'a')).toBe(true)
-    expect([await isAlone(stage, 'main'), await toldTo(stage, 'main')]).toEqual([false, null])
+    expect([await isAlone(stage, 'main'), await deadlockOf(stage, 'main')]).toEqual([false, null])
     await stage.strike()
   })
 
-  test('an end may leave others without hope, and the one who can go on is told', async () => {
+  test('the end of a task can leave another agent with nothing to wait for', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     const b = await stage.begin('main', 'b')
@@ -262,54 +263,54 @@ export function testDeadlocks(home: Home): void {
     await stage.strike()
   })
 
-  test('an end may leave others in a circle, and they are told', async () => {
+  test('the end of a task can leave others in a deadlock', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     const b = await stage.begin('main', 'b')
     await wait(stage, 'main')
     await wait(stage, 'a', 'main')
-    expect(await toldTo(stage, 'a')).toBeNull()
+    expect(await deadlockOf(stage, 'a')).toBeNull()
     await stage.store.settle(b, DONE)
     await stage.store.ack(await stage.store.lease(RUN, 'main', {}, 'reader of main'))
     await stage.store.stopWaiting(RUN, 'main', 'reader of main')
     await wait(stage, 'main')
-    for (const name of ['main', 'a']) expect(await toldTo(stage, name)).toEqual(['a', 'main'])
+    for (const name of ['main', 'a']) expect(await deadlockOf(stage, name)).toEqual(['a', 'main'])
     await stage.strike()
   })
 
-  test('who waits for a task that gets no slot, since those who wait have all, is told', async () => {
+  test('an agent that waits for a task without a slot is in a deadlock if all slots are waiting', async () => {
     const stage = await Stage.set(home, { limits: { running: 2 } })
     await stage.begin('main', 'a')
     await stage.begin('main', 'b')
     await stage.push('a', ['child'])
     await stage.store.drain(RUN, 'a', 1)
     await wait(stage, 'a', 'child')
-    expect(await toldTo(stage, 'a')).toBeNull()
+    expect(await deadlockOf(stage, 'a')).toBeNull()
     await wait(stage, 'b', 'a')
-    expect(await toldTo(stage, 'a')).toEqual(['a', 'b'])
+    expect(await deadlockOf(stage, 'a')).toEqual(['a', 'b'])
     await stage.strike()
   })
 
-  test('a reader that is gone does not wait any more', async () => {
+  test('an expired wait does not count', async () => {
     const stage = await Stage.set(home, { times: { waitLeaseMs: 1000 } })
     await stage.begin('main', 'a')
     await wait(stage, 'main', 'a')
     stage.clock.pass(1000)
     await wait(stage, 'a', 'main')
-    expect(await toldTo(stage, 'a')).toBeNull()
+    expect(await deadlockOf(stage, 'a')).toBeNull()
     await stage.store.releaseReaders(['reader of a'])
     await wait(stage, 'main', 'a')
-    expect(await toldTo(stage, 'main')).toBeNull()
+    expect(await deadlockOf(stage, 'main')).toBeNull()
     await stage.strike()
   })
 
-  test('a reader that is known to be dead does not wait any more', async () => {
+  test('the wait of a dead reader does not count', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     await wait(stage, 'main', 'a')
     await stage.store.releaseReaders(['reader of main'])
     await wait(stage, 'a', 'main')
-    expect(await toldTo(stage, 'a')).toBeNull()
+    expect(await deadlockOf(stage, 'a')).toBeNull()
     await stage.strike()
   })
 }

@@ -5,8 +5,8 @@ import type { Home, OpenOptions } from './home.ts'
 import type { Orders } from './process.ts'
 import { RUN } from './stage.ts'
 
-/** One process that works with a store, and the words that it said. */
-export class Mate {
+/** A process that uses a store, and the lines that it printed. */
+export class StoreProcess {
   readonly #child
   readonly #lines: string[][] = []
   readonly #finished: Promise<void>
@@ -17,12 +17,12 @@ export class Mate {
     const orders: Orders = { module, opener, place, run: RUN, options, job, name }
     const script = join(import.meta.dir, 'process.ts')
     this.#child = Bun.spawn([process.execPath, script, JSON.stringify(orders)], {
-      // With no cache of its own the home stays as clean as it was.
+      // Without a transpiler cache nothing is written to the home folder.
       env: environment({ cwd: tmpdir(), env: { BUN_RUNTIME_TRANSPILER_CACHE_PATH: '0' } }),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#finished = this.#finish()
-    // It is awaited later, or not at all.
+    // It may be awaited later or not at all.
     this.#finished.catch(() => {})
   }
 
@@ -30,7 +30,7 @@ export class Mate {
     return this.#lines
   }
 
-  /** Its whole lines once it is gone; an end of its own accord must be a good one. */
+  /** Its lines after it has ended; throws if it failed without being killed. */
   async finish(): Promise<readonly (readonly string[])[]> {
     await this.#finished
     return this.#lines
@@ -41,7 +41,7 @@ export class Mate {
     return this.finish()
   }
 
-  /** Resolves when it has said so many lines. */
+  /** Resolves when it has printed this many lines. */
   async said(count: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#onLine = () => {

@@ -5,8 +5,8 @@ import { DONE, failed, newMessage, RUN, Stage } from './stage.ts'
 
 const PAUSE_MS = 1000
 
-export function testAgain(home: Home): void {
-  test('a task that is tried again finds what its prompt has pushed, and the answers to it', async () => {
+export function testRetries(home: Home): void {
+  test('a retried task keeps the tasks that its prompt pushed, and their results', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a', { retry: 1 })
@@ -20,7 +20,7 @@ export function testAgain(home: Home): void {
     await stage.strike()
   })
 
-  test('what an attempt has pushed itself ends with it, and the names are free for the next', async () => {
+  test('tasks that an attempt pushed itself end with it, and their names can be reused', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a', { retry: 1 })
@@ -39,7 +39,7 @@ export function testAgain(home: Home): void {
     await stage.strike()
   })
 
-  test('what an attempt has pushed can be told to end before it is settled', async () => {
+  test('tasks that an attempt pushed can be cancelled before it is settled', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a', { retry: 1 })
@@ -57,7 +57,7 @@ export function testAgain(home: Home): void {
     await stage.strike()
   })
 
-  test('an attempt that is lost together with what it pushed leaves nothing to the next', async () => {
+  test('an attempt that is lost together with its tasks leaves nothing to the next', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a', { retry: 1 })
@@ -77,7 +77,7 @@ export function testAgain(home: Home): void {
     await stage.strike()
   })
 
-  test('answers that an attempt has not read go up, also from below, and what others sent stays', async () => {
+  test('unread answers of an attempt are forwarded, and messages from others stay', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a', { retry: 1 })
@@ -94,7 +94,7 @@ export function testAgain(home: Home): void {
   })
 
   test.each(['dead', 'alive'])(
-    'an answer in the hand of a reader that is %s when its attempt ends is not for the next',
+    'an answer that is leased to a reader that is %s when its attempt ends is not for the next attempt',
     async (reader) => {
       const stage = await Stage.set(home)
       const { store } = stage
@@ -111,7 +111,7 @@ export function testAgain(home: Home): void {
     },
   )
 
-  test('a queue that an attempt has drained is an ordinary one for the next', async () => {
+  test('a drain ends with its attempt', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
     const a = await stage.begin('main', 'a', { retry: 1 })
