@@ -151,7 +151,7 @@ test('a part that a run does not have is refused with a list of existing ones', 
   const [run] = runsOf(cwd)
   const none = await forkhestra(['logs', '--task', 'a', '--attempt', '7'], { cwd })
   expect([none.code, none.stdout]).toEqual([2, ''])
-  expect(none.stderr).toContain(`Task a of run ${run} has no attempt 7: it was begun once.`)
+  expect(none.stderr).toContain(`Task a of run ${run} has no attempt 7: it was started once.`)
   const late = await forkhestra(['logs', '--iteration', '9'], { cwd })
   expect([late.code, late.stdout]).toEqual([2, ''])
   expect(late.stderr).toContain(`Run ${run} has no iteration 9: the last is iteration 1.`)

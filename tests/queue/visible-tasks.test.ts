@@ -126,7 +126,7 @@ test('logs prints the output of any attempt of a task', async () => {
   ])
   const nobody = await logs('--task', 'nobody')
   expect(nobody.code).toBe(2)
-  expect(nobody.stderr).toContain("has no task 'nobody' that was begun")
+  expect(nobody.stderr).toContain("has no task 'nobody' that was started")
   const none = await logs('--attempt', '2')
   expect(none.code).toBe(2)
   expect(none.stderr).toContain('--attempt needs --task.')

@@ -35,7 +35,7 @@ export async function retryNow(input: Input): Promise<number> {
   return answer(input, run, 'retry-now', `Run ${run.id}: wait cancelled, retrying ${placeOf(run)}.`)
 }
 
-/** The run that was named, or the newest of which it is true. */
+/** The named run, or the newest with a wanted status. */
 function chooseOneThat(input: Input, wanted: readonly Status[], words: string): RunBrief {
   const places = recordsFor(input)
   const word = runWord(input)
@@ -49,13 +49,13 @@ function chooseOneThat(input: Input, wanted: readonly Status[], words: string): 
   throw new NotNow(`Run ${run.id} is not ${words}, it is ${run.status}.`, hint)
 }
 
-/** Those that were made here come first; one of 0.1.0 may still be under way. */
+/** Runs made here come first; an unsigned one of 0.1.0 may still be active. */
 function newestThat(isWanted: (run: RunBrief) => boolean, places: Places): RunBrief | undefined {
   const runs = listRuns(places).filter((run) => isWanted(run) && isFamiliar(run))
   return runs.find(({ foreign }) => foreign === undefined) ?? runs[0]
 }
 
-/** A number of a process may long belong to another one, so its identity is asked for, too. */
+/** The pid may belong to another process by now, so the identity is checked too. */
 function interrupt({ id, holder }: RunBrief): void {
   if (holder?.pid === 0) {
     throw new NotNow(

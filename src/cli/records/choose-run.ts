@@ -11,14 +11,14 @@ export function recordsFor(input: Input): Places {
   return recordsOf(frontEndOf(input))
 }
 
-/** The run that was typed. */
+/** The run named on the command line. */
 export function runWord(input: Input): string | undefined {
   const [word, ...more] = [...input.positionals, ...input.rest]
   if (more[0] !== undefined) throw new UsageError(`Unexpected argument '${more[0]}'.`)
   return word
 }
 
-/** The run that a person means; the newest where none is named. */
+/** The named run, or the newest. */
 export function chooseRun(input: Input, places: Places): RunBrief {
   const word = runWord(input)
   const run = findRun(places, word)
@@ -28,14 +28,14 @@ export function chooseRun(input: Input, places: Places): RunBrief {
   return run
 }
 
-/** The step of that number, which a run may not have. */
+/** The step with that number; throws if the run has none. */
 export function stepOf({ id, state }: Pick<RunBrief, 'id' | 'state'>, number: number): StepState {
   const step = state.steps.find((each) => each.number === number)
   if (step !== undefined) return step
   throw new UserError(`Run ${id} has no step ${number}.`, `See: forkhestra show ${id}`)
 }
 
-/** A whole number that an option gives. */
+/** The whole number of an option. */
 export function readNumber(input: Input, option: string, least = 1): number | undefined {
   const text = input.text(option)
   return text === undefined ? undefined : readWhole(`--${option}`, text, { least })

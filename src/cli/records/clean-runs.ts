@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { counted } from '../../base/amounts.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import { holderOf } from '../../records/journal/run-lock.ts'
+import { isDriven } from '../../records/journal/run-lock.ts'
 import { oldRecords, pruneRuns, type Pruned, type WhyWanted } from '../../records/journal/runs.ts'
 import { UsageError, type Input } from '../command.ts'
 import type { Places } from '../../host/records/place.ts'
@@ -58,17 +58,17 @@ function makeWhyKept(input: Input, { origins }: Places): WhyWanted {
     if (foreign === 'tracked') return TRACKED
     const isOwn = foreign === undefined || foreign === 'changed'
     if (!isOwn && !input.flag('with-foreign')) return FOREIGN
-    // What others put into a database is not even opened.
+    // A foreign database is not even opened.
     const isOpened = isOwn || foreign === 'no_id'
     return isOpened && !input.flag('with-queues') ? whyWanted(folder) : undefined
   }
 }
 
-/** Those that are old, and all that were not made here, to be named; one that is driven is not touched. */
+/** Old records, and foreign ones, which are only listed; records of active runs are left out. */
 function findOld(places: Places, keep: number, withForeign: boolean): string[] {
   const all = oldRecords(places, 0, true)
   const old = new Set(oldRecords(places, keep, withForeign))
-  const isMeant = (folder: string) =>
+  const isListed = (folder: string) =>
     old.has(folder) || (!withForeign && !places.origins.isSigned(folder))
-  return all.filter(isMeant).filter((folder) => (holderOf(folder)?.life ?? 'dead') === 'dead')
+  return all.filter(isListed).filter((folder) => !isDriven(folder))
 }

@@ -2,10 +2,7 @@ import type { Budget, OnFail, Policy } from '../../chain/plan/policy.ts'
 import { formatMoney, formatTokens } from '../../base/amounts.ts'
 import { formatDuration } from '../../base/durations.ts'
 
-/**
- * The gates and limits of a step or a chain. A recorded plan may be of another version, so
- * nothing in it is relied on.
- */
+/** The gates and limits of a step or a chain; all are optional, because the plan may be of another version. */
 export function describePolicy(policy: Partial<Policy>): string[] {
   const { verify = [], until, when, budget = {}, onFail } = policy
   return [

@@ -4,7 +4,7 @@ import type { Input } from '../command.ts'
 import { describeRun } from '../../host/records/describe-run.ts'
 import { foreignLine, isFamiliar } from '../../host/records/foreign.ts'
 import { recordsFor } from './choose-run.ts'
-import { readAllRuns } from '../../host/records/read-all-runs.ts'
+import { readAllRuns } from '../../host/records/with-queue.ts'
 
 /** The command `runs`. */
 export async function listRecordedRuns(input: Input): Promise<number> {

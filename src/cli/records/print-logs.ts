@@ -1,7 +1,9 @@
 import { constants } from 'node:os'
+import { UserError } from '../../base/errors.ts'
 import { quoterInside } from '../../engines/marker/line-quoter.ts'
 import type { EventBody, Stamp } from '../../records/events/event.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
+import { readEventsOf } from '../../records/journal/read-run.ts'
 import type { RunBrief } from '../../records/journal/runs.ts'
 import { JsonView } from '../../views/json.ts'
 import { PlainView } from '../../views/plain.ts'
@@ -10,10 +12,9 @@ import { RawView, type Part } from '../../views/replay.ts'
 import { Terminal } from '../../views/terminal.ts'
 import { cwdOption } from '../../views/describe.ts'
 import { UsageError, type Input } from '../command.ts'
-import { checkPart } from './check-part.ts'
 import { currentProject } from '../../host/project.ts'
 import { lookAt } from '../../host/records/foreign.ts'
-import { chooseRun, readNumber, recordsFor } from './choose-run.ts'
+import { chooseRun, readNumber, recordsFor, stepOf } from './choose-run.ts'
 import { replayRun, type Audience } from '../../host/records/replay-run.ts'
 import { withQueue } from '../../host/records/with-queue.ts'
 
@@ -43,7 +44,7 @@ async function print(input: Input, run: RunBrief, part: Part): Promise<number> {
     isFollowed: input.flag('follow'),
     closed: closed.signal,
   })
-  if (!input.flag('json') && !input.flag('raw') && end !== 'closed') tellQueue(run, terminal)
+  if (!input.flag('json') && !input.flag('raw') && end !== 'closed') printQueue(run, terminal)
   if (end === 'dead') {
     terminal.warn('[forkhestra] The process of this run is dead, and the run has not ended.')
     terminal.warn(`[forkhestra] Resume it: forkhestra resume ${run.id}`)
@@ -53,7 +54,7 @@ async function print(input: Input, run: RunBrief, part: Part): Promise<number> {
 }
 
 /** The state of a run that is only a queue. */
-function tellQueue(run: RunBrief, terminal: Terminal): void {
+function printQueue(run: RunBrief, terminal: Terminal): void {
   const { counts, state } = withQueue(run)
   if (counts === undefined || state.steps.length > 0) return
   const isOpen = counts.queued + counts.ready + counts.running > 0 && run.holder === undefined
@@ -74,17 +75,52 @@ function readPart(input: Input): Part {
   return { step, iteration, task, attempt }
 }
 
+/** Refuses a part that a run does not have, and names the last one. */
+function checkPart(run: RunBrief, { step, iteration, task, attempt }: Part): void {
+  if (step !== undefined) stepOf(run, step)
+  // It may still start while the user follows the run.
+  if (run.status === 'running' || run.status === 'waiting') return
+  if (task !== undefined) checkTask(run, task, attempt)
+  if (iteration !== undefined) checkIteration(run, step, iteration)
+}
+
+function checkTask({ id, folder }: RunBrief, task: string, attempt: number | undefined): void {
+  const attempts = [...readEventsOf(folder, ['task_started'])]
+    .filter((event) => event.task === task)
+    .map((event) => event.attempt)
+  if (attempt === undefined ? attempts.length > 0 : attempts.includes(attempt)) return
+  const last = Math.max(...attempts)
+  const message =
+    attempts.length === 0
+      ? `Run ${id} has no task '${task}' that was started.`
+      : `Task ${task} of run ${id} has no attempt ${attempt}: it was started ${last === 1 ? 'once' : `${last} times`}.`
+  throw new UserError(message, `See: forkhestra show ${id}`)
+}
+
+function checkIteration({ id, folder }: RunBrief, step: number | undefined, wanted: number): void {
+  const iterations = [...readEventsOf(folder, ['iteration_started'])]
+    .filter((event) => step === undefined || event.step === step)
+    .map((event) => event.iteration)
+  if (iterations.includes(wanted)) return
+  const what = step === undefined ? `Run ${id}` : `Step ${step} of run ${id}`
+  const rest =
+    iterations.length === 0
+      ? 'none was started'
+      : `the last is iteration ${Math.max(...iterations)}`
+  throw new UserError(`${what} has no iteration ${wanted}: ${rest}.`, `See: forkhestra show ${id}`)
+}
+
 function makeAudience(input: Input, terminal: Terminal): Audience {
   const warn = (text: string) => terminal.warn(`[forkhestra] ${text}`)
   if (input.flag('raw'))
     return { view: new RawView(terminal, input.text('task')), kind: 'raw', warn }
   if (!input.flag('json')) {
-    // Whoever names a task wants to see what it says.
+    // A task that is named is shown in full.
     const isVerbose = input.flag('verbose') || input.text('task') !== undefined
     return { view: new PlainView(terminal, isVerbose), kind: 'plain', warn }
   }
   let current: RunEvent | undefined
-  // What was said then is not said now.
+  // Text of the view gets the time of the event that it belongs to.
   const stamp: Stamp = (body: EventBody) => {
     const { at = '', run = '', worker = '' } = current ?? {}
     return Object.assign({ type: body.type, at, run, worker }, body)

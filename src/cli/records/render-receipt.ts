@@ -90,14 +90,14 @@ function changeLines({ changes }: Receipt): string[] {
   ]
 }
 
-/** With what it printed where it did not succeed. */
+/** With the end of its output if it failed. */
 function commandLines({ role, command, result, detail, ms, tail }: CommandReceipt): string[] {
   const words = `${result}: ${command} (${detail}, ${formatDuration(ms)})`
   const lines = tail === undefined ? [] : printableLines(tail).trimEnd().split('\n')
   return [line(role, words), ...lines.map((text) => `  ${' '.repeat(WIDTH)}| ${text}`)]
 }
 
-/** Longer arguments are prompts, which are kept elsewhere as a whole. */
+/** Longer arguments are prompts, which have their own file. */
 const LONGEST_ARGUMENT = 200
 
 /** A command as JSON, with long arguments cut. */

@@ -12,7 +12,7 @@ import { projectOf } from '../front-end.ts'
 import { showPlan } from '../show-plan.ts'
 import { allSteps, DamagedPlan, readRecordedPlan } from '../../host/records/recorded-plan.ts'
 
-/** Shows what a run would do that was not made here. No path in its plan is followed. */
+/** Shows what a foreign run would do. No file that its plan names is read. */
 export async function showForeignPlan({ id, folder }: RunBrief, input: Input): Promise<void> {
   try {
     const plan = readRecordedPlan(folder)
@@ -32,7 +32,7 @@ export async function showForeignPlan({ id, folder }: RunBrief, input: Input): P
   }
 }
 
-/** What a dry run does not say, because the user has typed it. */
+/** What a dry run leaves out, because the user has typed it. */
 function placeLines(plan: Plan): string[] {
   const variables = allSteps(plan).flatMap(({ number, policy }) =>
     Object.entries(policy.env).map(([name, value]) => `step ${number} sets ${name}=${value}`),
@@ -40,7 +40,7 @@ function placeLines(plan: Plan): string[] {
   return [`it works in ${plan.cwd}`, ...variables]
 }
 
-/** Their prompts are shown as they are, and what they want to be read is not looked for. */
+/** Shows prompts as they are, without reading the files that they name. */
 function withoutCommands(plan: Plan): Plan {
   const plain = (step: StepNode): StepNode => ({ ...step, rawPrompt: true })
   const of = plan.root.of.map((node) => (node.kind === 'step' ? plain(node) : node))

@@ -41,12 +41,12 @@ async function show(
   const steps = step === undefined ? run.state.steps : [stepOf(run, step)]
   if (steps[0] !== undefined && iteration !== undefined)
     return showIteration(input, run, steps[0], { iteration, attempt, round })
-  // They belong to the run as a whole.
+  // Tasks belong to the run as a whole.
   const tasks = step === undefined ? await readTasks(run) : undefined
   if (input.flag('json')) {
     console.log(JSON.stringify({ ...describeWithReceipts(run, steps, round), ...tasks }))
   } else console.log(renderWithReceipts(run, steps, round, tasks).join('\n'))
-  // Not all of it could be shown.
+  // The tasks could not be read.
   return tasks?.problem === undefined ? 0 : 1
 }
 
@@ -98,7 +98,7 @@ function showIteration(input: Input, run: QueuedBrief, step: StepState, which: W
   return 0
 }
 
-/** Without a number, the last round and the last attempt count. */
+/** By default of the last round and the last attempt. */
 function findReceipt({ id, folder }: QueuedBrief, step: StepState, which: Which): Receipt {
   const of = roundOf(step, which.round)
   const { round } = of

@@ -94,7 +94,7 @@ test.each<[CostKey, [string, number][]]>([
   expect(made.total).toMatchObject({ iterations: 3, costUsd: 1.25, ms: 180_000 })
 })
 
-test('an iteration that comes again is paid for and not counted', () => {
+test('a repeated iteration costs money but is not counted', () => {
   const { total } = table('run', ended({ again: true }), ended({ attempt: 2 }))
   expect(total).toMatchObject({ iterations: 1, costUsd: 1, tokens: { input: 20, output: 40 } })
 })
@@ -107,7 +107,7 @@ test('tasks of one iteration share it equally', () => {
     expect(row).toMatchObject({ iterations: 0.25, ms: 15_000, tokens: tokensOfOne })
 })
 
-test('a table says what a subscription pays and what nobody told', () => {
+test('a table shows subscription costs and unreported costs', () => {
   const plan = { costUsd: 0.5, billing: 'subscription' as const }
   const made = table('agent', ended(), ended({ usage: plan }), ended({ step: 1, usage: undefined }))
   const lines = renderCost('agent', made.rows, made.total)
@@ -122,12 +122,12 @@ test('a table says what a subscription pays and what nobody told', () => {
   ])
 })
 
-test('a name that would colour a terminal is printed without its power', () => {
+test('escape sequences in names are not printed', () => {
   const made = table('task', ended({ tasks: ['\u001b[31mred'] }))
   expect(renderCost('task', made.rows, made.total).join('')).not.toContain('\u001b')
 })
 
-test('of tasks time and number are counted, beside the iterations', () => {
+test('sub-agent tasks are counted apart from iterations', () => {
   const made = new CostTable('agent')
   const { outcome: _, iteration: __, ...rest } = ended({ ms: 1000 })
   const task = { task: 'one', id: 't-1', parent: 'main', agent: 'critic', iteration: 1 }

@@ -12,7 +12,7 @@ type Ended = EventOf<'iteration_ended'> | EventOf<'task_ended'>
 type Writable<Row> = { -readonly [Name in keyof Row]: Row[Name] }
 type Sum = Writable<Omit<CostRow, 'tokens'>> & { readonly tokens: Writable<CostRow['tokens']> }
 
-/** Adds up what iterations took, by what they have in common. */
+/** Adds up time and usage of iterations by a key. */
 export class CostTable {
   readonly #by: CostKey
   readonly #sums = new Map<string, Sum>()
@@ -32,7 +32,7 @@ export class CostTable {
     addShare(this.total, event, 1)
   }
 
-  /** Runs and days as they follow each other, the newest first; all else by what it cost. */
+  /** Runs and days newest first, everything else by cost. */
   get rows(): CostRow[] {
     const rows = [...this.#sums.values()]
     if (this.#by === 'run') return rows
@@ -66,7 +66,7 @@ function makeSum(key: string): Sum {
   return { key, iterations: 0, tasks: 0, untold: 0, tokens, costUsd: 0, subscriptionUsd: 0, ms: 0 }
 }
 
-/** What comes again is paid for and not counted. */
+/** A repeated attempt costs money but is not counted. */
 function addShare(sum: Sum, { type, usage, again, ms }: Ended, share: number): void {
   const count = again === true ? 0 : share
   sum[type === 'task_ended' ? 'tasks' : 'iterations'] += count

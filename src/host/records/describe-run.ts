@@ -7,7 +7,7 @@ import type { QueuedBrief } from './with-queue.ts'
 /** How many iterations of a step are listed. */
 const LISTED = 20
 
-/** A run as a script gets it. */
+/** A run as JSON for scripts. */
 export function describeRun(
   { id, folder, status, state, holder, counts, unreadable, foreign }: QueuedBrief,
   now: number,
@@ -17,13 +17,13 @@ export function describeRun(
     id,
     status,
     folder,
-    // Absent where it was made here.
+    // Absent if it was made here.
     foreign,
     chain,
     cwd,
     startedAt,
     endedAt: ended?.at,
-    // Without steps nothing was carried out that could have had one.
+    // A run without steps has none.
     exitCode: state.steps.length === 0 ? undefined : ended?.exitCode,
     stopped: ended?.stopped,
     pid: holder?.pid || undefined,
@@ -51,7 +51,7 @@ export function describeRun(
   }
 }
 
-/** The same with the newest iterations of these steps, of their last round where none is given. */
+/** The same with the newest iterations of these steps, by default of their last round. */
 export function describeWithReceipts(
   run: QueuedBrief,
   steps: readonly StepState[],

@@ -20,7 +20,7 @@ const WHY: Readonly<Record<Foreign, string>> = {
   changed: 'its plan is not the one that was signed',
 }
 
-/** A record that may be looked at, and no more. */
+/** The record was not made here: it can be viewed, but not run or changed. */
 export class ForeignRecord extends NotNow {
   constructor({ id, folder }: Run, foreign: Foreign) {
     const command = `forkhestra resume ${id}`
@@ -32,9 +32,8 @@ export class ForeignRecord extends NotNow {
       other_user: 'Only the user who made it can resume it.',
       tracked: `If you trust it, remove it from the repository first: git rm -r --cached ${folder}`,
     }
-    const isOurs = foreign === 'changed'
     super(
-      isOurs
+      foreign === 'changed'
         ? `The plan of run ${id} was changed: it is not the one that was signed.`
         : `Run ${id} was not made here: ${WHY[foreign]}.`,
       hints[foreign],
@@ -42,24 +41,24 @@ export class ForeignRecord extends NotNow {
   }
 }
 
-/** Refuses to carry out, or to change, what was not made here. */
+/** Refuses to run or change a record that was not made here, or whose plan was changed. */
 export function checkOwn(run: Run, { origins }: RecordPlaces): void {
   const foreign = origins.checkStrictly(run.folder)
   if (foreign !== undefined) throw new ForeignRecord(run, foreign)
 }
 
-/** The same where nothing of its plan is carried out. */
+/** Like `checkOwn`, for commands that do not run its plan. */
 export function checkMadeHere(run: Run, { origins }: RecordPlaces): void {
   const foreign = origins.checkStrictly(run.folder)
   if (foreign !== undefined && foreign !== 'changed') throw new ForeignRecord(run, foreign)
 }
 
-/** Whether a run counts where nothing is carried out: one of 0.1.0 does, what others made does not. */
+/** Whether commands that run nothing consider a run: unsigned ones of 0.1.0 count, those of others do not. */
 export function isFamiliar({ foreign }: { readonly foreign?: Foreign | undefined }): boolean {
   return foreign === undefined || foreign === 'no_id'
 }
 
-/** A line for people about where a run comes from. */
+/** Says why a run does not count as made here. */
 export function foreignLine({ id, foreign }: Pick<RunBrief, 'id' | 'foreign'>): string[] {
   return foreign === undefined ? [] : [`Run ${id} was not made here: ${WHY[foreign]}`]
 }
@@ -68,7 +67,7 @@ export function describeForeign(foreign: Foreign | undefined): string | undefine
   return foreign === undefined ? undefined : WHY[foreign]
 }
 
-/** Whether a run can be listed: what another program wrote into its events may be of any shape. */
+/** Whether a run can be listed: another program may have written anything into its events. */
 export function isPresentable(run: RunBrief): boolean {
   try {
     renderRuns([run], Date.now())
@@ -79,7 +78,7 @@ export function isPresentable(run: RunBrief): boolean {
   }
 }
 
-/** Shows a run. Where its record makes no sense, another program wrote to it. */
+/** Shows a run, and reports an error in its record as damage by another program. */
 export async function lookAt<Result>(
   { id, folder, foreign }: RunBrief,
   show: () => Result | Promise<Result>,
@@ -96,7 +95,7 @@ export async function lookAt<Result>(
   }
 }
 
-/** Makes a record ours, because the user says so; what is to be said about that is returned. */
+/** Signs a record that the user trusts, and returns warnings. */
 export function takeOver(run: Run, { origins }: RecordPlaces): string[] {
   const foreign = origins.checkStrictly(run.folder)
   if (foreign === undefined) return []

@@ -12,7 +12,7 @@ import { readEventsOf } from '../../records/journal/read-run.ts'
 import { isFamiliar } from './foreign.ts'
 import type { QueuedBrief } from './with-queue.ts'
 
-/** The tasks of a run and what is left of them; undefined where it never had any. */
+/** The tasks of a run and what is left in its queue; undefined if it never had any. */
 export async function readTasks({
   id: run,
   folder,
@@ -36,7 +36,7 @@ export async function readTasks({
       await store.close()
     }
   } catch (error) {
-    // The rest of a run can be shown all the same.
+    // The rest of the run can still be shown.
     if (error instanceof UserError)
       return { tasks: [], problem: errorWithHint(error).replaceAll('\n', ' ') }
     throw error

@@ -4,20 +4,20 @@ import { iterationPath } from '../../records/journal/paths.ts'
 import { readReceipt, type Receipt } from '../../records/journal/receipt.ts'
 import { readEventsOf } from '../../records/journal/read-run.ts'
 
-/** One try of an iteration that left a receipt. */
+/** An attempt of an iteration that has ended. */
 interface Attempt {
   readonly iteration: number
   readonly attempt: number
 }
 
-/** A round of a step, and how many of its iterations have ended, where that is known. */
+/** A round of a step, and how many of its iterations have ended, if known. */
 interface Round {
   readonly step: number
   readonly round: number
   readonly ended?: number
 }
 
-/** All tries of a round of a step that have ended, in order. */
+/** All attempts of a round of a step that have ended, in order. */
 export function listAttempts(folder: string, { step, round, ended = 0 }: Round): Attempt[] {
   const path = dirname(join(folder, iterationPath({ step, round, iteration: 1 })))
   const named = namesIn(path).flatMap((name) => {
@@ -28,17 +28,17 @@ export function listAttempts(folder: string, { step, round, ended = 0 }: Round):
   })
   // Receipts may be missing after a full disk.
   const isWhole = new Set(named.map(({ iteration }) => iteration)).size >= ended
-  const attempts = isWhole ? named : toldAttempts(folder, { step, round })
+  const attempts = isWhole ? named : recordedAttempts(folder, { step, round })
   return attempts.toSorted((a, b) => a.iteration - b.iteration || a.attempt - b.attempt)
 }
 
-function toldAttempts(folder: string, of: Round): Attempt[] {
+function recordedAttempts(folder: string, of: Round): Attempt[] {
   return [...readEventsOf(folder, ['iteration_ended'])]
     .filter(({ step, round = 1 }) => step === of.step && round === of.round)
     .map(({ iteration, attempt }) => ({ iteration, attempt }))
 }
 
-/** The newest receipts of a round of a step, in order, and how many there are besides. */
+/** The newest receipts of a round of a step, in order, and the number of older ones. */
 export function readNewest(
   folder: string,
   { count, ...of }: Round & { readonly count: number },

@@ -6,7 +6,7 @@ import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
 import { parsePlan } from '../../chain/plan/plan-schema.ts'
 import { VERSION } from '../version.ts'
 
-/** The plan of a recorded run; undefined where it has none, or one of another version. */
+/** The plan of a recorded run; undefined if it has none, or one of an incompatible version. */
 export function readRecordedPlan(folder: string): Plan | undefined {
   const found = readPlan(folder)
   if (found === undefined) return undefined
@@ -27,7 +27,7 @@ export class DamagedPlan extends NotNow {
   }
 }
 
-/** All steps of a plan, recoveries included. */
+/** All steps of a plan, including recoveries. */
 export function allSteps(plan: Plan): StepNode[] {
   return [...stepsOf(plan.root), ...plan.recoveries]
 }

@@ -1,13 +1,14 @@
 import { NotNow, errorCode } from '../../base/errors.ts'
 import { formatBytes } from '../../base/files.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
+import { keyOf } from '../../records/journal/paths.ts'
 import { readOutput } from '../../records/journal/read-run.ts'
 import { holderOf } from '../../records/journal/run-lock.ts'
 import { isPart, Replay, type Part } from '../../views/replay.ts'
 import type { View } from '../../views/screen.ts'
 import { followEvents, type FollowEnd } from './follow-events.ts'
 import { structuredSteps } from './recorded-plan.ts'
-import { UntoldOutput } from './unlogged-output.ts'
+import { UnloggedOutput } from './unlogged-output.ts'
 
 /** Where a replayed run is shown. */
 export interface Audience {
@@ -21,35 +22,31 @@ export interface Audience {
 interface Options {
   readonly part: Part
   readonly isFollowed: boolean
-  /** Nobody listens any longer. */
+  /** Aborted once the reader of the output is gone. */
   readonly closed: AbortSignal
 }
 
-/** Tells a run from its record, and, where it is followed, until there is nothing more to come. */
+/** Shows a run from its record and, if it is followed, until its process ends. */
 export async function replayRun(
   folder: string,
   audience: Audience,
   { part, isFollowed, closed }: Options,
 ): Promise<FollowEnd | 'closed'> {
-  const teller = makeTeller(folder, audience, part)
-  const tellRest = async () => {
-    const rest = untold.take()
-    if (rest !== undefined) await teller.show(rest)
-  }
-  const untold = new UntoldOutput(folder)
+  const { show, end } = makeReplay(folder, audience, part)
+  const unlogged = new UnloggedOutput(folder)
   const events = followEvents(folder, isFollowed, () => holderOf(folder)?.life)
   try {
     for (;;) {
       const { done, value } = await events.next()
       if (closed.aborted) return 'closed'
       if (done === true) {
-        await tellRest()
-        teller.end()
+        await show(unlogged.take())
+        end()
         return value
       }
-      if (value.type === 'run_resumed') await tellRest()
-      untold.note(value)
-      await teller.show(value)
+      if (value.type === 'run_resumed') await show(unlogged.take())
+      unlogged.note(value)
+      await show(value)
     }
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
@@ -59,25 +56,24 @@ export async function replayRun(
   }
 }
 
-function makeTeller(folder: string, { view, kind, warn, onEvent }: Audience, part: Part) {
-  const told = kind === 'raw' ? new Set() : structuredSteps(folder)
-  const toldTasks = new Set<string>()
+/** The raw output of structured agents is not shown, because events report its content. */
+function makeReplay(folder: string, { view, kind, warn, onEvent }: Audience, part: Part) {
+  const steps = kind === 'raw' ? new Set() : structuredSteps(folder)
+  const tasks = new Set<string>()
   const replay = new Replay(view, part, {
     read: (event) => readOutput(folder, event),
     onMissing: (bytes) => warn(`${formatBytes(bytes)} are not in the record`),
     isInEvents: ({ step, stream, task, scope }) =>
-      stream === 'out' && (task === undefined ? told.has(step) : toldTasks.has(scope.join('/'))),
+      stream === 'out' && (task === undefined ? steps.has(step) : tasks.has(keyOf(scope))),
   })
-  return {
-    async show(event: RunEvent): Promise<void> {
-      // Plain views need it for the names of the steps; it does not belong to the part.
-      if (isPart(part) && kind !== 'plain' && event.type === 'run_started') return
-      if (event.type === 'task_started' && event.isStructured === true && kind !== 'raw') {
-        toldTasks.add(event.scope.join('/'))
-      }
-      onEvent?.(event)
-      await replay.show(event)
-    },
-    end: () => replay.end(),
+  const show = async (event: RunEvent | undefined) => {
+    if (event === undefined) return
+    // Plain views need it for the names of the steps; it does not belong to the part.
+    if (isPart(part) && kind !== 'plain' && event.type === 'run_started') return
+    if (event.type === 'task_started' && event.isStructured === true && kind !== 'raw')
+      tasks.add(keyOf(event.scope))
+    onEvent?.(event)
+    await replay.show(event)
   }
+  return { show, end: () => replay.end() }
 }

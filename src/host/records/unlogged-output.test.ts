@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { EventOf } from '../../records/events/event.ts'
 import { makeProject } from '../../../tests/support/project.ts'
-import { UntoldOutput } from './unlogged-output.ts'
+import { UnloggedOutput } from './unlogged-output.ts'
 
 const PLACE = { scope: ['s1', 'i1'], step: 1, iteration: 1, attempt: 1 }
 const STAMP = { at: '2026-01-20T10:00:00.000Z', run: 'r1', worker: 'w-1' }
@@ -14,30 +14,30 @@ const told = (log: string, offset: number, bytes: number): EventOf<'output'> => 
 const LOG = 'steps/1/iterations/1.log'
 const AGAIN = 'steps/1/iterations/1.again-2.log'
 
-test('what stands in the log behind the last event is found, once', () => {
-  const untold = new UntoldOutput(makeProject({ [LOG]: 'first and last' }))
+test('output after the last event is found, once', () => {
+  const untold = new UnloggedOutput(makeProject({ [LOG]: 'first and last' }))
   untold.note(STARTED)
   untold.note(told(LOG, 0, 5))
   expect(untold.take()).toEqual(told(LOG, 5, 9))
   expect(untold.take()).toBeUndefined()
 })
 
-test('it is found also where no event has told of the log', () => {
-  const untold = new UntoldOutput(makeProject({ [LOG]: 'all of it' }))
+test('it is found even if no event names the log', () => {
+  const untold = new UnloggedOutput(makeProject({ [LOG]: 'all of it' }))
   untold.note(STARTED)
   expect(untold.take()).toMatchObject({ stream: 'out', log: LOG, offset: 0, bytes: 9 })
 })
 
-test('an iteration that is carried out again has a log of its own', () => {
-  const untold = new UntoldOutput(makeProject({ [LOG]: 'before', [AGAIN]: 'after' }))
+test('a repeated iteration has a separate log', () => {
+  const untold = new UnloggedOutput(makeProject({ [LOG]: 'before', [AGAIN]: 'after' }))
   untold.note(STARTED)
   untold.note(RESUMED)
   untold.note(STARTED)
   expect(untold.take()).toMatchObject({ log: AGAIN, bytes: 5 })
 })
 
-test('nothing is found where all was told, or nothing was printed', () => {
-  const untold = new UntoldOutput(makeProject({ [LOG]: 'first' }))
+test('nothing is found if events cover all output, or there is none', () => {
+  const untold = new UnloggedOutput(makeProject({ [LOG]: 'first' }))
   expect(untold.take()).toBeUndefined()
   untold.note(STARTED)
   untold.note(told(LOG, 0, 5))

@@ -6,9 +6,9 @@ import { readOutput } from '../../records/journal/read-run.ts'
 type Output = EventOf<'output'>
 
 /** Bytes in a log without an event: their writer died, or is about to write the event. */
-export class UntoldOutput {
+export class UnloggedOutput {
   readonly #folder: string
-  /** What an event would say of the bytes that come next in the iteration that has not ended. */
+  /** The event for the next bytes of the iteration that has not ended. */
   #next: Output | undefined
   #path = ''
   #count = 0
@@ -43,7 +43,7 @@ export class UntoldOutput {
     return bytes === undefined || bytes.length === 0 ? undefined : { ...next, bytes: bytes.length }
   }
 
-  /** An iteration that is carried out again does not touch the log of the one that was broken off. */
+  /** An iteration that is repeated after a crash has a new log. */
   #begin(event: EventOf<'iteration_started'>): void {
     const path = iterationPath(event)
     this.#count = path === this.#path ? this.#count + 1 : 1

@@ -1,25 +1,40 @@
 import { basename } from 'node:path'
 import { errorWithHint } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
-import type { RunBrief } from '../../records/journal/runs.ts'
+import { readRuns, type RunBrief } from '../../records/journal/runs.ts'
 import type { QueueSummary, Unreadable } from '../../queue/store.ts'
 import { acknowledgedIn } from '../../queue/sqlite/side-files.ts'
 import { readSummary } from '../../queue/sqlite/summary.ts'
 import { missingStore } from '../queue/store.ts'
 import { hasOrphans } from '../orphans.ts'
 import { storePath } from '../queue/store-path.ts'
+import { isPresentable } from './foreign.ts'
+import type { Places } from './place.ts'
 import { openIn } from './unfinished-queues.ts'
 
-/** A run with what is in its queue. */
+/** A run and its queue. */
 export interface QueuedBrief extends Omit<RunBrief, 'status'> {
-  /** Of one without steps, `open`: tasks have not ended; `unknown`: they cannot be read. */
+  /** Of a run without steps, `open`: some tasks have not ended; `unknown`: its queue cannot be read. */
   readonly status: RunBrief['status'] | 'open' | 'unknown'
-  /** Absent where it never had any, or where they cannot be read. */
+  /** Absent if nothing was ever queued, or if the queue cannot be read. */
   readonly counts?: QueueSummary
-  /** Why they cannot be read. */
+  /** Why the queue cannot be read. */
   readonly unreadable?: string
-  /** Whether it is dead, and processes of it are alive. */
+  /** Whether it is dead and has left processes running. */
   readonly hasOrphans?: boolean
+}
+
+/** The runs of a project, newest first, and the ids of unreadable records. */
+export function readAllRuns(places: Places) {
+  const { runs: all, broken: unread } = readRuns(places)
+  const { shown = [], broken = [] } = Object.groupBy(all, (run) =>
+    isPresentable(run) ? 'shown' : 'broken',
+  )
+  return {
+    root: places.roots[0],
+    runs: shown.map(withQueue),
+    broken: [...unread, ...broken.map(({ id }) => id)],
+  }
 }
 
 export function withQueue(run: RunBrief): QueuedBrief {
@@ -28,7 +43,7 @@ export function withQueue(run: RunBrief): QueuedBrief {
 }
 
 function withCounts(run: RunBrief): QueuedBrief {
-  // What others put into a database is not even opened.
+  // A foreign database is not even opened.
   if (run.foreign !== undefined && run.foreign !== 'no_id') return run
   const counts = countsOf(run)
   if (counts === undefined) return run
@@ -46,7 +61,7 @@ function countsOf({ folder, state }: RunBrief): QueueSummary | Unreadable | unde
   return { why: errorWithHint(missingStore(folder)).replaceAll('\n', ' ') }
 }
 
-/** A run without steps is what its queue is; what was done when pushed again has not failed. */
+/** The status of a run without steps is that of its queue. A failed task that was redone does not count. */
 function statusOf(run: RunBrief, counts: QueueSummary): QueuedBrief['status'] {
   const { status } = run
   if (!isShownByQueue(run)) return status

@@ -17,23 +17,15 @@ export type Stamp = (body: EventBody) => RunEvent
  */
 export function makeStamp(run: string, worker: string, first = 1, skippedNow = skippedMs): Stamp {
   let seq = first - 1
-  const now = makeClock()
   return (body) => {
     const { type } = body
     const number = type === 'output' ? {} : { seq: ++seq }
     const skipped = skippedNow()
     const skips = skipped === 0 ? {} : { skippedMs: skipped }
-    return Object.assign({ type, at: now(), run, ...number, worker, ...skips }, body)
-  }
-}
-
-/** The time as text, formatted once per millisecond. */
-function makeClock(): () => string {
-  let [last, text] = [0, '']
-  return () => {
-    const now = Date.now()
-    if (now !== last) [last, text] = [now, new Date(now).toISOString()]
-    return text
+    return Object.assign(
+      { type, at: new Date().toISOString(), run, ...number, worker, ...skips },
+      body,
+    )
   }
 }
 

@@ -32,6 +32,26 @@ const promptCommand = z
 
 const openTasks = z.array(z.string()).optional()
 
+const stepSummary = {
+  step: z.int().min(1),
+  agent: z.string(),
+  name: z.string().optional().describe('Display name.'),
+  maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
+  isRecovery: z.boolean().optional().describe('True if it runs only if another fails.'),
+}
+
+const launch = {
+  pid: z.int().optional().describe('Absent if the agent has no process, or could not be started.'),
+  argv: z.array(z.string()).optional().describe('The exact command.'),
+  promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
+}
+
+const work = {
+  ms: z.int().describe('Duration.'),
+  outputBytes: z.int().describe('Bytes that the agent printed, on both streams.'),
+  usage: usage.optional(),
+}
+
 export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('run_started'),
@@ -42,17 +62,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     cwd: z.string(),
     chain: z.string().optional().describe('Name of the chain, if it has one.'),
     record: z.string().optional().describe('Folder with the record of the run.'),
-    steps: z
-      .array(
-        z.object({
-          step: z.int().min(1),
-          agent: z.string(),
-          name: z.string().optional().describe('Display name.'),
-          maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
-          isRecovery: z.boolean().optional().describe('True if it runs only if another fails.'),
-        }),
-      )
-      .describe('Summary of the steps.'),
+    steps: z.array(z.object(stepSummary)).describe('Summary of the steps.'),
     lacks: lacks.optional(),
     plan: z.looseObject({}).describe('The complete plan; its format may change.'),
   }),
@@ -84,13 +94,8 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('iteration_started'),
     ...inIteration,
-    pid: z
-      .int()
-      .optional()
-      .describe('Absent if the agent has no process, or could not be started.'),
-    argv: z.array(z.string()).optional().describe('The exact command.'),
+    ...launch,
     prompt: promptSource.optional().describe('Source of the prompt; absent without a prompt.'),
-    promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
   }),
   z.object({
     type: z.literal('command'),
@@ -189,9 +194,7 @@ export const eventSchema = z.discriminatedUnion('type', [
       .int()
       .optional()
       .describe('Exit code of the agent, if it exited and the outcome is not `exited`.'),
-    ms: z.int().describe('Duration.'),
-    outputBytes: z.int().describe('Bytes that the agent printed, on both streams.'),
-    usage: usage.optional(),
+    ...work,
     again: z.boolean().optional().describe('True if it does not count and is repeated.'),
     ends: ends.optional().describe('How the step ends, if this iteration ends it.'),
     changes: changes.optional(),
@@ -239,12 +242,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     parent: z.string().describe('The agent that queued it.'),
     agent: z.string(),
     isStructured: z.boolean().optional().describe('True if events report its output.'),
-    pid: z
-      .int()
-      .optional()
-      .describe('Absent if the agent has no process, or could not be started.'),
-    argv: z.array(z.string()).optional().describe('The exact command.'),
-    promptHash: z.string().optional().describe('SHA-256 of the prompt.'),
+    ...launch,
     worktree: worktree.optional(),
   }),
   z.object({
@@ -256,9 +254,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     class: failureClass.optional(),
     error: z.string().optional(),
     again: z.boolean().optional().describe('True if it is retried.'),
-    ms: z.int().describe('Duration.'),
-    outputBytes: z.int().describe('Bytes that the agent printed, on both streams.'),
-    usage: usage.optional(),
+    ...work,
     worktree: worktree.optional(),
     notQueued: z.array(notQueued).optional(),
   }),
@@ -314,12 +310,9 @@ export const eventSchema = z.discriminatedUnion('type', [
     steps: z
       .array(
         z.object({
-          step: z.int().min(1),
-          agent: z.string(),
-          name: z.string().optional().describe('Display name.'),
+          ...stepSummary,
           kind: z.string().describe('How the agent is run: binary, claude or native.'),
           agentFile: z.string().optional().describe('The Claude Code file that defines it.'),
-          maxIterations: z.int().optional().describe('Absent if the agent runs once.'),
           args: z.array(z.string()),
           prompt: z.object({ text: z.string(), source: promptSource }).optional(),
           argv: z.array(z.string()),
@@ -336,7 +329,6 @@ export const eventSchema = z.discriminatedUnion('type', [
             .looseObject({})
             .optional()
             .describe('Limits, gates and what happens on failure; its format may change.'),
-          isRecovery: z.boolean().optional().describe('True if it runs only if another fails.'),
         }),
       )
       .describe('What would run.'),

@@ -1,74 +1,67 @@
 import type { RunState } from './state.ts'
 
-type Kind = 'string' | 'number' | 'boolean'
+/** The kinds of fields that a damaged record must not get wrong; `?` if they may be missing. */
+type Kinds = Readonly<Record<string, 'string' | 'number' | 'boolean' | 'string?' | 'number?'>>
 
-const RUN: Readonly<Record<string, Kind>> = {
-  startedAt: 'string',
-  cwd: 'string',
-  chain: 'string',
-  record: 'string',
-  clock: 'number',
-  skippedMs: 'number',
+const RUN: Kinds = {
+  at: 'number',
+  startedAt: 'string?',
+  cwd: 'string?',
+  chain: 'string?',
+  record: 'string?',
+  clock: 'number?',
+  skippedMs: 'number?',
 }
 
-const STEP: Readonly<Record<string, Kind>> = {
-  name: 'string',
-  maxIterations: 'number',
-  reason: 'string',
-  detail: 'string',
-  feedback: 'string',
-  fingerprint: 'string',
-}
-
-const STEP_REQUIRED: Readonly<Record<string, Kind>> = {
+const STEP: Kinds = {
   number: 'number',
   agent: 'string',
+  name: 'string?',
+  maxIterations: 'number?',
   rounds: 'number',
   isOpen: 'boolean',
   iterations: 'number',
   attempt: 'number',
+  reason: 'string?',
+  detail: 'string?',
   failures: 'number',
   idle: 'number',
+  fingerprint: 'string?',
+  feedback: 'string?',
   jumps: 'number',
   closings: 'number',
 }
 
+const SPENT: Kinds = { ms: 'number', costUsd: 'number', iterations: 'number' }
+
+const TOKENS: Kinds = {
+  input: 'number',
+  output: 'number',
+  cacheRead: 'number',
+  cacheWrite: 'number',
+}
+
 /** Checks a state from disk, because other programs may have written to the record. */
 export function isValidState(state: unknown): state is RunState {
-  if (!isRecord(state) || !has(state, RUN) || !isCount(state['at'])) return false
-  const { steps, spent, changedFiles = [] } = state
-  return (
-    Array.isArray(changedFiles) && isSpent(spent) && Array.isArray(steps) && steps.every(isStep)
-  )
+  if (!has(state, RUN) || !isSpent(state['spent'])) return false
+  const { steps, changedFiles = [] } = state
+  return Array.isArray(changedFiles) && Array.isArray(steps) && steps.every(isStep)
 }
 
 function isStep(step: unknown): boolean {
-  return (
-    isRecord(step) && has(step, STEP) && has(step, STEP_REQUIRED, true) && isSpent(step['spent'])
-  )
+  return has(step, STEP) && isSpent(step['spent'])
 }
 
 function isSpent(spent: unknown): boolean {
-  if (!isRecord(spent) || !isRecord(spent['tokens'])) return false
-  const { ms, costUsd, iterations, tokens } = spent
-  return [ms, costUsd, iterations, ...Object.values(tokens)].every(isCount)
+  return has(spent, SPENT) && has(spent['tokens'], TOKENS)
 }
 
-function has(
-  value: Readonly<Record<string, unknown>>,
-  kinds: Readonly<Record<string, Kind>>,
-  isRequired = false,
-): boolean {
+function has(value: unknown, kinds: Kinds): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  const fields: Readonly<Record<string, unknown>> = { ...value }
   return Object.entries(kinds).every(([key, kind]) => {
-    const each = value[key]
-    return each === undefined ? !isRequired : typeof each === kind
+    const field = fields[key]
+    if (field === undefined) return kind.endsWith('?')
+    return kind.startsWith(typeof field) && (typeof field !== 'number' || Number.isFinite(field))
   })
-}
-
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isFinite(value)
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -66,7 +66,7 @@ test('a receipt describes an attempt of an iteration', () => {
   const ended = stamp({ ...ENDED, usage, changes, ends, tasks: ['task-1'] })
   journal.append(ended)
   journal.close()
-  expect(readReceipt(folder, 1, 2)).toEqual({
+  expect<unknown>(readReceipt(folder, 1, 2)).toEqual({
     schema: 1,
     run: 'r1',
     step: 1,
@@ -109,7 +109,7 @@ test('a receipt is readable text, and private', () => {
 test('a prompt that was not kept is not referred to', () => {
   const { folder } = record([STARTED, ENDED])
   const receipt = readReceipt(folder, 1, 2)
-  expect(receipt?.prompt).toEqual({ level: 'chain', file: 'p.md', hash: 'abc' })
+  expect<unknown>(receipt?.prompt).toEqual({ level: 'chain', file: 'p.md', hash: 'abc' })
   expect(receipt).not.toContainKeys(['log', 'model', 'changes'])
 })
 

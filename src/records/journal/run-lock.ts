@@ -96,6 +96,11 @@ export function lastBeatOf(folder: string): number | undefined {
   return lstatOf(lockPath(folder))?.mtimeMs
 }
 
+/** Whether a live process drives a run. */
+export function isDriven(folder: string): boolean {
+  return (holderOf(folder)?.life ?? 'dead') !== 'dead'
+}
+
 /** The process that drives a run, or drove it when it died; undefined if the run ended cleanly. */
 export function holderOf(folder: string): FoundHolder | undefined {
   const found = namedHolder(folder)
@@ -145,7 +150,7 @@ function takePlace(folder: string, opened: string, text: string): Holder | undef
       if (linkIfFree(own, lockPath(opened))) return undefined
       const found = holderOf(folder)
       if (found === undefined) continue
-      if (found.life !== 'dead') return withoutLife(found)
+      if (found.life !== 'dead') return found
       // Several processes may want to replace a dead holder; one at a time checks again.
       const isOurs = withLock(join(opened, 'events.ndjson'), () => {
         if (holderOf(folder)?.life !== 'dead') return false
@@ -171,10 +176,6 @@ function linkIfFree(own: string, path: string): boolean {
 
 function removeLock(folder: string, text: string): void {
   if (readLock(folder) === text) rmSync(lockPath(folder), { force: true })
-}
-
-export function withoutLife({ pid, identity, since }: Holder): Holder {
-  return { pid, identity, since }
 }
 
 const LOCK = 'lock'

@@ -65,7 +65,9 @@ test('runs are listed with their status, newest first', () => {
   record(root, '5-dead-waiting', [WAITING])
   const open = [record(root, '6-running', [], true), record(root, '7-waiting', [WAITING], true)]
   const runs = listRuns(placesAt(root))
-  expect(listRuns(placesAt(root), (folder) => folder.endsWith('/2-failed'))).toEqual([runs[5]!])
+  expect(readRuns(placesAt(root), (folder) => folder.endsWith('/2-failed')).runs).toEqual([
+    runs[5]!,
+  ])
   expect(runs.map(({ id, status }) => [id, status])).toEqual([
     ['7-waiting', 'waiting'],
     ['6-running', 'running'],

@@ -7,7 +7,7 @@ import { addWork, type RunState } from '../events/state.ts'
 import type { Foreign } from './origins.ts'
 import { eventsPath, readRunState } from './read-run.ts'
 import type { RecordPlaces } from './record-folder.ts'
-import { holderOf, lastBeatOf, withoutLife, type Holder } from './run-lock.ts'
+import { holderOf, isDriven, lastBeatOf, type Holder } from './run-lock.ts'
 
 /** A run, as read from its record. */
 export interface RunBrief {
@@ -35,8 +35,8 @@ const NAME = /^\w[\w.-]*$/
 const REMOVED = '.removed-'
 
 /** The runs in these folders, newest first. */
-export function listRuns(places: RecordPlaces, isWanted?: (folder: string) => boolean): RunBrief[] {
-  return readRuns(places, isWanted).runs
+export function listRuns(places: RecordPlaces): RunBrief[] {
+  return readRuns(places).runs
 }
 
 /** The runs that were made here, newest first. */
@@ -44,8 +44,7 @@ export function listOwnRuns(
   places: RecordPlaces,
   isWanted: (folder: string) => boolean = () => true,
 ): RunBrief[] {
-  const isOwn = (folder: string) => places.origins.isSigned(folder) && isWanted(folder)
-  return listRuns(places, isOwn)
+  return readRuns(places, (folder) => places.origins.isSigned(folder) && isWanted(folder)).runs
 }
 
 /** The runs in these folders, newest first, and the ids of unreadable records. */
@@ -68,33 +67,25 @@ export function readRuns(
  * run made here, or else the newest of all.
  */
 export function findRun(places: RecordPlaces, word: string | undefined): RunBrief {
-  const { roots } = places
-  if (word === undefined) {
-    const newest = newestOwnRun(places) ?? newestOf(recordsIn(roots), places)
-    if (newest !== undefined) return newest
-    const [broken] = recordsIn(roots)
-    if (broken !== undefined) throw unreadable(broken)
-    throw new UserError('There are no runs yet.', `Records are kept in ${roots[0]}.`)
+  const records = recordsIn(places.roots)
+  if (word !== undefined) {
+    const folder = chooseRecord(records, word)
+    return readBrief(folder, places) ?? refuseUnreadable(folder)
   }
-  const records = recordsIn(roots)
-  const id = chooseId(
-    records.map((each) => basename(each)),
-    word,
-  )
-  const folder = records.find((each) => basename(each) === id)!
-  const run = readBrief(folder, places)
-  if (run !== undefined) return run
-  throw unreadable(folder)
+  const [newest] = records
+  if (newest === undefined)
+    throw new UserError('There are no runs yet.', `Records are kept in ${places.roots[0]}.`)
+  return newestOwnRun(places) ?? firstReadable(records, places) ?? refuseUnreadable(newest)
 }
 
-function unreadable(folder: string): UserError {
-  return new UserError(`The record of run ${basename(folder)} cannot be read.`, `See ${folder}.`)
+function refuseUnreadable(folder: string): never {
+  throw new UserError(`The record of run ${basename(folder)} cannot be read.`, `See ${folder}.`)
 }
 
 /** The newest run that was made here and is readable. */
 export function newestOwnRun(places: RecordPlaces): RunBrief | undefined {
   const own = recordsIn(places.roots).filter((folder) => places.origins.isSigned(folder))
-  return newestOf(own, places)
+  return firstReadable(own, places)
 }
 
 /** Ids of unreadable records made here that are newer than that run. */
@@ -105,12 +96,9 @@ export function unreadableNewerThan(places: RecordPlaces, id = ''): string[] {
     .map((folder) => basename(folder))
 }
 
-function newestOf(folders: readonly string[], places: RecordPlaces): RunBrief | undefined {
-  for (const folder of folders) {
-    const run = readBrief(folder, places)
-    if (run !== undefined) return run
-  }
-  return undefined
+function firstReadable(folders: readonly string[], places: RecordPlaces): RunBrief | undefined {
+  const runs = folders.values().map((folder) => readBrief(folder, places))
+  return runs.find((run) => run !== undefined)
 }
 
 /** Why the record in a folder must be kept; undefined if it may be removed. */
@@ -205,7 +193,7 @@ function readBrief(folder: string, { origins }: RecordPlaces): RunBrief | undefi
   const id = basename(folder)
   try {
     const found = holderOf(folder)
-    const holder = found === undefined || found.life === 'dead' ? undefined : withoutLife(found)
+    const holder = found === undefined || found.life === 'dead' ? undefined : found
     const { state, damage } = readRunState(folder)
     const lostMs = found?.life === 'dead' ? lostTime(state, lastBeatOf(folder)) : 0
     // A run that has just started may have no event yet.
@@ -247,16 +235,21 @@ function statusOf(
   return waiting === undefined ? 'running' : 'waiting'
 }
 
-function chooseId(ids: readonly string[], word: string): string {
-  if (ids.includes(word)) return word
-  const found = word === '' ? [] : ids.filter((id) => id.startsWith(word) || id.endsWith(word))
+function chooseRecord(folders: readonly string[], word: string): string {
+  const exact = folders.find((folder) => basename(folder) === word)
+  if (exact !== undefined) return exact
+  const found = folders.filter((folder) => {
+    const id = basename(folder)
+    return word !== '' && (id.startsWith(word) || id.endsWith(word))
+  })
   if (found.length === 1) return found[0]!
   if (found.length > 1) throw new UserError(`Several runs match '${word}'.`, nameSome(found))
-  const hint = ids.length === 0 ? 'There are no runs yet.' : nameSome(ids)
+  const hint = folders.length === 0 ? 'There are no runs yet.' : nameSome(folders)
   throw new UserError(`No run matches '${word}'.`, hint)
 }
 
-function nameSome(ids: readonly string[]): string {
+function nameSome(folders: readonly string[]): string {
+  const ids = folders.map((folder) => basename(folder))
   const more = ids.length > NAMED ? `, and ${ids.length - NAMED} more` : ''
   return `Runs, newest first: ${ids.slice(0, NAMED).join(', ')}${more}`
 }
@@ -264,7 +257,7 @@ function nameSome(ids: readonly string[]): string {
 /** Renames the folder first, so that no reader sees half a record; false if it is driven or wanted. */
 async function remove(folder: string, whyWanted?: WhyWanted): Promise<boolean> {
   if ((await whyWanted?.(folder)) !== undefined) return false
-  if ((holderOf(folder)?.life ?? 'dead') !== 'dead') return false
+  if (isDriven(folder)) return false
   // The folder's lock keeps others from driving it. No lock file is written into a foreign record.
   const giveBack = holdFolder(folder)
   if (giveBack === undefined) return false
