@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { errorWithHint, UserError } from '../../base/errors.ts'
-import { addUsage, NOTHING_SPENT } from '../../records/events/spent.ts'
+import type { EventOf } from '../../records/events/event.ts'
 import { MAIN, type TaskBrief as QueuedTask } from '../../queue/task.ts'
 import { leftInQueue } from '../../run/subagents/left-in-queue.ts'
 import type { ShownTasks, TaskBrief } from '../../views/show-tasks.ts'
@@ -43,24 +43,9 @@ export async function readTasks({
   }
 }
 
-type Taken = Pick<TaskBrief, 'agent' | 'costUsd' | 'billing' | 'ms' | 'worktrees'>
-
 function briefs(tasks: readonly QueuedTask[], folder: string): TaskBrief[] {
   const names = new Map(tasks.map(({ id, name }) => [id, name]))
-  const taken = new Map<string, Taken>()
-  for (const { id, agent, usage, ms, worktree } of readEventsOf(folder, ['task_ended'])) {
-    const before = taken.get(id)
-    const { billing } = before ?? {}
-    const spent = { ...NOTHING_SPENT, costUsd: before?.costUsd ?? 0, ...(billing && { billing }) }
-    const { costUsd: sum, billing: payer } = addUsage(spent, usage, false)
-    const isKnown = usage?.costUsd !== undefined || typeof before?.costUsd === 'number'
-    const costUsd = isKnown ? sum : null
-    const about = { agent: agent ?? before?.agent, ms: (before?.ms ?? 0) + ms, costUsd }
-    const isThere = worktree?.isKept === true && existsSync(worktree.path)
-    const worktrees = [...(before?.worktrees ?? []), ...(isThere ? [worktree.path] : [])]
-    const kept = worktrees.length === 0 ? {} : { worktrees }
-    taken.set(id, { ...about, ...(payer && { billing: payer }), ...kept })
-  }
+  const ends = Map.groupBy(readEventsOf(folder, ['task_ended']), ({ id }) => id)
   return tasks.map((task) => {
     const { id, name, parent, state, attempt, options, end } = task
     const failure = end?.success === false ? { class: end.class, error: end.error } : {}
@@ -71,9 +56,27 @@ function briefs(tasks: readonly QueuedTask[], folder: string): TaskBrief[] {
       state: end === null ? state : end.success ? 'done' : 'failed',
       attempts: attempt,
       agent: options.agent,
-      ...taken.get(id),
+      ...sumUp(ends.get(id) ?? []),
       ...failure,
       ...(end?.notQueued && { notQueued: end.notQueued.map((each) => each.name) }),
     }
   })
+}
+
+/** What the attempts at a task took; nothing if none has ended. */
+function sumUp(ends: readonly EventOf<'task_ended'>[]) {
+  if (ends.length === 0) return {}
+  const agent = ends.findLast((end) => end.agent !== undefined)?.agent
+  const billing = ends.findLast(({ usage }) => usage?.billing !== undefined)?.usage?.billing
+  const costs = ends.flatMap(({ usage }) => usage?.costUsd ?? [])
+  const worktrees = ends.flatMap(({ worktree }) =>
+    worktree?.isKept === true && existsSync(worktree.path) ? [worktree.path] : [],
+  )
+  return {
+    agent,
+    ms: ends.reduce((sum, { ms }) => sum + ms, 0),
+    costUsd: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
+    ...(billing && { billing }),
+    ...(worktrees.length > 0 && { worktrees }),
+  }
 }

@@ -66,7 +66,8 @@ test('a receipt describes an attempt of an iteration', () => {
   const ended = stamp({ ...ENDED, usage, changes, ends, tasks: ['task-1'] })
   journal.append(ended)
   journal.close()
-  expect<unknown>(readReceipt(folder, 1, 2)).toEqual({
+  const receipt: unknown = readReceipt(folder, 1, 2)
+  expect(receipt).toEqual({
     schema: 1,
     run: 'r1',
     step: 1,
@@ -109,7 +110,8 @@ test('a receipt is readable text, and private', () => {
 test('a prompt that was not kept is not referred to', () => {
   const { folder } = record([STARTED, ENDED])
   const receipt = readReceipt(folder, 1, 2)
-  expect<unknown>(receipt?.prompt).toEqual({ level: 'chain', file: 'p.md', hash: 'abc' })
+  const prompt: unknown = receipt?.prompt
+  expect(prompt).toEqual({ level: 'chain', file: 'p.md', hash: 'abc' })
   expect(receipt).not.toContainKeys(['log', 'model', 'changes'])
 })
 

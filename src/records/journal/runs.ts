@@ -223,15 +223,14 @@ function lostTime({ clock, skippedMs = 0, ended }: RunState, lastBeat = 0): numb
 /** `life` is that of the lock's holder; a run that ended cleanly has none. */
 function statusOf(
   { ended, waiting, hasCrew }: RunState,
-  life: NonNullable<ReturnType<typeof holderOf>>['life'] | undefined,
+  life: 'alive' | 'dead' | 'unknown' | undefined,
 ): RunBrief['status'] {
-  const isDriven = life !== undefined && life !== 'dead'
   const isQueueOpen = hasCrew === true && life !== undefined
   if (ended !== undefined && !isQueueOpen) {
     if (ended.stopped !== undefined) return 'stopped'
     return ended.ok ? 'complete' : 'failed'
   }
-  if (!isDriven) return 'dead'
+  if (life === undefined || life === 'dead') return 'dead'
   return waiting === undefined ? 'running' : 'waiting'
 }
 
