@@ -3,14 +3,14 @@ import type { Check } from '../host/doctor/check.ts'
 import { examineMachine } from '../host/doctor/doctor.ts'
 import { endAsked } from '../host/doctor/program.ts'
 import { checkTerminal } from '../host/doctor/surroundings.ts'
-import { isHangupIgnored } from '../host/stop-switch.ts'
+import { isIgnored } from '../host/stop-switch.ts'
 import type { Input } from './command.ts'
 import { configPath, projectOf } from './front-end.ts'
 
 /** The command `doctor`: exit code 1 if something would prevent a run. */
 export async function runDoctor(input: Input): Promise<number> {
   // Before our own signal handlers are installed.
-  const terminal = checkTerminal(process.stdout, process.env, isHangupIgnored())
+  const terminal = checkTerminal(process.stdout, process.env, isIgnored('SIGHUP'))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
       endAsked()

@@ -16,7 +16,7 @@ import { makeEnvironment, renderShellLine } from '../fake-model/environment.ts'
 import { stateFolder } from '../base/state-folder.ts'
 import { parseAnsweredTurn, type AnsweredTurn } from '../fake-model/playback.ts'
 import type { ScriptSource } from '../fake-model/script-schema.ts'
-import { countTurns, hasLimit, parseScript } from '../fake-model/script.ts'
+import { turnsOf, hasLimit, parseScript } from '../fake-model/script.ts'
 import { startFakeModel, type FakeModel, type RecordedRequest } from '../fake-model/server.ts'
 import { Tally } from '../fake-model/tally.ts'
 import { UsageError, type Input } from './command.ts'
@@ -39,7 +39,7 @@ export async function runFakeModel(input: Input): Promise<number> {
   const port = readPort(input.text('port') ?? '0')
   const script = readScript(file)
   if (!input.flag('check')) return serve(script, port, input, new ScriptProgress(file))
-  console.log(`${file} is valid: ${counted(countTurns(script), 'turn')}`)
+  console.log(`${file} is valid: ${counted(turnsOf(script).length, 'turn')}`)
   return 0
 }
 

@@ -1,6 +1,6 @@
 import { errorText, UserError } from '../base/errors.ts'
 import { isTerminal } from '../base/terminal/is-terminal.ts'
-import { isHangupIgnored } from '../host/stop-switch.ts'
+import { isIgnored } from '../host/stop-switch.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -12,7 +12,7 @@ export async function runInside(command: readonly string[], env: Environment): P
   const isShared = [0, 1, 2].some((fd) => isTerminal(fd))
   const fromTerminal = isShared ? () => {} : forward
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, fromTerminal)
-  if (!isHangupIgnored()) process.on('SIGHUP', fromTerminal)
+  if (!isIgnored('SIGHUP')) process.on('SIGHUP', fromTerminal)
   process.on('SIGTERM', forward)
   child = start(command, env)
   // 128 + n if a signal ended it.

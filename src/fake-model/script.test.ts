@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { UserError } from '../base/errors.ts'
-import { countTurns, parseScript } from './script.ts'
+import { turnsOf, parseScript } from './script.ts'
 
 function problems(text: string): string[] {
   try {
@@ -35,7 +35,7 @@ const EVERYTHING = {
 test('every field is read', () => {
   const script = parseScript(JSON.stringify(EVERYTHING), 's.jsonc')
   expect(script as unknown).toEqual(EVERYTHING)
-  expect(countTurns(script)).toBe(7)
+  expect(turnsOf(script)).toHaveLength(7)
 })
 
 test('a plain list is a script, with comments and trailing commas', () => {

@@ -31,15 +31,13 @@ export function parseScript(content: string, file: string): ScriptSource {
   })
 }
 
-export function countTurns(source: ScriptSource): number {
-  const lists = makeScript(source).flatMap((conversation) => conversation.lists)
-  return lists.reduce((count, { turns }) => count + turns.length, 0)
+export function turnsOf(source: ScriptSource): readonly Turn[] {
+  return makeScript(source).flatMap(({ lists }) => lists.flatMap(({ turns }) => turns))
 }
 
 /** Whether the script has a usage limit: `claude` then needs a (fake) subscription. */
 export function hasLimit(source: ScriptSource): boolean {
-  const lists = makeScript(source).flatMap((conversation) => conversation.lists)
-  return lists.some(({ turns }) => turns.some(({ limit }) => limit !== undefined))
+  return turnsOf(source).some(({ limit }) => limit !== undefined)
 }
 
 export function makeScript(source: ScriptSource): Script {

@@ -21,7 +21,7 @@ export function readFacts(env: Readonly<Record<string, string | undefined>>): Fa
       for (const folder of name === '' ? [] : searchPath) {
         const fact = programAt(join(folder, name))
         if (fact.kind === 'program') return fact
-        if (fact.kind === 'unusable' && !isFolder(fact.path)) unusable ??= fact
+        if (fact.kind === 'unusable' && statOf(fact.path)?.isDirectory() !== true) unusable ??= fact
       }
       return unusable ?? { kind: 'missing' }
     },
@@ -91,8 +91,4 @@ function readHead(path: string, length: number): Buffer {
 function isNative(head: Buffer): boolean {
   const magic = head.length < 4 ? 0 : head.readUInt32BE(0)
   return [0x7f454c46, 0xcffaedfe, 0xcefaedfe, 0xcafebabe].includes(magic)
-}
-
-function isFolder(path: string): boolean {
-  return statOf(path)?.isDirectory() ?? false
 }

@@ -84,12 +84,16 @@ export function withoutConfigurationText(plan: Plan): { plan: Plan; text: string
   return { plan: { ...rest, configuration: about }, text }
 }
 
+/** Including those that run after a failure. */
+export function allSteps({ root, recoveries }: Plan): readonly StepNode[] {
+  return [...stepsOf(root), ...recoveries]
+}
+
 /** The texts of a recorded plan that lack an unnamed secret. */
 export function lackingIn(plan: Plan): Lacking[] {
-  const { root, recoveries, ...rest } = plan
-  const steps = [...stepsOf(root), ...recoveries]
+  const { root: _, recoveries: __, ...rest } = plan
   const found = [
-    ...steps.flatMap((step) => [
+    ...allSteps(plan).flatMap((step) => [
       ...lackingAt(step.prompt.filter(isTyped), 'the prompt of the command line', true),
       ...lackingAt({ ...step, prompt: undefined, policy: undefined }, `step ${step.number}`),
       ...lackingAt(

@@ -41,8 +41,7 @@ function currentFolder(): string {
     accessSync(folder, constants.X_OK)
     return folder
   } catch (error) {
-    const isGone = errorCode(error) === 'ENOENT'
-    const what = isGone ? 'no longer exists' : 'cannot be read'
+    const what = errorCode(error) === 'ENOENT' ? 'no longer exists' : 'cannot be read'
     throw new NotNow(
       `The current folder ${what}: ${shownPath(folder)}`,
       'Change to another folder, or name the project with --cwd.',
@@ -63,16 +62,10 @@ export function projectLines({ folder, here, foreign }: Project): string[] {
   return [...line, `Warning: ${words}; to use it: --cwd ${foreign}`]
 }
 
-/** The top of the repository, where a new project belongs, if that is not the current folder. */
-function betterPlace({ isFound, here, searched }: Project): string | undefined {
-  const top = searched.at(-1)!
-  return isFound || top === here || !holdsRepository(top) ? undefined : top
-}
-
 /** Refuses to create a project inside a repository unless the user names the folder. */
-export function checkBeginning(project: Project, command: string): void {
-  const top = betterPlace(project)
-  if (top === undefined) return
+export function checkBeginning({ isFound, here, searched }: Project, command: string): void {
+  const top = searched.at(-1)!
+  if (isFound || top === here || !holdsRepository(top)) return
   throw new UserError(
     `This folder is inside the repository ${top}; a project belongs at its top.`,
     `Create it there: ${command} --cwd ${shellWord(top)}\nOr in this folder: ${command} --cwd .`,

@@ -6,7 +6,7 @@ import { MASKED } from '../base/secrets/encodings.ts'
 import { Mask, unmask } from '../base/secrets/mask.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 import { applyOverrides, raiseBudgets } from '../chain/plan/overrides.ts'
-import { stepsOf, type Plan } from '../chain/plan/plan.ts'
+import type { Plan } from '../chain/plan/plan.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
 import { makeStamp } from '../records/events/event.ts'
 import { readPlan, readRunState } from '../records/journal/read-run.ts'
@@ -21,7 +21,13 @@ import { compareConfiguration } from './configuration-changes.ts'
 import type { FrontEnd } from './front-end.ts'
 import { endOrphansOf } from './orphans.ts'
 import { ownFolder } from './own-folder.ts'
-import { lackingIn, restoreTexts, withoutConfigurationText, type Lacking } from './plan-texts.ts'
+import {
+  allSteps,
+  lackingIn,
+  restoreTexts,
+  withoutConfigurationText,
+  type Lacking,
+} from './plan-texts.ts'
 import { agentsOf } from './queue/configuration.ts'
 import { refuseUnsound, renewStore } from './queue/store.ts'
 import { ForeignRecord, takeOver } from './records/foreign.ts'
@@ -149,8 +155,11 @@ async function readResumable(
   before: readonly string[],
 ): Promise<Resumable> {
   const { id, folder } = run
-  if (options.newQueue === true) await beginNewQueue(folder, frontEnd)
-  else await refuseUnsound(id, folder)
+  if (options.newQueue === true) {
+    const kept = await renewStore(folder)
+    const old = kept === undefined ? '' : ` The old one is kept as ${kept}`
+    frontEnd.notice(`The run continues with an empty queue.${old}`)
+  } else await refuseUnsound(id, folder)
   const { state, seq, damage } = readRunState(folder)
   if (state.ended?.ok === true || isChat(folder)) {
     lock.release()
@@ -178,12 +187,6 @@ async function readResumable(
     seat.leave()
     throw error
   }
-}
-
-async function beginNewQueue(folder: string, { notice }: FrontEnd): Promise<void> {
-  const kept = await renewStore(folder)
-  const old = kept === undefined ? '' : ` The old one is kept as ${kept}`
-  notice(`The run continues with an empty queue.${old}`)
 }
 
 function damageWarnings(damage: readonly string[]): string[] {
@@ -278,7 +281,7 @@ function refusal(
 function configuredSecrets(plan: Plan, content: ChainsConfig | undefined): Record<string, string> {
   const chain = plan.chain === undefined ? undefined : content?.chains[plan.chain]
   const secrets: Record<string, string> = {}
-  for (const step of [...stepsOf(plan.root), ...plan.recoveries]) {
+  for (const step of allSteps(plan)) {
     const own = chain?.steps[step.number - 1]?.env
     const levels = [content?.agents?.[step.agent.name]?.env, chain?.env, own]
     for (const [name, value] of levels.flatMap((env) => Object.entries(env ?? {})))

@@ -222,27 +222,14 @@ class Reporter {
 }
 
 function describeProblem({ kind, why }: RecordProblem): EventBody {
-  switch (kind) {
-    case 'lost':
-      return { type: 'record_lost', why }
-    case 'torn':
-      return { type: 'record_lost', why, partly: true }
-    case 'behind':
-      return {
-        type: 'warning',
-        text: `the record cannot be written now: ${why}. The run continues, and retries writing`,
-      }
-    case 'changed':
-      return {
-        type: 'warning',
-        text: 'another program changed the events.ndjson of this run: earlier events may be missing from its record. The run continues, and can still be resumed',
-      }
-    case 'back':
-      return { type: 'warning', text: 'the record can be written again' }
-    case 'gaps':
-      return {
-        type: 'warning',
-        text: `the record is incomplete because it could not be written for a while (${why}): receipts or some output are missing, but nothing that resume needs`,
-      }
+  if (kind === 'lost') return { type: 'record_lost', why }
+  if (kind === 'torn') return { type: 'record_lost', why, partly: true }
+  const texts = {
+    behind: `the record cannot be written now: ${why}. The run continues, and retries writing`,
+    changed:
+      'another program changed the events.ndjson of this run: earlier events may be missing from its record. The run continues, and can still be resumed',
+    back: 'the record can be written again',
+    gaps: `the record is incomplete because it could not be written for a while (${why}): receipts or some output are missing, but nothing that resume needs`,
   }
+  return { type: 'warning', text: texts[kind] }
 }

@@ -4,10 +4,14 @@ import { isSecretName } from '../base/secrets/names.ts'
 import type { Lacks } from '../records/events/schema.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
 import { renderTemplate } from '../chain/parse/template.ts'
-import { stepsOf, type Plan, type StepNode } from '../chain/plan/plan.ts'
-import { lackingIn, restoreTexts, withoutConfigurationText, type Lacking } from './plan-texts.ts'
-
-type Named = readonly (readonly [name: string, value: string])[]
+import type { Plan, StepNode } from '../chain/plan/plan.ts'
+import {
+  allSteps,
+  lackingIn,
+  restoreTexts,
+  withoutConfigurationText,
+  type Lacking,
+} from './plan-texts.ts'
 
 /** The configured agents: any of them may get a queued task. */
 type Agents = Readonly<
@@ -59,16 +63,12 @@ export function namedIn(content: unknown): Record<string, string> {
   return named
 }
 
-function allSteps({ root, recoveries }: Plan): readonly StepNode[] {
-  return [...stepsOf(root), ...recoveries]
-}
-
 /** The name of a secret that only one step has. */
 export function nameIn({ number }: StepNode, name: string): string {
   return `step${number}.${name}`
 }
 
-function secretArguments({ args }: StepNode): Named {
+function secretArguments({ args }: StepNode): (readonly [name: string, value: string])[] {
   const words = args.map(renderTemplate)
   return words.flatMap((word, index) => {
     const [, option = '', value = words[index + 1]] =

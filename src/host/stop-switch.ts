@@ -28,8 +28,8 @@ export class StopSwitch {
   /** `onFirst` is called with the first signal. */
   listen(onFirst: (signal: StopSignal) => void): void {
     const signals: StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGQUIT']
-    // Under nohup the user asked for it; the others are ignored in a shell's background jobs.
-    if (!isHangupIgnored()) signals.push('SIGHUP')
+    // With nohup, a hangup must not stop it. Shells ignore the others for background jobs, so those count.
+    if (!isIgnored('SIGHUP')) signals.push('SIGHUP')
     for (const signal of signals) {
       process.on(signal, () => {
         if (!this.#stop.signal.aborted) onFirst(signal)
@@ -37,11 +37,6 @@ export class StopSwitch {
       })
     }
   }
-}
-
-/** Whether we were started under nohup. */
-export function isHangupIgnored(): boolean {
-  return isIgnored('SIGHUP')
 }
 
 /** Whether this process was started to ignore a signal. */

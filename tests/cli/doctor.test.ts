@@ -45,7 +45,7 @@ test('each finding has its next action, and the end counts them', async () => {
     env: { ...env, ANTHROPIC_API_KEY: '' },
   })
   expect(stdout)
-    .toStartWith(`problem  claude         not found on PATH, but agents with a system prompt need it
+    .toStartWith(`problem  claude         not found on PATH; agents with a system prompt need it
                         Install it: npm install -g @anthropic-ai/claude-code
 problem  login          claude is not logged in: no API key and no saved login found
                         Run claude and type /login, or set ANTHROPIC_API_KEY.
@@ -129,7 +129,7 @@ test("another coding CLI that is broken is in nobody's way", async () => {
 test('on a machine without git and claude it says what to install', async () => {
   const { cwd, env } = makeMachine({})
   const checks = await doctor({ cwd, env: { ...env, PATH: env['HOME']! } })
-  expect(checks.get('git')).toMatchObject({ state: 'problem', text: 'is not on PATH' })
+  expect(checks.get('git')).toMatchObject({ state: 'problem', text: 'not found on PATH' })
   expect(checks.get('claude')).toMatchObject({ state: 'problem' })
   expect(checks.get('folders')).toMatchObject({ state: 'ok' })
 })
@@ -231,7 +231,7 @@ test('it knows the keys of agents that forkhestra plays itself, and that they ne
                         Set it: export OPENAI_API_KEY=…
 `)
   expect(without.stdout).toContain(
-    'warning  claude         not found on PATH; the chains here do not need',
+    'warning  claude         not found on PATH; agents with a system prompt need',
   )
   const secret = 'sk-very-secret-0123456789'
   const { code, stdout } = await forkhestra(['doctor'], {

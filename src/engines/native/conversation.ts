@@ -18,7 +18,7 @@ import type { AgentIo } from './io.ts'
 import type { Answer } from './models/answer.ts'
 import { askModel } from './models/ask-model.ts'
 import { toPrompt, toTools } from './models/to-prompt.ts'
-import { seenInPrompt, type SeenFiles } from './tools/seen.ts'
+import type { SeenFiles } from './tools/seen.ts'
 import { errorLine, resultOf, unknownTool, unreadableCall } from './tool-results.ts'
 import type { AgentTool } from './tools/tool.ts'
 
@@ -93,12 +93,10 @@ export class Conversation {
   /** Adds a message without a request to the model; files may come without text. */
   hear({ text, reads = [] }: UserMessage): void {
     const { seen, io } = this.#parts
-    const known = reads.map((read) => {
-      const file = read.ok ? seenInPrompt(read.path, read.text, io.workspace) : undefined
-      if (file !== undefined) seen.note(file)
-      return { ...read, seen: file }
-    })
-    for (const message of readMessages(known, this.history.callCount)) this.history.add(message)
+    for (const message of readMessages(reads, this.history.callCount, io.workspace)) {
+      if (message.type === 'result' && message.seen !== undefined) seen.note(message.seen)
+      this.history.add(message)
+    }
     if (text !== '') this.history.add({ type: 'user', text })
   }
 

@@ -6,7 +6,7 @@ import { parseJson } from '../../base/json.ts'
 import type { ChainsConfig } from '../../chain/parse/chains-schema.ts'
 import { makeNativeAgent } from '../../chain/plan/direct-agent.ts'
 import { keyVariables } from '../../engines/native/model-names.ts'
-import { ok, problem, warning, type Check, type Place } from './check.ts'
+import { ok, problem, soften, warning, type Check, type Place } from './check.ts'
 
 // The checks for access to models. No text contains any part of a secret.
 
@@ -36,8 +36,7 @@ export function checkLogin({ env, needsClaude }: Place, now: number, platform: s
     const text = `${used.words}; a login exists too, but claude uses the key, which is billed`
     return warning('login', text, `To use the subscription instead: ${used.drop}`)
   }
-  const check = used?.check ?? withoutLogin(platform)
-  return check.state === 'problem' && !needsClaude ? { ...check, state: 'warning' } : check
+  return soften(used?.check ?? withoutLogin(platform), needsClaude)
 }
 
 function withoutLogin(platform: string): Check {

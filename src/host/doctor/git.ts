@@ -29,7 +29,7 @@ export async function checkGit(
   if (found.kind !== 'program') {
     const text =
       found.kind === 'missing'
-        ? 'is not on PATH'
+        ? 'not found on PATH'
         : `${printable(found.path)} was not used: its path is not absolute`
     return { checks: [problem('git', text, 'Install git: agents commit their work with it.')] }
   }

@@ -1,20 +1,18 @@
+import type { Places } from '../../../base/places.ts'
 import { readCallId } from '../../context-block.ts'
 import type { FileRead } from '../../engine.ts'
 import { CRLF_REMARK } from '../tools/line-ends.ts'
-import type { SeenFile } from '../tools/seen.ts'
+import { seenInPrompt } from '../tools/seen.ts'
 import type { CallPart, Message } from './entry.ts'
 
 /** Providers require a user message first; it also keeps the model from reading the files again. */
 const BEFORE = 'Read these files first; you get all of their current content.'
 
-/** A file that was read, and the state in which the conversation has seen it. */
-export type SeenRead = FileRead & { readonly seen?: SeenFile | undefined }
-
 /**
  * The files as if the model had read them: one turn with all calls, one with all results. `count` is
  * the number of earlier calls.
  */
-export function readMessages(reads: readonly SeenRead[], count: number): Message[] {
+export function readMessages(reads: readonly FileRead[], count: number, places: Places): Message[] {
   if (reads.length === 0) return []
   const calls = reads.map((read, index): CallPart => ({
     type: 'call',
@@ -27,9 +25,9 @@ export function readMessages(reads: readonly SeenRead[], count: number): Message
     { type: 'assistant', parts: calls, isMade: true },
     ...reads.map((read, index): Message => {
       const about = { type: 'result', id: calls[index]!.id, name: 'read' } as const
-      return read.ok
-        ? { ...about, text: numberLines(read.text), ...(read.seen && { seen: read.seen }) }
-        : { ...about, text: read.error, isError: true }
+      if (!read.ok) return { ...about, text: read.error, isError: true }
+      const seen = seenInPrompt(read.path, read.text, places)
+      return { ...about, text: numberLines(read.text), ...(seen && { seen }) }
     }),
   ]
 }

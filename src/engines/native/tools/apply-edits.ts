@@ -7,33 +7,31 @@ export interface Edit {
   readonly replaceAll?: boolean | undefined
 }
 
-export type Applied =
-  /** `lines`: for each edit, the numbers of the lines where its text was found. */
-  | { readonly content: string; readonly lines: readonly (readonly number[])[] }
-  | { readonly problem: string }
+/** `lines` has the numbers of the lines where text was found. */
+type Applied<Lines> =
+  { readonly content: string; readonly lines: Lines } | { readonly problem: string }
 
 /** Applies the edits in order, all or none. `content` has one character per byte (latin1). */
-export function applyEdits(content: string, edits: readonly Edit[]): Applied {
+export function applyEdits(
+  content: string,
+  edits: readonly Edit[],
+): Applied<readonly (readonly number[])[]> {
   const isCrlf = endsWithCrlf(content)
   const lines: (readonly number[])[] = []
   let now = content
   for (const [at, edit] of edits.entries()) {
     const applied = applyEdit(now, edit, isCrlf)
-    if ('problem' in applied) return { problem: `${numbered(at, edits)}${applied.problem}` }
+    if ('problem' in applied) {
+      const place = edits.length === 1 ? '' : `edits[${at}]: `
+      return { problem: `${place}${applied.problem}` }
+    }
     now = applied.content
     lines.push(applied.lines)
   }
   return { content: now, lines }
 }
 
-function numbered(at: number, { length }: readonly Edit[]): string {
-  return length === 1 ? '' : `edits[${at}]: `
-}
-
-type AppliedOne =
-  { readonly content: string; readonly lines: readonly number[] } | { readonly problem: string }
-
-function applyEdit(content: string, edit: Edit, isCrlf: boolean): AppliedOne {
+function applyEdit(content: string, edit: Edit, isCrlf: boolean): Applied<readonly number[]> {
   if (edit.old === '')
     return { problem: 'old is empty; use write for new files, edit changes existing text' }
   if (edit.old === edit.new) return { problem: 'old and new are the same' }
@@ -85,31 +83,25 @@ function replaceAt(content: string, starts: readonly number[], old: string, by: 
 }
 
 function lineNumbers(content: string, starts: readonly number[]): number[] {
-  const numbers: number[] = []
   let [line, at] = [1, 0]
-  for (const start of starts) {
-    for (let end = content.indexOf('\n', at); end !== -1 && end < start;) {
-      line += 1
-      at = end + 1
-      end = content.indexOf('\n', at)
-    }
-    numbers.push(line)
-  }
-  return numbers
+  return starts.map((start) => {
+    line += content.slice(at, start).split('\n').length - 1
+    at = start
+    return line
+  })
 }
 
 const MOST_NAMED = 10
 
 export function describeLines(numbers: readonly number[]): string {
-  const shown = [...new Set(numbers)].slice(0, MOST_NAMED)
-  const more = new Set(numbers).size - shown.length
-  const word = shown.length === 1 ? 'line' : 'lines'
-  return `${word} ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const lines = [...new Set(numbers)]
+  const more = lines.length - MOST_NAMED
+  const word = lines.length === 1 ? 'line' : 'lines'
+  return `${word} ${lines.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 function ambiguous(content: string, starts: readonly number[]): string {
   const where = describeLines(lineNumbers(content, starts))
-  const times =
-    starts.length > MOST_COUNTED ? `more than ${MOST_COUNTED} times` : `${starts.length} times`
-  return `old occurs ${times}, at ${where}; add surrounding text, or set replaceAll`
+  const count = starts.length > MOST_COUNTED ? `more than ${MOST_COUNTED}` : starts.length
+  return `old occurs ${count} times, at ${where}; add surrounding text, or set replaceAll`
 }
