@@ -1,9 +1,3 @@
-/** Rounds long pauses up to a full second, so that several pollers share one wake-up of the CPU. */
-function toFullSecond(pauseMs: number): number {
-  const due = performance.now() + pauseMs
-  return pauseMs < 1000 ? pauseMs : pauseMs + 1000 - (due % 1000)
-}
-
 /** Calls `work` repeatedly, with pauses that double up to `longestMs`. Returns a function that stops it. */
 export function pollWithBackoff(work: () => void, firstMs: number, longestMs: number): () => void {
   let timer: Timer
@@ -11,7 +5,7 @@ export function pollWithBackoff(work: () => void, firstMs: number, longestMs: nu
     timer = setTimeout(() => {
       arm(Math.min(2 * pauseMs, longestMs))
       work()
-    }, toFullSecond(pauseMs))
+    }, pauseMs)
   }
   arm(firstMs)
   return () => clearTimeout(timer)

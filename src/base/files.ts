@@ -40,15 +40,6 @@ export function realPathOf(path: string): string | undefined {
   }
 }
 
-/** Whether there is not even a link. Checked before opening, because creating an error is slow. */
-function isNothing(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) === undefined
-  } catch {
-    return false
-  }
-}
-
 export type TextFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing' }
@@ -59,7 +50,6 @@ export type TextFile =
  * Only regular files: a FIFO or a device would block or never end.
  */
 export function readTextFile(path: string, limitBytes: number): TextFile {
-  if (isNothing(path)) return { kind: 'missing' }
   let fd: number
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -102,13 +92,8 @@ function unusable(problem: string): WithoutText {
   return { kind: 'unusable', problem }
 }
 
-const BUFFER_BYTES = 64 * 1024
-let buffer: Uint8Array | undefined
-
-/** The result is valid until the next call: small files share one buffer. */
 function readUpTo(fd: number, size: number): Uint8Array {
-  const bytes =
-    size > BUFFER_BYTES ? new Uint8Array(size) : (buffer ??= new Uint8Array(BUFFER_BYTES))
+  const bytes = new Uint8Array(size)
   let length = 0
   while (length < size) {
     const got = readSync(fd, bytes, length, size - length, null)

@@ -45,11 +45,9 @@ export class Cgroup {
   /** Groups whose forkhestra process is dead, by run. */
   static left(): Map<string, Cgroup[]> {
     const outside = ownFolder()
-    const left = outside === undefined ? [] : leftIn(outside)
-    const groups = left.map(([folder, run]) => ({ run, group: new Cgroup(folder) }))
-    return groups.reduce(
-      (all, { run, group }) => all.set(run, [...(all.get(run) ?? []), group]),
-      new Map<string, Cgroup[]>(),
+    const byRun = Map.groupBy(outside === undefined ? [] : leftIn(outside), ([, run]) => run)
+    return new Map(
+      [...byRun].map(([run, left]) => [run, left.map(([folder]) => new Cgroup(folder))]),
     )
   }
 

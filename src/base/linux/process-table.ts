@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 export interface Row {
   readonly pid: number
@@ -15,30 +15,13 @@ const KERNEL_THREAD = 0x200000
 function readProcFolder(): Row[] {
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name)
-    const stat = Number.isInteger(pid) ? readStat(pid) : undefined
+    const stat = Number.isInteger(pid) ? readProc(pid, 'stat') : undefined
     if (stat === undefined) return []
-    // The name in parentheses may itself hold spaces and parentheses.
+    // The name in parentheses may itself contain spaces and parentheses.
     const [state, parent, , , , , flags] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if ((Number(flags) & KERNEL_THREAD) !== 0) return []
     return [{ pid, parent: Number(parent), isDead: state === 'Z' || state === 'X' }]
   })
-}
-
-/** Longer than any `stat` file. */
-const buffer = Buffer.allocUnsafe(4096)
-
-/** Faster than `readFileSync`, as there may be hundreds of processes. */
-function readStat(pid: number): string | undefined {
-  try {
-    const fd = openSync(`/proc/${pid}/stat`, 'r')
-    try {
-      return buffer.toString('latin1', 0, readSync(fd, buffer))
-    } finally {
-      closeSync(fd)
-    }
-  } catch {
-    return undefined // It has ended.
-  }
 }
 
 /** The content of a file of `/proc/PID` (Linux). */
@@ -46,7 +29,7 @@ export function readProc(pid: number, file: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
-    return undefined // It has ended, or it is another user's.
+    return undefined // It has ended, or belongs to another user.
   }
 }
 

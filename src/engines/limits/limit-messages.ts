@@ -102,8 +102,7 @@ export function readLastWords(text: string, now: Date): Failure | undefined {
   let inFence: Failure | undefined
   const fences = new Fences(() => (inFence = undefined))
   for (const [index, line] of lines.entries()) {
-    const bytes = Buffer.from(line)
-    if (fences.take(bytes, 0, bytes.length) || index < lines.length - LAST_LINES) continue
+    if (fences.take(line) || index < lines.length - LAST_LINES) continue
     // CLIs do not indent these messages; test names and logs often are indented.
     const words = line.replace(/^\r+/, '').trimEnd()
     const failure = readLine(words, index === lines.length - 1, now)

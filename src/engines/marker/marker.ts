@@ -14,7 +14,6 @@ const LONGEST_LINE = 1024 * 1024
 const HEAD_BYTES = 4096
 /** Longer than any marker with colours. */
 const SHORT_LINE = 256
-const RETURN = 13
 
 type Found = MarkerFact | BlockedFact
 
@@ -81,15 +80,12 @@ export class MarkerScanner implements Decoder {
   }
 
   #takeFence(head: Buffer): boolean {
-    const line = withoutColours(head)
     // A bare carriage return ends a line too. Text on the same line as a fence is not a marker.
-    let start = 0
-    for (let end = line.indexOf(RETURN); end !== -1; end = line.indexOf(RETURN, start)) {
-      if (end + 1 === line.length) break
-      this.#fences.take(line, start, end)
-      start = end + 1
-    }
-    return this.#fences.take(line, start, line.length) && start === 0
+    const lines = withoutColours(head)
+      .toString('latin1')
+      .split(/\r(?!$)/)
+    const areFences = lines.map((line) => this.#fences.take(line))
+    return areFences.length === 1 && areFences[0]!
   }
 
   #takeMention(words: string, isLong: boolean): void {

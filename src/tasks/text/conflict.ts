@@ -123,19 +123,18 @@ function joinNotes({ ours, theirs }: Hunk): Lines | undefined {
 
 /** Whether the lines contain no heading and no open code block. */
 function isWhole(lines: Lines): boolean {
-  const fences = new Fences(() => undefined)
+  const fences = new Fences()
   return lines.every((line) => headingIn(line, fences) === undefined) && !fences.isOpen
 }
 
 function headingIn(line: string, fences: Fences): string | undefined {
-  const bytes = Buffer.from(line.trimEnd())
-  if (fences.take(bytes, 0, bytes.length) || fences.isOpen) return undefined
+  if (fences.take(line.trimEnd()) || fences.isOpen) return undefined
   return /^##[ \t]+(.*?)[ \t]*#*\s*$/.exec(line)?.[1]
 }
 
 /** The current position while reading a task file line by line. */
 class Place {
-  readonly #fences = new Fences(() => undefined)
+  readonly #fences = new Fences()
   /** Keys and criteria so far, and whether each came from a hunk. */
   readonly #names = new Map<string, boolean>()
   #zone: Zone = 'start'

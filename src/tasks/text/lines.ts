@@ -45,7 +45,7 @@ export function closingFence(text: string, from: number, to = text.length): stri
 /** Follows code blocks through the lines of a text. */
 class CodeBlock {
   readonly #text: string
-  readonly #fences = new Fences(() => undefined)
+  readonly #fences = new Fences()
   #opening = ''
 
   constructor(text: string) {
@@ -56,8 +56,7 @@ class CodeBlock {
   take(start: number, end: number): boolean {
     const line = this.#text.slice(start, end).trimEnd()
     if (!this.#fences.isInList && !/`{3}|~{3}/.test(line)) return this.#fences.isOpen
-    const bytes = Buffer.from(line)
-    const isFence = this.#fences.take(bytes, 0, bytes.length)
+    const isFence = this.#fences.take(line)
     if (isFence && this.#fences.isOpen) this.#opening = line
     return isFence || this.#fences.isOpen
   }
