@@ -57,7 +57,7 @@ function ticking(): AwakeClock {
   return (clock = made)
 }
 
-/** A clock for durations and time limits, which pauses while this process does not run. */
+/** A clock for durations and time limits that pauses while this process is not running. */
 export function awakeMs(): number {
   return ticking().ms()
 }

@@ -1,9 +1,9 @@
 import { loadConfiguration } from '../host/configuration.ts'
-import { openProject, pathFromProject } from '../host/project.ts'
+import { pathFromProject } from '../host/project.ts'
 import type { Input } from './command.ts'
 import { SHELLS } from './commands/general.ts'
 import { COST_KEYS } from '../host/records/cost-table.ts'
-import { untilde } from './completions/paths.ts'
+import { typedProject, untilde } from './completions/paths.ts'
 import { printCompletions as print } from './completions/print.ts'
 import { DIRECTORIES, FILES, oneOf, type Completions, type Source } from './completions/program.ts'
 import { isChat } from '../host/records/is-chat.ts'
@@ -15,8 +15,8 @@ export function printCompletions(input: Input): Promise<number> {
 }
 
 const chains: Source = async ({ options }) => {
-  const [cwd, config] = ['cwd', 'config'].map((name) => options.get(name)?.at(-1))
-  const project = openProject(untilde(cwd), process.env)
+  const config = options.get('config')?.at(-1)
+  const project = typedProject(options)
   const given = config === undefined ? undefined : pathFromProject(untilde(config)!, project)
   const { content } = await loadConfiguration(project.folder, given, process.env)
   const names = Object.entries(content.chains)
@@ -27,7 +27,7 @@ const chains: Source = async ({ options }) => {
 const chats: Source = async (typed) => {
   if (typed.positionals.length > 0) return undefined
   if (typed.options.has('resume')) return runIds(undefined, isChat)(typed)
-  const { folder } = openProject(untilde(typed.options.get('cwd')?.at(-1)), process.env)
+  const { folder } = typedProject(typed.options)
   const { content } = await loadConfiguration(folder, undefined, process.env)
   const agents = Object.entries(content.agents ?? {}).filter(
     ([, agent]) => agent.engine === 'native',

@@ -124,7 +124,7 @@ function matchAt(sticky: RegExp, text: string, at: number): RegExpExecArray | un
   return sticky.exec(text) ?? undefined
 }
 
-/** So that what follows is not read as a part of it: a secret could be put together so. */
+/** Shown, because removing it could join the parts of a secret. */
 function terminatorText(terminator: string | undefined): string {
   if (terminator === undefined) return ''
   return terminator === '\u0007' ? '^G' : '^[\\'

@@ -12,7 +12,7 @@ export function makeAgentProgram(name: string, args: readonly string[]): Program
     prefix: name,
     commands: {
       [ITSELF]: () => Promise.resolve(command),
-      // Among other words they belong to the prompt.
+      // Followed by other words, they are part of the prompt.
       ...(args.length === 1 ? makeWords(() => program) : {}),
     },
     fallback: ITSELF,

@@ -18,24 +18,23 @@ import type { Input } from '../command.ts'
 import { makeIdentity } from '../../host/identity.ts'
 import { projectOf } from '../front-end.ts'
 
-/** One bundled agent: head-less, or as a conversation where a person sits at a terminal. */
+/** Runs a bundled agent: headless, or as a conversation on a terminal. */
 export async function runBundled(name: string, input: Input): Promise<number> {
   const isInRun = process.env['FORKHESTRA_RUN_ID'] !== undefined
-  // As an agent of a run it works where the run has put it.
+  // Inside a run, the current folder may be a worktree.
   const cwd = isInRun ? resolveCwd(input.text('cwd')) : projectOf(input).folder
   const env = makeAgentEnvironment(process.env, ownFolder())
   const facts = withoutProgram(name, readFacts(env))
   const { content, base } = await loadConfiguration(cwd, undefined, process.env)
-  // The one that was called is meant, and no file of its name.
-  const own = { isBuiltInChain: true }
-  const known = { cwd, agents: content.agents ?? {}, base, agentBase: base, ...own }
+  // Use the built-in agent even if a file has the same name.
+  const known = { cwd, agents: content.agents ?? {}, base, agentBase: base, isBuiltInChain: true }
   const task = input.text('task')
-  // Fails before anything is spent if the task is unknown.
+  // An unknown task must fail before the agent starts.
   const tasks = makeTaskPort(cwd, '', env)
   if (task !== undefined) await tasks.find(task)
   const prompt = readPrompt(input, task)
   if (!input.flag('print') && !isInRun && isTerminal(0) && isTerminal(1)) {
-    // In a conversation the person is asked, also root.
+    // In a conversation the user is asked for permissions, even as root.
     const agent = resolveAgent(name, known, { ...facts, mustAsk: false })
     if (agent.engine === 'claude') return converse(agent, prompt, cwd, env)
   }
@@ -50,7 +49,7 @@ export async function runBundled(name: string, input: Input): Promise<number> {
   return code === 0 && task !== undefined ? checkDone(await tasks.find(task)) : code
 }
 
-/** Whatever PATH has under its name: we are the one that was called. */
+/** Hides the program of this name on PATH: it would start itself. */
 function withoutProgram(name: string, facts: Facts): Facts {
   return {
     ...facts,
@@ -69,7 +68,7 @@ function checkDone({ id, lacks }: FoundTask): number {
   return 1
 }
 
-/** The coding CLI takes over the terminal; we only pass the system prompt. */
+/** Hands the terminal over to the coding CLI. */
 async function converse(
   agent: ClaudeAgent,
   prompt: string | undefined,

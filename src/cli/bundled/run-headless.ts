@@ -6,7 +6,7 @@ import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import type { Plan } from '../../chain/plan/plan.ts'
 import { Terminal } from '../../views/terminal.ts'
 
-/** A plan of one agent: what it says and does is all that is printed. */
+/** Runs a plan of one agent and prints its messages and tool calls. */
 export async function runHeadless(plan: Plan, env: Record<string, string>): Promise<number> {
   const stopSwitch = new StopSwitch()
   stopSwitch.listen(() => undefined)
@@ -17,15 +17,15 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
     onClosed: () => stopSwitch.outputClosed('interrupted by a closed stdout'),
   })
   let code = 1
-  let told = ''
-  const tell = () => {
-    const text = told
-    told = ''
+  let pending = ''
+  const flush = () => {
+    const text = pending
+    pending = ''
     return terminal.bytes('out', Buffer.from(text))
   }
   const show = (event: RunEvent) => {
-    told += wordsOf(event)
-    if (event.type === 'iteration_ended') code = tellEnd(event, terminal)
+    pending += describeEvent(event)
+    if (event.type === 'iteration_ended') code = reportEnd(event, terminal)
     if (event.type === 'run_ended' && event.stopped !== undefined) code = event.exitCode
   }
   await runSession(
@@ -40,22 +40,22 @@ export async function runHeadless(plan: Plan, env: Record<string, string>): Prom
       view: () => ({
         show,
         output: ({ stream, bytes, isInEvents }) =>
-          isInEvents === true ? tell() : terminal.bytes(stream, bytes),
+          isInEvents === true ? flush() : terminal.bytes(stream, bytes),
       }),
     },
   )
-  await tell()
+  await flush()
   await terminal.close(stopSwitch)
   return code
 }
 
-function wordsOf(event: EventBody): string {
+function describeEvent(event: EventBody): string {
   if (event.type === 'message' && event.parent === undefined) return `${event.text}\n`
   if (event.type === 'tool' && event.parent === undefined) return `[${event.name}] ${event.brief}\n`
   return ''
 }
 
-function tellEnd(
+function reportEnd(
   { outcome, ends }: Extract<EventBody, { type: 'iteration_ended' }>,
   terminal: Terminal,
 ): number {
@@ -66,7 +66,7 @@ function tellEnd(
     return 1
   }
   if (isFine || outcome.kind === 'marker') return 0
-  const words = describeOutcome(outcome)
-  if (words !== '') terminal.warn(words)
+  const message = describeOutcome(outcome)
+  if (message !== '') terminal.warn(message)
   return outcome.kind === 'exited' && outcome.code !== 0 ? outcome.code : 1
 }

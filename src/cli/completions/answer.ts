@@ -4,13 +4,13 @@ import type { Answer, Candidate, Completions, Source, Typed } from './program.ts
 
 const NOTHING: Answer = { candidates: [] }
 
-/** For programs whose every other call begins with a command. */
+/** For programs that require a command. */
 const BARE_OPTIONS: readonly Candidate[] = [
   { value: '--help', text: COMMON_OPTIONS['help']?.help },
   { value: '--version', text: 'print the version' },
 ]
 
-/** What the last of these words, which is still being written, may become. */
+/** Completions for the last of these words. */
 export async function answer(completions: Completions, words: readonly string[]): Promise<Answer> {
   const { program } = completions
   const [first = '', ...rest] = words
@@ -70,7 +70,7 @@ function prefixed(prefix: string, { candidates, ...rest }: Answer): Answer {
   return { candidates: long, ...rest }
 }
 
-/** Those that may still be given. */
+/** Options that may still be given. */
 function optionsOf(options: Options, { options: given }: Typed): Candidate[] {
   return Object.entries(options)
     .filter(([name, { repeats }]) => repeats === true || !given.has(name))
@@ -84,7 +84,7 @@ interface Reading {
   readonly isRest: boolean
 }
 
-/** Refuses nothing: what is half written is often wrong. */
+/** Accepts everything: an unfinished command line is often invalid. */
 function readTyped(command: string, words: readonly string[], options: Options): Reading {
   const given = new Map<string, string[]>()
   const positionals: string[] = []
@@ -106,7 +106,7 @@ function readTyped(command: string, words: readonly string[], options: Options):
   return { typed, pending, isRest: false }
 }
 
-/** Of `--name`, `--name=value`, `-n` and `-nvalue`. */
+/** Reads `--name`, `--name=value`, `-n` and `-nvalue`. */
 function readOption(word: string, options: Options): { name: string; value: string | undefined } {
   if (word.startsWith('--')) {
     const [name = '', ...value] = word.slice(2).split('=')
@@ -116,7 +116,7 @@ function readOption(word: string, options: Options): { name: string; value: stri
   return { name: named?.[0] ?? '', value: word.length === 2 ? undefined : word.slice(2) }
 }
 
-/** A word such as `constructor` names nothing. */
+/** Ignores inherited names such as `constructor`. */
 function own<Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }

@@ -5,7 +5,7 @@ import type { Answer, Candidate, Completions } from './program.ts'
 import { renderScript, type Shell } from './scripts.ts'
 import { quoteValue, readWord } from './words.ts'
 
-/** The command `completions`: the script of a shell, or what the script asks for after `--`. */
+/** The command `completions`: prints the script for a shell, or the candidates for the words after `--`. */
 export async function printCompletions(completions: Completions, input: Input): Promise<number> {
   const [shell, ...more] = input.positionals
   const known = SHELLS.find((name) => name === shell)
@@ -20,7 +20,7 @@ export async function printCompletions(completions: Completions, input: Input): 
   return 0
 }
 
-/** First what paths the shell is to add, then a candidate a line. */
+/** The first line says which paths the shell should add; each further line is a candidate. */
 async function renderAnswer(
   completions: Completions,
   shell: Shell,
@@ -48,7 +48,7 @@ async function answerOrNothing(
   }
 }
 
-/** Bash neither chooses among candidates nor quotes them. */
+/** Bash does not filter or quote candidates itself. */
 function forBash(candidates: readonly Candidate[], raw: string): string[] {
   const { text, open } = readWord(raw)
   return candidates
@@ -56,7 +56,7 @@ function forBash(candidates: readonly Candidate[], raw: string): string[] {
     .flatMap(({ value }) => quoteValue(value, open) ?? [])
 }
 
-/** One line, of which so much is shown as fits beside an id. */
+/** One line, short enough to fit next to an id. */
 function shorten(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
   return line.replace(/^(.{71}).{2,}$/u, '$1…')

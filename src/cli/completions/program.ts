@@ -1,13 +1,13 @@
 import type { Program } from '../program.ts'
 
-/** One thing that may be written next. */
+/** A possible completion. */
 export interface Candidate {
   readonly value: string
   /** Description that shells show next to the value. */
   readonly text?: string | undefined
 }
 
-/** What may be written next; paths are left to the shell, which knows them best. */
+/** Possible completions; the shell itself completes paths. */
 export interface Answer {
   readonly candidates: readonly Candidate[]
   readonly paths?: 'files' | 'directories'
@@ -17,7 +17,7 @@ export interface Answer {
 export interface Typed {
   readonly command: string
   readonly positionals: readonly string[]
-  /** All values of an option; of a flag none. */
+  /** All values of each option; none for a flag. */
   readonly options: ReadonlyMap<string, readonly string[]>
 }
 
@@ -26,10 +26,10 @@ export type Source = (typed: Typed) => Answer | undefined | Promise<Answer | und
 
 type Sources = Readonly<Record<string, Source>>
 
-/** What completion knows of a program beside its commands and their options. */
+/** What completion needs to know about a program besides its commands and their options. */
 export interface Completions {
   readonly program: Program
-  /** Of commands that are programs of their own. */
+  /** Commands that have subcommands. */
   readonly programs?: Readonly<Record<string, () => Promise<Completions>>>
   /** By the name of the option. */
   readonly values: Sources

@@ -1,21 +1,19 @@
 import { recordPlaces } from '../../records/journal/record-folder.ts'
 import { listRuns, type RunBrief } from '../../records/journal/runs.ts'
-import { openProject } from '../../host/project.ts'
 import { describeChain } from '../../views/runs.ts'
-import { untilde } from './paths.ts'
+import { typedProject } from './paths.ts'
 import type { Source } from './program.ts'
 import { isPresentable } from '../../host/records/foreign.ts'
 import { withQueue } from '../../host/records/with-queue.ts'
 
-/** The recorded runs, for completion; only those of a status, or with a record, that is wanted. */
+/** Recorded runs, filtered by status or by their folder. */
 export function runIds(
   wanted?: readonly RunBrief['status'][],
   isWanted: (folder: string) => boolean = () => true,
 ): Source {
   return ({ options, positionals }) => {
     if (positionals.length > 0) return undefined
-    const project = openProject(untilde(options.get('cwd')?.at(-1)), process.env)
-    const candidates = listRuns(recordPlaces(project, process.env))
+    const candidates = listRuns(recordPlaces(typedProject(options), process.env))
       .filter(({ status, folder }) => (wanted?.includes(status) ?? true) && isWanted(folder))
       .filter(isPresentable)
       .map(withQueue)

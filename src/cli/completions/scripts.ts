@@ -2,7 +2,7 @@ import type { SHELLS } from '../commands/general.ts'
 
 export type Shell = (typeof SHELLS)[number]
 
-/** A script that knows nothing of the program but its name: at every key it asks the program. */
+/** A script that asks the program for completions each time. */
 export function renderScript(shell: Shell, program: string): string {
   const own = `_${program.replaceAll('-', '_')}`
   return { bash: renderBash, zsh: renderZsh, fish: renderFish }[shell](program, own)
@@ -13,7 +13,7 @@ function renderBash(program: string, own: string): string {
   local line=\${COMP_LINE-} last=\${COMP_WORDS[COMP_CWORD]} paths= typed=() n=0 i word before
   COMPREPLY=()
   line=\${line#*"\${COMP_WORDS[0]}"}
-  # Bash cuts words at = and :, and only the line tells what belongs together.
+  # Bash splits words at = and :, so join the parts that are adjacent on the line.
   for ((i = 1; i <= COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     [[ $i -gt 1 && $line == [![:space:]]* ]] || n=$((n + 1))

@@ -6,7 +6,7 @@ const values = string({ unit: 'grapheme', minLength: 1 }).filter(
   (value) => !/[\p{Cc}\p{Cs}]/u.test(value),
 )
 
-test.each(['', '"', "'"])('what is quoted behind %p means the value again', (open) => {
+test.each(['', '"', "'"])('a value quoted after %p is read back unchanged', (open) => {
   assert(
     property(values, (value) => {
       const quoted = quoteValue(value, open)
@@ -15,7 +15,7 @@ test.each(['', '"', "'"])('what is quoted behind %p means the value again', (ope
   )
 })
 
-test.each(['', '"', "'"])('bash itself reads the value that is quoted behind %p', (open) => {
+test.each(['', '"', "'"])('bash reads a value quoted after %p unchanged', (open) => {
   const chosen = sample(values, 300).filter((value) => quoteValue(value, open) !== undefined)
   const words = chosen.map((value) => `${open}${quoteValue(value, open)}${open}`)
   const script = `printf '%s\\n' ${words.join(' ')}`
@@ -37,7 +37,7 @@ test.each(typed)('%p means %p, with %p open', (raw, text, open) => {
   expect(readWord(raw)).toEqual({ text, open })
 })
 
-test('a value that an open quote cannot hold is not offered', () => {
+test('a value that cannot be quoted is not offered', () => {
   expect(quoteValue("it's", "'")).toBeUndefined()
   expect(quoteValue('now!', '"')).toBeUndefined()
   expect(quoteValue('now!', '')).toBe('now\\!')

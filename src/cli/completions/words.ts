@@ -4,7 +4,7 @@ interface Meaning {
   readonly open: string
 }
 
-/** What a word of bash means, which comes as it was typed; nothing in it is expanded. */
+/** Removes the quotes and escapes of a bash word; nothing is expanded. */
 export function readWord(raw: string): Meaning {
   let text = ''
   let open = ''
@@ -23,10 +23,10 @@ function isEscape(open: string, next: string | undefined): boolean {
   return open === '' || (next !== undefined && '$`"\\'.includes(next))
 }
 
-/** A value as bash may insert it into its line; undefined where no writing of it fits. */
+/** Quotes a value for insertion after an open quote; undefined if that is impossible. */
 export function quoteValue(value: string, open: string): string | undefined {
   if (open === "'") return value.includes("'") ? undefined : value
-  // Between double quotes nothing keeps an exclamation mark from recalling an older command.
+  // Between double quotes, an exclamation mark cannot be protected from history expansion.
   if (open === '"') return value.includes('!') ? undefined : escape(value, /[$`"\\]/g)
   return escape(value, /[^\w@%+=:,./\u{80}-\u{10ffff}-]/gu)
 }

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { openProject } from '../../../host/project.ts'
 import { scanArchive } from '../../../tasks/archive.ts'
 import { readConfig } from '../../../tasks/store/config.ts'
 import { readCriteria, type Criterion } from '../../../tasks/text/criteria.ts'
@@ -8,15 +7,14 @@ import { placesIn, type Places } from '../../../tasks/store/places.ts'
 import { readTaskText, scanTasks } from '../../../tasks/store/scan.ts'
 import { inListOrder, type Task } from '../../../tasks/task.ts'
 import type { Status } from '../../../tasks/status.ts'
-import { untilde } from '../../completions/paths.ts'
+import { typedProject } from '../../completions/paths.ts'
 import type { Answer, Source, Typed } from '../../completions/program.ts'
 
 /** Ids by status, in this order, without those already typed. */
 export function ids(statuses: readonly Status[]): Source {
   return (typed) => {
-    const { places, tasks } = read(typed)
-    const named = new Set(namedTasks(typed, places, tasks))
-    const offered = tasks.toSorted(inListOrder).filter((task) => !named.has(task))
+    const { tasks, named } = read(typed)
+    const offered = tasks.toSorted(inListOrder).filter((task) => !named.includes(task))
     return idsOf(statuses.flatMap((status) => offered.filter((task) => task.status === status)))
   }
 }
@@ -28,18 +26,16 @@ export const archivedIds: Source = ({ options }) => {
 
 /** The dependencies of the typed tasks. */
 export const dependencies: Source = (typed) => {
-  const { places, tasks } = read(typed)
-  const wanted = new Set(namedTasks(typed, places, tasks).flatMap((task) => task.dependencies))
+  const { tasks, named } = read(typed)
+  const wanted = new Set(named.flatMap((task) => task.dependencies))
   const titles = new Map(tasks.map(({ id, title }) => [id, title]))
   return { candidates: [...wanted].map((value) => ({ value, text: titles.get(value) })) }
 }
 
 export const labels: Source = (typed) => words(read(typed).tasks.flatMap((task) => task.labels))
 
-export const labelsOfNamed: Source = (typed) => {
-  const { places, tasks } = read(typed)
-  return words(namedTasks(typed, places, tasks).flatMap((task) => task.labels))
-}
+export const labelsOfNamed: Source = (typed) =>
+  words(read(typed).named.flatMap((task) => task.labels))
 
 export const assignees: Source = (typed) =>
   words(read(typed).tasks.flatMap(({ assignee }) => assignee ?? []))
@@ -47,34 +43,27 @@ export const assignees: Source = (typed) =>
 /** Criterion numbers, if exactly one task is typed. */
 export function criteria(isWanted: (criterion: Criterion) => boolean): Source {
   return (typed) => {
-    const { places, tasks } = read(typed)
-    const [task, ...more] = namedTasks(typed, places, tasks)
+    const { places, named } = read(typed)
+    const [task, ...more] = named
     if (task === undefined || more.length > 0) return undefined
     const found = readCriteria(readTaskText(join(places.tasks, task.file))).filter(isWanted)
     return { candidates: found.map(({ number, text }) => ({ value: `${number}`, text })) }
   }
 }
 
-function read({ options }: Typed): { places: Places; tasks: readonly Task[] } {
+/** The tasks of the project, and those that are named after the command. */
+function read({ command, options, positionals }: Typed) {
   const places = placesOf(options)
-  return { places, tasks: scanTasks(places).tasks }
+  const { tasks } = scanTasks(places)
+  // The words of `create` are not ids.
+  const words = command === 'create' ? [] : positionals
+  const prefix = words.length === 0 ? '' : readConfig(places).prefix
+  const ids = words.flatMap((word) => idOf(word, prefix) ?? [])
+  return { places, tasks, named: tasks.filter(({ id }) => ids.includes(id)) }
 }
 
 function placesOf(options: Typed['options']): Places {
-  const { folder } = openProject(untilde(options.get('cwd')?.at(-1)), process.env)
-  return placesIn(folder)
-}
-
-/** The tasks after the command; the words of `create` are not ids. */
-function namedTasks(
-  { command, positionals }: Typed,
-  places: Places,
-  tasks: readonly Task[],
-): Task[] {
-  if (positionals.length === 0 || command === 'create') return []
-  const { prefix } = readConfig(places)
-  const named = new Set(positionals.flatMap((word) => idOf(word, prefix) ?? []))
-  return tasks.filter(({ id }) => named.has(id))
+  return placesIn(typedProject(options).folder)
 }
 
 function idOf(word: string, prefix: string): string | undefined {
