@@ -56,10 +56,10 @@ function read({ command, options, positionals }: Typed) {
   const places = placesOf(options)
   const { tasks } = scanTasks(places)
   // The words of `create` are not ids.
-  const words = command === 'create' ? [] : positionals
-  const prefix = words.length === 0 ? '' : readConfig(places).prefix
-  const ids = words.flatMap((word) => idOf(word, prefix) ?? [])
-  return { places, tasks, named: tasks.filter(({ id }) => ids.includes(id)) }
+  const typed = command === 'create' ? [] : positionals
+  const prefix = typed.length === 0 ? '' : readConfig(places).prefix
+  const found = typed.flatMap((word) => idOf(word, prefix) ?? [])
+  return { places, tasks, named: tasks.filter(({ id }) => found.includes(id)) }
 }
 
 function placesOf(options: Typed['options']): Places {
