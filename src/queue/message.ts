@@ -46,11 +46,8 @@ export interface LeaseQuery {
   readonly max?: number | undefined
 }
 
-/** One message from anyone, or one from each of these. */
-export interface TakeQuery {
-  readonly from?: readonly string[] | undefined
-  /** The newest first. */
-  readonly lifo?: boolean | undefined
+/** One message from anyone, or one from each of these senders. */
+export interface TakeQuery extends Omit<LeaseQuery, 'max'> {
   /** Takes what is there even if a sender may still answer. */
   readonly isLast?: boolean | undefined
 }

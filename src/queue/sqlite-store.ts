@@ -10,9 +10,9 @@ import { drain, openRun, push, start } from './sqlite/push.ts'
 import type { StoreContext } from './sqlite/rows.ts'
 import { abandon, finishedAttempts, postpone, settle } from './sqlite/settle.ts'
 import { HistoryCount } from './sqlite/side-files.ts'
-import { counts, list, outlook, receiveStatus, task } from './sqlite/status.ts'
+import { counts, list, outlook, task } from './sqlite/status.ts'
 import { verify } from './sqlite/verify.ts'
-import { stopWaiting, waitFor } from './sqlite/waiting.ts'
+import { stopWaiting } from './sqlite/waiting.ts'
 import type { QueueStore } from './store.ts'
 
 export interface SqliteOptions extends Pick<OpenOptions, 'run' | 'wasUsed'> {
@@ -86,9 +86,7 @@ function makeStore(
     renew: write(renew),
     ack: write(ack),
     releaseReaders: write(releaseReaders),
-    waitFor: write(waitFor),
     stopWaiting: write(stopWaiting),
-    receiveStatus: read(receiveStatus),
     list: read(list),
     task: read(task),
     inbox: read(inbox),

@@ -1,12 +1,4 @@
-import type {
-  InboxLine,
-  Lease,
-  LeaseQuery,
-  NewMessage,
-  ReceiveStatus,
-  TakeQuery,
-  Taken,
-} from './message.ts'
+import type { InboxLine, Lease, LeaseQuery, NewMessage, TakeQuery, Taken } from './message.ts'
 import type { Times } from './limits.ts'
 import type {
   Agent,
@@ -79,7 +71,8 @@ export interface QueueStore {
   lease(run: string, agent: Agent, query: LeaseQuery, reader: string): Promise<readonly Lease[]>
   /**
    * Leases one message from anyone, or one from each of several senders once none of them may still
-   * answer; returns the status of the senders in the same transaction.
+   * answer; otherwise records that the agent waits for them, for `waitLeaseMs`. Returns the status of the
+   * senders (default: all running agents) before that.
    */
   take(run: string, agent: Agent, query: TakeQuery, reader: string): Promise<Taken>
   /** Renews the leases of a reader. */
@@ -88,13 +81,7 @@ export interface QueueStore {
   ack(leases: readonly Lease[]): Promise<readonly boolean[]>
   /** Returns all messages of these readers to their inboxes, and ends their waits. */
   releaseReaders(readers: readonly string[]): Promise<void>
-  /** Whether a wait can end, with the status of each sender (default: all running agents). */
-  receiveStatus(run: string, agent: Agent, from?: readonly string[]): Promise<ReceiveStatus>
-  /**
-   * Records that an agent waits, for one message from anyone (an empty list) or for an answer from each
-   * of these; must be renewed within `waitLeaseMs`.
-   */
-  waitFor(run: string, agent: Agent, from: readonly string[], reader: string): Promise<void>
+  /** Ends the wait that `take` recorded. */
   stopWaiting(run: string, agent: Agent, reader: string): Promise<void>
 
   /** Tasks of a run, oldest first. */

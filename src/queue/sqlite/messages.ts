@@ -22,6 +22,7 @@ import {
 } from './rows.ts'
 import { forwardStrays } from './settle.ts'
 import { receiveStatus } from './status.ts'
+import { waitFor } from './waiting.ts'
 
 interface MessageRow {
   readonly seq: number
@@ -73,7 +74,6 @@ export function lease(
   return unread(context, id, from, query).map((row) => leaseTo(context, row, reader))
 }
 
-/** Reads the status and leases messages in one transaction. */
 export function take(
   context: StoreContext,
   run: string,
@@ -83,11 +83,13 @@ export function take(
 ): Taken {
   const { from, lifo, isLast = false } = query
   const status = receiveStatus(context, run, agent, from)
-  if (!isLast && !isOver(query, status)) return { ...status, leases: [] }
   const groups = from === undefined ? [[]] : [...new Set(from)].map((name) => [name])
-  const leases = groups.flatMap((names) =>
+  const isDue = isLast || isOver(query, status)
+  const leases = (isDue ? groups : []).flatMap((names) =>
     lease(context, run, agent, { from: names, lifo, max: 1 }, reader),
   )
+  const isEnd = isLast || leases.length > 0 || status.nothingToWaitFor || status.deadlock !== null
+  if (!isEnd) waitFor(context, run, agent, from ?? [], reader)
   return { ...status, leases }
 }
 

@@ -17,8 +17,7 @@ const VERBS: Record<string, (store: QueueStore, agent: Acting) => Promise<unknow
   inbox: (store, agent) => store.inbox(RUN, agent),
   list: (store, agent) => store.list(RUN, { agent }),
   outlook: (store, agent) => store.outlook(RUN, agent),
-  waitFor: (store, agent) => store.waitFor(RUN, agent, [], 'r'),
-  receiveStatus: (store, agent) => store.receiveStatus(RUN, agent),
+  take: (store, agent) => store.take(RUN, agent, {}, 'r'),
   cancel: (store, agent) => store.cancel(RUN, 'other', 'late', agent),
 }
 

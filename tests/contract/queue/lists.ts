@@ -80,7 +80,7 @@ export function testLists(home: Home): void {
     await store.send(newMessage('b', 'a', 'for a'))
     await store.settle(a, DONE)
     expect(await store.lease(RUN, 'main', { from: ['b'] }, 'r')).toEqual([])
-    const { senders } = await store.receiveStatus(RUN, 'main', ['b'])
+    const { senders } = await stage.status('main', ['b'])
     expect(senders).toEqual([{ name: 'b', status: 'running' }])
     expect(await store.lease(RUN, 'main', { max: 9 }, 'r')).toHaveLength(2)
     await stage.strike()

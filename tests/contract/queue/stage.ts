@@ -1,5 +1,6 @@
 import { expect } from 'bun:test'
 import type { Clock } from '../../../src/queue/limits.ts'
+import type { ReceiveStatus } from '../../../src/queue/message.ts'
 import { QueueError } from '../../../src/queue/refusal.ts'
 import type { Refusal } from '../../../src/queue/refusal.ts'
 import type { QueueStore } from '../../../src/queue/store.ts'
@@ -77,6 +78,18 @@ export class Stage {
       const { end } = message
       return `${message.from}: ${end.success ? end.output : end.class}`
     })
+  }
+
+  /** What a wait of this agent would find, without leaving a trace. */
+  async status(agent: Agent, from?: readonly string[]): Promise<ReceiveStatus> {
+    const { leases: _, ...status } = await this.store.take(
+      RUN,
+      agent,
+      { from, isLast: true },
+      'status',
+    )
+    await this.store.releaseReaders(['status'])
+    return status
   }
 
   async states(): Promise<Record<string, string>> {

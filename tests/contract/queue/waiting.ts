@@ -4,16 +4,17 @@ import { DONE, newMessage, RUN, Stage } from './stage.ts'
 
 /** The deadlock that is reported to an agent. */
 async function deadlockOf(stage: Stage, agent: string): Promise<readonly string[] | null> {
-  return (await stage.store.receiveStatus(RUN, agent)).deadlock
+  return (await stage.status(agent)).deadlock
 }
 
 /** Whether an agent has nothing to wait for. */
 async function isAlone(stage: Stage, agent: string): Promise<boolean> {
-  return (await stage.store.receiveStatus(RUN, agent)).nothingToWaitFor
+  return (await stage.status(agent)).nothingToWaitFor
 }
 
-function wait(stage: Stage, agent: string, ...from: string[]): Promise<void> {
-  return stage.store.waitFor(RUN, agent, from, `reader of ${agent}`)
+async function wait(stage: Stage, agent: string, ...from: string[]): Promise<void> {
+  const query = from.length === 0 ? {} : { from }
+  await stage.store.take(RUN, agent, query, `reader of ${agent}`)
 }
 
 export function testStatus(home: Home): void {
@@ -28,7 +29,7 @@ export function testStatus(home: Home): void {
     await stage.push('main', ['next', 'later'])
     await store.start(RUN, 'main', 1)
     const names = ['over', 'gone', 'busy', 'next', 'later', 'nobody']
-    const { senders, nothingToWaitFor } = await store.receiveStatus(RUN, 'main', names)
+    const { senders, nothingToWaitFor } = await stage.status('main', names)
     expect(Object.fromEntries(senders.map(({ name, status }) => [name, status]))).toEqual({
       over: 'received',
       gone: 'dead',
@@ -44,8 +45,7 @@ export function testStatus(home: Home): void {
   test('there is nothing to wait for without a message or a possible sender', async () => {
     const stage = await Stage.set(home)
     const { store } = stage
-    const isOver = async (...from: string[]) =>
-      (await store.receiveStatus(RUN, 'main', from)).nothingToWaitFor
+    const isOver = async (...from: string[]) => (await stage.status('main', from)).nothingToWaitFor
     expect(await isOver()).toBe(true)
     await stage.push('main', ['a'])
     expect(await isOver()).toBe(true)
@@ -66,27 +66,25 @@ export function testStatus(home: Home): void {
     const stage = await Stage.set(home, { times: { readerLeaseMs: 1000 } })
     await stage.store.send(newMessage('main', 'main', 'hello'))
     await stage.store.lease(RUN, 'main', {}, 'killed')
-    const status = await stage.store.receiveStatus(RUN, 'main', ['main'])
+    const status = await stage.status('main', ['main'])
     expect(status).toMatchObject({ senders: [{ status: 'running' }], nothingToWaitFor: false })
     expect(status.isHeld).toBe(true)
-    const ofAnybody = await stage.store.receiveStatus(RUN, 'main')
+    const ofAnybody = await stage.status('main')
     expect(ofAnybody).toMatchObject({ nothingToWaitFor: false, isHeld: true })
     stage.clock.pass(1000)
-    expect((await stage.store.receiveStatus(RUN, 'main')).isHeld).toBe(false)
-    expect((await stage.store.receiveStatus(RUN, 'main', ['main'])).senders[0]!.status).toBe(
-      'received',
-    )
+    expect((await stage.status('main')).isHeld).toBe(false)
+    expect((await stage.status('main', ['main'])).senders[0]!.status).toBe('received')
     await stage.strike()
   })
 
   test('main can be waited for while it is running', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
-    const isOver = async () => (await stage.store.receiveStatus(RUN, 'a')).nothingToWaitFor
+    const isOver = async () => (await stage.status('a')).nothingToWaitFor
     expect(await isOver()).toBe(false)
     await stage.store.setMain(RUN, 'idle')
     expect(await isOver()).toBe(true)
-    const { senders } = await stage.store.receiveStatus(RUN, 'a', ['main'])
+    const { senders } = await stage.status('a', ['main'])
     expect(senders).toEqual([{ name: 'main', status: 'idle' }])
     await stage.store.setMain(RUN, 'running')
     expect(await isOver()).toBe(false)
@@ -143,7 +141,7 @@ export function testDeadlocks(home: Home): void {
     await wait(stage, 'left', 'right')
     await wait(stage, 'right', 'left')
     await stage.store.settle(left, DONE)
-    const status = await stage.store.receiveStatus(RUN, 'right', ['left'])
+    const status = await stage.status('right', ['left'])
     expect(status).toMatchObject({ nothingToWaitFor: false, deadlock: ['left', 'right'] })
     await stage.strike()
   })
@@ -258,7 +256,7 @@ export function testDeadlocks(home: Home): void {
     expect(await isAlone(stage, 'a')).toBe(false)
     await stage.store.settle(b, DONE)
     expect(await isAlone(stage, 'a')).toBe(true)
-    const { deadlock } = await stage.store.receiveStatus(RUN, 'main', ['a'])
+    const { deadlock } = await stage.status('main', ['a'])
     expect(deadlock).toBeNull()
     await stage.strike()
   })
