@@ -33,14 +33,11 @@ export function initTasks(
 /** Fails if the existing configuration differs from what was asked for. */
 function refuseOther(places: Places, { prefix, name }: Given): void {
   const config = readConfig(places)
-  const wanted = {
-    ...(prefix === undefined || checkPrefix(prefix) === config.prefix
-      ? {}
-      : { prefix: checkPrefix(prefix) }),
-    ...(name === undefined || name === config.name ? {} : { name }),
-  }
-  if (Object.keys(wanted).length === 0) return
-  const lines = Object.entries(wanted).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`)
+  const wanted = { prefix: prefix === undefined ? undefined : checkPrefix(prefix), name }
+  const lines = (['prefix', 'name'] as const)
+    .filter((key) => wanted[key] !== undefined && wanted[key] !== config[key])
+    .map((key) => `"${key}": ${JSON.stringify(wanted[key])}`)
+  if (lines.length === 0) return
   throw new Refused(
     `${configPath(places)} already exists; nothing was changed.`,
     `Edit it yourself: ${lines.join(', ')}`,

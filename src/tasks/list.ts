@@ -26,10 +26,7 @@ export interface Filter {
   readonly archived?: boolean
 }
 
-export interface Listing {
-  readonly tasks: readonly Task[]
-  readonly broken: readonly Broken[]
-}
+export type Listing = Scan
 
 /** Sorted by priority, then overdue first, then by age. */
 export function listTasks(places: Places, filter: Filter = {}): Listing {
@@ -64,8 +61,7 @@ export function searchTasks(places: Places, words: readonly string[]): Listing {
 /** The ready tasks, in the order of `next`. */
 export function listReady(places: Places, filter: Filter, caller: Caller): Listing {
   const { scan, graph } = judgeTasks(places, caller)
-  const isChosen = makeTest(places, filter)
-  const tasks = graph.ready().filter(isChosen)
+  const tasks = graph.ready().filter(makeTest(places, filter))
   return { tasks: tasks.slice(0, filter.limit), broken: scan.broken }
 }
 
@@ -76,10 +72,8 @@ export function explainReady(
   caller: Caller,
 ): { readonly tasks: readonly Readiness[]; readonly broken: readonly Broken[] } {
   const { scan, graph } = judgeTasks(places, caller)
-  const isChosen = makeTest(places, filter)
-  const open = graph.sorted(isChosen)
-  const tasks = open.slice(0, filter.limit)
-  return { tasks: tasks.map((task) => graph.judge(task)), broken: scan.broken }
+  const open = graph.sorted(makeTest(places, filter)).slice(0, filter.limit)
+  return { tasks: open.map((task) => graph.judge(task)), broken: scan.broken }
 }
 
 /** The ids of tasks that other owners hold now. */
@@ -135,12 +129,11 @@ export function scanGraph(places: Places, { owner, now }: Caller): ScannedGraph 
 
 function makeTest(places: Places, filter: Filter): (task: Task) => boolean {
   const { statuses = [], labels = [], priority, assignee, blockedBy } = filter
-  const hasLabels = labels.length > 0
   const blocker = blockedBy === undefined ? undefined : renderId(resolveId(places, blockedBy))
   return (task) =>
     (statuses.length === 0 || statuses.includes(task.status)) &&
     (priority === undefined || (task.priority ?? 'none') === priority) &&
     (assignee === undefined || (task.assignee ?? '') === assignee) &&
-    (!hasLabels || labels.every((label) => task.labels.includes(label))) &&
+    labels.every((label) => task.labels.includes(label)) &&
     (blocker === undefined || task.dependencies.includes(blocker))
 }

@@ -31,14 +31,11 @@ export function claimedError(id: string, claim: Claim, places: Places): Refused 
     const hint = `Merge it, or release it: forge-tasks release ${id}`
     return new ClaimedError(`${words}, since ${localTime(claim.at)}.`, hint)
   }
-  const end = claim.run === undefined ? localUntil(claim) : 'its iteration ends'
+  const { run, until } = claim
+  const end = run === undefined ? until && localTime(until) : 'its iteration ends'
   return new ClaimedError(
     `${words} since ${localTime(claim.at)}${end === undefined ? '' : `, until ${end}`}.`,
   )
-}
-
-function localUntil({ until }: Claim): string | undefined {
-  return until === undefined ? undefined : localTime(until)
 }
 
 export interface ClaimOptions extends Caller {
