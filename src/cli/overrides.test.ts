@@ -32,18 +32,25 @@ test.each([
   ['--max-cost', '-5', COST],
   ['--max-cost', 'five', COST],
   ['--max-cost', '1e3', COST],
-  ['--max-tokens', '0', 'expected a positive integer. / Write e.g. 2000000.'],
-  ['--max-tokens', '1.5', 'expected a positive integer. / Write e.g. 2000000.'],
-  ['--max-tokens', '9'.repeat(20), 'expected a positive integer. / Write e.g. 2000000.'],
   ['--max-duration', '0s', 'expected a time longer than zero. / Write e.g. 30m or 8h.'],
   ['--max-duration', 'off', 'expected a time. / Write e.g. 90s, 30m, 2h or 1h30m.'],
   ['--timeout', '30', 'expected a time. / Write e.g. 90s, 30m, 2h or 1h30m.'],
   ['--timeout', '0s', 'expected a time longer than zero. / Write e.g. 30m, or off.'],
   ['--idle-timeout', '0m', 'expected a time longer than zero. / Write e.g. 30m, or off.'],
-  ['--stall', '-1', 'expected a whole number, 0 or more. / Write e.g. 3, or 0 for never.'],
-  ['--stall', '', 'expected a whole number, 0 or more. / Write e.g. 3, or 0 for never.'],
 ])('%s %s is refused', (option, value, words) => {
   expect(refusal([`${option}=${value}`])).toBe(`${option} is '${value}', ${words}`)
+})
+
+test.each([
+  ['--max-tokens', '0', 1, '2000000.'],
+  ['--max-tokens', '1.5', 1, '2000000.'],
+  ['--max-tokens', '9'.repeat(20), 1, '2000000.'],
+  ['--stall', '-1', 0, '3, or 0 for never.'],
+  ['--stall', '', 0, '3, or 0 for never.'],
+])('the count %s %s is refused', (option, value, least, example) => {
+  expect(refusal([`${option}=${value}`])).toBe(
+    `${option} is "${value}", expected a whole number of at least ${least}. / Write e.g. ${example}`,
+  )
 })
 
 test.each(['verify', 'until'])('an empty command for --%s is refused', (option) => {

@@ -1,4 +1,5 @@
 import { parseDuration } from '../base/durations.ts'
+import { readWhole } from '../base/numbers.ts'
 import type { Overrides } from '../chain/plan/overrides.ts'
 import type { Budget } from '../chain/plan/policy.ts'
 import { UsageError, type Input } from './command.ts'
@@ -6,7 +7,7 @@ import { UsageError, type Input } from './command.ts'
 export function readOverrides(input: Input): Overrides {
   const timeoutMs = readLimit(input, 'timeout')
   const idleMs = readLimit(input, 'idle-timeout')
-  const stall = readNumber(input, 'stall', /^\d+$/, WHOLE)
+  const stall = readCount(input, 'stall', 0, 'Write e.g. 3, or 0 for never.')
   const verify = input.texts('verify').map((command) => checkCommand('verify', command))
   const until = input.text('until')
   return {
@@ -19,13 +20,9 @@ export function readOverrides(input: Input): Overrides {
   }
 }
 
-const WHOLE = ['a whole number, 0 or more', 'e.g. 3, or 0 for never'] as const
-const DOLLARS = ['an amount in US dollars, more than 0', 'e.g. 5 or 2.50'] as const
-const COUNT = ['a positive integer', 'e.g. 2000000'] as const
-
 function readBudget(input: Input): Budget {
-  const costUsd = readNumber(input, 'max-cost', /^\$?(?=.*[1-9])\d+(\.\d+)?$/, DOLLARS)
-  const tokens = readNumber(input, 'max-tokens', /^(?=.*[1-9])\d+$/, COUNT)
+  const costUsd = readDollars(input, 'max-cost')
+  const tokens = readCount(input, 'max-tokens', 1, 'Write e.g. 2000000.')
   const ms = readTime(input, 'max-duration', 'e.g. 30m or 8h')
   return {
     ...(costUsd !== undefined && { costUsd }),
@@ -49,17 +46,20 @@ function readTime(input: Input, option: string, example: string): number | undef
   )
 }
 
-function readNumber(
-  input: Input,
-  option: string,
-  pattern: RegExp,
-  [expected, example]: readonly [string, string],
-): number | undefined {
+function readCount(input: Input, option: string, least: number, hint: string) {
+  const text = input.text(option)
+  return text === undefined ? undefined : readWhole(`--${option}`, text, { least }, hint)
+}
+
+function readDollars(input: Input, option: string): number | undefined {
   const text = input.text(option)
   if (text === undefined) return undefined
-  const number = Number(text.replace(/^\$/, ''))
-  if (pattern.test(text) && number <= Number.MAX_SAFE_INTEGER) return number
-  throw new UsageError(`--${option} is '${text}', expected ${expected}.`, `Write ${example}.`)
+  const number = /^\$?\d+(\.\d+)?$/.test(text) ? Number(text.replace('$', '')) : 0
+  if (number > 0 && number <= Number.MAX_SAFE_INTEGER) return number
+  throw new UsageError(
+    `--${option} is '${text}', expected an amount in US dollars, more than 0.`,
+    'Write e.g. 5 or 2.50.',
+  )
 }
 
 function checkCommand(option: string, command: string): string {

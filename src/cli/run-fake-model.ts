@@ -13,6 +13,7 @@ import { counted } from '../base/amounts.ts'
 import { errorCode, errorText, UserError } from '../base/errors.ts'
 import { readTextFile, writeAll } from '../base/files.ts'
 import { makeEnvironment, renderShellLine } from '../fake-model/environment.ts'
+import { readWhole } from '../base/numbers.ts'
 import { stateFolder } from '../base/state-folder.ts'
 import { parseAnsweredTurn, type AnsweredTurn } from '../fake-model/playback.ts'
 import type { ScriptSource } from '../fake-model/script-schema.ts'
@@ -36,7 +37,7 @@ export async function runFakeModel(input: Input): Promise<number> {
       `The command goes after --: forkhestra fake-model ${file} -- ${surplus}`,
     )
   }
-  const port = readPort(input.text('port') ?? '0')
+  const port = readWhole('--port', input.text('port') ?? '0', { least: 0, most: 65_535 })
   const script = readScript(file)
   if (!input.flag('check')) return serve(script, port, input, new ScriptProgress(file))
   console.log(`${file} is valid: ${counted(turnsOf(script).length, 'turn')}`)
@@ -87,13 +88,6 @@ async function serveUntilOver(
   console.log(renderShellLine(url, process.env, isSubscription))
   await stopSignal()
   return 0
-}
-
-const HIGHEST_PORT = 65_535
-
-function readPort(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= HIGHEST_PORT) return Number(text)
-  throw new UsageError(`Option --port is '${text}', expected a number from 0 to ${HIGHEST_PORT}.`)
 }
 
 const LONGEST_SCRIPT = 16 * 1024 ** 2

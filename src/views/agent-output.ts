@@ -1,5 +1,6 @@
 // oxlint-disable no-control-regex
 import { TerminalFilter } from '../base/terminal/terminal-filter.ts'
+import { LineCutter } from './line-cutter.ts'
 
 const STYLE = String.raw`\u001b\[[\d;:]*m|\u001b\]8;[^\u001b]*\u001b\\`
 const STYLES = new RegExp(STYLE, 'g')
@@ -51,29 +52,34 @@ export class TerminalLine {
   }
 }
 
-/** Filters an agent's output for a terminal, and labels lines that look like ours. */
+/** Filters an agent's output for a terminal, cuts long lines and labels those that look like ours. */
 export class AgentOutput {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   readonly #filter = new TerminalFilter()
   readonly #line: TerminalLine
   readonly #width: () => number
+  readonly #cutter: LineCutter | undefined
   /** Held back: a possible beginning of our name. */
   #begun = ''
 
-  constructor(line: TerminalLine, width: () => number) {
+  constructor(line: TerminalLine, width: () => number, isCut = false) {
     this.#line = line
     this.#width = width
+    this.#cutter = isCut ? new LineCutter() : undefined
   }
 
   push(bytes: Uint8Array): Uint8Array {
-    const text = this.#begun + this.#filter.push(this.#decoder.decode(bytes, { stream: true }))
+    const decoded = this.#decoder.decode(bytes, { stream: true })
+    const text = this.#begun + this.#filter.push(this.#cutter?.cut(decoded) ?? decoded)
     this.#begun = ''
     return Buffer.from(this.#label(text, false))
   }
 
   /** The text that was held back, and the sequences that end open colours and links. */
   finish(): { readonly text: string; readonly reset: string } {
-    const cut = this.#filter.push(this.#decoder.decode())
+    const decoded = this.#decoder.decode()
+    const last = (this.#cutter?.cut(decoded) ?? decoded) + (this.#cutter?.finishLine() ?? '')
+    const cut = this.#filter.push(last)
     const { text, reset } = this.#filter.finish()
     const rest = this.#label(this.#begun + cut + text, true)
     this.#begun = ''

@@ -4,7 +4,6 @@ import { firstCause } from '../base/first-cause.ts'
 import { isTerminal } from '../base/terminal/is-terminal.ts'
 import { printableLines } from '../base/terminal/printable.ts'
 import { AgentOutput, TerminalLine } from './agent-output.ts'
-import { LineCutter } from './line-cutter.ts'
 import type { Output } from './screen.ts'
 import { Writer, type WriteProblem } from './writer.ts'
 
@@ -48,7 +47,6 @@ interface Options extends WriteProblem {
 interface Stream {
   readonly writer: Writer
   readonly cursor: Cursor
-  readonly cutter: LineCutter | undefined
   /** Absent for a pipe or a file. */
   readonly filter: AgentOutput | undefined
 }
@@ -81,8 +79,7 @@ export class Terminal implements Output {
     this.#knownState = isDumb ? '' : KNOWN_STATE
     this.#dim = isDumb || env['NO_COLOR'] ? String : (text) => `${DIM}${text}${NOT_DIM}`
     const shown = (isShown: boolean, { line }: Cursor, name: 'stdout' | 'stderr') => ({
-      cutter: isShown && !uncut ? new LineCutter() : undefined,
-      filter: isShown ? new AgentOutput(line, () => columnsOf(process[name])) : undefined,
+      filter: isShown ? new AgentOutput(line, () => columnsOf(process[name]), !uncut) : undefined,
     })
     const errCursor = isSame ? cursor : makeCursor()
     this.#out = {
@@ -98,9 +95,8 @@ export class Terminal implements Output {
   }
 
   bytes(stream: 'out' | 'err', bytes: Uint8Array): void | Promise<void> {
-    const { writer, cursor, cutter, filter } = stream === 'out' ? this.#out : this.#err
-    const cut = cutter === undefined ? bytes : cutter.cut(bytes)
-    const filtered = filter?.push(cut) ?? cut
+    const { writer, cursor, filter } = stream === 'out' ? this.#out : this.#err
+    const filtered = filter?.push(bytes) ?? bytes
     // Only now: what the filter drops may be all that keeps a line from being a marker.
     const shown = cursor.quoter?.push(filtered) ?? filtered
     if (shown.length === 0) return
@@ -147,13 +143,7 @@ export class Terminal implements Output {
   /** The rest of both streams with this cursor, to be shown before one of our lines. */
   #finishLines(cursor: Cursor): { readonly text: string; readonly reset: string } {
     const streams = [this.#out, this.#err].filter((each) => each.cursor === cursor)
-    const rests = streams.map(({ cutter, filter }) => {
-      const note = cutter?.finishLine() ?? ''
-      if (filter === undefined) return { text: note, reset: '' }
-      const cut = Buffer.from(filter.push(Buffer.from(note))).toString()
-      const { text, reset } = filter.finish()
-      return { text: cut + text, reset }
-    })
+    const rests = streams.flatMap(({ filter }) => filter?.finish() ?? [])
     return {
       text: rests.map(({ text }) => text).join(''),
       reset: rests.map(({ reset }) => reset).join(''),

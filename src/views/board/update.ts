@@ -1,4 +1,5 @@
 import { unreachable } from '../../base/errors.ts'
+import type { Changes } from '../../tasks/text/changes.ts'
 import type { Brief } from '../../tasks/view.ts'
 import { STATUSES, type Status } from '../../tasks/status.ts'
 import { answer } from './answer.ts'
@@ -6,7 +7,7 @@ import { clamp, layoutOf, selectId, settle, showCards, type Board, type Prompt }
 import type { Key } from '../../base/terminal/keys.ts'
 import { atEnd } from '../../base/terminal/line-editor.ts'
 import type { Size } from '../../base/terminal/tty.ts'
-import { readCard } from './read-card.ts'
+import { cardLines } from './card-lines.ts'
 import type { Snapshot } from './snapshot.ts'
 import { askForStatus, distanceOf, nameOf, say, still, withTask, type Step } from './steps.ts'
 
@@ -84,6 +85,58 @@ function browse(board: Board, key: string): Step | undefined {
       return still(settle({ ...board, rows: board.rows.with(board.column, clamp(row, last)) }))
     }
   }
+}
+
+function readCard(board: Board, key: string): Step | undefined {
+  const open = board.open!
+  switch (key) {
+    case 'escape':
+    case 'q':
+    case 'enter':
+      return still({ ...board, open: undefined })
+    case ' ':
+    case 'x':
+      return tick(board)
+    case 'tab':
+      return still(moveCursor(board, nextCriterion(board, 1) ?? open.cursor))
+    case 'back-tab':
+      return still(moveCursor(board, nextCriterion(board, -1) ?? open.cursor))
+    default: {
+      const by = distanceOf(key, layoutOf(board.size).pageHeight)
+      return by === undefined ? undefined : still(moveCursor(board, open.cursor + by))
+    }
+  }
+}
+
+function moveCursor(board: Board, cursor: number): Board {
+  return settle({ ...board, open: { ...board.open!, cursor } })
+}
+
+/** The first line of the next or previous criterion; wraps around. */
+function nextCriterion({ open, size }: Board, step: 1 | -1): number | undefined {
+  const lines = cardLines(open!.brief, size.width)
+  const firsts = lines.flatMap(({ criterion }, index) =>
+    criterion !== undefined && lines[index - 1]?.criterion !== criterion ? [index] : [],
+  )
+  if (step === 1) return firsts.find((index) => index > open!.cursor) ?? firsts[0]
+  return firsts.findLast((index) => index < open!.cursor) ?? firsts.at(-1)
+}
+
+/** Ticks the criterion under the cursor, or moves to the next one. */
+function tick(board: Board): Step {
+  const { brief, cursor } = board.open!
+  const criterion = cardLines(brief, board.size.width)[cursor]?.criterion
+  if (criterion === undefined) {
+    const next = nextCriterion(board, 1)
+    if (next === undefined) return still(say(board, 'The task has no acceptance criteria.'))
+    return still(
+      say(moveCursor(board, next), 'Press x to tick this criterion, Tab for the next one.'),
+    )
+  }
+  const { number, isDone } = criterion
+  const changes: Changes = isDone ? { uncheckCriteria: [number] } : { checkCriteria: [number] }
+  const done = `${isDone ? 'Unchecked' : 'Checked'} #${number}.`
+  return { board, effects: [{ type: 'edit', id: brief.task.id, changes, done }] }
 }
 
 /** Keys that mean the same on the columns and on a card. */
