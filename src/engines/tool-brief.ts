@@ -18,16 +18,10 @@ const LONGEST = 200
 
 /** One line for people that describes a tool call. */
 export function toolBrief(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return ''
+  if (typeof input !== 'object' || input === null || Object.keys(input).length === 0) return ''
   const fields: Readonly<Record<string, unknown>> = { ...input }
-  const key = DESCRIPTIVE_FIELDS.find(
-    (name) => typeof fields[name] === 'string' && fields[name] !== '',
-  )
-  const text = key === undefined ? briefJson(fields) : String(fields[key])
-  const line = text.trim().replaceAll(/\s+/g, ' ')
-  return shorten(line, LONGEST)
-}
-
-function briefJson(fields: Readonly<Record<string, unknown>>): string {
-  return Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)
+  const texts = DESCRIPTIVE_FIELDS.map((name) => fields[name])
+  const text = texts.find((value) => typeof value === 'string' && value !== '')
+  const line = String(text ?? JSON.stringify(fields))
+  return shorten(line.trim().replaceAll(/\s+/g, ' '), LONGEST)
 }

@@ -7,6 +7,8 @@ export const FILE_TOOLS = ['read', 'write', 'edit', 'bash', 'grep', 'glob']
 /** Queue and inbox tools: tools of the built-in agent, and of the MCP server for other agents. */
 export const QUEUE_TOOLS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
 
+const ALL_TOOLS = [...FILE_TOOLS, ...QUEUE_TOOLS]
+
 const OUR_SERVER = 'mcp__forkhestra'
 
 /** Tools of Claude Code that the built-in agent lacks: lists may name them without effect. */
@@ -49,28 +51,26 @@ function toolsOf(entry: string): readonly string[] {
   if (tool === OUR_SERVER || tool === `${OUR_SERVER}__*`) return QUEUE_TOOLS
   const word = tool.replace(`${OUR_SERVER}__`, '').toLowerCase()
   if (word === 'multiedit') return ['edit']
-  return [...FILE_TOOLS, ...QUEUE_TOOLS].filter((name) => name === word)
+  return ALL_TOOLS.filter((name) => name === word)
 }
 
 function problemOf(list: string, entry: string): Problem | undefined {
   const { tool, pattern } = parseEntry(entry)
+  const word = tool.toLowerCase()
   const isKnown = toolsOf(entry).length > 0
-  if (isKnown && pattern !== undefined) return patternProblem(list, entry, tool)
-  if (isKnown || tool.startsWith('mcp__') || CLAUDE_TOOLS.has(tool.toLowerCase())) return undefined
-  const suggestion = didYouMean(tool.toLowerCase(), [...FILE_TOOLS, ...QUEUE_TOOLS])
-  return {
-    message: `${list}: the built-in agent has no tool '${entry}'${suggestion}`,
-    hint: `Its tools are ${[...FILE_TOOLS, ...QUEUE_TOOLS].join(', ')}.`,
+  if (isKnown && pattern !== undefined) {
+    const why =
+      word === 'bash'
+        ? 'a command with a harmless start can still do anything'
+        : 'a tool can only be allowed as a whole'
+    return {
+      message: `${list}: the built-in agent cannot enforce '${entry}': ${why}.`,
+      hint: `Write '${tool}', or leave it out; a read-only agent has read, grep and glob.`,
+    }
   }
-}
-
-function patternProblem(list: string, entry: string, tool: string): Problem {
-  const why =
-    tool.toLowerCase() === 'bash'
-      ? 'a command with a harmless start can still do anything'
-      : 'a tool can only be allowed as a whole'
+  if (isKnown || tool.startsWith('mcp__') || CLAUDE_TOOLS.has(word)) return undefined
   return {
-    message: `${list}: the built-in agent cannot enforce '${entry}': ${why}.`,
-    hint: `Write '${tool}', or leave it out; a read-only agent has read, grep and glob.`,
+    message: `${list}: the built-in agent has no tool '${entry}'${didYouMean(word, ALL_TOOLS)}`,
+    hint: `Its tools are ${ALL_TOOLS.join(', ')}.`,
   }
 }

@@ -37,27 +37,30 @@ function make(
   return { prompt, override: `${PROMPTS_FOLDER}/${file}.md`, model: 'sonnet', ...more }
 }
 
-function makePlanner(file: string, specs: SpecsFolder): BuiltInAgent {
-  const allowedTools = ['Read', 'Grep', 'Glob', 'Bash']
-  return make(file, planner, { maxTurns: 50, allowedTools, specs, plans: true, createsTasks: true })
-}
-
-function makeBuilder(file: string, specs: SpecsFolder): BuiltInAgent {
-  return make(file, builder, { maxTurns: 100, specs, finishesTasks: true })
-}
-
-function makeReviewer(file: string, specs: SpecsFolder): BuiltInAgent {
-  return make(file, reviewer, { maxTurns: 50, specs })
+/** Those with a prefix read the specs in `ralph/`. */
+function makeAgents(prefix: '' | 'fk:', specs: SpecsFolder): Record<string, BuiltInAgent> {
+  const folder = prefix.replace(':', '/')
+  return {
+    [`${prefix}planner`]: make(`${folder}planner`, planner, {
+      maxTurns: 50,
+      allowedTools: ['Read', 'Grep', 'Glob', 'Bash'],
+      specs,
+      plans: true,
+      createsTasks: true,
+    }),
+    [`${prefix}builder`]: make(`${folder}builder`, builder, {
+      maxTurns: 100,
+      specs,
+      finishesTasks: true,
+    }),
+    [`${prefix}reviewer`]: make(`${folder}reviewer`, reviewer, { maxTurns: 50, specs }),
+  }
 }
 
 /** Take precedence over programs of the same name on PATH. */
 export const BUILT_IN_AGENTS: Readonly<Record<string, BuiltInAgent>> = {
-  planner: makePlanner('planner', 'forge/orch/specs'),
-  builder: makeBuilder('builder', 'forge/orch/specs'),
-  reviewer: makeReviewer('reviewer', 'forge/orch/specs'),
-  'fk:planner': makePlanner('fk/planner', 'ralph'),
-  'fk:builder': makeBuilder('fk/builder', 'ralph'),
-  'fk:reviewer': makeReviewer('fk/reviewer', 'ralph'),
+  ...makeAgents('', 'forge/orch/specs'),
+  ...makeAgents('fk:', 'ralph'),
 }
 
 const bundled = (name: string, template: string, more: Partial<BuiltInAgent> = {}) =>

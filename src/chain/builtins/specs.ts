@@ -14,9 +14,6 @@ export const SPECS_DESCRIPTIONS: Readonly<Record<SpecsFolder, string>> = {
   ralph: '`ralph/`',
 }
 
-/** A chain plans, but the project has no requirements. */
-class SpecsMissing extends UserError {}
-
 /** The specs folder of a project for agents that prefer `wanted`; paths are relative to the project. */
 export function findSpecs(
   wanted: SpecsFolder,
@@ -32,7 +29,7 @@ export function specsMissing(agent: string, wanted: SpecsFolder): UserError {
     wanted === 'ralph'
       ? `Write them; or run forkhestra init, fill in forge/orch/specs, and use planner and builder.`
       : `Run forkhestra init to create both as templates, then fill them in.`
-  return new SpecsMissing(
+  return new UserError(
     `Agent '${agent}' needs specs: neither ${plan} nor ${specs} exists.`,
     `Put the goal and the order of work into ${plan}, the requirements into ${specs}.\n${start}`,
   )
@@ -40,7 +37,7 @@ export function specsMissing(agent: string, wanted: SpecsFolder): UserError {
 
 export function specsUnfilled(agent: string, folder: SpecsFolder): UserError {
   const [plan, specs] = REQUIREMENTS.map((name) => `${folder}/${name}`)
-  return new SpecsMissing(
+  return new UserError(
     `Agent '${agent}' needs specs, but those in ${folder} are still the templates.`,
     `Describe what to build in ${plan} or ${specs}.`,
   )
@@ -48,7 +45,7 @@ export function specsUnfilled(agent: string, folder: SpecsFolder): UserError {
 
 /** For a task manager without a prompt. */
 export function requirementsMissing(agent: string): UserError {
-  return new SpecsMissing(
+  return new UserError(
     `Agent '${agent}' needs requirements to turn into tasks.`,
     [
       `Pass them as the prompt: forkhestra ${agent}:3 -p "Add a login page", or: forge-task-manager "Add a login page"`,

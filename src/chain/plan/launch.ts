@@ -109,7 +109,7 @@ function placeOf(level: PromptLevel | undefined, { number, agent }: StepNode): s
   return `the prompt of step ${number}`
 }
 
-/** A prompt that consists only of commands is none for the agent. */
+/** Undefined if the prompt consists only of commands. */
 function contentOf(
   { content }: Phases,
   chosen: ChosenPrompt | undefined,

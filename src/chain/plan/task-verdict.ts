@@ -24,7 +24,8 @@ export function endOfTasks(counts: TaskCounts): TaskVerdict | undefined {
   if (ready > 0 || isEmpty(counts)) return undefined
   const left = describeLeft(counts)
   if (left !== undefined) return { reason: 'blocked', detail: left }
-  if (held === 0) return { reason: 'until', detail: describeDone(total) }
+  const done = total === 1 ? 'the only task is Done' : `all ${total} tasks are Done`
+  if (held === 0) return { reason: 'until', detail: done }
   return { reason: 'until', detail: `no task is ready, ${describeHeld(held)}`, isHeld: true }
 }
 
@@ -67,10 +68,6 @@ function describeList(ids: readonly string[]): string {
 
 function describeHeld(held: number): string {
   return `${held} in progress elsewhere`
-}
-
-function describeDone(total: number): string {
-  return total === 1 ? 'the only task is Done' : `all ${total} tasks are Done`
 }
 
 /** Whether only the tasks define the work; a prompt of the command line is work as well. */

@@ -16,7 +16,7 @@ const DEEPEST = 16
 
 /**
  * Parses the commands of a prompt and of the prompts of its tasks. Values of variables are always
- * text, never commands, also in the prompts of tasks. Unfilled variables stay as written, except in
+ * text, never commands, in the prompts of tasks too. Unfilled variables stay as written, except in
  * options of commands, where `values` fill them.
  */
 export function readPhases(template: Template, where: string, values: Values = NONE): Phases {
@@ -37,8 +37,7 @@ export function readPhases(template: Template, where: string, values: Values = N
         const part = held.get(sign)
         return part === undefined ? sign : renderTemplate(fillTemplate([part], valuesOfHoles))
       })
-  const same: Fill = (signed) => signed
-  const [fill, fillOption] = held.size === 0 ? [same, same] : [filler(NONE), filler(values)]
+  const [fill, fillOption] = [filler(NONE), filler(values)]
   return fillPhases(parsePhases(text, where, fillOption), { where, fill, fillOption, depth: 1 })
 }
 

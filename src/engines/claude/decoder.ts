@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/drop-undefined.ts'
 import type { Decoder, Fact, LimitFact } from '../engine.ts'
 import { LineReader } from '../line-reader.ts'
 import { MarkerScanner } from '../marker/marker.ts'
@@ -88,13 +89,11 @@ export class ClaudeDecoder implements Decoder {
     const { subtype, session_id: id, model } = event
     if (subtype === 'api_retry') this.#facts.push({ type: 'notice', text: describeRetry(event) })
     if (subtype !== 'init' || typeof id !== 'string') return
-    const billing = billingOf(event)
-    this.#facts.push({
-      type: 'session',
-      id,
-      ...(typeof model === 'string' ? { model } : {}),
-      ...(billing === undefined ? {} : { billing }),
-    })
+    const known = {
+      model: typeof model === 'string' ? model : undefined,
+      billing: billingOf(event),
+    }
+    this.#facts.push({ type: 'session', id, ...dropUndefined(known) })
   }
 
   #takeMessage(event: Event): void {

@@ -46,10 +46,14 @@ function makeLaunch(
   turn: Turn,
   session?: Omit<LaunchFile, 'at'>,
 ): ProcessLaunch {
-  const { prompt = '', systemPrompt = '' } = turn
+  const { prompt = '', systemPrompt = '', maxCostUsd, loop } = turn
   const isLong = Buffer.byteLength(systemPrompt) > ARGUMENT_BYTES
   const byStdin = Buffer.byteLength(prompt) > ARGUMENT_BYTES
-  const head = [agent.program, '--print', ...permissions(agent)]
+  const permissions =
+    agent.permissionMode === undefined
+      ? ['--dangerously-skip-permissions']
+      : ['--permission-mode', agent.permissionMode]
+  const head = [agent.program, '--print', ...permissions]
   const resume = session === undefined ? [] : ['--resume', SESSION_FILE]
   const argv = [
     ...head,
@@ -59,7 +63,7 @@ function makeLaunch(
       : ['--append-system-prompt', systemPrompt]),
     '--max-turns',
     String(agent.maxTurns),
-    ...budget(turn),
+    ...option('--max-budget-usd', maxCostUsd === undefined ? undefined : inCents(maxCostUsd)),
     ...settings(agent, turn.queue),
     '--output-format',
     'stream-json',
@@ -79,7 +83,7 @@ function makeLaunch(
     ...(byStdin ? { stdin: prompt } : {}),
     ...(files.length === 0 ? {} : { files }),
     isStructured: true,
-    decode: (stream) => makeDecoder(stream, turn),
+    decode: (stream) => (stream === 'out' ? new ClaudeDecoder(loop) : plainDecoder(stream, loop)),
   }
 }
 
@@ -98,33 +102,24 @@ export function conversationArgv(
   ]
 }
 
-function makeDecoder(stream: 'out' | 'err', { loop }: Turn) {
-  return stream === 'out' ? new ClaudeDecoder(loop) : plainDecoder(stream, loop)
-}
-
 /** In whole cents, at least one: the CLI does not accept 0. */
-function budget({ maxCostUsd }: Turn): string[] {
-  if (maxCostUsd === undefined) return []
+function inCents(costUsd: number): string {
   // Rounds off floating-point errors.
-  const cents = Math.max(1, Math.ceil(Number((maxCostUsd * 100).toPrecision(12))))
-  return ['--max-budget-usd', (cents / 100).toFixed(2)]
+  const cents = Math.max(1, Math.ceil(Number((costUsd * 100).toPrecision(12))))
+  return (cents / 100).toFixed(2)
 }
 
-function permissions({ permissionMode }: ClaudeAgent): string[] {
-  return permissionMode === undefined
-    ? ['--dangerously-skip-permissions']
-    : ['--permission-mode', permissionMode]
+function option(name: string, value: string | undefined): string[] {
+  return value === undefined ? [] : [name, value]
 }
 
 function settings(agent: ClaudeAgent, queue?: QueueServer): string[] {
-  const { model, settings: file } = agent
   const servers = mcpConfigs(agent, queue)
   return [
-    '--model',
-    model,
+    ...option('--model', agent.model),
     ...(servers.length === 0 ? [] : ['--mcp-config', ...servers]),
-    ...(file === undefined ? [] : ['--settings', file]),
-    ...(agent.userSettings === false ? ['--setting-sources', 'project,local'] : []),
+    ...option('--settings', agent.settings),
+    ...option('--setting-sources', agent.userSettings === false ? 'project,local' : undefined),
     ...tools(agent, queue !== undefined),
   ]
 }
@@ -158,13 +153,12 @@ function tools(agent: ClaudeAgent, hasQueue: boolean): string[] {
   const denied = allowsMcp || hasQueue ? disallowedTools : [...disallowedTools, ALL_MCP_TOOLS]
   // In these modes tools need permission, and nobody is there to grant it.
   const asks = allowedTools !== undefined || permissionMode !== undefined
-  const allowed = [...(allowedTools ?? []), ...(hasQueue && asks ? [OWN_MCP_TOOLS] : [])]
+  const own = hasQueue && asks ? [OWN_MCP_TOOLS] : undefined
+  const allowed = allowedTools === undefined ? own : [...allowedTools, ...(own ?? [])]
   return [
-    ...(allowed.length === 0 && allowedTools === undefined
-      ? []
-      : ['--allowedTools', allowed.join(',')]),
-    ...(allowedTools === undefined ? [] : ['--tools', builtInTools(allowedTools).join(',')]),
-    ...(denied.length === 0 ? [] : ['--disallowedTools', denied.join(',')]),
+    ...option('--allowedTools', allowed?.join(',')),
+    ...option('--tools', allowedTools && builtInTools(allowedTools).join(',')),
+    ...option('--disallowedTools', denied.length === 0 ? undefined : denied.join(',')),
     ...(needsStrictMcp(agent, hasQueue) ? ['--strict-mcp-config'] : []),
   ]
 }

@@ -21,7 +21,7 @@ function readUsage(result: Event): Fact {
   }
 }
 
-/** Only `is_error` is reliable: the subtype is "success" for API errors, too. */
+/** Only `is_error` is reliable: the subtype is "success" for API errors too. */
 function readFailure(
   result: Event,
   rejected: LimitFact | undefined,

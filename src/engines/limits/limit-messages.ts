@@ -68,7 +68,7 @@ const API_STATUS = wholeLine(
   String.raw`(?:api error:? \(?(?:repeated )?|error: unexpected status |error: exceeded retry limit, last status: )(?<status>\d{3})\b(?<said>.*)`,
 )
 
-/** Short messages that a project's own programs may print, too: they count only as the last line. */
+/** Short messages that a project's own programs may print too: they count only as the last line. */
 const AMBIGUOUS = wholeLine(
   String.raw`(?:not logged in|please run /login|invalid api key|credit balance is too low|oauth token (?:has expired|has been revoked|revoked|expired)|api error:? \(?40[1-4]\)?|you(?:'ve| have) (?:hit|reached) your ${WHOSE}limit|you're out of (?:extra )?usage|claude (?:ai )?usage limit reached)`,
 )

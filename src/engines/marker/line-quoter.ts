@@ -3,8 +3,6 @@ import { isStatusLine, mayBecomeStatusLine } from './status-line.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 const QUOTE = Buffer.from('> ')
-/** Part of every status line. */
-const HINT = 'ESTRA_'
 const NEWLINE = 10
 /** A longer start of a line is not held back: it is quoted if it may still become a status line. */
 const LONGEST_HELD = 256
@@ -20,18 +18,14 @@ export class LineQuoter {
 
   push(bytes: Uint8Array): Uint8Array {
     const parts: Uint8Array[] = []
-    let from = this.#held.length > 0 ? 0 : endOfPlain(bytes)
-    if (from > 0) {
-      this.#isDecided = false
-      parts.push(bytes.subarray(0, from))
-    }
+    let from = 0
     while (from < bytes.length) {
       const newline = bytes.indexOf(NEWLINE, from)
       const end = newline === -1 ? bytes.length : newline + 1
       parts.push(this.#take(bytes.subarray(from, end), newline !== -1))
       from = end
     }
-    return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+    return Buffer.concat(parts)
   }
 
   /** Returns what was held back; the line ends here. */
@@ -56,12 +50,6 @@ export class LineQuoter {
     this.#isDecided = true
     return mayBecome ? Buffer.concat([QUOTE, start]) : start
   }
-}
-
-/** The end of the lines that need no check: almost no output has a status line. */
-function endOfPlain(bytes: Uint8Array): number {
-  const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  return chunk.includes(HINT) ? 0 : chunk.lastIndexOf(NEWLINE) + 1
 }
 
 /** Quotes a whole text, if it is printed inside a run. */

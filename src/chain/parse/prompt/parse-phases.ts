@@ -86,7 +86,7 @@ function claimName(line: CommandLine, command: PushCommand, taken: Map<string, n
     if (other !== undefined) {
       throw line.refuse(
         { start: 0, end: '/push'.length },
-        `The task on line ${other} has the name '${name}', too.`,
+        `The task on line ${other} has the name '${name}' too.`,
         'Use a different name for each.',
       )
     }

@@ -144,7 +144,7 @@ test.each([
   ['/push name=a on=failure x\n/push name=a on=always y'],
 ])('duplicate task names are refused before the first is queued: %j', (text) => {
   expect(refusal(`Do it.\n${text}`).message).toStartWith(
-    "p.md:3:1  The task on line 2 has the name 'a', too.",
+    "p.md:3:1  The task on line 2 has the name 'a' too.",
   )
 })
 
