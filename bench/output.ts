@@ -49,14 +49,14 @@ const KINDS: readonly Kind[] = [
     command: `yes "$(printf '%099d' 7)"`,
     bytes: GIGABYTE,
     rounds: 30,
-    limit: 2,
+    limit: 4,
   },
   {
     name: 'Markdown with many fences',
     command: 'yes "$(cat markdown)"',
     bytes: GIGABYTE,
     rounds: 30,
-    limit: 2,
+    limit: 10,
   },
   {
     name: 'one line without end',
