@@ -119,6 +119,13 @@ export class QueueClient {
     }))
   }
 
+  /** How many messages of these senders (default: all) are not leased to a reader. */
+  async countUnread(from?: readonly string[]): Promise<number> {
+    const isWanted = ({ isLeased, from: name, to }: Omit<InboxLine, 'reader'>) =>
+      !isLeased && (from === undefined || (to === undefined && from.includes(name)))
+    return (await this.inbox()).filter(isWanted).length
+  }
+
   cancel(name: string): Promise<Cancelled> {
     const why = `cancelled by ${nameOf(this.#agent)}`
     return this.#store.cancel(this.#run, name, why, this.#agent)

@@ -33,7 +33,7 @@ export const QUEUE_COMMANDS = {
       'on-parent-end': { value: '<what>', help: 'wait or cancel, if you finish before the task' },
       ...QUEUE_OPTIONS,
     },
-    run: async (input) => (await import('../queue/push.ts')).pushTask(input),
+    run: async (input) => (await import('../queue/change.ts')).pushTask(input),
   },
   'run-queue': {
     summary: 'Start queued tasks; outside a run, wait until they end.',

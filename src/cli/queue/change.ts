@@ -1,9 +1,52 @@
+import { UserError } from '../../base/errors.ts'
+import {
+  messageLimitFor,
+  refuseWithoutQueue,
+  withQueueClient,
+  type OpenQueue,
+} from '../../host/queue/caller.ts'
+import { agentPath, checkAgent } from '../../host/queue/check-agent.ts'
+import type { Push } from '../../queue/client.ts'
+import { readPushOptions } from '../../queue/push-options.ts'
+import { QueueError } from '../../queue/refusal.ts'
 import { UsageError, type Input } from '../command.ts'
+import { frontEndOf } from '../front-end.ts'
 import { print } from '../tasks/print.ts'
-import { refuseWithoutQueue, withQueueClient, type OpenQueue } from '../../host/queue/caller.ts'
-import { describeResume, isAbandoned } from './abandoned.ts'
-import { readStdinText } from './stdin-text.ts'
-import { QueueArguments, queueRequest } from './arguments.ts'
+import { PUSH_OPTIONS, QueueArguments, queueRequest } from './arguments.ts'
+import { describeResume, isAbandoned } from './explain.ts'
+
+export async function pushTask(input: Input): Promise<number> {
+  const push = await readPush(input, new QueueArguments(input, PUSH_OPTIONS))
+  if (push.agent !== undefined) await checkAgent(queueRequest(input), push.agent)
+  return withQueueClient(
+    queueRequest(input),
+    'create-run',
+    async ({ client, run, agent }) => {
+      const [name] = await client.push([push])
+      print(input.flag('json') ? JSON.stringify({ ok: true, run, agent, name }) : name!)
+      return 0
+    },
+    refuseWithoutQueue,
+  )
+}
+
+/** Reads options with the parser of `/push` in prompts, so that they mean the same. */
+async function readPush(input: Input, words: QueueArguments): Promise<Push> {
+  const text = words.rest.join(' ')
+  const prompt = text === '-' ? await readStdinText(input, 'prompt') : text
+  if (prompt.trim() === '') {
+    throw new UsageError(
+      'The prompt of the task is missing.',
+      'Write push - to read it from stdin, or -- before a prompt that looks like an option.',
+    )
+  }
+  const values = PUSH_OPTIONS.flatMap((name) => {
+    const value = words.text(name)
+    if (value === undefined) return []
+    return [[name, name === 'agent' ? agentPath(value, frontEndOf(input)) : value] as const]
+  })
+  return { ...readPushOptions(values), prompt }
+}
 
 export async function sendMessage(input: Input): Promise<number> {
   const [to, ...words] = new QueueArguments(input, []).rest
@@ -51,4 +94,37 @@ export async function cancelTask(input: Input): Promise<number> {
 function describeStopped(opened: OpenQueue, names: readonly string[]): string {
   if (!isAbandoned(opened)) return `Stopping: ${names.join(', ')}`
   return `Will be stopped: ${names.join(', ')}; ${describeResume(opened, names.length)}`
+}
+
+/** Reads UTF-8 text from stdin, up to the size limit of the run. */
+async function readStdinText(input: Input, what: 'prompt' | 'message'): Promise<string> {
+  const bytes = await readUpTo(await messageLimitFor(queueRequest(input)), what)
+  // A program argument cannot contain NUL; a message can.
+  if (what === 'prompt' && bytes.includes(0)) {
+    throw new UserError('stdin is not text: it contains NUL bytes.')
+  }
+  const text = decode(bytes)
+  if (text.trim() === '')
+    throw new UsageError('stdin is empty.', 'A - means that the text is read from stdin.')
+  return text
+}
+
+async function readUpTo(limit: number, what: 'prompt' | 'message'): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of Bun.stdin.stream()) {
+    size += chunk.length
+    // Do not read on: it may never end.
+    if (size > limit) throw new QueueError({ kind: 'too_big', what, bytes: size, limit })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new UserError('stdin is not UTF-8 text.')
+  }
 }

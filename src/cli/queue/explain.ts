@@ -3,8 +3,8 @@ import { printable } from '../../base/terminal/printable.ts'
 import type { Delivery } from '../../queue/client.ts'
 import type { Received } from '../../queue/receive.ts'
 import { MAIN, type TaskHead } from '../../queue/task.ts'
-import type { OpenQueue } from '../../host/queue/caller.ts'
-import { describeResume, isAbandoned } from './abandoned.ts'
+import { hasOrphans } from '../../host/orphans.ts'
+import { isDriven, type Caller, type OpenQueue } from '../../host/queue/caller.ts'
 
 export const NOTHING_TO_WAIT_FOR = 'no message, and no agent is running'
 
@@ -62,4 +62,26 @@ async function describeWaiting({ client, options }: OpenQueue): Promise<string[]
   if (count === 0) return []
   const are = `${counted(count, 'task')} ${count === 1 ? 'is' : 'are'}`
   return [`${are} queued: forkhestra run-queue${options}`]
+}
+
+/** Whether no process drives the run, so that tasks marked as running are left over. */
+export function isAbandoned(caller: Caller): boolean {
+  return !caller.isInside && !isDriven(caller)
+}
+
+/** What to do about tasks whose forkhestra process was killed. */
+export function describeResume({ run, options }: Caller, count = 1): string {
+  const orphans = hasOrphans(run) ? ' --kill-orphans' : ''
+  const whose = count === 1 ? 'its' : 'their'
+  return `${whose} forkhestra process is gone; resume with: forkhestra run-queue${options}${orphans}`
+}
+
+/** A line about started tasks that no process runs, if there are any. */
+export function describeAbandoned(caller: Caller, tasks: readonly TaskHead[]): string | undefined {
+  const namesOf = (state: TaskHead['state']) =>
+    tasks.filter((task) => task.state === state).map(({ name }) => name)
+  const [running, ready] = [namesOf('running'), namesOf('ready')]
+  if (running.length > 0) return `${running.join(', ')}: ${describeResume(caller, running.length)}`
+  if (ready.length === 0) return undefined
+  return `${ready.join(', ')}: no process runs this queue; resume with: forkhestra run-queue${caller.options}`
 }

@@ -1,7 +1,7 @@
 import { parseDuration } from '../../base/durations.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import type { Delivery } from '../../queue/client.ts'
-import { messageJson, type InboxLine } from '../../queue/message.ts'
+import { messageJson } from '../../queue/message.ts'
 import type { Input } from '../command.ts'
 import { StopSwitch } from '../../host/stop-switch.ts'
 import { print } from '../tasks/print.ts'
@@ -23,7 +23,7 @@ export async function checkInbox(input: Input): Promise<number> {
       const { client, options } = opened
       const delivery = await client.check({ from, max, lifo: input.flag('lifo') })
       const count = delivery.messages.length
-      const more = count < max ? 0 : countFree(await client.inbox(), from)
+      const more = count < max ? 0 : await client.countUnread(from)
       if (!(await printDelivery(input, opened, delivery, {}, more === 0 ? {} : { more }))) return 1
       if (input.flag('json')) return 0
       if (count === 0) noteEmpty(from)
@@ -36,13 +36,6 @@ export async function checkInbox(input: Input): Promise<number> {
       return 0
     },
   )
-}
-
-/** How many messages are not leased to a reader. */
-function countFree(lines: readonly InboxLine[], from: readonly string[] | undefined): number {
-  const isWanted = ({ isLeased, from: name, to }: InboxLine) =>
-    !isLeased && (from === undefined || (to === undefined && from.includes(name)))
-  return lines.filter(isWanted).length
 }
 
 function noteMore(more: number, options: string): void {

@@ -16,13 +16,13 @@ import { mayRetry } from '../../queue/limits.ts'
 import type { TaskBrief } from '../../queue/task.ts'
 import { UsageError, type Input } from '../command.ts'
 import { print, CannotPrint } from '../tasks/print.ts'
-import { printOtherQueues } from './other-queues.ts'
+import { printOtherQueues } from './show.ts'
 import { frontEndOf } from '../front-end.ts'
 import { queueRequest, readCount, QueueArguments } from './arguments.ts'
 import { describeQueued } from '../../base/amounts.ts'
 import { queuedIn } from '../../run/subagents/left-in-queue.ts'
 import { describeLeftInQueue } from '../../views/describe-task.ts'
-import { isAbandoned } from './abandoned.ts'
+import { isAbandoned } from './explain.ts'
 
 /** A queue that is driven in the foreground. */
 type TerminalQueue = Driven & Pick<OpenQueue, 'options'>

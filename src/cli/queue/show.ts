@@ -7,8 +7,9 @@ import type { TaskBrief } from '../../queue/task.ts'
 import { UsageError, type Input } from '../command.ts'
 import { print } from '../tasks/print.ts'
 import { identityOf, withQueueClient, type OpenQueue } from '../../host/queue/caller.ts'
-import { isAbandoned, describeAbandoned } from './abandoned.ts'
-import { printOtherQueues } from './other-queues.ts'
+import { otherQueues } from '../../host/records/unfinished-queues.ts'
+import { recordsFor } from '../records/choose-run.ts'
+import { describeAbandoned, isAbandoned } from './explain.ts'
 import { describeQueue } from '../../host/queue/masked.ts'
 import { verifyQueue } from './verify.ts'
 import { QueueArguments, queueRequest } from './arguments.ts'
@@ -121,4 +122,13 @@ export function inboxLines(lines: readonly InboxLine[]): string[] {
 function printEmpty(input: Input, json: object, words: string): number {
   print(input.flag('json') ? JSON.stringify({ ok: true, ...json }) : words)
   return 0
+}
+
+/** Prints what is queued in other runs of the project than `run`. */
+export async function printOtherQueues(input: Input, run = ''): Promise<void> {
+  // Not for agents, nor if a run is named.
+  if (process.env['FORKHESTRA_RUN_ID'] || input.text('run') !== undefined) return
+  const cwd = input.text('cwd')
+  const option = cwd === undefined ? '' : ` --cwd ${cwd}`
+  for (const line of await otherQueues(recordsFor(input), run, option)) print(line)
 }

@@ -123,11 +123,7 @@ const check = makeQueueTool({
     const names = checkNames(from)
     const delivery = await client.check({ from: names, lifo: isNewestFirst, max })
     const messages = delivery.messages.map(messageJson)
-    const rest = messages.length < max ? [] : await client.inbox()
-    const more = rest.filter(
-      ({ isLeased, from: name, to }) =>
-        !isLeased && (names === undefined || (to === undefined && names.includes(name))),
-    ).length
+    const more = messages.length < max ? 0 : await client.countUnread(names)
     return { json: { messages, ...(more === 0 ? {} : { more }) }, delivery }
   },
 })
