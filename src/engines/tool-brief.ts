@@ -21,7 +21,7 @@ export function toolBrief(input: unknown): string {
   if (typeof input !== 'object' || input === null || Object.keys(input).length === 0) return ''
   const fields: Readonly<Record<string, unknown>> = { ...input }
   const texts = DESCRIPTIVE_FIELDS.map((name) => fields[name])
-  const text = texts.find((value) => typeof value === 'string' && value !== '')
-  const line = String(text ?? JSON.stringify(fields))
+  const text = texts.find((value): value is string => typeof value === 'string' && value !== '')
+  const line = text ?? JSON.stringify(fields)
   return shorten(line.trim().replaceAll(/\s+/g, ' '), LONGEST)
 }
