@@ -164,10 +164,10 @@ export class Journal {
     this.#logs.resume()
   }
 
-  /** Writes events for the output of the last second, and a checkpoint if one is due; called regularly. */
+  /** Writes events for the latest output, and a checkpoint if one is due; called every second. */
   flush(): void {
     this.#events.check()
-    this.#logs.endSpans(true)
+    this.#logs.endSpans()
     if (this.#isSyncDue) this.#sync()
     if (this.#events.length - this.#savedLength > CHECKPOINT_BYTES) this.#saveCheckpoint()
   }

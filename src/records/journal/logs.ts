@@ -3,9 +3,8 @@ import type { EventOf, OutputChunk, Stamp } from '../events/event.ts'
 import { OutputLog } from './output-log.ts'
 import { iterationPath, keyOf, taskPath } from './paths.ts'
 
-/** Output of one stream becomes one event, up to this length and time. */
+/** Output of one stream becomes one event, up to this length. */
 const SPAN_BYTES = 1024 * 1024
-const SPAN_MS = 1000
 
 /** The log of a running iteration, and the bytes that no event reports yet. */
 interface OpenLog {
@@ -76,12 +75,9 @@ export class Logs {
     log.span = this.#stamp({ type: 'output', ...place, ...at }) as EventOf<'output'>
   }
 
-  /** Emits events for all bytes written so far, or only for those that have waited long enough. */
-  endSpans(isPatient = false): void {
-    for (const log of this.#open.values()) {
-      const isFresh = log.span !== undefined && Date.parse(log.span.at) >= Date.now() - SPAN_MS
-      if (!isPatient || !isFresh) this.#endSpan(log)
-    }
+  /** Emits events for all bytes written so far. */
+  endSpans(): void {
+    for (const log of this.#open.values()) this.#endSpan(log)
   }
 
   /** Closes the log of an iteration and returns its name; undefined if nothing was printed. */

@@ -11,7 +11,7 @@ import { findEnd, parseEvent, readLines } from './event-lines.ts'
 import { openIn, pathIn, readTextIn } from './inside.ts'
 import { readLog } from './log-parts.ts'
 
-export const EVENTS = 'events.ndjson'
+const EVENTS = 'events.ndjson'
 export const PLAN = 'plan.json'
 
 /** The state of a run and the number of its last event. */
