@@ -1,3 +1,4 @@
+import { dropUndefined } from '../base/drop-undefined.ts'
 import { UserError } from '../base/errors.ts'
 import { checkChain } from '../chain/parse/chains-file.ts'
 import type { AgentConfig, ChainConfig } from '../chain/parse/chains-schema.ts'
@@ -89,17 +90,14 @@ export interface ChainResult {
 export async function run(options: RunOptions): Promise<RunResult> {
   const { agent, maxIterations, prompt, agentConfig, ...rest } = options
   const { loop = maxIterations !== undefined } = options
-  const {
-    steps,
-    run: id,
-    record,
-  } = await executeChain({
+  const result = await executeChain({
     ...rest,
     cliPrompt: prompt,
     steps: [{ agent, iterations: maxIterations ?? 1, loop }],
-    ...(agentConfig === undefined ? {} : { agentDefaults: { [agent]: agentConfig } }),
+    agentDefaults: agentConfig === undefined ? undefined : { [agent]: agentConfig },
   })
-  return { ...steps[0]!.result, ...(record === undefined ? {} : { run: id, record }) }
+  const { run: id, record } = result
+  return { ...result.steps[0]!.result, ...(record === undefined ? {} : { run: id, record }) }
 }
 
 /** Runs a chain of steps, silently unless `verbose`; throws a `UserError` if it cannot start. */
@@ -174,13 +172,7 @@ function chainOf(options: ChainOptions): ChainConfig {
   // The chain's own text must not win over a file that was given here.
   const isGiven = chainPrompt !== undefined || chainPromptFile !== undefined
   const [prompt, promptFile] = isGiven ? [chainPrompt, chainPromptFile] : [own, ownFile]
-  const chain = {
-    ...rest,
-    ...policy,
-    steps,
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(promptFile === undefined ? {} : { promptFile }),
-  }
+  const chain = { ...rest, ...policy, steps, ...dropUndefined({ prompt, promptFile }) }
   checkChain(chain)
   return chain
 }

@@ -1,3 +1,4 @@
+import { dropUndefined } from '../base/drop-undefined.ts'
 import { parseDsl } from '../chain/parse/dsl.ts'
 import type { ChainConfig, StepConfig } from '../chain/parse/chains-schema.ts'
 
@@ -36,11 +37,7 @@ export function toChain(given: Steps): Chain {
   const whole: Chain & Partial<Pick<Substituted, 'chainPrompt' | 'chainPromptFile'>> = given
   const { chainPrompt, chainPromptFile, ...rest } = whole
   const { prompt = chainPrompt, promptFile = chainPromptFile } = rest
-  return {
-    ...rest,
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(promptFile === undefined ? {} : { promptFile }),
-  }
+  return { ...rest, ...dropUndefined({ prompt, promptFile }) }
 }
 
 function isList(given: Steps): given is readonly ChainStep[] {

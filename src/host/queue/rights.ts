@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/drop-undefined.ts'
 import { UserError } from '../../base/errors.ts'
 import type { DirectAgent, ResolvedAgent } from '../../engines/engine.ts'
 import { namesQueueTools } from '../../engines/native/tool-sets.ts'
@@ -37,16 +38,10 @@ export function withinRights(agent: ResolvedAgent, rights: Rights | undefined): 
   const { allowedTools: all } = rights
   const own = agent.allowedTools
   const allowedTools = all === undefined ? own : (own?.filter((tool) => isIn(tool, all)) ?? all)
-  const disallowed = [
-    ...new Set([...(agent.disallowedTools ?? []), ...(rights.disallowedTools ?? [])]),
-  ]
+  const disallowed = new Set([...(agent.disallowedTools ?? []), ...(rights.disallowedTools ?? [])])
+  const disallowedTools = disallowed.size === 0 ? undefined : [...disallowed]
   const permissionMode = stricter(agent.permissionMode, rights.permissionMode)
-  return {
-    ...agent,
-    ...(allowedTools === undefined ? {} : { allowedTools }),
-    ...(disallowed.length === 0 ? {} : { disallowedTools: disallowed }),
-    ...(permissionMode === undefined ? {} : { permissionMode }),
-  }
+  return { ...agent, ...dropUndefined({ allowedTools, disallowedTools, permissionMode }) }
 }
 
 /** For an unknown mode, that of the parent is used. */

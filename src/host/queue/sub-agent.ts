@@ -1,3 +1,4 @@
+import { dropUndefined } from '../../base/drop-undefined.ts'
 import { isInRepository } from '../../base/repository.ts'
 import { UserError } from '../../base/errors.ts'
 import type { DirectAgent, Provider, ResolvedAgent } from '../../engines/engine.ts'
@@ -90,10 +91,7 @@ function sameKindAsPusher(
     return { ...place, agent, args: [], policy: defaultPolicy(agent, false) }
   }
   const { agent, args, policy, rawPrompt, reading } = pusher
-  const rules = {
-    ...(rawPrompt === undefined ? {} : { rawPrompt }),
-    ...(reading === undefined ? {} : { reading }),
-  }
+  const rules = dropUndefined({ rawPrompt, reading })
   if (agent.engine === 'binary') return { ...place, agent, args, policy, ...rules }
   const { isBundled, finishesTasks: _, file: _file, ...rest } = agent
   // `claude` does not know the arguments of a bundled agent.
@@ -159,14 +157,7 @@ function withParentDefaults(
   const { timeoutMs: _timeout, idleMs: usualIdle, ...rest } = usual
   const { timeoutMs, retry, maxWaitMs, grace } = policy
   const idleMs = policy.idleMs ?? (agent.engine === engine ? undefined : usualIdle)
-  return {
-    ...rest,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(idleMs === undefined ? {} : { idleMs }),
-    retry,
-    maxWaitMs,
-    grace,
-  }
+  return { ...rest, ...dropUndefined({ timeoutMs, idleMs }), retry, maxWaitMs, grace }
 }
 
 /** Tasks have no gates and hooks, but the limits and budgets of their step apply. */
@@ -177,7 +168,7 @@ function policyFor(task: WantedTask, own: Policy, parent: Policy = own): Policy 
   return {
     ...rest,
     verify: [],
-    ...(limit === undefined ? {} : { timeoutMs: limit }),
+    ...dropUndefined({ timeoutMs: limit }),
     budget: parent.budget,
     stall: 0,
     onFail: { kind: 'stop' },
