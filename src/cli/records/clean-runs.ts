@@ -37,10 +37,10 @@ export async function cleanRuns(input: Input): Promise<number> {
     return code
   }
   for (const { id, why } of kept) console.log(`kept: ${printable(id)}: ${printable(why)}`)
-  const verb = isDry ? 'would be removed' : 'removed'
-  for (const id of removed) console.log(`${verb}: ${printable(id)}`)
+  const what = isDry ? 'would be removed' : 'removed'
+  for (const id of removed) console.log(`${what}: ${printable(id)}`)
   for (const { id, why } of failed) console.log(`not removed: ${printable(id)}: ${printable(why)}`)
-  if (removed.length > 0) console.log(`${counted(removed.length, 'run')} ${verb}`)
+  if (removed.length > 0) console.log(`${counted(removed.length, 'run')} ${what}`)
   else if (failed.length === 0) console.log(`Nothing to remove in ${root}`)
   const options = new Set(kept.flatMap(({ why }) => optionFor(why)))
   if (options.size > 0) console.log(`To remove these as well: ${[...options].join(' ')}`)

@@ -8,7 +8,7 @@ import type { Input, Options } from '../command.ts'
 
 export const TASK_OPTIONS: Options = {
   as: { value: '<name>', help: 'act as this owner' },
-  cwd: { value: '<path>', help: 'project folder (default: found from the current folder upwards)' },
+  cwd: { value: '<path>', help: 'project folder (default: nearest one, searched upwards)' },
   plain: { help: 'for agents and scripts: one record per line' },
   json: { help: 'one JSON object' },
 }

@@ -24,10 +24,10 @@ const COMMANDS: Readonly<Record<string, string>> = {
 /** Suggests a command for words that do not begin with one. */
 export function guessTaskCommand(
   words: readonly string[],
-  verbs: readonly string[],
+  commands: readonly string[],
 ): string | undefined {
   const [word = '', id = 'ID', ...more] = words
-  if (word.startsWith('--') && verbs.includes(more[0] ?? ''))
+  if (word.startsWith('--') && commands.includes(more[0] ?? ''))
     return `forge-tasks ${[...more, word, id].map(quoted).join(' ')}`
   if (/^tasks?$/.test(word)) return `forge-tasks ${words.slice(1).map(quoted).join(' ')}`.trim()
   const known = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : guessByShape(word, id)
@@ -35,7 +35,7 @@ export function guessTaskCommand(
     const rest = more.length === 0 ? '"…"' : quoted(more.join(' '))
     return `forge-tasks ${known.replace('ID', quoted(id)).replace('…', rest)}`
   }
-  const close = nearest(word.replace(/^-+/, ''), verbs)
+  const close = nearest(word.replace(/^-+/, ''), commands)
   return close && `forge-tasks ${[close, ...words.slice(1).map(quoted)].join(' ')}`
 }
 

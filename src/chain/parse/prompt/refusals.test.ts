@@ -93,12 +93,12 @@ test.each([
 
 test.each(['queue', 'send', 'check', 'receive', 'inbox', 'cancel'])(
   '/%s is not a command for prompts, neither before nor after the content',
-  (verb) => {
-    const { message, hint } = refusal(`/read a\n/${verb} x\nDo it.`)
-    expect(message).toStartWith(`p.md:2:1  /${verb} is not a command for prompts.`)
-    expect(hint).toContain(`double the slash: //${verb}`)
-    expect(refusal(`Do it.\n/${verb}`).message).toStartWith(
-      `p.md:2:1  /${verb} is not allowed after the content, only /push is.`,
+  (command) => {
+    const { message, hint } = refusal(`/read a\n/${command} x\nDo it.`)
+    expect(message).toStartWith(`p.md:2:1  /${command} is not a command for prompts.`)
+    expect(hint).toContain(`double the slash: //${command}`)
+    expect(refusal(`Do it.\n/${command}`).message).toStartWith(
+      `p.md:2:1  /${command} is not allowed after the content, only /push is.`,
     )
   },
 )
