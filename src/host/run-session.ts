@@ -75,7 +75,8 @@ export async function runSession(
   { plan, warnings }: Pick<ReadyRun, 'plan' | 'warnings'>,
   session: Session,
 ): Promise<RunState> {
-  const { env, agents, content, resumed, stop, force, ownsProcess, work = runPlan } = session
+  const { env, agents, content, resumed, stop, force, ownsProcess } = session
+  const { work = (of, at) => runPlan(of, at) } = session
   const hasCgroup = ownsProcess && env['FORKHESTRA_CGROUP'] !== 'off'
   const cgroup = hasCgroup ? Cgroup.enter(plan.run) : undefined
   const record = await openRecord(plan, session)

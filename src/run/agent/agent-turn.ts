@@ -1,54 +1,40 @@
-import { errorText, UserError } from '../../base/errors.ts'
+import { counted } from '../../base/amounts.ts'
+import { UserError } from '../../base/errors.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import type { FileRead, Launch } from '../../engines/engine.ts'
 import type { Outcome } from '../../records/events/schema.ts'
 import { stepAt, type RunState } from '../../records/events/state.ts'
 import { makeLaunch } from '../../chain/plan/launch.ts'
 import { builtInVariables, stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
 import type { Budget } from '../../chain/plan/policy.ts'
 import { makeReader } from '../../chain/prompts/read-files.ts'
-import { FilesError, SpawnError } from '../process/child.ts'
+import type { Acting } from '../../queue/task.ts'
 import type { Context } from '../chain/context.ts'
+import type { OpenRun } from '../chain/open-run.ts'
+import { warnerFor, type Place } from '../chain/place.ts'
+import { SpawnError } from '../process/child.ts'
 import { queueServer, stepEnvironment } from './environment.ts'
 import { followAgent, type TurnResult } from './follow-agent.ts'
-import type { Place } from '../chain/place.ts'
-import type { Ports } from '../chain/ports.ts'
 
 /** Starts the agent of a step and waits for its end. A failed start is an outcome as well. */
-export async function takeTurn(
-  step: StepNode,
-  place: Place,
-  context: Context,
-): Promise<TurnResult> {
-  const { plan, ports, queues, spending } = context
+export async function takeTurn(step: StepNode, place: Place, run: OpenRun): Promise<TurnResult> {
+  const { plan, ports, queues, spending } = run
   try {
     const state = ports.state()
-    const feedback = stepAt(state, step.number).feedback ?? failureToFix(step, plan, state)
-    const values = builtInVariables(plan.run, step, place.iteration)
-    const readFile = readerFor(step, (text) => ports.emit({ type: 'warning', text }))
-    const queue = queueServer(plan.run, ports)
-    let left: Budget = {}
+    const { lastOutcome, feedback = failureToFix(step, plan, state) } = stepAt(state, step.number)
     // One that has used up its half without queueing anything needs the rest itself.
-    const { lastOutcome } = stepAt(state, step.number)
     const isReserved = lastOutcome?.kind !== 'budget' || ports.queue?.isThere() === true
-    const promise = (mayQueue: boolean) => {
-      left = spending.promise(step, place, { mayQueue: mayQueue && isReserved })
-      return left.costUsd
-    }
-    const extra = { feedback, promise, readFile, queue }
-    const { launch, prompt, phases } = makeLaunch(step, values, ports.readPrompt, extra)
-    await queues.beginTurn(step, phases)
-    const source =
-      prompt === undefined ? {} : { prompt: prompt.source, ...keepPrompt(prompt.text, ports) }
-    const env = stepEnvironment(step, place.iteration, context)
-    const following = { place, env, left, stop: ports.stop, queue: queues.provider() }
-    return await followLaunch(launch, ports, (way, isFirst) => {
-      const { pid, end } = followAgent(way, step, following, context)
-      const argv = [...way.argv]
-      const process = pid === undefined ? {} : { pid }
-      if (isFirst) ports.emit({ type: 'iteration_started', ...place, ...process, argv, ...source })
-      return end
+    const prepared = prepareTurn(step, place, run, {
+      feedback,
+      reserve: (mayQueue) => spending.reserve(step, place, { mayQueue: mayQueue && isReserved }),
     })
+    const { launch, prompt, promptHash, phases, left } = prepared
+    await queues.beginTurn(step, phases)
+    const source = prompt === undefined ? {} : { prompt: prompt.source, promptHash: promptHash() }
+    const env = stepEnvironment(step, place.iteration, run)
+    const turn = { place, env, left, stop: ports.stop, queue: queues.provider() }
+    return await followAgent(launch, step, turn, run, (started) =>
+      ports.emit({ type: 'iteration_started', ...place, ...started, ...source }),
+    )
   } catch (error) {
     if (!(error instanceof UserError || error instanceof SpawnError)) throw error
     ports.emit({ type: 'iteration_started', ...place })
@@ -59,50 +45,57 @@ export async function takeTurn(
   }
 }
 
-/** Falls back to another launch if the program does not support the first one. */
-export async function followLaunch(
-  launch: Launch,
-  { emit, stop }: Ports,
-  follow: (launch: Launch, isFirst: boolean) => Promise<TurnResult>,
-): Promise<TurnResult> {
-  const warn = (why: string) =>
-    emit({ type: 'warning', text: `${why}; the files of /read are in the prompt instead` })
-  if (launch.kind === 'loop') return follow(launch, true)
-  let turned: TurnResult
-  try {
-    turned = await follow(launch, true)
-  } catch (error) {
-    const instead = error instanceof FilesError ? launch.fallback?.(true) : undefined
-    if (instead === undefined) throw error
-    warn(errorText(error))
-    return follow(instead, true)
+type LaunchOptions = NonNullable<Parameters<typeof makeLaunch>[3]>
+
+interface TurnOptions extends Pick<LaunchOptions, 'feedback' | 'mode' | 'introduction'> {
+  /** Reserves what the agent may spend. */
+  readonly reserve: (mayQueue: boolean) => Budget
+  /** The task of a sub-agent. */
+  readonly acting?: Acting
+  readonly readPrompt?: Context['ports']['readPrompt']
+}
+
+/** Makes the launch of an agent, and reserves its share of the budgets. */
+export function prepareTurn(
+  step: StepNode,
+  place: Place,
+  { plan, ports }: Context,
+  { reserve, acting, readPrompt = ports.readPrompt, ...options }: TurnOptions,
+) {
+  let left: Budget = {}
+  const iteration = acting === undefined ? place.iteration : 1
+  const values = builtInVariables(plan.run, step, iteration)
+  const made = makeLaunch(step, values, readPrompt, {
+    ...options,
+    queue: queueServer(plan.run, ports, acting),
+    readFile: readerFor(step, warnerFor(place, ports)),
+    promise: (mayQueue) => {
+      left = reserve(mayQueue)
+      return left.costUsd
+    },
+  })
+  /** Saves the prompt. */
+  const promptHash = () => {
+    const text = made.prompt?.text ?? ''
+    const hash = Bun.CryptoHasher.hash('sha256', text, 'hex')
+    ports.keepPrompt(hash, text)
+    return hash
   }
-  const hasFailed = turned.outcome.kind === 'exited' && turned.outcome.code !== 0
-  const instead = hasFailed && !stop.aborted ? launch.fallback?.() : undefined
-  if (instead === undefined) return turned
-  warn('claude did not accept the prepared conversation')
-  return follow(instead, false)
+  return { ...made, left, promptHash }
 }
 
 /** Reads the files that /read names; a file that cannot be read is also a warning. */
-export function readerFor(
+function readerFor(
   { cwd, reading = {} }: StepNode,
   warn: (text: string) => void,
-): (path: string) => FileRead | undefined {
-  let read: ReturnType<typeof makeReader> | undefined
+): NonNullable<LaunchOptions['readFile']> {
+  const read = makeReader({ cwd, ...reading })
   return (path) => {
-    read ??= makeReader({ cwd, ...reading })
     const answer = read(path)
     if ('as' in answer) return undefined
     if (!answer.ok) warn(`/read: ${answer.error}`)
     return { path, ...answer }
   }
-}
-
-export function keepPrompt(text: string, ports: Ports): { promptHash: string } {
-  const promptHash = Bun.CryptoHasher.hash('sha256', text, 'hex')
-  ports.keepPrompt(promptHash, text)
-  return { promptHash }
 }
 
 /** For the prompt of a recovery agent: which step failed, and why. */
@@ -116,7 +109,7 @@ function failureToFix({ number }: StepNode, { root }: Plan, state: RunState): st
   const words = detail === undefined ? '' : `, ${printable(detail)}`
   return [
     `[forkhestra] Step ${failed.number} (${failed.name ?? failed.agent.name}) failed after`,
-    `${iterations} ${iterations === 1 ? 'iteration' : 'iterations'}: ${reason}${words}.`,
+    `${counted(iterations, 'iteration')}: ${reason}${words}.`,
     ...(feedback === undefined ? [] : [feedback]),
   ].join(' ')
 }

@@ -9,7 +9,7 @@ import type { Ports } from '../chain/ports.ts'
 export function stepEnvironment(
   step: StepNode,
   iteration: number,
-  { plan, ports }: Pick<Context, 'plan' | 'ports'>,
+  { plan, ports }: Context,
 ): Record<string, string> {
   return {
     ...runEnvironment(plan.run, ports),
@@ -23,10 +23,7 @@ export function stepEnvironment(
 }
 
 /** The environment of every process of a run. */
-export function runEnvironment(
-  run: string,
-  { env, record }: Pick<Ports, 'env' | 'record'>,
-): Record<string, string> {
+export function runEnvironment(run: string, { env, record }: Ports): Record<string, string> {
   const {
     FORKHESTRA_RUN_PATH: outer,
     FORKHESTRA_RUN_PROCESS: _process,
@@ -51,7 +48,7 @@ export function runEnvironment(
 /** The MCP server for queue and inbox of one agent; undefined if the run has no queues. */
 export function queueServer(
   run: string,
-  { queue, record }: Pick<Ports, 'queue' | 'record'>,
+  { queue, record }: Ports,
   acting?: Acting,
 ): QueueServer | undefined {
   if (queue?.program === undefined || record === undefined) return undefined

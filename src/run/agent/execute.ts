@@ -1,18 +1,16 @@
 import { randomLetters } from '../../base/ids.ts'
 import type { Executed, ExecOptions } from '../../engines/native/tools/tool.ts'
 import { SpawnError, type Exit } from '../process/child.ts'
-import { endProcesses } from '../process/end-processes.ts'
-import type { Processes } from '../chain/context.ts'
-import { describeLeftovers, TASK_PATH, treeOf } from '../process/family.ts'
+import { describeLeftovers, endWithTree, TASK_PATH, type Family } from '../process/family.ts'
 import { startProcess, type Cut } from '../process/process.ts'
 
 /** Where a command of the built-in agent runs. */
-export interface Surroundings {
+interface Surroundings {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   /** Aborts when everything must end without waiting. */
   readonly force: AbortSignal
-  readonly family: Processes
+  readonly family: Family
   readonly warn: (text: string) => void
 }
 
@@ -41,7 +39,8 @@ export async function execute(
         take: (_, bytes) => take(bytes),
       },
     )
-    const end = await family.whileAlive(pid, endWithTree(pid, finished, signal, force))
+    const over = endWithTree(pid, finished, signal, force, 0)
+    const end = await family.whileAlive(over)
     const left = await family.endTask(key, force)
     if (left.length > 0)
       warn(`ended processes that a command left running: ${describeLeftovers(left)}`)
@@ -49,25 +48,6 @@ export async function execute(
   } catch (error) {
     if (error instanceof SpawnError) return { kind: 'failed', error: error.message }
     throw error
-  }
-}
-
-async function endWithTree<End>(
-  pid: number,
-  finished: Promise<End>,
-  signal: AbortSignal,
-  force: AbortSignal,
-): Promise<End> {
-  const tree = treeOf(pid)
-  // Records the descendants while they can still be found through their parent.
-  const look = () => void tree()
-  signal.addEventListener('abort', look)
-  try {
-    const end = await finished
-    if (signal.aborted) await endProcesses(tree, force, { termMs: 0 })
-    return end
-  } finally {
-    signal.removeEventListener('abort', look)
   }
 }
 

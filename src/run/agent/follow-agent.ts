@@ -1,17 +1,19 @@
-import type { Fact, Launch, LoopLaunch, ProcessLaunch } from '../../engines/engine.ts'
+import { errorText } from '../../base/errors.ts'
+import type { Launch } from '../../engines/engine.ts'
 import type { Outcome, Refusal, Usage } from '../../records/events/schema.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import type { Budget } from '../../chain/plan/policy.ts'
 import type { QueueProvider } from '../../queue/tools/provider.ts'
-import type { Exit } from '../process/child.ts'
-import type { Allowance, Context } from '../chain/context.ts'
+import type { Context } from '../chain/context.ts'
+import type { Place } from '../chain/place.ts'
+import { whyNotDone } from '../chain/task-check.ts'
+import { FilesError } from '../process/child.ts'
+import { endWithTree } from '../process/family.ts'
+import { startProcess } from '../process/process.ts'
 import type { Words } from './last-words.ts'
 import { Listener } from './listener.ts'
-import { followLoop, type LoopDelivery, type LoopSupervision } from './loop.ts'
-import type { Place } from '../chain/place.ts'
+import { followLoop } from './loop.ts'
 import { beginNative } from './native-turn.ts'
-import { startProcess, type Cut, type Supervision } from '../process/process.ts'
-import { whyNotDone } from '../chain/task-check.ts'
 import { Verdict } from './verdict.ts'
 
 /** The result of one turn of an agent. */
@@ -34,97 +36,100 @@ interface Turn {
   /** What it may spend. */
   readonly left: Budget
   readonly stop: AbortSignal
+  /** Ends all processes of the agent, while the run continues. */
+  readonly cancel?: AbortSignal
   /** Queue and inbox of a native agent. */
   readonly queue?: QueueProvider | undefined
   /** How a native agent begins, if not with a new conversation. */
   readonly begin?: typeof beginNative | undefined
 }
 
-type Surroundings = Pick<Context, 'plan' | 'ports' | 'family' | 'spending'>
+type OnStart = (started: { readonly pid?: number; readonly argv: string[] }) => unknown
 
-/** Starts an agent, decodes its output and passes it on. */
-export function followAgent(
+/** Starts an agent and follows it to its end; falls back to another launch if a CLI needs one. */
+export async function followAgent(
   launch: Launch,
   step: StepNode,
   turn: Turn,
-  surroundings: Surroundings,
-): { readonly pid?: number; readonly end: Promise<TurnResult> } {
-  const { place } = turn
-  const { ports, spending } = surroundings
-  const verdict = new Verdict()
-  const purse = spending.open(place)
-  const { timeoutMs, idleMs, grace } = step.policy
-  const watch = {
-    grace,
-    limits: { timeoutMs, idleMs, budget: purse.spent },
-    stop: turn.stop,
-    force: ports.force,
-    enough: Promise.race([
-      markerToBelieve(verdict.marker, step, place, surroundings),
-      verdict.blocked,
-    ]),
+  context: Context,
+  onStart: OnStart,
+): Promise<TurnResult> {
+  const { emit, stop } = context.ports
+  const warn = (why: string) =>
+    emit({ type: 'warning', text: `${why}; the files of /read are in the prompt instead` })
+  const fallback = (isUnwritten?: boolean) =>
+    launch.kind === 'loop' ? undefined : launch.fallback?.(isUnwritten)
+  let turned: TurnResult
+  try {
+    turned = await follow(launch, step, turn, context, onStart)
+  } catch (error) {
+    const instead = error instanceof FilesError ? fallback(true) : undefined
+    if (instead === undefined) throw error
+    warn(errorText(error))
+    return follow(instead, step, turn, context, onStart)
   }
-  const started =
-    launch.kind === 'loop'
-      ? startLoop(launch, step, { ...turn, tokens: () => purse.tokensLeft() }, surroundings, {
-          ...watch,
-          take: (fact) => listener.hearFact(fact),
-        })
-      : start(launch, step, turn, surroundings, {
-          ...watch,
-          take: (stream, bytes) => listener.hear(stream, bytes),
-        })
-  // Created while the agent starts: no output can have arrived yet.
-  const listener = new Listener(launch, place, verdict, ports, (usage) => purse.look(usage))
-  const over = started.over.finally(() => {
-    listener.close()
-    purse.close()
-  })
-  const end = over.then((exit) => {
-    listener.end()
-    const { usage } = verdict
-    const { outputBytes, lastWords } = listener
-    const unmarked = verdict.unmarked(exit)
-    const exitCode = exit?.kind === 'exited' ? exit.code : undefined
-    const [outcome, refusal] = [verdict.outcome(exit), verdict.refusal(exit)]
-    return { outcome, exitCode, outputBytes, refusal, usage, unmarked, lastWords }
-  })
-  return { ...(started.pid === undefined ? {} : { pid: started.pid }), end }
+  const hasFailed = turned.outcome.kind === 'exited' && turned.outcome.code !== 0
+  const instead = hasFailed && !stop.aborted ? fallback() : undefined
+  if (instead === undefined) return turned
+  warn('claude did not accept the prepared conversation')
+  return follow(instead, step, turn, context, () => undefined)
 }
 
-interface Started {
-  readonly pid?: number
-  readonly over: Promise<Exit | Cut | undefined>
-}
-
-function start(
-  launch: ProcessLaunch,
-  { cwd }: StepNode,
-  { env }: Turn,
-  { family }: Surroundings,
-  watch: Omit<Supervision, 'cwd' | 'env'>,
-): Started {
-  const { pid, finished } = startProcess(launch, { ...watch, cwd, env: { ...env, ...launch.env } })
-  return { pid, over: family.whileAlive(pid, finished) }
-}
-
-interface Counted {
-  readonly tokens: Allowance['tokensLeft']
-}
-
-function startLoop(
-  launch: LoopLaunch,
+/** Starts an agent, decodes its output and passes it on. */
+async function follow(
+  launch: Launch,
   step: StepNode,
-  { place, env, left, tokens, queue, begin: beginTurn = beginNative }: Turn & Counted,
-  { ports, family }: Surroundings,
-  watch: LoopSupervision,
-): Started {
-  const { costUsd } = left
-  const limits = { ...(costUsd === undefined ? {} : { costUsd }), tokens }
-  const provider = launch.turn.queue === undefined ? undefined : queue
-  const turn = { step, place, env, left: limits, queue: provider, ports, family }
-  const begin = (hands: LoopDelivery): AsyncIterable<Fact> => beginTurn(launch, turn, hands)
-  return { over: followLoop(begin, watch) }
+  turn: Turn,
+  context: Context,
+  onStart: OnStart,
+): Promise<TurnResult> {
+  const { place, stop, cancel } = turn
+  const { ports, family, spending } = context
+  const { timeoutMs, idleMs, grace } = step.policy
+  const { force } = ports
+  const verdict = new Verdict()
+  const allowance = spending.open(place)
+  const listener = new Listener(launch, place, verdict, ports, (usage) => allowance.update(usage))
+  const enough = Promise.race([
+    markerToBelieve(verdict.marker, step, place, context),
+    verdict.blocked,
+  ])
+  const limits = { timeoutMs, idleMs, budget: allowance.spent }
+  const watch = { grace, limits, stop, force, enough }
+  const argv = [...launch.argv]
+  const run = async () => {
+    if (launch.kind === 'loop') {
+      onStart({ argv })
+      const { begin = beginNative, left, env } = turn
+      const { costUsd } = left
+      const tokens = () => allowance.tokensLeft()
+      const limited = { ...(costUsd === undefined ? {} : { costUsd }), tokens }
+      const queue = launch.turn.queue === undefined ? undefined : turn.queue
+      const native = { step, place, env, left: limited, queue, ports, family }
+      const take = listener.hearFact.bind(listener)
+      return followLoop((delivery) => begin(launch, native, delivery), { ...watch, take })
+    }
+    const env = { ...turn.env, ...launch.env }
+    const take = listener.hear.bind(listener)
+    const { pid, finished } = startProcess(launch, { ...watch, take, cwd: step.cwd, env })
+    onStart({ pid, argv })
+    const over = cancel === undefined ? finished : endWithTree(pid, finished, cancel, force)
+    return family.whileAlive(over)
+  }
+  const exit = await run().finally(() => {
+    listener.close()
+    allowance.close()
+  })
+  listener.end()
+  return {
+    outcome: verdict.outcome(exit),
+    unmarked: verdict.unmarked(exit),
+    refusal: verdict.refusal(exit),
+    exitCode: exit?.kind === 'exited' ? exit.code : undefined,
+    outputBytes: listener.outputBytes,
+    usage: verdict.usage,
+    lastWords: listener.lastWords,
+  }
 }
 
 /** Settles at a marker, unless the marker will be refused: then the agent keeps working. */
@@ -132,9 +137,9 @@ async function markerToBelieve(
   marker: Promise<void>,
   step: StepNode,
   { iteration }: Place,
-  surroundings: Surroundings,
+  context: Context,
 ): Promise<void> {
   await marker
-  const lack = await whyNotDone(step, iteration, surroundings)
+  const lack = await whyNotDone(step, iteration, context)
   if (lack !== undefined) await new Promise(() => undefined)
 }

@@ -2,7 +2,7 @@ import { afterAwake } from '../../base/awake.ts'
 import type { Decoder, Fact, Launch } from '../../engines/engine.ts'
 import type { Usage } from '../../records/events/schema.ts'
 import { LastWords, type Words } from './last-words.ts'
-import type { Place } from '../chain/place.ts'
+import { warnerFor, type Place } from '../chain/place.ts'
 import type { Ports } from '../chain/ports.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -96,10 +96,9 @@ export class Listener {
   /** Messages and tool calls are events; other facts only matter to the verdict. */
   #report(fact: Fact): void {
     const { emit } = this.#ports
-    const { task } = this.#place
-    const whose = task === undefined ? '' : `task ${task}: `
-    if (fact.type === 'notice') emit({ type: 'warning', text: `${whose}${fact.text}` })
     switch (fact.type) {
+      case 'notice':
+        return warnerFor(this.#place, this.#ports)(fact.text)
       case 'message': {
         const { follows: _, ...message } = fact
         return void emit({ ...this.#place, ...message })

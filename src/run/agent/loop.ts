@@ -1,20 +1,13 @@
 import { firstCause } from '../../base/first-cause.ts'
 import type { Fact } from '../../engines/engine.ts'
-import type { Grace } from '../../chain/plan/policy.ts'
 import type { Exit } from '../process/child.ts'
-import { cutBy, type Cut, type Limits } from '../process/process.ts'
+import { cutBy, type Cut, type Supervision } from '../process/process.ts'
 import { Silence } from './silence.ts'
 
 /** What supervising a native agent, which has no process, needs. */
-export interface LoopSupervision {
-  readonly grace: Grace
-  readonly limits: Limits
-  readonly stop: AbortSignal
-  readonly force: AbortSignal
+interface LoopSupervision extends Omit<Supervision, 'cwd' | 'env' | 'take'> {
   /** Gets the facts in order; a promise makes the agent wait. */
   readonly take: (fact: Fact) => void | Promise<void>
-  /** Settles when the agent should end; its grace period begins then. */
-  readonly enough: Promise<void>
 }
 
 /** What a native agent gets from its supervisor. */
@@ -29,7 +22,7 @@ export interface LoopDelivery {
 
 /** Supervises a native agent like a process; undefined if the run was stopped first. */
 export async function followLoop(
-  begin: (hands: LoopDelivery) => AsyncIterable<Fact>,
+  begin: (delivery: LoopDelivery) => AsyncIterable<Fact>,
   supervision: LoopSupervision,
 ): Promise<Exit | Cut | undefined> {
   const { limits, grace, force } = supervision

@@ -4,10 +4,10 @@ import type { Workspace } from '../../engines/native/tools/tool.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import type { QueueProvider } from '../../queue/tools/provider.ts'
 import { execute } from './execute.ts'
-import type { Processes } from '../chain/context.ts'
 import type { LoopDelivery } from './loop.ts'
-import type { Place } from '../chain/place.ts'
+import { warnerFor, type Place } from '../chain/place.ts'
 import type { Ports } from '../chain/ports.ts'
+import type { Family } from '../process/family.ts'
 
 /** The surroundings of one turn of the built-in agent. */
 export interface NativeTurn {
@@ -17,20 +17,20 @@ export interface NativeTurn {
   readonly left: AgentIo['left']
   readonly queue: QueueProvider | undefined
   readonly ports: Ports
-  readonly family: Processes
+  readonly family: Family
 }
 
 /** Begins a turn of the built-in agent, whose library is loaded on demand. */
-export async function* beginNative(launch: LoopLaunch, turn: NativeTurn, hands: LoopDelivery) {
+export async function* beginNative(launch: LoopLaunch, turn: NativeTurn, delivery: LoopDelivery) {
   const { runAgent } = await import('../../engines/native/run-agent.ts')
-  yield* runAgent(launch, makeIo(turn, hands), hands.end)
+  yield* runAgent(launch, makeIo(turn, delivery), delivery.end)
 }
 
 export function makeIo(turn: NativeTurn, { spent, alive, end }: LoopDelivery): AgentIo {
   const { env, left, place, queue } = turn
   return {
     env,
-    workspace: workplaceOf(turn, alive, end),
+    workspace: workspaceOf(turn, alive, end),
     storage: storageOf(turn),
     resumePolicy: resumePolicy(place),
     left,
@@ -41,26 +41,23 @@ export function makeIo(turn: NativeTurn, { spent, alive, end }: LoopDelivery): A
 }
 
 function storageOf({ ports, place, env }: NativeTurn): AgentIo['storage'] {
-  const path = ports.conversation?.(place)
+  const path = ports.conversation(place)
   if (path === undefined) return undefined
-  const mask = ports.mask ?? ((data) => data)
   const before = Array.from({ length: place.attempt - 1 }, (_, index) => index + 1).toReversed()
-  const earlier = before.flatMap((attempt) => ports.conversation?.({ ...place, attempt }) ?? [])
-  return { path, mask, env, earlier }
+  const earlier = before.flatMap((attempt) => ports.conversation({ ...place, attempt }) ?? [])
+  return { path, mask: ports.mask, env, earlier }
 }
 
-/** What is repeated goes on; a task that has failed and is tried again begins with an empty context. */
+/** A repeated iteration continues its conversation; a retried task starts with an empty context. */
 function resumePolicy({ attempt, task }: Place): AgentIo['resumePolicy'] {
   if (attempt === 1) return 'never'
   return task === undefined ? 'answered' : 'limited'
 }
 
-function workplaceOf(turn: NativeTurn, alive: () => void, end: AbortSignal): Workspace {
+function workspaceOf(turn: NativeTurn, alive: () => void, end: AbortSignal): Workspace {
   const { step, env, family, ports, place } = turn
   const { cwd, reading } = step
-  const whose = place.task === undefined ? '' : `task ${place.task}: `
-  const warn = (text: string) => void ports.emit({ type: 'warning', text: `${whose}${text}` })
-  const surroundings = { cwd, env, family, force: ports.force, warn }
+  const surroundings = { cwd, env, family, force: ports.force, warn: warnerFor(place, ports) }
   return {
     cwd,
     roots: reading?.roots ?? [],

@@ -3,75 +3,53 @@ import { NOTHING_SPENT } from '../../records/events/spent.ts'
 import { NO_EVENTS, type RunState } from '../../records/events/state.ts'
 import type { Plan, StepNode } from '../../chain/plan/plan.ts'
 import { DEFAULT_POLICY, type Budget } from '../../chain/plan/policy.ts'
-import { leftOver, spentBudget } from './budget.ts'
+import { endBy, isUsedUp, leftOver, limitsOf } from './budget.ts'
 
 const NOW = 1_000_000
 
-function situation(step: Budget, run: Budget, spent: Partial<typeof NOTHING_SPENT>) {
+/** The limits after one step has spent this; the run has spent twice as much money. */
+function limitsAfter(
+  spent: Partial<typeof NOTHING_SPENT>,
+  step: Budget,
+  run: Budget,
+  now = NOW,
+): ReturnType<typeof limitsOf> {
   const used = { ...NOTHING_SPENT, ...spent }
-  const [state] = [NO_EVENTS].map((empty): RunState => ({
-    ...empty,
+  const state: RunState = {
+    ...NO_EVENTS,
     clock: NOW,
     spent: { ...used, costUsd: used.costUsd * 2 },
     steps: [{ number: 1, spent: used } as RunState['steps'][number]],
-  }))
+  }
   const node = { number: 1, policy: { ...DEFAULT_POLICY, budget: step } } as StepNode
-  return [node, { budget: run } as Plan, state!] as const
+  return limitsOf(node, { budget: run } as Plan, state, now)
 }
 
 const TOKENS = { input: 100, output: 20, cacheRead: 3, cacheWrite: 7 }
 
-test.each<[string, Budget, Budget, object, string | undefined]>([
-  ['nothing limits it', {}, {}, { costUsd: 100 }, undefined],
-  ['money is left', { costUsd: 2 }, {}, { costUsd: 1.99 }, undefined],
-  [
-    'money is spent',
-    { costUsd: 2 },
-    {},
-    { costUsd: 2.04 },
-    'budget of the step spent: $2.04 of $2.00',
-  ],
-  [
-    'the run has spent its money',
-    {},
-    { costUsd: 4 },
-    { costUsd: 2 },
-    'budget of the run spent: $4.00 of $4.00',
-  ],
-  ['tokens are left', { tokens: 131 }, {}, { tokens: TOKENS }, undefined],
-  [
-    'tokens are spent',
-    { tokens: 130 },
-    {},
-    { tokens: TOKENS },
-    'budget of the step spent: 130 of 130 tokens',
-  ],
-  [
-    'the time is used up',
-    {},
-    { ms: 60_000 },
-    { ms: 60_000 },
-    'budget of the run spent: 1 min of 1 min',
-  ],
-])('%s', (_, step, run, spent, detail) => {
-  const end = spentBudget(...situation(step, run, spent), NOW)
-  expect(end).toEqual(detail === undefined ? undefined : { reason: 'budget', detail })
+test.each<[string, object, Budget, Budget, string | undefined]>([
+  ['no limit', { costUsd: 100 }, {}, {}, undefined],
+  ['money is left', { costUsd: 1.99 }, { costUsd: 2 }, {}, undefined],
+  ['money of the step', { costUsd: 2.04 }, { costUsd: 2 }, {}, 'the step spent: $2.04 of $2.00'],
+  ['money of the run', { costUsd: 2 }, {}, { costUsd: 4 }, 'the run spent: $4.00 of $4.00'],
+  ['tokens are left', { tokens: TOKENS }, { tokens: 131 }, {}, undefined],
+  ['tokens', { tokens: TOKENS }, { tokens: 130 }, {}, 'the step spent: 130 of 130 tokens'],
+  ['time', { ms: 60_000 }, {}, { ms: 60_000 }, 'the run spent: 1 min of 1 min'],
+])('a budget ends a step when it is used up: %s', (_, spent, step, run, words) => {
+  const end = endBy(limitsAfter(spent, step, run).find(isUsedUp))
+  const detail = `budget of ${words}`
+  expect(end).toEqual(words === undefined ? undefined : { reason: 'budget', detail })
 })
 
-test('time between events counts', () => {
-  const later = situation({ ms: 60_000 }, {}, { ms: 59_000 })
-  expect(spentBudget(...later, NOW)).toBeUndefined()
-  expect(spentBudget(...later, NOW + 1000)).toMatchObject({ reason: 'budget' })
+test('time since the last event counts', () => {
+  const after = (ms: number) => limitsAfter({ ms: 59_000 }, { ms: 60_000 }, {}, NOW + ms)
+  expect(after(0).some(isUsedUp)).toBe(false)
+  expect(after(1000).some(isUsedUp)).toBe(true)
 })
 
-test('an iteration gets what the tightest budget has left', () => {
+test('an iteration gets what the tightest limits leave', () => {
   const spent = { costUsd: 1, tokens: TOKENS, ms: 5 }
-  expect(
-    leftOver(...situation({ costUsd: 5, tokens: 200 }, { costUsd: 3, ms: 10 }, spent), NOW),
-  ).toEqual({
-    costUsd: 1,
-    tokens: 70,
-    ms: 5,
-  })
-  expect(leftOver(...situation({}, {}, spent), NOW)).toEqual({})
+  const limits = limitsAfter(spent, { costUsd: 5, tokens: 200 }, { costUsd: 3, ms: 10 })
+  expect(leftOver(limits)).toEqual({ costUsd: 1, tokens: 70, ms: 5 })
+  expect(leftOver(limitsAfter(spent, {}, {}))).toEqual({})
 })

@@ -1,25 +1,22 @@
 import { awakeMs } from '../../base/awake.ts'
 import { asUserError, UserError } from '../../base/errors.ts'
-import type { MaskStream } from '../../base/secrets/mask.ts'
 import type { Fact, LoopLaunch } from '../../engines/engine.ts'
 import type { Outcome } from '../../records/events/schema.ts'
 import { stepAt } from '../../records/events/state.ts'
 import { isFailure } from '../../records/events/step-state.ts'
-import { makeLaunch } from '../../chain/plan/launch.ts'
-import { builtInVariables, type StepNode } from '../../chain/plan/plan.ts'
+import type { StepNode } from '../../chain/plan/plan.ts'
 import type { Budget } from '../../chain/plan/policy.ts'
 import { isBlank } from '../../chain/prompts/choose.ts'
 import { hasSetup, hasTeardown } from '../../chain/prompts/read-phases.ts'
-import { keepPrompt, readerFor } from '../agent/agent-turn.ts'
-import { leftOver } from './budget.ts'
+import { prepareTurn } from '../agent/agent-turn.ts'
 import { refuseTasks } from './chat-tasks.ts'
-import type { Context } from './context.ts'
-import { queueServer, stepEnvironment } from '../agent/environment.ts'
+import { stepEnvironment } from '../agent/environment.ts'
 import { followAgent } from '../agent/follow-agent.ts'
 import type { LoopDelivery } from '../agent/loop.ts'
 import { makeIo, type NativeTurn } from '../agent/native-turn.ts'
-import { iterationPlace, placeOf, type Place } from './place.ts'
-import { setUpAt, tearDownAt, type PhaseDone, type Phases } from './prompt-tasks.ts'
+import type { OpenRun } from './open-run.ts'
+import { currentPlace, iterationPlace, type Place } from './place.ts'
+import { setUp, tearDown, type PhaseDone, type Phases } from './prompt-tasks.ts'
 
 /** The person in a chat, as the front end implements it. */
 export interface Person {
@@ -47,7 +44,7 @@ interface Spoken {
   readonly phases: Phases
   readonly place: Place
   readonly left: Budget
-  readonly prompt: Parameters<typeof keepPrompt>[0]
+  readonly promptHash: () => string
 }
 
 /** How often a chat checks whether it should stop. */
@@ -55,22 +52,22 @@ const POLL_MS = 500
 
 /** The turns of a chat. Each is an iteration of its step and continues the same conversation. */
 export class ChatTurns {
-  readonly #context: Omit<Context, 'progress'>
+  readonly #run: OpenRun
   readonly #step: StepNode
   readonly #person: Person
   /** Messages of this session; only those that the agent gets are iterations. */
   #count = 0
   failures = 0
 
-  constructor(context: Omit<Context, 'progress'>, step: StepNode, person: Person) {
-    this.#context = context
+  constructor(run: OpenRun, step: StepNode, person: Person) {
+    this.#run = run
     this.#step = step
     this.#person = person
   }
 
   /** Runs turns until the person leaves. */
   async talk(): Promise<void> {
-    const { stop, control } = this.#context.ports
+    const { stop, control } = this.#run.ports
     const asked = new AbortController()
     const looking = setInterval(() => control.isStopRequested && asked.abort(), POLL_MS)
     const end = AbortSignal.any([stop, asked.signal])
@@ -85,7 +82,7 @@ export class ChatTurns {
   }
 
   async #take(text: string): Promise<void> {
-    const stop = AbortSignal.any([this.#person.turnBegins(), this.#context.ports.stop])
+    const stop = AbortSignal.any([this.#person.turnBegins(), this.#run.ports.stop])
     let outcome: Outcome | undefined
     try {
       outcome = await this.#turn(text, stop)
@@ -101,7 +98,7 @@ export class ChatTurns {
     const spoken = this.#read(text)
     const { launch, phases, place } = spoken
     this.#count += 1
-    const { queue } = this.#context.ports
+    const { queue } = this.#run.ports
     try {
       if (queue !== undefined) await refuseTasks(phases, this.#step, queue)
       if (hasSetup(phases)) await this.#doPhase('setup', spoken)
@@ -115,46 +112,36 @@ export class ChatTurns {
       if (hasTeardown(phases, isSuccess)) await this.#doPhase('teardown', spoken, isSuccess)
       return outcome
     } finally {
-      this.#context.spending.told(place.scope)
+      this.#run.spending.recorded(place.scope)
     }
   }
 
   /** Refuses a message that cannot be understood before any of it takes effect. */
   #read(text: string): Spoken {
-    const { plan, ports, spending } = this.#context
+    const { plan, ports, spending } = this.#run
     const step = { ...this.#step, prompt: [{ level: 'command line' as const, text: [text] }] }
     const broke = spending.spentBudget(step)
-    if (broke !== undefined) {
-      throw noBudget(plan.run, leftOver(step, plan, ports.state()), broke.detail)
-    }
-    const { iterations } = stepAt(ports.state(), step.number)
-    const place = iterationPlace(step, ports.state(), iterations + 1, 1)
-    const values = builtInVariables(plan.run, step, place.iteration)
-    let left: Budget = {}
-    const made = makeLaunch(step, values, ports.readPrompt, {
+    if (broke !== undefined) throw noBudget(plan.run, spending.left(step), broke.detail)
+    const iteration = stepAt(ports.state(), step.number).iterations + 1
+    const place = iterationPlace(step, ports.state(), { iteration, attempt: 1 })
+    const { launch, ...prepared } = prepareTurn(step, place, this.#run, {
       mode: 'chat',
-      queue: queueServer(plan.run, ports),
-      readFile: readerFor(step, (warning) => ports.emit({ type: 'warning', text: warning })),
-      promise: (mayQueue) => {
-        left = spending.promise(step, place, { mayQueue })
-        return left.costUsd
-      },
+      reserve: (mayQueue) => spending.reserve(step, place, { mayQueue }),
     })
-    const { launch, phases, prompt } = made
     if (launch.kind !== 'loop') throw new Error('no agent to talk to')
-    return { launch, phases, place, left, prompt: prompt?.text ?? '' }
+    return { ...prepared, launch, place }
   }
 
-  async #ask({ launch, place, left, prompt }: Spoken, stop: AbortSignal): Promise<Outcome> {
-    const { ports } = this.#context
-    const { promptHash } = keepPrompt(prompt, ports)
-    const source = { level: 'command line' as const }
-    const argv = [...launch.argv]
-    ports.emit({ type: 'iteration_started', ...place, argv, prompt: source, promptHash })
+  async #ask(spoken: Spoken, stop: AbortSignal): Promise<Outcome> {
+    const { ports } = this.#run
+    const { launch, place } = spoken
+    const prompt = { level: 'command line' as const }
+    const promptHash = spoken.promptHash()
     const began = awakeMs()
-    const begin = chatTurn(this.#person)
-    const following = { ...this.#turnOf({ place, left }), stop, begin }
-    const turned = await followAgent(launch, this.#step, following, this.#context).end
+    const turn = { ...this.#turnOf(spoken), stop, begin: chatTurn(this.#person) }
+    const turned = await followAgent(launch, this.#step, turn, this.#run, (started) =>
+      ports.emit({ type: 'iteration_started', ...place, ...started, prompt, promptHash }),
+    )
     const { outcome, outputBytes, usage } = turned
     ports.emit({
       type: 'iteration_ended',
@@ -168,30 +155,30 @@ export class ChatTurns {
   }
 
   #turnOf({ place, left }: Pick<Spoken, 'place' | 'left'>) {
-    const { ports, family, queues } = this.#context
-    const env = stepEnvironment(this.#step, place.iteration, this.#context)
+    const { ports, family, queues } = this.#run
+    const env = stepEnvironment(this.#step, place.iteration, this.#run)
     return { step: this.#step, place, env, left, queue: queues.provider(), ports, family }
   }
 
   /** Carries out the commands before or after the agent's turn. */
   async #doPhase(
     phase: 'setup' | 'teardown',
-    { phases, place }: Spoken,
+    { phases, place: { scope } }: Spoken,
     isSuccess = true,
   ): Promise<void> {
-    const { plan, ports, queues } = this.#context
-    const id = [plan.run, ...place.scope, `t${this.#count}`, phase].join('.')
+    const { plan, ports, queues } = this.#run
+    const id = [plan.run, ...scope, `t${this.#count}`, phase].join('.')
     const none: PhaseDone = { pushed: [], started: [], held: 0 }
     const done = await queues.provider()?.use(
       'create-run',
       ({ client }) =>
-        phase === 'setup' ? setUpAt(client, phases, id) : tearDownAt(client, phases, isSuccess, id),
+        phase === 'setup' ? setUp(client, phases, id) : tearDown(client, phases, isSuccess, id),
       () => none,
     )
     if (done === undefined) throw new UserError('Queues need a run record, and this chat has none.')
-    const { rounds } = stepAt(ports.state(), this.#step.number)
     const { refused, ...rest } = done
-    ports.emit({ type: 'phase_ended', ...placeOf(this.#step, rounds), phase, ...rest })
+    const place = currentPlace(this.#step, ports.state())
+    ports.emit({ type: 'phase_ended', ...place, phase, ...rest })
     if (refused !== undefined) throw refused
   }
 }
@@ -215,9 +202,6 @@ function noBudget(run: string, left: Budget, detail = ''): UserError {
   )
 }
 
-/** For a run without secrets. */
-const UNMASKED: MaskStream = { push: (bytes) => bytes, end: () => new Uint8Array(0) }
-
 const QUIET: LoopDelivery = {
   end: new AbortController().signal,
   spent: new AbortController().signal,
@@ -229,11 +213,11 @@ function chatTurn(person: Pick<Person, 'hear' | 'restartAnswer'>) {
   return async function* (
     launch: LoopLaunch,
     turn: NativeTurn,
-    hands: LoopDelivery,
+    delivery: LoopDelivery,
   ): AsyncGenerator<Fact> {
     const { runChatTurn } = await import('../../engines/native/chat-turn.ts')
-    const mask = turn.ports.maskStream?.() ?? UNMASKED
-    yield* runChatTurn(launch, chatIo(turn, hands), { person, mask }, hands.end)
+    const mask = turn.ports.maskStream()
+    yield* runChatTurn(launch, chatIo(turn, delivery), { person, mask }, delivery.end)
   }
 }
 
@@ -244,8 +228,8 @@ async function keepReads(launch: LoopLaunch, turn: NativeTurn): Promise<void> {
 }
 
 /** All turns of all sessions share one conversation. */
-function chatIo(turn: NativeTurn, hands: LoopDelivery) {
+function chatIo(turn: NativeTurn, delivery: LoopDelivery) {
   const { round: _, ...place } = turn.place
   const first = { ...place, iteration: 1, attempt: 1 }
-  return { ...makeIo({ ...turn, place: first }, hands), resumePolicy: 'always' as const }
+  return { ...makeIo({ ...turn, place: first }, delivery), resumePolicy: 'always' as const }
 }

@@ -9,7 +9,7 @@ export async function runHooks(
   name: HookName,
   event: RunEvent,
   step: StepNode | undefined,
-  context: Pick<Context, 'plan' | 'ports' | 'family'>,
+  context: Context,
   stop?: AbortSignal,
 ): Promise<string | undefined> {
   let problem: string | undefined

@@ -1,16 +1,25 @@
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
-import type { End, Outcome } from '../../records/events/schema.ts'
+import type { End, Outcome, Refusal } from '../../records/events/schema.ts'
 import { isFailure } from '../../records/events/step-state.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import type { TurnResult } from '../agent/follow-agent.ts'
 import { runCommand } from '../process/command.ts'
-import type { Context, Judgement } from './context.ts'
+import type { Judged } from '../progress/progress-watch.ts'
+import type { Context } from './context.ts'
 import { askGates } from './gates.ts'
-import type { Patience } from './patience.ts'
+import type { Patience, Pause } from './patience.ts'
 import type { Place } from './place.ts'
 import { stopReasonOf } from './ports.ts'
-import type { TaskVerdict } from '../../chain/plan/task-verdict.ts'
 import { taskEnd } from './task-check.ts'
+
+/** What the outcome of an iteration means for its step. */
+export interface Judgement extends Judged {
+  /** Why the marker was refused. */
+  readonly refusal?: Refusal | undefined
+  /** Set if the step ends with this iteration. */
+  readonly ends?: End | undefined
+  readonly pause?: Pause
+}
 
 /** The iteration that is judged. */
 interface Case {
@@ -21,7 +30,10 @@ interface Case {
 }
 
 /** Decides what the outcome of an iteration means; a marker has to pass the gates. */
-export async function judge(turned: TurnResult, of: Case): Promise<Judgement> {
+export async function judge(
+  turned: Pick<TurnResult, 'outcome' | 'unmarked' | 'refusal'>,
+  of: Case,
+): Promise<Judgement> {
   const { outcome, refusal } = turned
   const isOnce = of.step.loop === undefined
   const isDone =
@@ -32,7 +44,8 @@ export async function judge(turned: TurnResult, of: Case): Promise<Judgement> {
   if (passed.ends !== undefined) return { ...passed, outcome: turned.unmarked }
   if (passed.gate?.isOpen === true) {
     const left = await taskEnd(of.step, of.context.ports)
-    if (left?.reason === 'blocked') return { ...passed, ends: endBy(left) }
+    if (left?.reason === 'blocked')
+      return { ...passed, ends: { reason: 'blocked', detail: left.detail } }
     const detail = left?.isHeld === true ? { detail: left.detail } : {}
     return { ...passed, ends: { reason: isOnce ? 'single_run' : 'marker', ...detail } }
   }
@@ -142,7 +155,7 @@ async function askUntil(seen: Judgement, of: Case): Promise<Judgement | undefine
 async function finishTasks(seen: Judgement, of: Case): Promise<Judgement> {
   const { step, context } = of
   const verdict = isFailure(seen.outcome) ? undefined : await taskEnd(step, context.ports)
-  const ends = verdict && endBy(verdict)
+  const ends = verdict && { reason: verdict.reason, detail: verdict.detail }
   if (ends?.reason !== 'until' || step.policy.verify.length === 0) return { ...seen, ends }
   // The gates have already run and failed.
   if (seen.gate !== undefined) return seen
@@ -150,10 +163,6 @@ async function finishTasks(seen: Judgement, of: Case): Promise<Judgement> {
   // Without a marker there is nothing to refuse.
   const judged = { ...passed, refusal: seen.refusal }
   return passed.gate?.isOpen === true ? { ...judged, ends } : judged
-}
-
-function endBy({ reason, detail }: TaskVerdict): End {
-  return { reason, detail }
 }
 
 /** The end of a step that runs once. */

@@ -18,9 +18,9 @@ export interface Ports {
   /** Emits an event and returns it as it was recorded. */
   readonly emit: (event: EventBody) => RunEvent
   /** Masks secrets in data that is used before it becomes an event. */
-  readonly mask?: <Data>(data: Data) => Data
+  readonly mask: <Data>(data: Data) => Data
   /** Masks secrets in a stream of bytes that is cut before it becomes an event. */
-  readonly maskStream?: () => MaskStream
+  readonly maskStream: () => MaskStream
   /** The state after all events so far, those of earlier processes included. */
   readonly state: () => RunState
   /** Saves a prompt under its hash. */
@@ -43,12 +43,12 @@ export interface Ports {
   readonly cgroup?: Promise<Cgroup | undefined>
   /** Queues and inboxes; absent if the run has no record to keep them in. */
   readonly queue?: QueuePort | undefined
-  /** The file for the conversation of a native agent; if absent, it is not saved. */
-  readonly conversation?: ((place: Place) => string | undefined) | undefined
+  /** The file for the conversation of a native agent; undefined if it is not saved. */
+  readonly conversation: (place: Place) => string | undefined
   /** The folder of the record, for `run_started`. */
   readonly record?: string | undefined
   /** Where the record is now; undefined if it no longer exists. */
-  readonly recordPlace?: (() => string | undefined) | undefined
+  readonly recordPlace: () => string | undefined
   readonly lacks?: Lacks | undefined
   /** How long a process that was killed worked after its last event. */
   readonly lostMs?: number | undefined

@@ -2,25 +2,18 @@ import { UserError } from '../../base/errors.ts'
 import type { NotQueued } from '../../records/events/schema.ts'
 import { stepAt } from '../../records/events/state.ts'
 import type { makeLaunch } from '../../chain/plan/launch.ts'
-import type { Plan, StepNode } from '../../chain/plan/plan.ts'
+import type { StepNode } from '../../chain/plan/plan.ts'
 import { toTask, QueueClient, type Push, type RunOptions } from '../../queue/client.ts'
 import { isStoreFailure } from '../subagents/store-failures.ts'
 import { isWantedAfter } from '../../chain/prompts/read-phases.ts'
 import type { QueueStore } from '../../queue/store.ts'
-import { MAIN, type Agent } from '../../queue/task.ts'
-import { describeNotQueued } from '../subagents/not-queued.ts'
-import { placeOf } from './place.ts'
-import type { Ports } from './ports.ts'
+import { MAIN } from '../../queue/task.ts'
+import { describeNotQueued } from '../subagents/task-end.ts'
+import type { Context } from './context.ts'
+import { currentPlace } from './place.ts'
 
 /** A prompt, split into the commands before it, its content and the commands after it. */
 export type Phases = ReturnType<typeof makeLaunch>['phases']
-
-/** The agent that owns a queue. */
-interface Owner {
-  readonly store: QueueStore
-  readonly run: string
-  readonly agent: Agent
-}
 
 /** The result of the commands of one phase. */
 export interface PhaseDone {
@@ -37,12 +30,7 @@ type PushCommand = Phases['teardown'][number]
  * Carries out the commands before the content of a prompt. `id` is stable for the same prompt of the
  * same agent, so that a resumed run does not repeat what an earlier process did.
  */
-export function setUp(phases: Phases, id: string, owner: Owner): Promise<PhaseDone> {
-  return setUpAt(new QueueClient(owner.store, owner.run, owner.agent), phases, id)
-}
-
-/** The same through the agent's own client. */
-export async function setUpAt(
+export async function setUp(
   client: QueueClient,
   { setup }: Phases,
   id: string,
@@ -75,23 +63,6 @@ function partsOf(setup: Phases['setup'], id: string): Part[] {
   return parts
 }
 
-/**
- * Carries out the commands after the content of a prompt, each once for an `id`, however often its
- * agent ends. A refused command does not prevent the others.
- */
-async function tearDown(
-  phases: Phases,
-  isSuccess: boolean,
-  id: string,
-  { store, run, agent }: Owner,
-): Promise<Pushed> {
-  const pushes: Push[] = []
-  for (const push of pushesAfter(phases, isSuccess, id)) {
-    if ((await store.task(run, push.id)) === undefined) pushes.push(push)
-  }
-  return pushWhatFits(new QueueClient(store, run, agent), pushes)
-}
-
 interface Refused {
   readonly name: string
   readonly error: UserError
@@ -122,8 +93,8 @@ function allRefused(pushes: readonly Push[], error: UserError): Pushed {
   return { pushed: [], refused: pushes.map((push) => ({ name: toTask(push).name, error })) }
 }
 
-/** The same through the agent's own client, for an `id` that is used once. */
-export async function tearDownAt(
+/** Queues what a prompt of a chat asks for after its agent; `id` is used once. */
+export async function tearDown(
   client: QueueClient,
   phases: Phases,
   isSuccess: boolean,
@@ -147,28 +118,23 @@ function asPush({ kind: _kind, line: _line, on: _on, ...push }: PushCommand, id:
   return { ...push, id }
 }
 
-interface Opening {
-  readonly plan: Plan
-  readonly ports: Ports
-  readonly open: () => Promise<QueueStore>
-}
-
-/** Queues, once, what the prompt of a step asks for after its agent. */
+/** Queues, once, what the prompt of a step asks for after its agent, however often that ends. */
 export async function tearDownStep(
   step: StepNode,
   phases: Phases,
   isSuccess: boolean,
-  { plan, ports, open }: Opening,
+  { plan: { run }, ports }: Context,
+  open: () => Promise<QueueStore>,
 ): Promise<void> {
-  const { rounds, notQueued: before = [] } = stepAt(ports.state(), step.number)
-  const id = `${plan.run}.${step.id}.teardown`
-  const { pushed, refused } = await open()
-    .then((store) => tearDown(phases, isSuccess, id, { store, run: plan.run, agent: MAIN }))
-    .catch((error: unknown) => {
-      if (!(error instanceof UserError)) throw error
-      return allRefused(pushesAfter(phases, isSuccess, id), error)
-    })
-  const notQueued = refused.map(({ name, error }) => asNotQueued(name, error))
+  const { notQueued: before = [] } = stepAt(ports.state(), step.number)
+  const wanted = pushesAfter(phases, isSuccess, `${run}.${step.id}.teardown`)
+  const { pushed, refused } = await pushNew(wanted, run, open).catch((error: unknown) => {
+    if (!(error instanceof UserError)) throw error
+    return allRefused(wanted, error)
+  })
+  const notQueued = refused.map(({ name, error: { message: error, hint } }): NotQueued => {
+    return { name, error, ...(hint === undefined ? {} : { hint }) }
+  })
   for (const each of notQueued) {
     const text = `after step ${step.number} (${step.agent.name}): ${describeNotQueued(each)}`
     ports.emit({ type: 'warning', text })
@@ -177,10 +143,20 @@ export async function tearDownStep(
   if (pushed.length + notQueued.length + before.length === 0) return
   const done = { pushed: [...pushed], started: [], held: 0 }
   const left = notQueued.length === 0 ? {} : { notQueued }
-  const place = placeOf(step, rounds)
+  const place = currentPlace(step, ports.state())
   ports.emit({ type: 'phase_ended', ...place, phase: 'teardown', ...done, ...left })
 }
 
-function asNotQueued(name: string, { message: error, hint }: UserError): NotQueued {
-  return { name, error, ...(hint === undefined ? {} : { hint }) }
+/** A refused command does not prevent the others. */
+async function pushNew(
+  wanted: ReturnType<typeof pushesAfter>,
+  run: string,
+  open: () => Promise<QueueStore>,
+): Promise<Pushed> {
+  const store = await open()
+  const pushes: Push[] = []
+  for (const push of wanted) {
+    if ((await store.task(run, push.id)) === undefined) pushes.push(push)
+  }
+  return pushWhatFits(new QueueClient(store, run, MAIN), pushes)
 }

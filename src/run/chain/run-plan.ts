@@ -5,41 +5,24 @@ import { firstOpen, next, stepAt, type RunState } from '../../records/events/sta
 import { isSettled, type StepState } from '../../records/events/step-state.ts'
 import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
 import { runCommand } from '../process/command.ts'
-import type { Context } from './context.ts'
-import { Family } from '../process/family.ts'
 import { runHooks } from './hooks.ts'
-import { STOP_ASKED } from './judge.ts'
+import { interrupted, STOP_ASKED } from './judge.ts'
+import { openRun, type OpenRun } from './open-run.ts'
+import { currentPlace, nextIteration } from './place.ts'
 import { EXIT_CODES, stopReasonOf, type Ports } from './ports.ts'
-import { ProgressWatch } from '../progress/progress-watch.ts'
-import { placeOf } from './place.ts'
-import { RunQueues } from '../subagents/run-queues.ts'
-import { runStep } from './run-step.ts'
-import { spentRunBudget } from './budget.ts'
-import { Spending } from './spending.ts'
+import { endStep, runStep } from './run-step.ts'
 
 /**
- * Carries out a plan, starting from its current state. Everything that happens is an event, and no
- * process of the run outlives it.
+ * Carries out a plan, starting from its current state: its chain, or another `walk`. Everything that
+ * happens is an event, and no process of the run outlives it.
  */
-export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
+export async function runPlan(plan: Plan, ports: Ports, walk = walkChain): Promise<void> {
   const { worker } = announce(plan, ports)
-  const family = await Family.of(plan.run, ports)
-  const spending = new Spending(plan, ports.state)
-  const queues = new RunQueues(plan, ports, family, spending)
-  const context = {
-    plan,
-    ports,
-    family,
-    spending,
-    queues,
-    progress: new ProgressWatch(plan, ports),
-  }
+  const run = await openRun(plan, ports)
+  const { family, queues } = run
   let leftovers: Leftover[]
   try {
-    await queues.begin()
-    await queues.tearDownAgain()
-    if (await mayBegin(context)) await runSteps(context)
-    skipRest(context)
+    await walk(run)
     await queues.endWork()
   } finally {
     // Even after a bug no agent may keep running unsupervised.
@@ -47,19 +30,17 @@ export async function runPlan(plan: Plan, ports: Ports): Promise<void> {
   }
   const left = await queues.left()
   await queues.close()
-  await finish(leftovers, left, worker, context)
+  await finish(leftovers, left, worker, run)
 }
 
 /** Emits `run_started` or `run_resumed`. */
-export function announce(
-  plan: Plan,
-  { emit, record, lacks, lostMs, state, version }: Ports,
-): RunEvent {
+function announce(plan: Plan, { emit, record, lacks, lostMs, state, version }: Ports): RunEvent {
+  const writer = { version, pid: process.pid }
   const lacking = lacks === undefined ? {} : { lacks }
   if (state().steps.length > 0) {
-    const place = plan.isChat === true ? { step: 1 } : nextPlace(plan, state())
+    const place = plan.isChat === true ? { step: 1 } : resumedPlace(plan, state())
     const where = { ...place, ...lacking, ...(lostMs === undefined ? {} : { lostMs }) }
-    return emit({ type: 'run_resumed', version, pid: process.pid, ...where, plan: { ...plan } })
+    return emit({ type: 'run_resumed', ...writer, ...where, plan: { ...plan } })
   }
   const brief = ({ number, agent, loop, name }: StepNode) => ({
     step: number,
@@ -70,8 +51,7 @@ export function announce(
   return emit({
     type: 'run_started',
     schema: 1,
-    version,
-    pid: process.pid,
+    ...writer,
     cwd: plan.cwd,
     ...(plan.chain === undefined ? {} : { chain: plan.chain }),
     ...(record === undefined ? {} : { record }),
@@ -85,44 +65,57 @@ export function announce(
 }
 
 /** Where a resumed run continues; without an iteration if only the end of the step is missing. */
-function nextPlace(plan: Plan, before: RunState) {
+function resumedPlace(plan: Plan, before: RunState) {
   const state = next(before, { type: 'run_resumed', version: '', pid: process.pid })
   if (state.at > stepsOf(plan.root).length) return {}
-  const { isOpen, isAgain, running, iterations, ends, reason } = stepAt(state, state.at)
-  if ((ends ?? reason) !== undefined) return { step: state.at }
-  if (!isOpen) return { step: state.at, iteration: 1 }
-  const isRepeated = isAgain || running !== undefined
-  return { step: state.at, iteration: isRepeated ? iterations : iterations + 1 }
+  const known = stepAt(state, state.at)
+  if ((known.ends ?? known.reason) !== undefined) return { step: state.at }
+  return { step: state.at, iteration: known.isOpen ? nextIteration(known).iteration : 1 }
+}
+
+/** Runs the steps one after another, and ends those that never began as skipped. */
+async function walkChain(run: OpenRun): Promise<void> {
+  const { plan, ports, queues } = run
+  await queues.begin()
+  await queues.tearDownAgain()
+  if (await mayBegin(run)) await runSteps(run)
+  for (const step of stepsOf(plan.root)) {
+    const { reason, isOpen } = stepAt(ports.state(), step.number)
+    // A resumed run may be stopped before it continues its step.
+    const end = isOpen ? interrupted(ports.stop) : { reason: 'skipped' as const }
+    if (reason === undefined) endStep(step, end, ports)
+  }
 }
 
 /** Checks the `when` of the chain, unless one of its steps has already begun. */
-async function mayBegin(context: Context): Promise<boolean> {
-  const { plan, ports } = context
+async function mayBegin(run: OpenRun): Promise<boolean> {
+  const { plan, ports } = run
   const { steps } = ports.state()
   if (plan.when === undefined || steps.some(({ rounds }) => rounds > 0)) return true
-  const { result, detail } = await runCommand({ role: 'when', command: plan.when }, context)
+  const { result, detail } = await runCommand({ role: 'when', command: plan.when }, run)
   if (result === 'ok') return true
   const words = `when: ${plan.when}`
   for (const step of stepsOf(plan.root)) {
     if (stepAt(ports.state(), step.number).isPassed) continue
-    if (result === 'failed') end(step, 'skipped', words, context, true)
+    if (result === 'failed')
+      endStep(step, { reason: 'skipped', detail: words, passed: true }, ports)
     else if (step.number === 1 && result === 'broken')
-      end(step, 'error', `${words}: ${detail}`, context)
+      endStep(step, { reason: 'error', detail: `${words}: ${detail}` }, ports)
   }
   return false
 }
 
-async function runSteps(context: Context): Promise<void> {
-  const { plan, ports } = context
+async function runSteps(run: OpenRun): Promise<void> {
+  const { plan, ports } = run
   const steps = stepsOf(plan.root)
   let at = ports.state().at
   // An earlier process may have ended between a failure and its `onFail`.
   let isOver = stepAt(ports.state(), at).reason !== undefined
   for (let step = steps[at - 1]; step !== undefined && !isStopping(ports); step = steps[at - 1]) {
-    if (!isOver) await runStep(step, context)
+    if (!isOver) await runStep(step, run)
     isOver = false
     const known = stepAt(ports.state(), at)
-    const then = isSettled(known) ? at + 1 : await afterFailure(step, known, context)
+    const then = isSettled(known) ? at + 1 : await afterFailure(step, known, run)
     if (then === undefined) return
     // After a jump back, later steps may be done already.
     at = firstOpen(ports.state().steps, then)
@@ -140,14 +133,13 @@ const FINAL: readonly StepState['reason'][] = ['interrupted', 'quota', 'auth']
 async function afterFailure(
   step: StepNode,
   known: StepState,
-  context: Context,
+  run: OpenRun,
 ): Promise<number | undefined> {
-  const { plan, ports } = context
-  const { reason, jumps, rounds, closings } = known
+  const { plan, ports, spending } = run
+  const { reason, jumps, closings } = known
   const { onFail } = step.policy
   if (FINAL.includes(reason) || isStopping(ports)) return undefined
-  const state = ports.state()
-  if (spentRunBudget(plan, state) !== undefined) return undefined
+  if (spending.spentBudget() !== undefined) return undefined
   switch (onFail.kind) {
     case 'stop':
       return (await leavesTasks(step, known, ports)) ? step.number + 1 : undefined
@@ -156,14 +148,15 @@ async function afterFailure(
     case 'goto': {
       const { step: to, times } = onFail
       if (jumps >= times) return undefined
-      ports.emit({ type: 'jump', ...placeOf(step, rounds), to, count: jumps + 1, times })
+      const place = currentPlace(step, ports.state())
+      ports.emit({ type: 'jump', ...place, to, count: jumps + 1, times })
       return to
     }
     case 'run': {
       const recovery = plan.recoveries.find(({ number }) => number === onFail.step)
-      const done = stepAt(state, onFail.step)
+      const done = stepAt(ports.state(), onFail.step)
       if (recovery !== undefined && (done.isOpen || done.closings < closings))
-        await runStep(recovery, context)
+        await runStep(recovery, run)
       return undefined
     }
   }
@@ -180,52 +173,22 @@ async function leavesTasks(
   return (await tasks.count()).open > 0
 }
 
-/** Ends the steps that never began as skipped. */
-function skipRest(context: Context): void {
-  for (const step of stepsOf(context.plan.root)) {
-    const { reason } = stepAt(context.ports.state(), step.number)
-    if (reason === undefined) end(step, 'skipped', undefined, context)
-  }
-}
-
-function end(
-  step: StepNode,
-  reason: 'skipped' | 'error',
-  detail: string | undefined,
-  { ports }: Context,
-  isPassed = false,
-): void {
-  const { rounds, spent } = stepAt(ports.state(), step.number)
-  ports.emit({
-    type: 'step_ended',
-    ...placeOf(step, rounds),
-    agent: step.agent.name,
-    reason,
-    ...(detail === undefined ? {} : { detail }),
-    ...(isPassed ? { passed: true } : {}),
-    iterations: 0,
-    failures: 0,
-    spent,
-  })
-}
-
 async function finish(
   leftovers: Leftover[],
   queue: LeftInQueue | undefined,
   worker: string,
-  context: Context,
+  run: OpenRun,
 ): Promise<void> {
-  const { plan, ports, family, queues, progress } = context
+  const { plan, ports, family, queues, progress } = run
   const { emit, stop, force, state } = ports
   const steps = state().steps.filter(({ isRecovery }) => isRecovery !== true)
   const isComplete = steps.every(isSettled)
   const stopped = stoppedBy(ports, isComplete)
-  const signal = stopped?.signal
   const isQueued = state().steps.every(({ notQueued = [] }) => notQueued.length === 0)
   const gone = whyGone(plan.cwd)
   if (gone !== undefined) emit({ type: 'warning', text: `${gone}; ${whereRecordIs(ports)}` })
   const isClean = isComplete && isQueued && queues.isSound && gone === undefined
-  const exitCode = signal === undefined ? (isClean ? 0 : 1) : EXIT_CODES[signal]
+  const exitCode = stopped?.signal === undefined ? (isClean ? 0 : 1) : EXIT_CODES[stopped.signal]
   const body = {
     type: 'run_ended' as const,
     ok: exitCode === 0,
@@ -236,11 +199,11 @@ async function finish(
     ...(queue === undefined ? {} : { queue }),
   }
   if (plan.hooks.afterRun !== undefined && !force.aborted) {
-    const masked = ports.mask?.(body) ?? body
     // Without a sequence number: it is emitted after the events of the hook.
-    const event: RunEvent = { ...masked, at: new Date().toISOString(), run: plan.run, worker }
+    const stamp = { at: new Date().toISOString(), run: plan.run, worker }
     // The hook runs even after a stop; a second stop ends it, too.
-    await runHooks('afterRun', event, undefined, context, stop.aborted ? force : stop)
+    const until = stop.aborted ? force : stop
+    await runHooks('afterRun', { ...ports.mask(body), ...stamp }, undefined, run, until)
     await family.end(force)
   }
   // After the hook, which may commit; not after a stop, which should not wait for git.
@@ -248,7 +211,7 @@ async function finish(
   emit({ ...body, ...(uncommitted === undefined ? {} : { uncommitted }) })
 }
 
-/** Why the project folder is not usable any more; undefined if it is. */
+/** Why the project folder can no longer be used; undefined if it can. */
 function whyGone(cwd: string): string | undefined {
   try {
     statSync(cwd)
@@ -264,7 +227,7 @@ function whyGone(cwd: string): string | undefined {
 }
 
 function whereRecordIs({ recordPlace }: Ports): string {
-  const place = recordPlace?.()
+  const place = recordPlace()
   return place === undefined
     ? 'there is no record of the run'
     : `the record of the run is in ${place}`

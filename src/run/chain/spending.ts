@@ -1,5 +1,6 @@
 import { formatMoney, formatTokens } from '../../base/amounts.ts'
 import { afterAwake, awakeMs } from '../../base/awake.ts'
+import { formatDuration } from '../../base/durations.ts'
 import { UserError } from '../../base/errors.ts'
 import type { End, Spent, Usage } from '../../records/events/schema.ts'
 import { countTokens, NOTHING_SPENT } from '../../records/events/spent.ts'
@@ -7,16 +8,33 @@ import { spend, stepAt, type RunState } from '../../records/events/state.ts'
 import type { TokensLeft } from '../../engines/native/io.ts'
 import type { Plan, StepNode } from '../../chain/plan/plan.ts'
 import type { Budget } from '../../chain/plan/policy.ts'
-import { leftOver, overspentBudget, spentBudget, spentMoney, timeLeft, timeOver } from './budget.ts'
-import type { Allowance, Budgets, Sharing } from './context.ts'
+import { endBy, isUsedUp, leftOver, limitsOf, tightest } from './budget.ts'
 import type { Place } from './place.ts'
+
+/** Who shares the money that is left. */
+interface Sharing {
+  /** The number of agents that start now, this one included. */
+  readonly sharers?: number
+  /** Whether the agent may queue tasks; if so, another share is kept for them. */
+  readonly mayQueue?: boolean
+}
+
+/** What one turn of an agent may spend. */
+interface Allowance {
+  /** Aborts, with a text as its reason, when nothing is left. */
+  readonly spent: AbortSignal
+  update(usage: Usage | undefined): void
+  /** Undefined if there is no limit. */
+  tokensLeft(): TokensLeft | undefined
+  close(): void
+}
 
 /** What one agent takes from the budgets, from the moment it gets a share. */
 interface Turn {
   readonly step: StepNode
   readonly isTask: boolean
   /** The cost limit that the agent was given. */
-  readonly promisedUsd?: number | undefined
+  readonly reservedUsd?: number | undefined
   /** Whether that was less than all that is left. */
   readonly isShare: boolean
   /** Its time limit, the budget it comes from, and its end by `awakeMs()`. */
@@ -41,8 +59,8 @@ interface Account {
 /** Nothing is left for an agent that is about to start. */
 export class BudgetError extends UserError {}
 
-/** Tracks budgets while agents work side by side, usage included that is not in the events yet. */
-export class Spending implements Budgets {
+/** The budgets of a run, with the usage of agents at work that the events do not contain yet. */
+export class Spending {
   readonly #plan: Plan
   readonly #state: () => RunState
   readonly #turns = new Map<string, Turn>()
@@ -52,92 +70,110 @@ export class Spending implements Budgets {
     this.#state = state
   }
 
-  spentBudget(step: StepNode): End | undefined {
-    return spentBudget(step, this.#plan, this.#withUntold())
+  /** The end of the step, or of the run if none is given, if a budget is used up at this time. */
+  spentBudget(step?: StepNode, now?: number): End | undefined {
+    return endBy(this.#limits(step, now).find(isUsedUp))
   }
 
+  /** The same for an agent that reports its money as spent, which may be slightly early. */
   spentMoney(step: StepNode): End | undefined {
-    const end = spentMoney(step, this.#plan, this.#withUntold())
+    const end = endBy(tightest(this.#limits(step), 'costUsd'))
     const tasks = [...this.#turns.values()].filter((turn) => turn.isTask && !isDone(turn))
-    const isReserved = tasks.some((task) => stillPromised(task) >= LEAST_USD)
+    const isReserved = tasks.some((task) => stillReserved(task) >= LEAST_USD)
     if (end === undefined || !isReserved) return end
     return { ...end, detail: `${end.detail}; the rest is reserved for running tasks` }
   }
 
+  /** A warning if more money or tokens were spent than a budget allows. */
   overspent(step: StepNode): string | undefined {
-    return overspentBudget(step, this.#plan, this.#withUntold())?.detail
+    const limits = this.#limits(step)
+    return endBy(limits.find(({ kind, used, limit }) => kind !== 'ms' && used > limit))?.detail
+  }
+
+  /** What the budgets leave; an absent field means no limit. */
+  left(step: StepNode): Budget {
+    return leftOver(this.#limits(step))
   }
 
   /**
-   * Only the agent itself knows its cost in time, so the money is divided among the agents that start
-   * now. Each of them may use up the rest of the other budgets.
+   * Reserves a share for an agent that is about to start. Only the agent itself knows its cost in time,
+   * so the money is divided among the agents that start now. Each of them may use up the rest of the
+   * other budgets.
    */
-  promise(step: StepNode, place: Place, sharing: Sharing = {}): Omit<Budget, 'ms'> {
-    const { agent, taskBudget: own = {} } = step
-    const { costUsd, ms: _, ...left } = leftOver(step, this.#plan, this.#withUntold())
+  reserve(step: StepNode, place: Place, sharing: Sharing = {}): Omit<Budget, 'ms'> {
+    const { costUsd, ms: _, ...left } = this.left(step)
     const key = keyOf(place.scope)
     const isTask = place.task !== undefined
     // Programs neither get a cost limit nor report their cost.
-    const reportsCost = agent.engine !== 'binary'
-    const rest = costUsd === undefined ? undefined : this.#unpromised(costUsd, key)
-    const share = least(rest === undefined ? undefined : shareOf(rest, sharing), own.costUsd)
-    if (isTask && reportsCost && share !== undefined && share < LEAST_USD)
-      throw nothingLeft(costUsd!)
-    const promisedUsd = reportsCost ? share : undefined
-    const spent = new AbortController()
+    const reportsCost = step.agent.engine !== 'binary'
+    const rest = costUsd === undefined ? Infinity : this.#unreserved(costUsd, key)
+    const share = Math.min(shareOf(rest, sharing), step.taskBudget?.costUsd ?? Infinity)
+    if (isTask && reportsCost && share < LEAST_USD) throw nothingLeft(costUsd ?? share)
+    const limit = share === Infinity ? {} : { costUsd: share }
+    const reservedUsd = reportsCost ? limit.costUsd : undefined
     const isShare =
-      promisedUsd !== undefined && rest !== undefined && rest - promisedUsd >= LEAST_USD
-    this.#turns.set(key, { step, isTask, promisedUsd, isShare, spent, ...this.#timeFor(step) })
-    return {
-      ...left,
-      ...(share === undefined ? {} : { costUsd: share }),
-    }
+      reservedUsd !== undefined && rest !== Infinity && rest - reservedUsd >= LEAST_USD
+    const spent = new AbortController()
+    this.#turns.set(key, { step, isTask, reservedUsd, isShare, spent, ...this.#timeFor(step) })
+    return { ...left, ...limit }
   }
 
+  /** Opens the allowance of an agent to which `reserve` gave a share. */
   open({ scope }: Place): Allowance {
     const turn = this.#turns.get(keyOf(scope))!
     const { time } = turn
-    const stop =
-      time === undefined
-        ? () => undefined
-        : afterAwake(time.end - awakeMs(), () => this.#endTime(turn, time))
+    const cancel = time && afterAwake(time.end - awakeMs(), () => this.#endTime(turn, time))
     return {
       spent: turn.spent.signal,
-      look: (usage) => {
+      update: (usage) => {
         const more = tokensIn(usage) - tokensIn(turn.usage)
         if (more > 0) turn.lastTokens = more
         const dearer = (usage?.costUsd ?? 0) - (turn.usage?.costUsd ?? 0)
         if (dearer > 0) turn.lastUsd = dearer
         turn.usage = usage
-        this.#look(turn)
+        this.#endSpent(turn)
       },
-      tokensLeft: () => scarcest(this.#accounts(turn).flatMap((each) => tokensFor(each, turn))),
+      tokensLeft: () => {
+        const all = this.#accounts(turn).flatMap((each) => tokensFor(each, turn))
+        return all.toSorted((one, other) => one.left - other.left)[0]
+      },
       close: () => {
         turn.isOver = true
-        stop()
+        cancel?.()
       },
     }
   }
 
+  /** Whether money is left for an agent that has used up its share. */
   hasMore({ scope }: Place): boolean {
     const key = keyOf(scope)
     const turn = this.#turns.get(key)
     if (turn?.isShare !== true) return false
-    const { costUsd = 0 } = leftOver(turn.step, this.#plan, this.#withUntold())
-    return this.#unpromised(costUsd, key) >= leastFor(turn)
+    const { costUsd = 0 } = this.left(turn.step)
+    return this.#unreserved(costUsd, key) >= leastFor(turn)
   }
 
-  told(scope: readonly string[]): void {
+  /** From now on the events contain the usage of this agent. */
+  recorded(scope: readonly string[]): void {
     this.#turns.delete(keyOf(scope))
+  }
+
+  #limits(step: StepNode | undefined, now?: number): ReturnType<typeof limitsOf> {
+    let state = this.#state()
+    for (const { step: at, usage } of this.#turns.values()) {
+      if (usage !== undefined) state = spend(state, at.number, usage, false)
+    }
+    return limitsOf(step, this.#plan, state, now)
   }
 
   /** The time runs from now on, even before the agent starts. */
   #timeFor(step: StepNode): Pick<Turn, 'time'> {
     const { ms: own = Infinity } = step.taskBudget ?? {}
-    const shared = timeLeft(step, this.#plan, this.#state())
-    const isOwn = own < (shared?.ms ?? Infinity)
-    const time = isOwn ? ({ of: 'the task', ms: own } as const) : shared
-    return time === undefined ? {} : { time: { ...time, end: awakeMs() + time.ms } }
+    const shared = tightest(this.#limits(step), 'ms')
+    const rest = shared === undefined ? Infinity : Math.max(0, shared.limit - shared.used)
+    const ms = Math.min(own, rest)
+    if (ms === Infinity) return {}
+    return { time: { of: own < rest ? 'the task' : shared!.of, ms, end: awakeMs() + ms } }
   }
 
   /**
@@ -149,19 +185,11 @@ export class Spending implements Budgets {
     for (const { spent, time } of sharers) spent.abort(timeOver(time?.ms ?? ms))
   }
 
-  #withUntold(): RunState {
-    let state = this.#state()
-    for (const { step, usage } of this.#turns.values()) {
-      if (usage !== undefined) state = spend(state, step.number, usage, false)
-    }
-    return state
-  }
-
   /** The rest without what is reserved for agents at work. */
-  #unpromised(costUsd: number, key: string): number {
+  #unreserved(costUsd: number, key: string): number {
     const others = [...this.#turns].filter(([other, turn]) => other !== key && !isDone(turn))
-    const promised = others.reduce((sum, [, turn]) => sum + stillPromised(turn), 0)
-    return Math.max(0, costUsd - promised)
+    const reserved = others.reduce((sum, [, turn]) => sum + stillReserved(turn), 0)
+    return Math.max(0, costUsd - reserved)
   }
 
   /** The budgets of a turn: its own, that of its step and that of the run. */
@@ -179,16 +207,25 @@ export class Spending implements Budgets {
   }
 
   /** Ends all turns of a budget that is used up. */
-  #look(turn: Turn): void {
+  #endSpent(turn: Turn): void {
     for (const { turns, budget, spent } of this.#accounts(turn)) {
-      const tooMany = tooManyTokens(turns, budget, spent)
-      const tooDear = tooMuchMoney(turns, budget, spent)
+      const { tokens = Infinity, costUsd = Infinity } = budget
+      const used = turns.reduce((sum, { usage }) => sum + tokensIn(usage), 0)
+      const left = Math.max(0, tokens - countTokens(spent))
+      const usedUsd = turns.reduce((sum, { usage }) => sum + (usage?.costUsd ?? 0), 0)
+      const leftUsd = Math.max(0, costUsd - spent.costUsd)
       for (const each of turns) {
-        if (tooMany !== undefined && !(each.isTask && isDone(each))) each.spent.abort(tooMany)
-        if (tooDear !== undefined && !isDone(each)) each.spent.abort(tooDear)
+        if (used > left && !(each.isTask && isDone(each)))
+          each.spent.abort(`${formatTokens(used)} tokens used, ${formatTokens(left)} left`)
+        if (usedUsd > 0 && usedUsd >= leftUsd && !isDone(each))
+          each.spent.abort(`${formatMoney(usedUsd)} used, ${formatMoney(leftUsd)} left`)
       }
     }
   }
+}
+
+export function timeOver(ms: number): string {
+  return `no time left after another ${formatDuration(ms)}`
 }
 
 /** One answer to work, and one to report the results. */
@@ -201,10 +238,6 @@ function tokensFor({ turns, budget, spent }: Account, turn: Turn): TokensLeft[] 
   const others = turns.filter((each) => each !== turn && each.isOver !== true)
   const needed = others.reduce((sum, { lastTokens = 0 }) => sum + TURNS_TO_END * lastTokens, 0)
   return [{ left: Math.max(0, limit - used - needed), used, limit }]
-}
-
-function scarcest(all: readonly TokensLeft[]): TokensLeft | undefined {
-  return all.toSorted((one, other) => one.left - other.left)[0]
 }
 
 function tokensIn({ tokens }: Usage = {}): number {
@@ -233,37 +266,9 @@ function nothingLeft(rest: number): BudgetError {
   )
 }
 
-function least(...amounts: readonly (number | undefined)[]): number | undefined {
-  const known = amounts.filter((amount) => amount !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
-}
-
-function tooManyTokens(
-  turns: readonly Turn[],
-  { tokens: limit }: Budget,
-  spent: Spent,
-): string | undefined {
-  if (limit === undefined) return undefined
-  const used = turns.reduce((sum, { usage }) => sum + tokensIn(usage), 0)
-  const left = Math.max(0, limit - countTokens(spent))
-  return used > left ? `${formatTokens(used)} tokens used, ${formatTokens(left)} left` : undefined
-}
-
-function tooMuchMoney(
-  turns: readonly Turn[],
-  { costUsd: limit }: Budget,
-  spent: Spent,
-): string | undefined {
-  if (limit === undefined) return undefined
-  const used = turns.reduce((sum, { usage }) => sum + (usage?.costUsd ?? 0), 0)
-  const left = Math.max(0, limit - spent.costUsd)
-  const isOver = used > 0 && used >= left
-  return isOver ? `${formatMoney(used)} used, ${formatMoney(left)} left` : undefined
-}
-
 /** The reservation minus the usage that was reported during the work. */
-function stillPromised({ promisedUsd = 0, usage }: Turn): number {
-  return Math.max(0, promisedUsd - (usage?.costUsd ?? 0))
+function stillReserved({ reservedUsd = 0, usage }: Turn): number {
+  return Math.max(0, reservedUsd - (usage?.costUsd ?? 0))
 }
 
 /**

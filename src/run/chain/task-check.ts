@@ -18,7 +18,7 @@ import type { Ports } from './ports.ts'
 export async function whyNotDone(
   step: StepNode,
   iteration: number,
-  { plan, ports }: Pick<Context, 'plan' | 'ports'>,
+  { plan, ports }: Context,
 ): Promise<{ readonly why: 'tasks_ready' | 'task_open'; readonly detail: string } | undefined> {
   const ready = await stillReady(step, ports)
   if (ready !== undefined) return { why: 'tasks_ready', detail: ready }

@@ -12,14 +12,12 @@ const POLL_MS = 500
 const HOOK_MS = 10_000
 const CUT_SHORT_MS = 1000
 
-type Waiting = Pick<Context, 'plan' | 'ports' | 'family'>
-
 /** Waits until the pause is over, and returns what ended the wait. */
 export async function waitFor(
   { why, until, error }: Pause,
   step: StepNode | undefined,
   place: Place,
-  context: Waiting,
+  context: Context,
 ): Promise<'over' | 'retry_now' | 'stopped'> {
   const { ports } = context
   const began = Date.now()
@@ -46,7 +44,7 @@ export async function waitFor(
 
 async function waitUntil(
   until: number,
-  { ports: { stop, control } }: Waiting,
+  { ports: { stop, control } }: Context,
 ): Promise<'over' | 'retry_now' | 'stopped'> {
   const watch = new Watch(until)
   for (;;) {

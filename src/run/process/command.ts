@@ -1,20 +1,19 @@
-import { awakeMs } from '../../base/awake.ts'
+import { afterAwake, awakeMs } from '../../base/awake.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { EventBody } from '../../records/events/event.ts'
 import type { ProcessLaunch } from '../../engines/engine.ts'
 import { DEFAULT_GRACE, DEFAULT_POLICY } from '../../chain/plan/policy.ts'
-import { stepAt } from '../../records/events/state.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import { leftOver, watchTime } from '../chain/budget.ts'
 import { SpawnError, type Exit } from './child.ts'
-import type { Context as WholeContext } from '../chain/context.ts'
+import type { Context } from '../chain/context.ts'
 import { runEnvironment, stepEnvironment } from '../agent/environment.ts'
-import { placeOf } from '../chain/place.ts'
+import { currentPlace } from '../chain/place.ts'
+import { timeOver } from '../chain/spending.ts'
 import { startProcess, type Cut } from './process.ts'
 import { Tail } from './tail.ts'
 
 /** A command of the configuration, and the place in the run that it belongs to. */
-export interface CommandRequest {
+interface CommandRequest {
   readonly role: (EventBody & { type: 'command' })['role']
   readonly command: string
   /** Absent if it belongs to the whole chain. */
@@ -24,14 +23,12 @@ export interface CommandRequest {
   readonly stdin?: string
 }
 
-export interface CommandEnd {
+interface CommandEnd {
   /** `late`: the budget left no more time; `broken`: the command could not run. */
   readonly result: 'ok' | 'failed' | 'late' | 'broken' | 'stopped'
   readonly detail: string
   readonly tail: string
 }
-
-type Context = Pick<WholeContext, 'plan' | 'ports' | 'family'>
 
 /** Exit codes of the shell for a command that it could not run. */
 const NOT_RUN: readonly number[] = [126, 127]
@@ -64,7 +61,7 @@ export async function runCommand(
 
 function placeIn(step: StepNode | undefined, iteration: number | undefined, { ports }: Context) {
   if (step === undefined) return { scope: [] }
-  const place = placeOf(step, stepAt(ports.state(), step.number).rounds)
+  const place = currentPlace(step, ports.state())
   return iteration === undefined
     ? place
     : { ...place, scope: [...place.scope, `i${iteration}`], iteration }
@@ -76,7 +73,7 @@ async function supervise(
   context: Context,
   stop: AbortSignal,
 ): Promise<Exit | Cut | SpawnError | undefined> {
-  const { plan, ports, family } = context
+  const { plan, ports, family, spending } = context
   const { command, step, iteration = 1, stdin } = request
   const launch: ProcessLaunch = {
     kind: 'process',
@@ -85,35 +82,31 @@ async function supervise(
     ...(stdin === undefined ? {} : { stdin }),
     decode: () => undefined,
   }
-  const time = timeFor(request, context)
+  // Gates are limited by the time that the budget leaves, hooks are not.
+  const isGate = request.role === 'verify' || request.role === 'until'
+  const ms = isGate && step !== undefined ? spending.left(step).ms : undefined
+  const over = new AbortController()
+  const cancel = ms === undefined ? undefined : afterAwake(ms, () => over.abort(timeOver(ms)))
   try {
-    const { pid, finished } = startProcess(launch, {
+    const { finished } = startProcess(launch, {
       cwd: step?.cwd ?? plan.cwd,
       env:
         step === undefined
           ? { ...runEnvironment(plan.run, ports), PWD: plan.cwd }
           : stepEnvironment(step, iteration, context),
       grace: step?.policy.grace ?? DEFAULT_GRACE,
-      limits: { timeoutMs: (step?.policy ?? DEFAULT_POLICY).timeoutMs, budget: time.over },
+      limits: { timeoutMs: (step?.policy ?? DEFAULT_POLICY).timeoutMs, budget: over.signal },
       stop,
       force: ports.force,
       take: (stream, bytes) => tail.add(stream, bytes),
     })
-    return await family.whileAlive(pid, finished)
+    return await family.whileAlive(finished)
   } catch (error) {
     if (error instanceof SpawnError) return error
     throw error
   } finally {
-    time.stop()
+    cancel?.()
   }
-}
-
-/** Gates are limited by the time that the budget leaves, hooks are not. */
-function timeFor({ role, step }: CommandRequest, { plan, ports }: Context) {
-  const isCheck = step !== undefined && (role === 'verify' || role === 'until')
-  const { ms } = isCheck ? leftOver(step, plan, ports.state()) : {}
-  const over = new AbortController()
-  return { over: over.signal, stop: watchTime(ms, (words) => over.abort(words)) }
 }
 
 function judge(end: Exit | Cut | SpawnError | undefined): Pick<CommandEnd, 'result' | 'detail'> {

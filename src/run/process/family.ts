@@ -6,7 +6,6 @@ import { MARK_FD } from './child.ts'
 import { endProcesses, isNoneLeft, isRunning, stopAndKill } from './end-processes.ts'
 import { hasDeadChild, reap } from '../../base/linux/children.ts'
 import { isOwnChild } from '../../base/linux/own-children.ts'
-import type { Processes } from '../chain/context.ts'
 import type { Ports } from '../chain/ports.ts'
 import {
   readOwnChildren,
@@ -18,19 +17,14 @@ import {
 
 /** How often adopted orphans are reaped while an agent runs. */
 const REAP_MS = 2000
-/** The least time between two reaps while agents end side by side. */
-const PAUSE_MS = 50
 
 /** The processes of one run: everything that its agents started, daemons included. */
-export class Family implements Processes {
+export class Family {
   readonly #run: string
   readonly #owns: boolean
   /** Children from before the run, for example after `exec` in a shell: not part of the run. */
   readonly #strangers: ReadonlySet<number>
-  readonly #agents = new Set<number>()
   readonly #groups: readonly Cgroup[]
-  #reapedAt = -PAUSE_MS
-  #looking: Promise<number[]> | undefined
 
   /** For a run of this process. */
   static async of(run: string, { ownsDescendants, cgroup }: Ports): Promise<Family> {
@@ -55,24 +49,14 @@ export class Family implements Processes {
   }
 
   /** Waits for the end of an agent, and reaps orphans that end in the meantime. */
-  async whileAlive<Result>(agent: number, finished: Promise<Result>): Promise<Result> {
-    this.#agents.add(agent)
+  async whileAlive<Result>(finished: Promise<Result>): Promise<Result> {
     const timer = this.#owns ? setInterval(() => this.#reapAdopted(), REAP_MS) : undefined
     try {
       return await finished
     } finally {
       clearInterval(timer)
-      this.#agents.delete(agent)
-      if (this.#owns) this.#reapSoon()
+      if (this.#owns) this.#reapAdopted()
     }
-  }
-
-  /** With many agents side by side, not at every end. */
-  #reapSoon(): void {
-    const now = performance.now()
-    if (this.#agents.size > 0 && now - this.#reapedAt < PAUSE_MS) return
-    this.#reapedAt = now
-    this.#reapAdopted()
   }
 
   /** The processes that are still running. */
@@ -97,25 +81,13 @@ export class Family implements Processes {
 
   /** Ends the processes that an attempt at a task left running, and returns them. */
   async endTask(key: string, force: AbortSignal): Promise<Leftover[]> {
-    if (!this.#owns || (await this.#adoptedSoon()).length === 0) return []
-    if (isNoneLeft(() => this.#orphansOf(key))) return []
+    if (!this.#owns || isNoneLeft(() => this.#orphansOf(key))) return []
     const trees = new Map<number, () => number[]>()
     const find = () => {
       for (const pid of this.#orphansOf(key)) if (!trees.has(pid)) trees.set(pid, treeOf(pid))
       return [...new Set([...trees.values()].flatMap((tree) => tree()))]
     }
     return endAndName(find, force)
-  }
-
-  /** Tasks that end at the same moment share one scan. */
-  #adoptedSoon(): Promise<number[]> {
-    this.#looking ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#looking = undefined
-        resolve(this.#adopted())
-      })
-    })
-    return this.#looking
   }
 
   /** A process whose parent has ended becomes our child, so only our children are checked. */
@@ -180,6 +152,27 @@ export function treeOf(root: number): () => number[] {
     const rows = readProcesses()
     for (const pid of descendantsOf([...known], rows)) known.add(pid)
     return rows.flatMap(({ pid, isDead }) => (known.has(pid) && !isDead ? [pid] : []))
+  }
+}
+
+/** Waits for the end of a process, and ends its whole tree if `signal` aborts. */
+export async function endWithTree<End>(
+  pid: number,
+  finished: Promise<End>,
+  signal: AbortSignal,
+  force: AbortSignal,
+  termMs?: number,
+): Promise<End> {
+  const tree = treeOf(pid)
+  // Records the descendants while they can still be found through their parent.
+  const look = () => void tree()
+  signal.addEventListener('abort', look)
+  try {
+    const end = await finished
+    if (signal.aborted) await endProcesses(tree, force, { termMs })
+    return end
+  } finally {
+    signal.removeEventListener('abort', look)
   }
 }
 

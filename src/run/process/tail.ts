@@ -5,8 +5,6 @@ const KEPT_BYTES = 4000
 /** A cut first line up to this length is dropped. */
 const SHORT_BYTES = 400
 
-const UNMASKED: MaskStream = { push: (bytes) => bytes, end: () => new Uint8Array(0) }
-
 /**
  * The end of a process's output on both streams. Secrets are masked before it is cut, because half a
  * secret is not recognised.
@@ -16,7 +14,7 @@ export class Tail {
   #bytes = Buffer.alloc(0)
   #size = 0
 
-  constructor(mask = () => UNMASKED) {
+  constructor(mask: () => MaskStream) {
     this.#masked = { out: mask(), err: mask() }
   }
 

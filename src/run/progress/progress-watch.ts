@@ -1,14 +1,40 @@
-import type { End } from '../../records/events/schema.ts'
+import type { Changes, End, Outcome } from '../../records/events/schema.ts'
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import { isInRepository } from '../../base/repository.ts'
 import { stepAt } from '../../records/events/state.ts'
 import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
-import type { Fingerprint, Judgement, Measured, Progress } from '../chain/context.ts'
 import type { Ports } from '../chain/ports.ts'
 import { changesBetween, takeSnapshot, type GitSnapshot } from './git-snapshot.ts'
 
+/** How an iteration ended, as far as progress depends on it. */
+export interface Judged {
+  readonly outcome: Outcome
+  /** The result of the gates, if they ran; a change of it counts as progress. */
+  readonly gate?: { readonly isOpen: boolean; readonly detail: string } | undefined
+  /** What the next prompt says about a failed gate. */
+  readonly feedback?: string | undefined
+  /** Whether the iteration does not count and is repeated. */
+  readonly isAgain?: boolean
+}
+
+/** What an iteration changed. */
+export interface Measured {
+  /** Iterations without progress so far, this one included; undefined if they are not counted. */
+  readonly idle?: number
+  readonly fingerprint?: string
+  readonly changes?: Changes
+}
+
+/** The state by which progress is recognised; an absent part was not examined. */
+interface Fingerprint {
+  readonly git?: string
+  readonly tasks?: string
+  readonly gate?: string
+  readonly outcome?: string
+}
+
 /** Compares the repository and the tasks before and after iterations. */
-export class ProgressWatch implements Progress {
+export class ProgressWatch {
   readonly #plan: Plan
   readonly #ports: Ports
   #latest: GitSnapshot | undefined
@@ -41,7 +67,7 @@ export class ProgressWatch implements Progress {
   /** Call after an iteration was judged. */
   async measure(
     step: StepNode,
-    { outcome, gate, isAgain }: Judgement,
+    { outcome, gate, isAgain }: Judged,
     before: Fingerprint | undefined,
   ): Promise<Measured> {
     const earlier = this.#latest
@@ -115,10 +141,9 @@ function parse(fingerprint: string): Fingerprint {
 /** The end of a step without progress, with everything that was compared. */
 export function stalledEnd(
   idle: number,
-  { outcome, gate, feedback }: Judgement,
-  fingerprint: string | undefined,
+  { outcome, gate, feedback, fingerprint = '{}' }: Judged & Measured,
 ): End {
-  const { git, tasks } = parse(fingerprint ?? '{}')
+  const { git, tasks } = parse(fingerprint)
   const evidence = [
     ...(git === undefined ? [] : [`${describeHead(git)} and the working tree`]),
     ...(tasks === undefined || tasks === '' ? [] : ['the tasks']),

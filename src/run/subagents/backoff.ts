@@ -1,16 +1,13 @@
 import { withoutSkips } from '../../base/awake.ts'
 import { UserError } from '../../base/errors.ts'
-import { localTime } from '../../base/local-time.ts'
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import type { Outcome } from '../../records/events/schema.ts'
-import { stepAt } from '../../records/events/state.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import type { RetryDelay } from '../../queue/store.ts'
 import type { FailureClass, TaskHead } from '../../queue/task.ts'
-import { spentBudget } from '../chain/budget.ts'
 import { Patience, type Pause } from '../chain/patience.ts'
-import { placeOf, type Place } from '../chain/place.ts'
-import type { Pushers } from './pushers.ts'
+import { taskPlace, type Place } from '../chain/place.ts'
+import { waitTooLong } from '../chain/run-step.ts'
 import { waitFor } from '../chain/waiting.ts'
 import type { PoolContext } from './work-task.ts'
 
@@ -23,7 +20,6 @@ const REFUSED_MS = 60_000
 /** Delays or fails tasks whose kind of agent has hit a limit or was refused. */
 export class Backoff {
   readonly #context: PoolContext
-  readonly #pushers: Pushers
   readonly #closing: AbortSignal
   readonly #onWaitOver: () => Promise<void>
   readonly #patience = new Map<string, Patience>()
@@ -34,14 +30,8 @@ export class Backoff {
   readonly #refusals = new Map<string, { readonly until: number; readonly error: string }>()
 
   /** `onWaitOver` is called after each wait; `closing` ends all of them. */
-  constructor(
-    context: PoolContext,
-    pushers: Pushers,
-    closing: AbortSignal,
-    onWaitOver: () => Promise<void>,
-  ) {
+  constructor(context: PoolContext, closing: AbortSignal, onWaitOver: () => Promise<void>) {
     this.#context = context
-    this.#pushers = pushers
     this.#closing = closing
     this.#onWaitOver = onWaitOver
   }
@@ -97,36 +87,26 @@ export class Backoff {
     next: NonNullable<ReturnType<Patience['after']>>,
     place: Place,
   ): Deferral {
-    const { plan, ports } = this.#context
     if ('reason' in next) {
       const error = `${describeOutcome(outcome)}; ${next.detail}`
       const until = Math.max((outcome.resetsAt ?? 0) * 1000, Date.now() + REFUSED_MS)
       this.#refusals.set(kindOf(node), { until, error })
       return { class: 'fatal', error }
     }
-    const { until } = next
-    if (spentBudget(node, plan, ports.state(), withoutSkips(until)) !== undefined) {
-      const error = `a wait until ${localTime(until)} would exceed the remaining time budget`
-      return { class: 'budget', error }
-    }
+    if (this.#context.spending.spentBudget(node, withoutSkips(next.until)) !== undefined)
+      return { class: 'budget', error: waitTooLong(next) }
     this.#pause(kindOf(node), next, place)
-    return laterAt(until)
+    return laterAt(next.until)
   }
 
   /** Continues the wait of an earlier process: the tasks that hit the limit are still postponed. */
   async restore(): Promise<void> {
-    const { store, plan, ports } = this.#context
+    const { store, plan, ports, pushers } = this.#context
     const { nextReadyInMs } = await store.outlook(plan.run)
     if (nextReadyInMs === null || nextReadyInMs <= store.times.longestPauseMs) return
-    const { id = 's1', number = 1 } = this.#pushers.main ?? {}
-    const { rounds, iterations, attempt } = stepAt(ports.state(), number)
-    const place = {
-      ...placeOf({ id, number }, rounds),
-      iteration: Math.max(1, iterations),
-      attempt: Math.max(1, attempt),
-    }
     const until = Date.now() + nextReadyInMs
-    this.#pause('', { why: 'quota', until, error: 'tasks have hit a limit' }, place)
+    const pause = { why: 'quota', until, error: 'tasks have hit a limit' } as const
+    this.#pause('', pause, taskPlace(pushers.main, ports.state()))
   }
 
   /** Postpones ready tasks that would only hit the same limit. */
@@ -156,8 +136,9 @@ export class Backoff {
   }
 
   async #kindOfTask(task: TaskHead): Promise<string> {
+    const { pushers } = this.#context
     try {
-      return kindOf(await this.#pushers.nodeFor(task, await this.#pushers.of(task)))
+      return kindOf(await pushers.nodeFor(task, await pushers.of(task)))
     } catch (error) {
       // It is reported when the task is started.
       if (error instanceof UserError) return 'none'
@@ -174,10 +155,10 @@ export class Backoff {
   }
 
   async #wait(kind: string, pause: Pause, place: Place): Promise<void> {
-    const { store, plan, ports } = this.#context
+    const { store, plan, ports, pushers } = this.#context
     const stop = AbortSignal.any([ports.stop, this.#closing])
     const context = { ...this.#context, ports: { ...ports, stop } }
-    const cause = await waitFor(pause, this.#pushers.main, place, context)
+    const cause = await waitFor(pause, pushers.main, place, context)
     this.#endPause(kind, pause)
     if (cause === 'stopped') return
     if (cause === 'retry_now') {

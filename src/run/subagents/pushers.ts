@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs'
 import { UserError } from '../../base/errors.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import { MAIN, type TaskHead } from '../../queue/task.ts'
-import type { PoolContext } from './work-task.ts'
+import { readPhases } from '../../chain/prompts/read-phases.ts'
+import { toTask } from '../../queue/client.ts'
+import type { QueueStore } from '../../queue/store.ts'
+import { MAIN, type FollowUp, type Task, type TaskHead } from '../../queue/task.ts'
+import type { Context } from '../chain/context.ts'
+import { pushesAfter } from '../chain/prompt-tasks.ts'
 import { cwdIn } from '../worktrees/worktree-plan.ts'
+import { isStoreFailure } from './store-failures.ts'
 
 /** An agent that has queued tasks. */
 export interface Pusher {
@@ -14,27 +19,30 @@ export interface Pusher {
 
 /** Knows how each agent runs: by default a task runs like the agent that pushed it. */
 export class Pushers {
-  readonly #context: PoolContext
+  readonly #context: Context
+  readonly #store: QueueStore
   readonly #main: () => StepNode | undefined
   /** By task id. */
   readonly #known = new Map<string, Pusher>()
 
-  constructor(context: PoolContext, main: () => StepNode | undefined) {
+  constructor(context: Context, store: QueueStore, main: () => StepNode | undefined) {
     this.#context = context
+    this.#store = store
     this.#main = main
   }
 
+  /** The step whose agent is `main`. */
   get main(): StepNode | undefined {
     return this.#main()
   }
 
   async of({ parent, depth }: TaskHead): Promise<Pusher> {
-    const { store, plan } = this.#context
-    if (parent === null || depth <= 1) return { name: MAIN, node: this.main }
+    const main = { name: MAIN, node: this.main }
+    if (parent === null || depth <= 1) return main
     const known = this.#known.get(parent)
     if (known !== undefined) return known
-    const task = await store.task(plan.run, parent)
-    if (task === undefined) return { name: MAIN, node: this.main }
+    const task = await this.#store.task(this.#context.plan.run, parent)
+    if (task === undefined) return main
     // The parent has ended, maybe in an earlier process.
     const node = await this.nodeFor(task, await this.of(task))
     const pusher = { name: task.name, node: this.#inItsWorktree(task, node) }
@@ -46,6 +54,7 @@ export class Pushers {
     return this.#context.ports.queue!.subAgent(task, name, node)
   }
 
+  /** `node` is the step as it really runs: tasks that it pushes run like it. */
   began({ id, name }: TaskHead, node: StepNode): void {
     this.#known.set(id, { name, node })
   }
@@ -53,6 +62,26 @@ export class Pushers {
   /** A parent with a worktree is remembered, because its tasks run in that worktree. */
   ended({ id, options }: TaskHead): void {
     if (options.isolation !== 'worktree') this.#known.delete(id)
+  }
+
+  /** The tasks that the prompt of a task pushes after its agent. */
+  async followUps(task: Task, isSuccess: boolean): Promise<readonly FollowUp[]> {
+    if (!task.prompt.includes('/push')) return []
+    try {
+      const parent = await this.of(task)
+      const node = await this.nodeFor(task, parent).catch((error: unknown) => {
+        // If its agent does not exist, the setting of its parent decides.
+        if (isRefusal(error)) return parent.node
+        throw error
+      })
+      if (node?.rawPrompt === true) return []
+      const phases = readPhases([task.prompt], `the prompt of task ${task.name}`)
+      return pushesAfter(phases, isSuccess, `${task.id}.teardown`).map(toTask)
+    } catch (error) {
+      // A prompt with a mistake was refused as a whole.
+      if (isRefusal(error)) return []
+      throw error
+    }
   }
 
   /** Never falls back to the project if the parent had a worktree. */
@@ -64,4 +93,8 @@ export class Pushers {
     if (existsSync(cwd)) return { ...node, cwd }
     throw new UserError(`The worktree of task '${name}' is gone: ${path}`)
   }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof UserError && !isStoreFailure(error)
 }

@@ -2,7 +2,7 @@ import type { QueueStore } from '../../queue/store.ts'
 import type { Agent } from '../../queue/task.ts'
 import type { QueueProvider } from '../../queue/tools/provider.ts'
 
-export interface ProviderSetting {
+interface ProviderSetting {
   readonly run: string
   readonly agent: Agent
   /** Whether the run has a queue store yet. */

@@ -1,14 +1,12 @@
 import type { Plan } from '../../chain/plan/plan.ts'
-import { Family, describeLeftovers } from '../process/family.ts'
+import { openRun } from '../chain/open-run.ts'
 import type { Ports } from '../chain/ports.ts'
-import { RunQueues } from './run-queues.ts'
-import { Spending } from '../chain/spending.ts'
+import { describeLeftovers } from '../process/family.ts'
 
 /** Processes the started tasks of a run without running its steps. */
 export async function runQueue(plan: Plan, ports: Ports): Promise<void> {
   ports.emit({ type: 'crew_started', version: ports.version, pid: process.pid })
-  const family = await Family.of(plan.run, ports)
-  const queues = new RunQueues(plan, ports, family, new Spending(plan, ports.state))
+  const { family, queues } = await openRun(plan, ports)
   try {
     await queues.begin()
     await queues.settle()

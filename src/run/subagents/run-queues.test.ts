@@ -62,7 +62,8 @@ async function makeSetting(subAgent: () => never): Promise<Setting> {
   await store.start(RUN, 'main')
   const family = new Family(RUN, false)
   const whole = plan as unknown as Plan
-  const queues = new RunQueues(whole, ports, family, new Spending(whole, () => state))
+  const spending = new Spending(whole, () => state)
+  const queues = new RunQueues({ plan: whole, ports, family, spending })
   return { queues, store, path, events }
 }
 

@@ -10,12 +10,11 @@ import { MAIN } from '../../queue/task.ts'
 import type { QueueProvider } from '../../queue/tools/provider.ts'
 import { cancelChildren } from './task-children.ts'
 import type { WorkerPool } from './worker-pool.ts'
-import type { Family } from '../process/family.ts'
 import { leftInQueue, queuedIn } from './left-in-queue.ts'
-import type { Queues } from '../chain/context.ts'
-import { placeOf } from '../chain/place.ts'
+import type { Context } from '../chain/context.ts'
+import { currentPlace } from '../chain/place.ts'
 import { makeQueueProvider } from './queue-provider.ts'
-import type { Ports, QueuePort } from '../chain/ports.ts'
+import type { Ports } from '../chain/ports.ts'
 import {
   isStoreFailure,
   isStoreGone,
@@ -24,20 +23,18 @@ import {
   StoreWarnings,
 } from './store-failures.ts'
 import type { Phases } from '../chain/prompt-tasks.ts'
-import type { Spending } from '../chain/spending.ts'
 
 /** The queues and inboxes of a run; the store is opened on first use. */
-export class RunQueues implements Queues {
+export class RunQueues {
+  readonly #context: Context
   readonly #plan: Plan
   readonly #ports: Ports
-  readonly #family: Family
-  readonly #spending: Spending
   #opening: Promise<QueueStore> | undefined
   #pool: WorkerPool | undefined
   /** Pools whose store was deleted. */
   readonly #abandoned: { readonly pool: WorkerPool; readonly store: QueueStore }[] = []
   /** Set once the store was damaged or lost. */
-  #damage: UserError | undefined
+  damage: UserError | undefined
   /** Whether started tasks have not ended although nobody stopped the run. */
   #isAnyLeft = false
   readonly #warnings: StoreWarnings
@@ -51,11 +48,11 @@ export class RunQueues implements Queues {
   /** The phases of the last prompt of each step. */
   readonly #phases = new Map<number, Phases>()
 
-  constructor(plan: Plan, ports: Ports, family: Family, spending: Spending) {
+  constructor(context: Context) {
+    const { plan, ports } = context
+    this.#context = context
     this.#plan = plan
     this.#ports = ports
-    this.#family = family
-    this.#spending = spending
     this.#warnings = new StoreWarnings((text) => this.#emitWarning(text))
     const steps = stepsOf(plan.root)
     this.#step = steps[ports.state().at - 1] ?? steps.at(-1)
@@ -74,16 +71,18 @@ export class RunQueues implements Queues {
     const { run } = this.#plan
     this.#step = step
     this.#phases.set(step.number, phases)
-    const { rounds, isSetUp } = stepAt(this.#ports.state(), step.number)
-    const isDue = !isSetUp && hasSetup(phases)
+    const { emit, state } = this.#ports
+    const isDue = !stepAt(state(), step.number).isSetUp && hasSetup(phases)
     if (isDue) await this.#open()
     const store = await this.#opening
     if (store === undefined) return
     await this.#setMain('running')
     if (!isDue) return
+    const { QueueClient } = await import('../../queue/client.ts')
     const { setUp } = await import('../chain/prompt-tasks.ts')
-    const done = await setUp(phases, `${run}.${step.id}.setup`, { store, run, agent: MAIN })
-    this.#ports.emit({ type: 'phase_ended', ...placeOf(step, rounds), phase: 'setup', ...done })
+    const client = new QueueClient(store, run, MAIN)
+    const done = await setUp(client, phases, `${run}.${step.id}.setup`)
+    emit({ type: 'phase_ended', ...currentPlace(step, state()), phase: 'setup', ...done })
   }
 
   /** For the built-in agent as `main`; undefined if the run cannot have queues. */
@@ -183,11 +182,7 @@ export class RunQueues implements Queues {
 
   /** False if the store was damaged or lost, or started tasks are left; final after `close`. */
   get isSound(): boolean {
-    return this.#damage === undefined && !this.#isAnyLeft
-  }
-
-  get damage(): UserError | undefined {
-    return this.#damage
+    return this.damage === undefined && !this.#isAnyLeft
   }
 
   /** Tasks that are not started yet. */
@@ -214,7 +209,7 @@ export class RunQueues implements Queues {
     const store = await this.#opening
     await store?.close()
     const { queue, stop } = this.#ports
-    if (queue === undefined || stop.aborted || this.#damage !== undefined) return
+    if (queue === undefined || stop.aborted || this.damage !== undefined) return
     // Damage to files that were open may show only after they are closed.
     if (store !== undefined || queue.isThere()) await this.#guard(() => queue.verify())
   }
@@ -230,7 +225,7 @@ export class RunQueues implements Queues {
       return await work()
     } catch (error) {
       if (!(error instanceof UserError)) throw error
-      if (isStoreLost(error) || (isLast && isStoreFailure(error))) this.#damage ??= error
+      if (isStoreLost(error) || (isLast && isStoreFailure(error))) this.damage ??= error
       if (isStoreLost(error)) this.#pool?.abandonStore(error)
       this.#warn(error)
       return undefined
@@ -274,7 +269,7 @@ export class RunQueues implements Queues {
     const store = await queue.open()
     try {
       await store.openRun(this.#plan.run)
-      this.#pool = await this.#startPool(store, queue)
+      this.#pool = await this.#startPool(store)
     } catch (error) {
       await store.close()
       throw error
@@ -283,17 +278,13 @@ export class RunQueues implements Queues {
     return store
   }
 
-  async #startPool(store: QueueStore, queue: QueuePort): Promise<WorkerPool> {
+  async #startPool(store: QueueStore): Promise<WorkerPool> {
     const loaded = await import('./worker-pool.ts')
-    const [plan, ports] = [this.#plan, this.#ports]
-    const [family, spending] = [this.#family, this.#spending]
-    const pool = new loaded.WorkerPool(
-      { plan, ports, family, spending, store },
-      queue,
-      () => this.#step,
-      this.#warnings,
-      (error) => this.#abandon(pool, store, error),
-    )
+    const pool: WorkerPool = new loaded.WorkerPool(this.#context, store, {
+      main: () => this.#step,
+      warnings: this.#warnings,
+      onLost: (error) => this.#abandon(pool, store, error),
+    })
     await pool.start()
     return pool
   }
@@ -301,7 +292,7 @@ export class RunQueues implements Queues {
   /** If the store was deleted, later pushes go to a new one. */
   #abandon(pool: WorkerPool, store: QueueStore, error: UserError): void {
     this.#warn(error)
-    this.#damage ??= error
+    this.damage ??= error
     if (pool !== this.#pool || !isStoreGone(error)) return
     this.#abandoned.push({ pool, store })
     this.#pool = undefined
@@ -313,13 +304,13 @@ export class RunQueues implements Queues {
   async #tearDown(step: StepNode, { reason }: End): Promise<void> {
     // The step is not over: a resume continues it.
     if (reason === 'interrupted' || reason === 'quota' || reason === 'auth') return
-    const [plan, ports] = [this.#plan, this.#ports]
+    const ports = this.#ports
     const isSuccess = isComplete(reason)
-    const phases = this.#phases.get(step.number) ?? readPhasesOf(step, plan, ports)
+    const phases = this.#phases.get(step.number) ?? readPhasesOf(step, this.#plan, ports)
     const { notQueued = [] } = stepAt(ports.state(), step.number)
     if (!hasTeardown(phases, isSuccess) && notQueued.length === 0) return
     const { tearDownStep } = await import('../chain/prompt-tasks.ts')
-    await tearDownStep(step, phases, isSuccess, { plan, ports, open: () => this.#open() })
+    await tearDownStep(step, phases, isSuccess, this.#context, () => this.#open())
   }
 }
 

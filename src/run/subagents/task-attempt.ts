@@ -1,24 +1,27 @@
 import { awakeMs } from '../../base/awake.ts'
 import { errorWithHint, UserError } from '../../base/errors.ts'
-import { stepAt } from '../../records/events/state.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { QueueError } from '../../queue/refusal.ts'
-import { MAIN, type Claim } from '../../queue/task.ts'
-import type { Deferral, Backoff } from './backoff.ts'
-import { placeOf, type Place } from '../chain/place.ts'
+import type { RetryDelay } from '../../queue/store.ts'
+import { MAIN, type Claim, type FailureClass } from '../../queue/task.ts'
+import { taskPlace, type Place } from '../chain/place.ts'
 import { stopReason, stopReasonOf } from '../chain/ports.ts'
-import type { Pusher, Pushers } from './pushers.ts'
-import { willBeRetried, stopChildren, waitForChildren } from './task-children.ts'
+import { SpawnError } from '../process/child.ts'
+import { StopError } from '../worktrees/worktree-git.ts'
+import type { Backoff } from './backoff.ts'
+import type { Pusher } from './pushers.ts'
+import {
+  stopChildren,
+  waitForChildren,
+  willBeRetried,
+  type ChildServices,
+} from './task-children.ts'
 import { closeTask, type StoreServices } from './task-close.ts'
 import { classOfError, type Stopped } from './task-end.ts'
-import { runAttempt, type PoolContext, type Refused, type AttemptResult } from './work-task.ts'
+import { runAttempt, type AttemptResult, type PoolContext } from './work-task.ts'
 
 /** What an attempt needs from the worker pool. */
-interface PoolServices extends StoreServices {
-  /** Whether every running task waits for tasks that cannot start for lack of a slot. */
-  isStuck(): Promise<boolean>
-  /** Settles when this process runs none of its children. */
-  childrenOver(): Promise<void>
+interface PoolServices extends StoreServices, ChildServices {
   readonly backoff: Backoff
   /** Settles when all tasks that may start now have been claimed. */
   gathered(): Promise<unknown>
@@ -26,35 +29,32 @@ interface PoolServices extends StoreServices {
   beginning(): number
 }
 
+/** Why a task does not start, and when it may. */
+interface Refused {
+  readonly class: FailureClass
+  readonly error: string
+  readonly later?: RetryDelay | undefined
+}
+
 /** One attempt at a task, from its claim to its end in the store. */
 export class TaskAttempt {
   readonly claim: Claim
+  /** Claimed, but without its share of the budgets yet. */
+  isBeginning = true
+  /** Its agent is done and its children are not. */
+  isWaiting = false
   readonly #context: PoolContext
-  readonly #pushers: Pushers
   readonly #pool: PoolServices
   readonly #cancel = new AbortController()
   readonly #stop: AbortSignal
   #stopped: Stopped | undefined
-  #isWaiting = false
   #isOver = false
-  #hasBegun = false
 
-  constructor(claim: Claim, context: PoolContext, pushers: Pushers, pool: PoolServices) {
+  constructor(claim: Claim, context: PoolContext, pool: PoolServices) {
     this.claim = claim
     this.#context = context
-    this.#pushers = pushers
     this.#pool = pool
     this.#stop = AbortSignal.any([this.#cancel.signal, context.ports.stop])
-  }
-
-  /** Claimed, but without its share of the budgets yet. */
-  get isBeginning(): boolean {
-    return !this.#hasBegun
-  }
-
-  /** Its agent is done and its children are not. */
-  get isWaiting(): boolean {
-    return this.#isWaiting
   }
 
   get isStopping(): boolean {
@@ -69,91 +69,97 @@ export class TaskAttempt {
   async run(): Promise<void> {
     const began = awakeMs()
     const { claim } = this
-    const place = this.#place()
+    const { pushers, ports, spending } = this.#context
+    const at = taskPlace(pushers.main, ports.state())
+    const { task, attempt } = claim
+    const scope = [...at.scope, `task:${task.name}`, `a${attempt}`]
+    const place = { ...at, scope, attempt, task: task.name }
     const { worked, parent } = await this.#work(place)
-    const pushers = this.#pushers
     const childrenEnd = () => this.#childrenEnd(worked)
-    const closing = { claim, worked, parent: parent.name, place, pushers, childrenEnd, began }
+    const closing = { claim, worked, parent: parent.name, place, childrenEnd, began }
     await closeTask(closing, this.#pool, this.#context, () => {
       this.#isOver = true
-      pushers.ended(claim.task)
+      pushers.ended(task)
     })
-    this.#context.spending.told(place.scope)
+    spending.recorded(scope)
   }
 
   #childrenEnd(worked: AttemptResult): Promise<void> {
-    this.#isWaiting = true
+    this.isWaiting = true
     const willRetry = willBeRetried(worked, this.claim) && !this.#stop.aborted
     const end = willRetry ? stopChildren : waitForChildren
     return end(this.claim, this.#stop, this.#pool, this.#context)
   }
 
-  #place(): Place {
-    const { task, attempt } = this.claim
-    const { ports } = this.#context
-    const { id = 's1', number = 1 } = this.#pushers.main ?? {}
-    const { rounds, iterations } = stepAt(ports.state(), number)
-    const place = placeOf({ id, number }, rounds)
-    const scope = [...place.scope, `task:${task.name}`, `a${attempt}`]
-    return { ...place, scope, iteration: Math.max(1, iterations), attempt, task: task.name }
-  }
-
   async #work(place: Place): Promise<{ worked: AttemptResult; parent: Pusher }> {
-    const { task } = this.claim
+    const { claim } = this
+    const { pushers, spending } = this.#context
     let parent: Pusher = { name: MAIN, node: undefined }
+    let node: StepNode | undefined
     try {
-      parent = await this.#pushers.of(task)
-      const node = await this.#pushers.nodeFor(task, parent)
+      parent = await pushers.of(claim.task)
+      node = await pushers.nodeFor(claim.task, parent)
       await this.#pool.gathered()
-      const broke = this.#context.spending.spentBudget(node)
-      if (broke?.detail !== undefined) {
-        const why = { class: 'budget' as const, error: broke.detail }
-        return { parent, worked: this.#refuse(place, parent, why) }
-      }
-      const refused = this.#whyNotBegun() ?? asRefused(this.#pool.backoff.deferralOf(node))
-      if (refused !== undefined) {
-        return { parent, worked: this.#refuse(place, parent, refused) }
-      }
-      const job = {
-        claim: this.claim,
-        node,
-        parent: parent.name,
-        place,
-        stop: this.#stop,
-        whyStopped: () => this.#whyStopped(),
-        whyNotBegun: () => this.#whyNotBegun(),
-        began: (step: StepNode) => this.#pushers.began(task, step),
-        promise: (step: StepNode, mayQueue: boolean) => this.#promise(step, place, mayQueue),
-      }
-      const worked = await runAttempt(job, this.#context)
+      const refused = this.#whyNot(node)
+      if (refused !== undefined)
+        return { parent, worked: this.#refuse(place, parent, node, refused) }
+      const worked = await runAttempt(
+        {
+          claim,
+          node,
+          parent: parent.name,
+          place,
+          cancel: this.#cancel.signal,
+          stop: this.#stop,
+          whyStopped: () => this.#whyStopped(),
+          reserve: (step, mayQueue) => {
+            const sharers = this.#pool.beginning()
+            this.isBeginning = false
+            return spending.reserve(step, place, { sharers, mayQueue })
+          },
+        },
+        this.#context,
+      )
       return { parent, worked: this.#afterTurn(worked, node, place) }
     } catch (error) {
-      if (!(error instanceof UserError)) throw error
-      const words = error instanceof QueueError ? errorWithHint(error) : error.message
-      const why = { class: classOfError(error), error: words }
-      return { parent, worked: this.#refuse(place, parent, why) }
+      const refused = this.#whyFailed(error, node !== undefined)
+      return { parent, worked: this.#refuse(place, parent, node, refused) }
     }
   }
 
-  #promise(step: StepNode, place: Place, mayQueue: boolean) {
-    const sharers = this.#pool.beginning()
-    this.#hasBegun = true
-    return this.#context.spending.promise(step, place, { sharers, mayQueue })
+  /** Why the agent may not start now. */
+  #whyNot(node: StepNode): Refused | undefined {
+    const broke = this.#context.spending.spentBudget(node)
+    if (broke?.detail !== undefined) return { class: 'budget', error: broke.detail }
+    const stopped = this.#whyNotBegun()
+    if (stopped !== undefined) return stopped
+    const deferral = this.#pool.backoff.deferralOf(node)
+    if (deferral === undefined || 'class' in deferral) return deferral
+    const error = 'an agent of the same kind has hit a limit'
+    return { class: 'transient', error, later: deferral }
+  }
+
+  #whyFailed(error: unknown, isAgentKnown: boolean): Refused {
+    const stopped = error instanceof StopError ? this.#whyNotBegun() : undefined
+    if (stopped !== undefined) return stopped
+    if (!(error instanceof UserError || error instanceof SpawnError)) throw error
+    const isHinted = isAgentKnown || error instanceof QueueError
+    const words = isHinted ? errorWithHint(error) : error.message
+    return { class: classOfError(error), error: words }
   }
 
   /** In the events, a task that cannot start has started and ended. */
-  #refuse(place: Place, parent: Pusher, { later, ...why }: Refused): AttemptResult {
-    this.#hasBegun = true
-    const { id, name, options } = this.claim.task
-    const agent = options.agent ?? parent.node?.agent.name ?? 'claude'
-    this.#context.ports.emit({
-      type: 'task_started',
-      ...place,
-      task: name,
-      id,
-      parent: parent.name,
-      agent,
-    })
+  #refuse(
+    place: Place,
+    parent: Pusher,
+    node: StepNode | undefined,
+    { later, ...why }: Refused,
+  ): AttemptResult {
+    this.isBeginning = false
+    const { id, name: task, options } = this.claim.task
+    const agent = node?.agent.name ?? options.agent ?? parent.node?.agent.name ?? 'claude'
+    const about = { task, id, parent: parent.name, agent }
+    this.#context.ports.emit({ type: 'task_started', ...place, ...about })
     return { end: { success: false, ...why }, agent, later }
   }
 
@@ -161,9 +167,11 @@ export class TaskAttempt {
   #afterTurn(worked: AttemptResult, node: StepNode, place: Place): AttemptResult {
     const { turned, end } = worked
     if (turned === undefined || end.success || this.#whyStopped() !== undefined) return worked
-    const held = this.#pool.backoff.after(node, turned.outcome, place)
-    if (held === undefined) return worked
-    return 'inMs' in held ? { ...worked, later: held } : { ...worked, end: { ...end, ...held } }
+    const deferral = this.#pool.backoff.after(node, turned.outcome, place)
+    if (deferral === undefined) return worked
+    return 'inMs' in deferral
+      ? { ...worked, later: deferral }
+      : { ...worked, end: { ...end, ...deferral } }
   }
 
   /** A task that was claimed but not started when the run stops is repeated without counting as a retry. */
@@ -179,9 +187,4 @@ export class TaskAttempt {
     if (!stop.aborted) return undefined
     return { class: 'lost', error: `the run was ${stopReasonOf(stop).words}` }
   }
-}
-
-function asRefused(held: Deferral | undefined): Refused | undefined {
-  if (held === undefined || 'class' in held) return held
-  return { class: 'transient', error: 'an agent of the same kind has hit a limit', later: held }
 }

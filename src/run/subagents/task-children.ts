@@ -1,46 +1,39 @@
 import { mayRetry } from '../../queue/limits.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import { nameOf, type Agent, type Claim, type TaskHead } from '../../queue/task.ts'
-import type { PoolContext, AttemptResult } from './work-task.ts'
+import type { AttemptResult, PoolContext } from './work-task.ts'
 
 /** How long to wait for a change before checking again. */
 const LOOK_MS = 2000
 
-interface PoolServices {
+export interface ChildServices {
   /** Whether every running task waits for tasks that cannot start for lack of a slot. */
   isStuck(): Promise<boolean>
   /** Settles when this process runs none of its children. */
   childrenOver(): Promise<void>
 }
 
+const STARTED = ['ready', 'running'] as const
+
 /** A task ends after all tasks that it has started. */
 export async function waitForChildren(
   { task: { name, id: task } }: Claim,
   stop: AbortSignal,
-  pool: PoolServices,
-  { store, plan: { run }, openWorktrees }: PoolContext,
+  pool: ChildServices,
+  context: PoolContext,
 ): Promise<void> {
+  const { store, plan } = context
   const own = { name, task }
   let looked = -LOOK_MS
-  const isAnyLeft = async () => {
-    const { isReady, isRunning } = await store.outlook(run, own)
-    return isReady || isRunning
-  }
-  // Most tasks have no children.
-  if (!(await isAnyLeft())) return
-  while (!stop.aborted) {
-    const mark = await store.mark()
-    if (!(await isAnyLeft())) return
+  await waitWhile(stop, pool, context, async () => {
+    const { isReady, isRunning } = await store.outlook(plan.run, own)
+    if (!isReady && !isRunning) return false
     // Not on every change: there may be thousands of children.
-    if (performance.now() - looked >= LOOK_MS) {
-      await cancelChildren(store, run, own)
-      looked = performance.now()
-    }
-    if (await pool.isStuck()) return openWorktrees.noteEarlyEnd()
-    await store.wait(run, mark, AbortSignal.any([stop, AbortSignal.timeout(LOOK_MS)]))
-  }
-  // The children are stopped as well, which may take a while.
-  await pool.childrenOver()
+    if (performance.now() - looked < LOOK_MS) return true
+    await cancelChildren(store, plan.run, own)
+    looked = performance.now()
+    return true
+  })
 }
 
 /**
@@ -50,22 +43,35 @@ export async function waitForChildren(
 export async function stopChildren(
   claim: Claim,
   stop: AbortSignal,
-  pool: PoolServices,
-  { store, plan: { run }, openWorktrees }: PoolContext,
+  pool: ChildServices,
+  context: PoolContext,
 ): Promise<void> {
+  const { store, plan, openWorktrees } = context
   const { name, id: task } = claim.task
-  const query = { agent: { name, task }, states: ['ready', 'running'] } as const
+  const query = { agent: { name, task }, states: STARTED }
   const isInTheWay = ({ cancelled }: TaskHead) =>
     cancelled !== null || openWorktrees.of(task) !== undefined
-  // Most tasks have no children.
-  if ((await store.list(run, query)).length === 0) return
+  if ((await store.list(plan.run, query)).length === 0) return
   await store.abandon(claim)
+  await waitWhile(stop, pool, context, async () =>
+    (await store.list(plan.run, query)).some(isInTheWay),
+  )
+}
+
+/** Waits while there are children, unless every running task waits for a slot. */
+async function waitWhile(
+  stop: AbortSignal,
+  pool: ChildServices,
+  { store, plan: { run }, openWorktrees }: PoolContext,
+  isAnyLeft: () => Promise<boolean>,
+): Promise<void> {
   while (!stop.aborted) {
     const mark = await store.mark()
-    if (!(await store.list(run, query)).some(isInTheWay)) return
+    if (!(await isAnyLeft())) return
     if (await pool.isStuck()) return openWorktrees.noteEarlyEnd()
     await store.wait(run, mark, AbortSignal.any([stop, AbortSignal.timeout(LOOK_MS)]))
   }
+  // The children are stopped as well, which may take a while.
   await pool.childrenOver()
 }
 
@@ -76,7 +82,7 @@ export function willBeRetried({ end, later }: AttemptResult, { task, attempt }: 
 
 /** Cancels the tasks that an agent pushed with `on_parent_end=cancel`. */
 export async function cancelChildren(store: QueueStore, run: string, parent: Agent): Promise<void> {
-  const open = await store.list(run, { agent: parent, states: ['ready', 'running'] })
+  const open = await store.list(run, { agent: parent, states: STARTED })
   for (const { name, options, cancelled } of open) {
     if (options.onParentEnd === 'cancel' && cancelled === null) {
       await store.cancel(run, name, `its parent ${nameOf(parent)} ended`)

@@ -5,12 +5,10 @@ import { QueueError } from '../../queue/refusal.ts'
 import type { RetryDelay, Settled } from '../../queue/store.ts'
 import type { Claim, End, FollowUp } from '../../queue/task.ts'
 import { describeLeftovers } from '../process/family.ts'
-import { truncateEnd, resultLimit } from './fit-end.ts'
-import { describeFollowUps, notQueuedIn } from './not-queued.ts'
 import type { Place } from '../chain/place.ts'
-import type { Pushers } from './pushers.ts'
+import { warnNotQueued } from './lost-attempts.ts'
 import { willBeRetried } from './task-children.ts'
-import { teardownOf } from './task-teardown.ts'
+import { notQueuedIn, resultLimit, truncateEnd } from './task-end.ts'
 import { taskKey, type PoolContext, type AttemptResult } from './work-task.ts'
 
 /** An attempt whose agent has ended. */
@@ -20,7 +18,6 @@ interface Closing {
   /** Name of the agent that pushed the task. */
   readonly parent: string
   readonly place: Place
-  readonly pushers: Pushers
   /** Settles when the tasks that it pushed have ended. */
   readonly childrenEnd: () => Promise<void>
   /** By `awakeMs()`. */
@@ -41,7 +38,9 @@ export async function closeTask(
   context: PoolContext,
   isOver: () => void,
 ): Promise<void> {
-  const { claim, worked, pushers, childrenEnd } = closing
+  const { claim, worked, childrenEnd } = closing
+  const { task } = claim
+  const { store, plan, pushers } = context
   let { end } = worked
   let left: Worktree | undefined
   let follow: readonly FollowUp[]
@@ -51,30 +50,21 @@ export async function closeTask(
     await endLeftovers(claim, context)
     ;({ end, left } = await finish(closing, pool, context))
     const { success } = end
-    follow = await pool.withStoreRetries(() => teardownOf(claim.task, success, pushers))
-    settled = await settle(closing, { end, follow }, pool, context)
+    follow = await pool.withStoreRetries(() => pushers.followUps(task, success))
+    settled = await settle(closing, end, follow, pool, context)
   } catch (error) {
     warnUnsaved(claim, end, error, context)
     throw error
   }
   isOver()
-  const isFollowed = follow.length > 0 && settled === 'ended'
-  const last = isFollowed
-    ? await pool.withStoreRetries(() => warnNotQueued(claim, end, context))
-    : end
-  if (settled !== 'fenced') emitEnded(closing, last, settled === 'retrying', left, context)
+  if (follow.length > 0 && settled === 'ended') {
+    // Only the store knows which follow-up tasks were refused.
+    const known = await pool.withStoreRetries(() => store.task(plan.run, task.id))
+    if (known !== undefined) warnNotQueued(known, context)
+    end = { ...end, notQueued: known?.end?.notQueued }
+  }
+  if (settled !== 'fenced') emitEnded(closing, end, settled === 'retrying', left, context)
   else await pool.withStoreRetries(() => reportFenced(closing, left, context))
-}
-
-/** Only the store knows which follow-up tasks were refused. */
-async function warnNotQueued(
-  { task: { id, name } }: Claim,
-  end: End,
-  { store, plan, ports }: PoolContext,
-): Promise<End> {
-  const { notQueued } = (await store.task(plan.run, id))?.end ?? {}
-  for (const text of describeFollowUps(name, notQueued)) ports.emit({ type: 'warning', text })
-  return { ...end, notQueued }
 }
 
 /** The warning carries the result, because it is saved nowhere else. */
@@ -108,29 +98,24 @@ async function finish(
   const words = [...left.map((each) => each.description), earlier].filter((text) => text !== '')
   const raw = appendText(worked.end, words.join('\n'))
   // Masked because it is kept in the record.
-  return { end: ports.mask?.(raw) ?? raw, left: left[0]?.worktree }
-}
-
-interface LastWords {
-  readonly end: End
-  readonly follow: readonly FollowUp[]
+  return { end: ports.mask(raw), left: left[0]?.worktree }
 }
 
 /** A result that the store refuses as too big is truncated. */
 async function settle(
-  closing: Closing,
-  { end, follow }: LastWords,
+  { claim, worked: { later } }: Closing,
+  end: End,
+  follow: readonly FollowUp[],
   pool: StoreServices,
-  context: PoolContext,
+  { plan }: PoolContext,
 ): Promise<Settled> {
-  const { claim, worked } = closing
   try {
-    return await pool.settle(end, worked.later, follow)
+    return await pool.settle(end, later, follow)
   } catch (error) {
     const room = resultLimit(error)
     if (room === undefined) throw error
-    const whole = `forkhestra logs ${context.plan.run} --task ${claim.task.name}`
-    return settle(closing, { end: truncateEnd(end, room, whole), follow }, pool, context)
+    const whole = `forkhestra logs ${plan.run} --task ${claim.task.name}`
+    return pool.settle(truncateEnd(end, room, whole), later, follow)
   }
 }
 

@@ -1,83 +1,72 @@
 import { UserError } from '../../base/errors.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import { deadHolders, makeHolder } from '../../queue/client.ts'
+import { makeHolder } from '../../queue/client.ts'
 import type { QueueError } from '../../queue/refusal.ts'
-import type { Settled } from '../../queue/store.ts'
+import type { QueueStore } from '../../queue/store.ts'
 import { runEnvironment } from '../agent/environment.ts'
-import { Backoff } from './backoff.ts'
-import type { QueuePort } from '../chain/ports.ts'
-import { Pushers } from './pushers.ts'
+import type { Context } from '../chain/context.ts'
 import { OpenWorktrees } from '../worktrees/open-worktrees.ts'
-import { isStoreLost, retryStoreFailures, type StoreWarnings } from './store-failures.ts'
-import { sendHeartbeats, checkWorkers } from './heartbeat.ts'
-import { TaskAttempt } from './task-attempt.ts'
-import type { StoreServices } from './task-close.ts'
-import { reportEnds } from './unreported-ends.ts'
-import { remainsOf, runningIn, warnNotQueued } from './remains.ts'
-import type { PoolContext } from './work-task.ts'
 import { Worktrees } from '../worktrees/worktree.ts'
+import { Backoff } from './backoff.ts'
+import { checkWorkers, expireLost, reportEnds, sendHeartbeats } from './lost-attempts.ts'
+import { Pushers } from './pushers.ts'
+import { isStoreLost, retryStoreFailures, type StoreWarnings } from './store-failures.ts'
+import { TaskAttempt } from './task-attempt.ts'
+import type { PoolContext } from './work-task.ts'
 
 /** Pause after the store has failed. */
 const PAUSE_MS = 1000
 
+/** What a pool needs from the queues of its run. */
+interface Owner {
+  /** The step whose agent is `main`. */
+  main(): StepNode | undefined
+  readonly warnings: StoreWarnings
+  /** Called when the store was damaged or deleted. */
+  onLost(error: QueueError): void
+}
+
 /** Claims the ready tasks of a run and runs their agents in parallel. */
 export class WorkerPool {
   readonly #context: PoolContext
-  readonly #pushers: Pushers
+  readonly #owner: Owner
   readonly #worker = makeHolder('w')
   readonly #closing = new AbortController()
   readonly #broken = new AbortController()
   readonly #backoff: Backoff
   readonly #attempts = new Map<TaskAttempt, Promise<void>>()
-  /** Claims that were made while an attempt was being settled. */
-  readonly #nexts = new Map<TaskAttempt, readonly Promise<boolean>[]>()
   #heartbeat: Timer | undefined
   /** Settles when nothing more can be claimed now: the budget is shared among those claimed. */
   #gathering: Promise<unknown> = Promise.resolve()
-  readonly #warnings: StoreWarnings
   #loop: Promise<void> | undefined
+  hasLostStore = false
 
-  #hasLostStore = false
-  readonly #onLost: (error: QueueError) => void
-
-  /**
-   * `main` returns the step whose agent is `main`; `onLost` is called when the store was
-   * damaged or deleted.
-   */
-  constructor(
-    dependencies: Omit<PoolContext, 'worktrees' | 'openWorktrees'>,
-    queue: QueuePort,
-    main: () => StepNode | undefined,
-    warnings: StoreWarnings,
-    onLost: (error: QueueError) => void,
-  ) {
-    const { plan, ports, store } = dependencies
+  constructor(context: Context, store: QueueStore, owner: Owner) {
+    const { plan, ports } = context
     const worktrees = new Worktrees(runEnvironment(plan.run, ports), ports)
-    const openWorktrees = new OpenWorktrees({ run: plan.run, store, worktrees, queue })
-    const context = { ...dependencies, worktrees, openWorktrees }
-    this.#context = context
-    this.#warnings = warnings
-    this.#onLost = onLost
-    this.#pushers = new Pushers(context, main)
+    this.#owner = owner
+    this.#context = {
+      ...context,
+      store,
+      pushers: new Pushers(context, store, () => owner.main()),
+      worktrees,
+      openWorktrees: new OpenWorktrees({ run: plan.run, store, worktrees, queue: ports.queue }),
+    }
     const takeAll = () => this.#breakOnBug(this.#guard('take', () => this.#takeAll()))
-    this.#backoff = new Backoff(context, this.#pushers, this.#closing.signal, takeAll)
+    this.#backoff = new Backoff(this.#context, this.#closing.signal, takeAll)
   }
 
   /** Takes over from an earlier process and starts claiming. */
   async start(): Promise<void> {
-    const { store, plan } = this.#context
-    const dead = await deadHolders(store, plan.run)
-    const left = await remainsOf(await runningIn(this.#context), this.#context, this.#pushers)
-    const expired = await store.expire(plan.run, dead, left)
-    warnNotQueued(expired, this.#context)
-    await reportEnds(this.#context, this.#pushers.main)
+    await expireLost([], this.#context)
+    await reportEnds(this.#context)
     await this.#backoff.restore()
-    const look = () => checkWorkers([...this.#attempts.keys()], this.#context, this.#pushers)
+    const check = () => checkWorkers([...this.#attempts.keys()], this.#context)
     // Well before a claim expires.
     this.#heartbeat = setInterval(
-      () => void this.#breakOnBug(this.#guard('look', look)),
-      store.times.taskLeaseMs / 3,
+      () => void this.#breakOnBug(this.#guard('look', check)),
+      this.#context.store.times.taskLeaseMs / 3,
     )
     this.#loop = this.#breakOnBug(this.#work())
   }
@@ -124,8 +113,9 @@ export class WorkerPool {
     const { store, plan, ports } = this.#context
     const mark = await store.mark()
     const { isReady, cancelling, nextReadyInMs } = await store.outlook(plan.run)
-    const stopping = [...this.#attempts.keys()].filter(({ isStopping }) => isStopping)
-    if (cancelling > stopping.length) await sendHeartbeats([...this.#attempts.keys()], store)
+    const attempts = [...this.#attempts.keys()]
+    const stopping = attempts.filter(({ isStopping }) => isStopping)
+    if (cancelling > stopping.length) await sendHeartbeats(attempts, this.#context)
     if (isReady) await this.#takeAll()
     const soon = nextReadyInMs === null ? [] : [AbortSignal.timeout(nextReadyInMs + 1)]
     const signal = AbortSignal.any([this.#closing.signal, ports.stop, ...soon])
@@ -139,37 +129,22 @@ export class WorkerPool {
     await taken
   }
 
-  /** Doubles the number of parallel claims, so that the store can write them in one transaction. */
   async #takeWhilePossible(): Promise<void> {
-    for (let count = 1; ; count *= 2) {
-      const taken = await Promise.all(Array.from({ length: count }, () => this.#takeNext()))
-      if (taken.includes(false)) return
-    }
-  }
-
-  /** False if nothing may start now. */
-  async #takeNext(): Promise<boolean> {
     const { store, plan, ports } = this.#context
-    if (this.#isClosing || ports.control.isStopRequested) return false
-    const claim = await store.claim(plan.run, this.#worker)
-    if (claim === null) return false
-    const attempt = new TaskAttempt(claim, this.#context, this.#pushers, {
-      backoff: this.#backoff,
-      gathered: () => this.#gathering,
-      beginning: () => this.#countBeginning(),
-      isStuck: () => this.#isStuck(),
-      childrenOver: () => this.#childrenOver(claim.task.id),
-      settle: (...how) => this.#settle(attempt, ...how),
-      withStoreRetries: (work) => this.#withStoreRetries(work),
-    })
-    this.#attempts.set(attempt, this.#breakOnBug(this.#seeThrough(attempt)))
-    return true
-  }
-
-  #countBeginning(): number {
-    let count = 0
-    for (const attempt of this.#attempts.keys()) if (attempt.isBeginning) count += 1
-    return count
+    while (!this.#isClosing && !ports.control.isStopRequested) {
+      const claim = await store.claim(plan.run, this.#worker)
+      if (claim === null) return
+      const attempt = new TaskAttempt(claim, this.#context, {
+        backoff: this.#backoff,
+        gathered: () => this.#gathering,
+        beginning: () => [...this.#attempts.keys()].filter((each) => each.isBeginning).length,
+        isStuck: () => this.#isStuck(),
+        childrenOver: () => this.#childrenOver(claim.task.id),
+        settle: (...how) => this.#withStoreRetries(() => store.settle(claim, ...how)),
+        withStoreRetries: (work) => this.#withStoreRetries(work),
+      })
+      this.#attempts.set(attempt, this.#breakOnBug(this.#seeThrough(attempt)))
+    }
   }
 
   async #childrenOver(parent: string): Promise<void> {
@@ -177,30 +152,16 @@ export class WorkerPool {
     await Promise.all(children.map(([, over]) => over))
   }
 
-  /** Claims the next task without waiting for the store to announce the end of this one. */
-  #settle(attempt: TaskAttempt, ...how: Parameters<StoreServices['settle']>): Promise<Settled> {
-    const { store } = this.#context
-    const settled = this.#withStoreRetries(() => store.settle(attempt.claim, ...how))
-    if (this.#backoff.isPausing) return settled
-    // In parallel, so that the store can write both in one transaction.
-    const next = this.#guard('take', async () => void (await this.#takeNext()))
-    next.catch(() => undefined)
-    this.#nexts.set(attempt, [...(this.#nexts.get(attempt) ?? []), next])
-    return settled
-  }
-
   #withStoreRetries<Result>(work: () => Promise<Result>): Promise<Result> {
-    return retryStoreFailures(work, this.#context.ports.stop, this.#warnings)
+    return retryStoreFailures(work, this.#context.ports.stop, this.#owner.warnings)
   }
 
   async #seeThrough(attempt: TaskAttempt): Promise<void> {
     try {
       await this.#guard(attempt, () => attempt.run())
-      await Promise.all(this.#nexts.get(attempt) ?? [])
     } finally {
-      this.#nexts.delete(attempt)
       this.#attempts.delete(attempt)
-      this.#warnings.gaveUp(attempt)
+      this.#owner.warnings.gaveUp(attempt)
     }
   }
 
@@ -226,28 +187,25 @@ export class WorkerPool {
    * will retry.
    */
   async #guard(who: string | TaskAttempt, work: () => Promise<void>): Promise<boolean> {
+    const { warnings } = this.#owner
     try {
       await work()
-      this.#warnings.worked(who)
+      warnings.worked(who)
       return true
     } catch (error) {
       if (!(error instanceof UserError)) throw error
       if (isStoreLost(error)) this.abandonStore(error)
-      else this.#warnings.failed(who, error)
+      else warnings.failed(who, error)
       return false
     }
   }
 
-  get hasLostStore(): boolean {
-    return this.#hasLostStore
-  }
-
   /** Claims nothing more after the store was damaged or deleted; running tasks may finish. */
   abandonStore(error: QueueError): void {
-    if (this.#hasLostStore) return
-    this.#hasLostStore = true
+    if (this.hasLostStore) return
+    this.hasLostStore = true
     this.#closing.abort()
     clearInterval(this.#heartbeat)
-    this.#onLost(error)
+    this.#owner.onLost(error)
   }
 }

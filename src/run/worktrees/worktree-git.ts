@@ -19,8 +19,8 @@ const THOROUGH = [
 /** From SIGTERM, on which git cleans up, to SIGKILL. */
 const TERM_MS = 2000
 
-/** git was stopped before it finished. */
-export class GitStopped extends Error {}
+/** Work was stopped before it was done. */
+export class StopError extends Error {}
 
 /** What ends a git that hangs, for example in a filter of the repository. */
 export interface GitLimits {
@@ -29,14 +29,14 @@ export interface GitLimits {
   readonly ms: number
 }
 
-/** Returns stdout; throws stderr as an error, or `GitStopped`. */
+/** Returns stdout; throws stderr as an error, or `StopError`. */
 export async function runGit(
   cwd: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   { stop, force, ms }: GitLimits,
 ): Promise<string> {
-  if (stop.aborted) throw new GitStopped('stopped before git was started')
+  if (stop.aborted) throw new StopError('stopped before git was started')
   const child = start(cwd, args, env)
   const said = Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
   return waitForOwn(child.pid, finish())
@@ -51,7 +51,7 @@ export async function runGit(
       const words = cause === 'late' ? `git took longer than ${ms / 60_000} min` : 'git was stopped'
       throw cause === 'late'
         ? new UserError(`${words}: git ${args.join(' ')}`)
-        : new GitStopped(words)
+        : new StopError(words)
     }
     const [out, err, code] = await said
     if (code === 0) return out

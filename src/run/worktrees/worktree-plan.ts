@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
-import { GitStopped } from './worktree-git.ts'
+import { StopError } from './worktree-git.ts'
 
 export interface WorktreeRequest {
   readonly cwd: string
@@ -63,7 +63,7 @@ type Refusal = readonly [message: string, hint?: string]
 
 /** Turns an error of git into a `UserError`; a stop stays what it is. */
 export function asRefusal(error: unknown, words: (why: string) => Refusal): unknown {
-  if (error instanceof UserError || error instanceof GitStopped) return error
+  if (error instanceof UserError || error instanceof StopError) return error
   const [message, hint] = words(errorText(error))
   return new UserError(`isolation=worktree${message}`, hint)
 }

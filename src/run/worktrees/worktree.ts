@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { firstCause } from '../../base/first-cause.ts'
 import type { Worktree } from '../../records/events/schema.ts'
 import type { Ports } from '../chain/ports.ts'
-import { GitStopped, runGit, abortAfter, type GitLimits } from './worktree-git.ts'
+import { StopError, runGit, abortAfter, type GitLimits } from './worktree-git.ts'
 import { asRefusal, gitDirOf, planWorktree, type WorktreeRequest } from './worktree-plan.ts'
 import { commitsOf, freshIndex, hasUncommitted, type WorktreeLocation } from './worktree-state.ts'
 import { describeUnchecked, describeKept } from './describe-worktree.ts'
@@ -39,7 +39,7 @@ export class Worktrees {
     this.#ports = ports
   }
 
-  /** Throws `GitStopped` if `stop` aborts. */
+  /** Throws `StopError` if `stop` aborts. */
   async make(wanted: WorktreeRequest, stop: AbortSignal): Promise<TaskWorktree> {
     let hasBegun = false
     const made = this.#inTurn(() => {
@@ -47,7 +47,7 @@ export class Worktrees {
       return this.#make(wanted, { stop, force: this.#ports.force, ms: MAKE_MS })
     })
     await firstCause({ made, stop })
-    if (stop.aborted && !hasBegun) throw new GitStopped('stopped before git was started')
+    if (stop.aborted && !hasBegun) throw new StopError('stopped before git was started')
     return made
   }
 
