@@ -1,13 +1,15 @@
 import type { LoopLaunch } from '../../engines/engine.ts'
 import type { AgentIo } from '../../engines/native/io.ts'
-import type { Workspace } from '../../engines/native/tools/tool.ts'
+import { randomLetters } from '../../base/ids.ts'
+import type { Executed, ExecOptions, Workspace } from '../../engines/native/tools/tool.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import type { QueueProvider } from '../../queue/tools/provider.ts'
-import { execute } from './execute.ts'
 import type { LoopDelivery } from './loop.ts'
 import { warnerFor, type Place } from '../chain/place.ts'
 import type { Ports } from '../chain/ports.ts'
-import type { Family } from '../process/family.ts'
+import { SpawnError } from '../process/child.ts'
+import { describeLeftovers, endWithTree, TASK_PATH, type Family } from '../process/family.ts'
+import { shellLaunch, startProcess } from '../process/process.ts'
 
 /** The surroundings of one turn of the built-in agent. */
 export interface NativeTurn {
@@ -55,9 +57,7 @@ function resumePolicy({ attempt, task }: Place): AgentIo['resumePolicy'] {
 }
 
 function workspaceOf(turn: NativeTurn, alive: () => void, end: AbortSignal): Workspace {
-  const { step, env, family, ports, place } = turn
-  const { cwd, reading } = step
-  const surroundings = { cwd, env, family, force: ports.force, warn: warnerFor(place, ports) }
+  const { cwd, reading } = turn.step
   return {
     cwd,
     roots: reading?.roots ?? [],
@@ -67,7 +67,44 @@ function workspaceOf(turn: NativeTurn, alive: () => void, end: AbortSignal): Wor
         options.take(bytes)
       }
       const signal = AbortSignal.any([options.signal, end])
-      return execute(command, { ...options, take, signal }, surroundings)
+      return execute(command, { ...options, take, signal }, turn)
     },
+  }
+}
+
+/** Shorter than for agents: a model waits for the result. */
+const TERM_MS = 2000
+
+/** Runs a command of the built-in agent; nothing that it started outlives it. */
+async function execute(
+  command: string,
+  { timeoutMs, signal, take }: ExecOptions,
+  { step, place, env, family, ports }: NativeTurn,
+): Promise<Executed> {
+  const { force } = ports
+  const key = `x-${randomLetters(12)}`
+  const path = [env[TASK_PATH], key].filter(Boolean).join(':')
+  try {
+    const { pid, finished } = startProcess(shellLaunch(command), {
+      cwd: step.cwd,
+      env: { ...env, [TASK_PATH]: path },
+      grace: { markerMs: 0, termMs: TERM_MS },
+      limits: { timeoutMs },
+      stop: signal,
+      force,
+      take: (_, bytes) => take(bytes),
+    })
+    const end = await family.whileAlive(endWithTree(pid, finished, signal, force, 0))
+    const left = await family.endTask(key, force)
+    if (left.length > 0)
+      warnerFor(
+        place,
+        ports,
+      )(`ended processes that a command left running: ${describeLeftovers(left)}`)
+    if (end === undefined) return { kind: 'stopped' }
+    return end.kind === 'exited' || end.kind === 'signalled' ? end : { kind: 'timed_out' }
+  } catch (error) {
+    if (error instanceof SpawnError) return { kind: 'failed', error: error.message }
+    throw error
   }
 }

@@ -4,18 +4,17 @@ import { afterAwake, awakeMs } from '../../base/awake.ts'
 export class Silence {
   readonly #limit: number | undefined
   readonly #tooLong = Promise.withResolvers<void>()
+  /** Undefined if there is no limit. */
+  readonly tooLong: Promise<void> | undefined
   #since = awakeMs()
   #taking = 0
   #unwatch: (() => void) | undefined
 
   constructor(limitMs: number | undefined) {
     this.#limit = limitMs
-    if (limitMs !== undefined) this.#watch(limitMs)
-  }
-
-  /** Undefined if there is no limit. */
-  get tooLong(): Promise<void> | undefined {
-    return this.#limit === undefined ? undefined : this.#tooLong.promise
+    if (limitMs === undefined) return
+    this.tooLong = this.#tooLong.promise
+    this.#watch(limitMs)
   }
 
   /** Handles a piece of output, which ends the silence. */

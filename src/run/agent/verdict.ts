@@ -8,6 +8,11 @@ import type { Cut } from '../process/process.ts'
 export class Verdict {
   readonly #marker = Promise.withResolvers<void>()
   readonly #blocked = Promise.withResolvers<void>()
+  /** Settles when the agent prints its marker. */
+  readonly marker = this.#marker.promise
+  /** Settles when the agent reports that it is blocked. */
+  readonly blocked = this.#blocked.promise
+  usage: Usage | undefined
   #hasMarker = false
   #block: string | undefined
   /** Said in a code fence that was never closed: they count only after a normal end. */
@@ -18,17 +23,6 @@ export class Verdict {
   /** Whether the latest report about a limit was a rejection. */
   #isRejected = false
   #resetsAt: number | undefined
-  #usage: Usage | undefined
-
-  /** Settles when the agent prints its marker. */
-  get marker(): Promise<void> {
-    return this.#marker.promise
-  }
-
-  /** Settles when the agent reports that it is blocked. */
-  get blocked(): Promise<void> {
-    return this.#blocked.promise
-  }
 
   take(facts: readonly Fact[]): void {
     for (const fact of facts) this.#takeFact(fact)
@@ -79,7 +73,7 @@ export class Verdict {
   }
 
   #note(usage: Usage): void {
-    this.#usage = { ...this.#usage, ...usage }
+    this.usage = { ...this.usage, ...usage }
   }
 
   /** Without a mention in prose if the agent printed the marker as well. */
@@ -93,10 +87,6 @@ export class Verdict {
   /** Mentions in prose are the normal case. */
   get #isMinor(): boolean {
     return this.#refusal === undefined || this.#refusal === 'longer_line'
-  }
-
-  get usage(): Usage | undefined {
-    return this.#usage
   }
 
   /** `blocked` beats a marker; a marker beats everything else. */

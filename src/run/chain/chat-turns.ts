@@ -7,15 +7,16 @@ import { isFailure } from '../../records/events/step-state.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import type { Budget } from '../../chain/plan/policy.ts'
 import { isBlank } from '../../chain/prompts/choose.ts'
-import { hasSetup, hasTeardown } from '../../chain/prompts/read-phases.ts'
+import { hasSetup, hasTeardown, readPhases, taskPlace } from '../../chain/prompts/read-phases.ts'
+import { MAIN } from '../../queue/task.ts'
 import { prepareTurn } from '../agent/agent-turn.ts'
-import { refuseTasks } from './chat-tasks.ts'
 import { stepEnvironment } from '../agent/environment.ts'
 import { followAgent } from '../agent/follow-agent.ts'
 import type { LoopDelivery } from '../agent/loop.ts'
 import { makeIo, type NativeTurn } from '../agent/native-turn.ts'
 import type { OpenRun } from './open-run.ts'
 import { currentPlace, iterationPlace, type Place } from './place.ts'
+import type { QueuePort } from './ports.ts'
 import { setUp, tearDown, type PhaseDone, type Phases } from './prompt-tasks.ts'
 
 /** The person in a chat, as the front end implements it. */
@@ -100,7 +101,7 @@ export class ChatTurns {
     this.#count += 1
     const { queue } = this.#run.ports
     try {
-      if (queue !== undefined) await refuseTasks(phases, this.#step, queue)
+      if (queue !== undefined) await refuseTasks(phases, 'the prompt', MAIN, this.#step, queue)
       if (hasSetup(phases)) await this.#doPhase('setup', spoken)
       if (isBlank(phases.content)) {
         if (launch.turn.reads?.length)
@@ -180,6 +181,27 @@ export class ChatTurns {
     const place = currentPlace(this.#step, ports.state())
     ports.emit({ type: 'phase_ended', ...place, phase, ...rest })
     if (refused !== undefined) throw refused
+  }
+}
+
+/** Refuses tasks whose agent does not exist, nested ones included, before any takes effect. */
+async function refuseTasks(
+  { setup, teardown }: Phases,
+  where: string,
+  parent: string,
+  pusher: StepNode,
+  queue: QueuePort,
+): Promise<void> {
+  for (const command of [...setup, ...teardown]) {
+    if (command.kind !== 'push') continue
+    const at = taskPlace(command, where)
+    const { name = 'task', agent, model } = command
+    const task = { name, options: { agent, model } }
+    const node = await queue.subAgent(task, parent, pusher).catch((error: unknown) => {
+      if (!(error instanceof UserError)) throw error
+      throw new UserError(`${at}  ${error.message}`, error.hint)
+    })
+    await refuseTasks(readPhases([command.prompt], at), at, name, node, queue)
   }
 }
 

@@ -1,25 +1,17 @@
 import { randomLetters } from '../../base/ids.ts'
-import type { Refusal } from '../../records/events/schema.ts'
+import type { End, Refusal } from '../../records/events/schema.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import { runCommand } from '../process/command.ts'
+import { runCommand, type CommandEnd } from '../process/command.ts'
+import type { Judged } from '../progress/progress-watch.ts'
 import type { Context } from './context.ts'
+import { interrupted } from './ports.ts'
 import { whyNotDone } from './task-check.ts'
 
-/** The result of the gates of a step. */
-export type GateAnswer =
-  | { readonly kind: 'open' }
-  | { readonly kind: 'stopped' }
-  /** `feedback` is for the next prompt. */
-  | {
-      readonly kind: 'shut'
-      readonly why: Refusal
-      readonly detail: string
-      readonly feedback?: string
-    }
-  /** The budget left no more time for a check. */
-  | { readonly kind: 'late'; readonly detail: string }
-  /** A check could not run. */
-  | { readonly kind: 'broken'; readonly detail: string }
+/** The result of the gates of a step: open, shut with a refusal, or the end of the step. */
+interface GateAnswer extends Pick<Judged, 'gate' | 'feedback'> {
+  readonly refusal?: Refusal
+  readonly ends?: End
+}
 
 /** Runs the checks of a step until one of them fails. */
 export async function askGates(
@@ -28,20 +20,31 @@ export async function askGates(
   context: Context,
 ): Promise<GateAnswer> {
   const lack = await whyNotDone(step, iteration ?? 1, context)
-  if (lack !== undefined) return { kind: 'shut', ...lack }
+  if (lack !== undefined) return { gate: { isOpen: false, detail: lack.detail }, refusal: lack.why }
   for (const command of step.policy.verify) {
-    const { result, detail, tail } = await runCommand(
-      { role: 'verify', command, step, iteration },
-      context,
-    )
-    if (result === 'stopped') return { kind: 'stopped' }
-    const words = `${command}: ${detail}`
-    if (result === 'late') return { kind: 'late', detail: words }
-    if (result === 'broken') return { kind: 'broken', detail: `the check cannot be run: ${words}` }
-    if (result === 'failed')
-      return { kind: 'shut', why: 'gate', detail: words, feedback: feedback(words, tail) }
+    const answer = await runCommand({ role: 'verify', command, step, iteration }, context)
+    const ends = endWithout(answer, 'the check', command, context)
+    if (ends !== undefined) return { ends }
+    const detail = `${command}: ${answer.detail}`
+    if (answer.result === 'failed') {
+      const told = feedback(detail, answer.tail)
+      return { gate: { isOpen: false, detail }, refusal: 'gate', feedback: told }
+    }
   }
-  return { kind: 'open' }
+  return { gate: { isOpen: true, detail: '' } }
+}
+
+/** The end of a step if a command that decides about it gave no answer. */
+export function endWithout(
+  { result, detail }: CommandEnd,
+  what: string,
+  command: string,
+  { ports }: Context,
+): End | undefined {
+  if (result === 'stopped') return interrupted(ports.stop)
+  if (result === 'late') return { reason: 'budget', detail: `budget spent: ${command}: ${detail}` }
+  if (result !== 'broken') return undefined
+  return { reason: 'error', detail: `${what} cannot be run: ${command}: ${detail}` }
 }
 
 /** For the next prompt. The fence is random, so that the quoted output cannot close it. */

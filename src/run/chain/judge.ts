@@ -6,10 +6,10 @@ import type { TurnResult } from '../agent/follow-agent.ts'
 import { runCommand } from '../process/command.ts'
 import type { Judged } from '../progress/progress-watch.ts'
 import type { Context } from './context.ts'
-import { askGates } from './gates.ts'
+import { askGates, endWithout } from './gates.ts'
 import type { Patience, Pause } from './patience.ts'
 import type { Place } from './place.ts'
-import { stopReasonOf } from './ports.ts'
+import { interrupted } from './ports.ts'
 import { taskEnd } from './task-check.ts'
 
 /** What the outcome of an iteration means for its step. */
@@ -55,32 +55,14 @@ export async function judge(
 }
 
 /** Adds the result of the gates; if they cannot run, the step ends. */
-async function passGates(seen: Judgement, of: Case): Promise<Judgement> {
-  const answer = await askGates(of.step, of.place.iteration, of.context)
-  switch (answer.kind) {
-    case 'open':
-      return { ...seen, gate: { isOpen: true, detail: '' } }
-    case 'shut': {
-      const { why: refusal, detail, feedback } = answer
-      return { ...seen, gate: { isOpen: false, detail }, refusal, feedback }
-    }
-    case 'late':
-      return { ...seen, ends: lateEnd(answer.detail) }
-    case 'broken':
-      return { ...seen, ends: { reason: 'error', detail: answer.detail } }
-    case 'stopped':
-      return breakOff(seen, of)
-  }
+async function passGates(seen: Judgement, { step, place, context }: Case): Promise<Judgement> {
+  const { ends, ...answer } = await askGates(step, place.iteration, context)
+  return ends === undefined ? { ...seen, ...answer } : endWith(ends, seen)
 }
 
-/** The end of a step for whose check the budget left no time. */
-function lateEnd(words: string): End {
-  return { reason: 'budget', detail: `budget spent: ${words}` }
-}
-
-/** The run was stopped before the iteration could be judged, so a resume repeats it. */
-function breakOff(seen: Judgement, { context }: Case): Judgement {
-  const ends = interrupted(context.ports.stop)
+/** If the run was stopped before the iteration could be judged, a resume repeats it. */
+function endWith(ends: End, seen: Judgement): Judgement {
+  if (ends.reason !== 'interrupted') return { ...seen, ends }
   return { ...seen, outcome: { kind: 'interrupted' }, isAgain: true, ends }
 }
 
@@ -93,7 +75,7 @@ async function decide(seen: Judgement, of: Case): Promise<Judgement> {
   }
   switch (outcome.kind) {
     case 'interrupted':
-      return breakOff(seen, of)
+      return endWith(interrupted(of.context.ports.stop), seen)
     case 'spawn_failed':
       return { ...seen, isAgain: true, ends: { reason: 'error', detail: outcome.error } }
     case 'auth_failed':
@@ -127,28 +109,17 @@ function isMoney(words: string): boolean {
   return /\$|\bUSD\b/.test(words)
 }
 
-/** The end of the step if its `until` command succeeds. */
-async function askUntil(seen: Judgement, of: Case): Promise<Judgement | undefined> {
-  const { step, context } = of
-  const { iteration } = of.place
-  const { until } = step.policy
-  if (until === undefined) return undefined
-  const request = { role: 'until' as const, command: until, step, iteration }
-  const { result, detail } = await runCommand(request, context)
-  switch (result) {
-    case 'ok':
-      return { ...seen, ends: { reason: 'until', detail: until } }
-    case 'stopped':
-      return breakOff(seen, of)
-    case 'late':
-      return { ...seen, ends: lateEnd(`${until}: ${detail}`) }
-    case 'broken': {
-      const words = `until cannot be run: ${until}: ${detail}`
-      return { ...seen, ends: { reason: 'error', detail: words } }
-    }
-    case 'failed':
-      return undefined
-  }
+/** The end of the step if its `until` command succeeds, or cannot be run. */
+async function askUntil(
+  seen: Judgement,
+  { step, place: { iteration }, context }: Case,
+): Promise<Judgement | undefined> {
+  const { until: command } = step.policy
+  if (command === undefined) return undefined
+  const answer = await runCommand({ role: 'until', command, step, iteration }, context)
+  if (answer.result === 'ok') return { ...seen, ends: { reason: 'until', detail: command } }
+  const ends = endWithout(answer, 'until', command, context)
+  return ends && endWith(ends, seen)
 }
 
 /** Ends a step that builds from tasks after its last task, if the gates agree. */
@@ -170,11 +141,3 @@ function endOnce(outcome: Outcome): End {
   const isLate = outcome.kind === 'timed_out' || outcome.kind === 'idle'
   return { reason: isLate ? 'timeout' : 'agent_failed', detail: describeOutcome(outcome) }
 }
-
-export function interrupted(stop: AbortSignal): End {
-  const words = stop.aborted ? stopReasonOf(stop).words : STOP_ASKED
-  return { reason: 'interrupted', detail: words }
-}
-
-/** Why a run ended that another process asked to stop after its iteration. */
-export const STOP_ASKED = 'stopped by forkhestra stop'

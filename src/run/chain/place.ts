@@ -44,7 +44,7 @@ export function iterationPlace(
 }
 
 /** The place of sub-agents that belong to the current iteration of a step. */
-export function taskPlace(step: Located, state: RunState): Place {
+export function subAgentPlace(step: Located, state: RunState): Place {
   const { iterations, attempt } = stepAt(state, step?.number ?? 1)
   const at = { iteration: Math.max(1, iterations), attempt: Math.max(1, attempt) }
   return { ...currentPlace(step, state), ...at }

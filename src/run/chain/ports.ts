@@ -1,6 +1,6 @@
 import type { MaskStream } from '../../base/secrets/mask.ts'
 import type { EventBody, OutputChunk } from '../../records/events/event.ts'
-import type { Lacks, RunEvent, Worktree } from '../../records/events/schema.ts'
+import type { End, Lacks, RunEvent, Worktree } from '../../records/events/schema.ts'
 import type { RunState } from '../../records/events/state.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import type { Cgroup } from '../../base/linux/cgroup.ts'
@@ -87,15 +87,12 @@ export interface AttemptWorktree extends Worktree {
 }
 
 /** Requests of other processes to a run. */
-export interface Control {
+interface Control {
   /** Whether the run should end after this iteration. */
   readonly isStopRequested: boolean
   /** Whether a wait should end now; reading it clears the request. */
   takeRetryNow(): boolean
 }
-
-/** For a run that takes no requests. */
-export const NO_CONTROL: Control = { isStopRequested: false, takeRetryNow: () => false }
 
 export const EXIT_CODES: Record<StopSignal, number> = {
   SIGINT: 130,
@@ -121,4 +118,12 @@ export function stopReasonOf(stop: AbortSignal): StopReason {
     return stopReason(reason as StopSignal)
   if (typeof reason !== 'object' || reason === null) return stopReason('SIGTERM')
   return 'signal' in reason && 'words' in reason ? (reason as StopReason) : stopReason('SIGTERM')
+}
+
+/** Why a run ended that another process asked to stop after its iteration. */
+export const STOP_ASKED = 'stopped by forkhestra stop'
+
+/** The end of a step that was stopped by a signal or a request. */
+export function interrupted(stop: AbortSignal): End {
+  return { reason: 'interrupted', detail: stop.aborted ? stopReasonOf(stop).words : STOP_ASKED }
 }

@@ -6,10 +6,9 @@ import { isSettled, type StepState } from '../../records/events/step-state.ts'
 import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
 import { runCommand } from '../process/command.ts'
 import { runHooks } from './hooks.ts'
-import { interrupted, STOP_ASKED } from './judge.ts'
 import { openRun, type OpenRun } from './open-run.ts'
 import { currentPlace, nextIteration } from './place.ts'
-import { EXIT_CODES, stopReasonOf, type Ports } from './ports.ts'
+import { EXIT_CODES, interrupted, STOP_ASKED, stopReasonOf, type Ports } from './ports.ts'
 import { endStep, runStep } from './run-step.ts'
 
 /**

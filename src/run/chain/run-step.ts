@@ -7,13 +7,12 @@ import { isComplete, type StepState } from '../../records/events/step-state.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { nothingToBuild } from '../../chain/plan/task-verdict.ts'
 import { runCommand } from '../process/command.ts'
-import { askGates } from './gates.ts'
+import { askGates, endWithout } from './gates.ts'
 import { runHooks } from './hooks.ts'
-import { interrupted } from './judge.ts'
 import type { OpenRun } from './open-run.ts'
 import { Patience, type Pause } from './patience.ts'
 import { currentPlace, iterationPlace, nextIteration, placeOf } from './place.ts'
-import type { Ports } from './ports.ts'
+import { interrupted, type Ports } from './ports.ts'
 import { runIteration } from './run-iteration.ts'
 import { countTasks, newlyOpen } from './task-check.ts'
 import { waitFor } from './waiting.ts'
@@ -70,11 +69,11 @@ async function begin(step: StepNode, run: OpenRun): Promise<StepEnd | undefined>
   })
   const { when } = step.policy
   if (when !== undefined) {
-    const { result, detail } = await runCommand({ role: 'when', command: when, step }, run)
-    if (result === 'stopped') return interrupted(ports.stop)
-    if (result === 'failed') return { reason: 'skipped', detail: `when: ${when}`, passed: true }
-    if (result === 'broken')
-      return { reason: 'error', detail: `when cannot be run: ${when}: ${detail}` }
+    const answer = await runCommand({ role: 'when', command: when, step }, run)
+    if (answer.result === 'failed')
+      return { reason: 'skipped', detail: `when: ${when}`, passed: true }
+    const end = endWithout(answer, 'when', when, run)
+    if (end !== undefined) return end
   }
   const problem = await runHooks('beforeStep', event, step, run)
   return problem === undefined ? undefined : { reason: 'error', detail: problem }
@@ -105,9 +104,9 @@ async function withoutWork(step: StepNode, run: OpenRun): Promise<End | undefine
   if (!isFirst && iterations === 0 && (!isEmpty || rounds > 1)) return undefined
   if (reason === 'blocked' && (isFirst || !isEmpty)) return { reason, detail }
   // A failing gate means that there is work for the agent.
-  const answer = await askGates(step, undefined, run)
-  if (answer.kind === 'broken') return { reason: 'error', detail: answer.detail }
-  return answer.kind === 'open' ? { reason: 'until', detail } : undefined
+  const { gate, ends: broken } = await askGates(step, undefined, run)
+  if (broken?.reason === 'error') return broken
+  return gate?.isOpen === true ? { reason: 'until', detail } : undefined
 }
 
 async function loop(step: StepNode, run: OpenRun): Promise<End> {

@@ -52,16 +52,8 @@ async function waitUntil(
     if (control.takeRetryNow()) return 'retry_now'
     const rest = watch.restMs()
     if (rest <= 0) return 'over'
-    await pause(Math.min(rest, POLL_MS), stop)
+    await firstCause({ poll: Math.min(rest, POLL_MS), stop })
   }
-}
-
-/** A plain timer: after the machine has slept, it is over at once. */
-async function pause(ms: number, stop: AbortSignal): Promise<void> {
-  const over = Promise.withResolvers<void>()
-  const timer = setTimeout(over.resolve, ms)
-  await firstCause({ over: over.promise, stop })
-  clearTimeout(timer)
 }
 
 /**

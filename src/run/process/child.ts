@@ -56,7 +56,6 @@ export function startChild(launch: ProcessLaunch, cwd: string, env: Record<strin
     throw new SpawnError(explain(error, launch, cwd))
   } finally {
     if (mark !== undefined) closeSync(mark)
-    files.closeStdin()
     out.releaseWriter()
     err.releaseWriter()
   }

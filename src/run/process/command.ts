@@ -1,7 +1,6 @@
 import { afterAwake, awakeMs } from '../../base/awake.ts'
 import { formatDuration } from '../../base/durations.ts'
 import type { EventBody } from '../../records/events/event.ts'
-import type { ProcessLaunch } from '../../engines/engine.ts'
 import { DEFAULT_GRACE, DEFAULT_POLICY } from '../../chain/plan/policy.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { SpawnError, type Exit } from './child.ts'
@@ -9,7 +8,7 @@ import type { Context } from '../chain/context.ts'
 import { runEnvironment, stepEnvironment } from '../agent/environment.ts'
 import { currentPlace } from '../chain/place.ts'
 import { timeOver } from '../chain/spending.ts'
-import { startProcess, type Cut } from './process.ts'
+import { shellLaunch, startProcess, type Cut } from './process.ts'
 import { Tail } from './tail.ts'
 
 /** A command of the configuration, and the place in the run that it belongs to. */
@@ -23,7 +22,7 @@ interface CommandRequest {
   readonly stdin?: string
 }
 
-interface CommandEnd {
+export interface CommandEnd {
   /** `late`: the budget left no more time; `broken`: the command could not run. */
   readonly result: 'ok' | 'failed' | 'late' | 'broken' | 'stopped'
   readonly detail: string
@@ -75,13 +74,7 @@ async function supervise(
 ): Promise<Exit | Cut | SpawnError | undefined> {
   const { plan, ports, family, spending } = context
   const { command, step, iteration = 1, stdin } = request
-  const launch: ProcessLaunch = {
-    kind: 'process',
-    argv: ['/bin/sh', '-c', command],
-    env: {},
-    ...(stdin === undefined ? {} : { stdin }),
-    decode: () => undefined,
-  }
+  const launch = { ...shellLaunch(command), ...(stdin === undefined ? {} : { stdin }) }
   // Gates are limited by the time that the budget leaves, hooks are not.
   const isGate = request.role === 'verify' || request.role === 'until'
   const ms = isGate && step !== undefined ? spending.left(step).ms : undefined

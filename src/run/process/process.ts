@@ -43,14 +43,16 @@ export type Cut =
   | { readonly kind: 'timed_out' | 'idle'; readonly ms: number }
   | { readonly kind: 'budget'; readonly error: string }
 
-export interface Supervised {
-  readonly pid: number
-  /** Undefined if the run was stopped before the process ended by itself. */
-  readonly finished: Promise<Exit | Cut | undefined>
+/** Runs a command in the shell. */
+export function shellLaunch(command: string): ProcessLaunch {
+  return { kind: 'process', argv: ['/bin/sh', '-c', command], env: {}, decode: () => undefined }
 }
 
-/** Starts a process and supervises it until it has ended and its output has been read. */
-export function startProcess(launch: ProcessLaunch, supervision: Supervision): Supervised {
+/**
+ * Starts a process and supervises it until it has ended and its output has been read. `finished` is
+ * undefined if the run was stopped before the process ended by itself.
+ */
+export function startProcess(launch: ProcessLaunch, supervision: Supervision) {
   const child = startChild(launch, supervision.cwd, supervision.env)
   const silence = new Silence(supervision.limits.idleMs)
   const passOn = (stream: 'out' | 'err') => (bytes: Uint8Array) =>
@@ -143,8 +145,6 @@ async function drain(
   said: Promise<unknown>,
   { stop, force }: Supervision,
 ): Promise<void> {
-  // Usually the pipes end before the process does.
-  if (Bun.peek.status(said) === 'fulfilled') return
   let cause: 'said' | 'stop' | 'late' | 'force' = await firstCause({ said, stop, late: LINGER_MS })
   if (cause === 'stop') cause = await firstCause({ said, force, late: STOPPED_LINGER_MS })
   if (cause === 'late') {

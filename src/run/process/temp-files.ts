@@ -1,13 +1,5 @@
-import {
-  closeSync,
-  lstatSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { devNull, tmpdir } from 'node:os'
+import { lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { processIdentity } from '../../base/linux/process-identity.ts'
 import type { ProcessLaunch } from '../../engines/engine.ts'
@@ -15,18 +7,9 @@ import type { ProcessLaunch } from '../../engines/engine.ts'
 /** Temporary files of a process: private to this user, and removed at its end. */
 export interface TempFiles {
   readonly argv: readonly string[]
-  readonly stdin: number
-  /** Call after the start: the process has its own descriptor. */
-  closeStdin(): void
+  readonly stdin: Bun.BunFile | 'ignore'
   /** Call after the end of the process. */
   remove(): void
-}
-
-let empty: number | undefined
-
-/** /dev/null, opened once. */
-function emptyInput(): number {
-  return (empty ??= openSync(devNull, 'r'))
 }
 
 /** Writes the texts that are too long for the command line. */
@@ -35,7 +18,7 @@ export function makeTempFiles(
   place?: string,
 ): TempFiles {
   if (stdin === undefined && files.length === 0) {
-    return { argv, stdin: emptyInput(), closeStdin: () => undefined, remove: () => undefined }
+    return { argv, stdin: 'ignore', remove: () => undefined }
   }
   // The process may have another working directory.
   const temp = resolve(place ?? tmpdir())
@@ -46,13 +29,9 @@ export function makeTempFiles(
     const paths = new Map(
       files.map(({ at, text, name }) => [at, write(folder, name ?? `${at}`, text)]),
     )
-    const fd = stdin === undefined ? undefined : openSync(write(folder, 'stdin', stdin), 'r')
     return {
       argv: argv.map((word, index) => paths.get(index) ?? word),
-      stdin: fd ?? emptyInput(),
-      closeStdin: () => {
-        if (fd !== undefined) closeSync(fd)
-      },
+      stdin: stdin === undefined ? 'ignore' : Bun.file(write(folder, 'stdin', stdin)),
       remove,
     }
   } catch (error) {

@@ -1,7 +1,6 @@
-import { afterAwake, awakeMs } from '../../base/awake.ts'
-import { findGit, SAFE_GIT, WITHOUT_FETCHING } from '../../base/git.ts'
-import { sendSignal } from '../process/child.ts'
-import { waitForOwn } from '../../base/linux/own-children.ts'
+import { awakeMs } from '../../base/awake.ts'
+import { WITHOUT_FETCHING } from '../../base/git.ts'
+import { runGit } from '../process/git.ts'
 
 export interface GitOptions {
   readonly cwd: string
@@ -10,52 +9,20 @@ export interface GitOptions {
   readonly deadline: number
 }
 
-/** Enough for the names of half a million files. */
-const MOST_BYTES = 64 * 1024 * 1024
-
 /** The output of a read-only git command; undefined if it fails, takes too long, or git is missing. */
 export async function askGit(
   args: readonly string[],
   { cwd, env, deadline }: GitOptions,
 ): Promise<Buffer | undefined> {
-  const git = findGit(env['PATH'])
-  const rest = deadline - awakeMs()
-  if (git === undefined || rest <= 0) return undefined
-  let child: Bun.Subprocess<'ignore', 'pipe', 'ignore'>
+  const ms = deadline - awakeMs()
+  if (ms <= 0) return undefined
   try {
     // Agents work in the same repository, so the index must not be locked.
-    child = Bun.spawn([git, ...SAFE_GIT, '--no-optional-locks', ...args], {
-      cwd,
-      env: { ...env, ...WITHOUT_FETCHING },
-      // Its own process group, because filters are further processes.
-      detached: true,
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'ignore',
-      maxBuffer: MOST_BYTES,
-      killSignal: 'SIGKILL',
-    })
+    const readOnly = ['--no-optional-locks', ...args]
+    return await runGit(cwd, readOnly, { ...env, ...WITHOUT_FETCHING }, { ms, termMs: 0 })
   } catch {
     return undefined
   }
-  const cancel = afterAwake(rest, () => sendSignal(-child.pid, 'SIGKILL'))
-  try {
-    // Keeps the reaping of orphans away from this child.
-    const [said, code] = await waitForOwn(
-      child.pid,
-      Promise.all([child.stdout.bytes(), child.exited]),
-    )
-    return code === 0 ? Buffer.from(said.buffer, said.byteOffset, said.byteLength) : undefined
-  } finally {
-    cancel()
-  }
-}
-
-interface Filters {
-  /** Values of the user's own configuration by key. */
-  readonly own: ReadonlyMap<string, string>
-  /** Keys in the configuration of the repository. */
-  readonly foreign: ReadonlySet<string>
 }
 
 /**
@@ -64,15 +31,6 @@ interface Filters {
  * written as an option.
  */
 export async function withOwnFilters(options: GitOptions): Promise<string[] | undefined> {
-  const { own, foreign } = await readFilters(options)
-  if ([...foreign].some((key) => key.includes('='))) return undefined
-  return [...foreign].flatMap((key) => {
-    const value = own.get(key) ?? (key.endsWith('.required') ? 'false' : '')
-    return ['-c', `${key}=${value}`]
-  })
-}
-
-async function readFilters(options: GitOptions): Promise<Filters> {
   const asked = ['config', '-z', '--show-scope', '--get-regexp', String.raw`^filter\.`]
   const said = (await askGit(asked, options))?.toString() ?? ''
   const [own, foreign] = [new Map<string, string>(), new Set<string>()]
@@ -83,5 +41,9 @@ async function readFilters(options: GitOptions): Promise<Filters> {
     if (fields[at] === 'local' || fields[at] === 'worktree') foreign.add(key)
     else own.set(key, value.join('\n'))
   }
-  return { own, foreign }
+  if ([...foreign].some((key) => key.includes('='))) return undefined
+  return [...foreign].flatMap((key) => {
+    const value = own.get(key) ?? (key.endsWith('.required') ? 'false' : '')
+    return ['-c', `${key}=${value}`]
+  })
 }

@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  readSync,
-  type Stats,
-} from 'node:fs'
+import { constants, fstatSync, lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs'
 
 /** Longer files are compared by size and time. */
 const LONG_BYTES = 1024 * 1024
@@ -23,7 +14,6 @@ const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants
 /** Makes short texts that differ if the files differ. */
 export class Fingerprinter {
   #left = MOST_BYTES
-  readonly #buffer = Buffer.allocUnsafeSlow(LONG_BYTES)
   readonly #ownOutput = [1, 2].flatMap(identifyOutput)
 
   /** The path need not be valid UTF-8. Undefined for the file that our own output is redirected to. */
@@ -41,35 +31,21 @@ export class Fingerprinter {
 
   #printFile(path: Buffer, stat: Stats): string {
     const kind = (stat.mode & 0o100) === 0 ? 'file' : 'program'
-    const isLong = stat.size > LONG_BYTES || Math.max(stat.size, LEAST_BYTES) > this.#left
-    const content = isLong ? undefined : this.#read(path)
+    const cost = Math.max(stat.size, LEAST_BYTES)
+    const content = stat.size > LONG_BYTES || cost > this.#left ? undefined : read(path)
     if (content === undefined) return `${kind} ${stat.size} ${stat.mtimeMs}`
-    this.#left -= Math.max(content.length, LEAST_BYTES)
+    this.#left -= cost
     return `${kind} ${hash(content)}`
   }
+}
 
-  /** Reads up to the length of the buffer; undefined if this user has no permission. */
-  #read(path: Buffer): Buffer | undefined {
-    let fd: number
-    try {
-      // It may have become a pipe or a link since `lstat`.
-      fd = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
-    } catch {
-      return undefined
-    }
-    try {
-      let length = 0
-      while (length < LONG_BYTES) {
-        const got = readSync(fd, this.#buffer, length, LONG_BYTES - length, null)
-        if (got === 0) break
-        length += got
-      }
-      return this.#buffer.subarray(0, length)
-    } catch {
-      return undefined
-    } finally {
-      closeSync(fd)
-    }
+/** Undefined if this user has no permission. */
+function read(path: Buffer): Buffer | undefined {
+  try {
+    // It may have become a pipe or a link since `lstat`.
+    return readFileSync(path, { flag: O_RDONLY | O_NONBLOCK | O_NOFOLLOW })
+  } catch {
+    return undefined
   }
 }
 

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { awakeMs } from '../../base/awake.ts'
+import type { Changes } from '../../records/events/schema.ts'
 import { askGit, withOwnFilters, type GitOptions } from './git-command.ts'
 import { hash, Fingerprinter } from './git-print.ts'
-import { parseStatus, type Entry, type Status } from './git-status.ts'
+import { parseStatus } from './git-status.ts'
 
 /** The state of a git repository at one moment. */
 export interface GitSnapshot {
@@ -51,118 +52,55 @@ async function takeBefore(
 ): Promise<GitSnapshot | undefined> {
   const filters = await withOwnFilters(options)
   if (filters === undefined) return undefined
-  const [said, submodules] = await Promise.all([
+  const [status, top, submodules] = await Promise.all([
     askGit([...filters, ...STATUS], options),
+    askGit(['rev-parse', '--show-toplevel'], options),
     listSubmodules(options),
   ])
-  if (said === undefined) return undefined
-  const status = parseStatus(said)
-  const isClean = status.entries.length + submodules.length === 0
-  const root = isClean ? options.cwd : await findRoot(options)
-  if (root === undefined) return undefined
-  return makeSnapshot(status, submodules, { ...options, root, printer }, uncounted)
-}
-
-/** Paths of submodules, relative to the root. */
-async function listSubmodules(options: GitOptions): Promise<Buffer[]> {
-  const said = (await askGit(['ls-files', '-z', '--stage', '--full-name', ':/'], options)) ?? ''
-  // One character per byte: paths need not be valid UTF-8.
-  const lines = said.toString('latin1').split('\0')
-  return lines.flatMap((line) =>
-    line.startsWith(GITLINK) ? [Buffer.from(line.slice(line.indexOf('\t') + 1), 'latin1')] : [],
-  )
-}
-
-const GITLINK = '160000 '
-
-async function makeSnapshot(
-  { head, entries }: Status,
-  submodules: readonly Buffer[],
-  scan: Scan,
-  uncounted: readonly string[],
-): Promise<GitSnapshot | undefined> {
-  const prints = await printAll(entries, scan)
-  if (prints === undefined) return undefined
-  await printChanged(submodules, prints, scan)
-  const folders = uncounted.map((folder) => relative(scan.root, folder) + sep)
-  const counted = [...prints].filter(([path]) => !folders.some((folder) => path.startsWith(folder)))
-  return {
-    head,
-    tree: hash(counted.map(([path, print]) => `${path}\0${print}\0`).join('')),
-    prints,
+  if (status === undefined || top === undefined) return undefined
+  const root = top.toString().replace(/\n$/, '')
+  const { head, entries } = parseStatus(status)
+  const prints = new Map<string, string>()
+  for (const [index, { path, isRepository }] of entries.entries()) {
+    if (awakeMs() > options.deadline) return undefined
+    if (index % BATCH === BATCH - 1) await new Promise(setImmediate)
+    const full = Buffer.concat([Buffer.from(root + sep), path])
+    const inner = isRepository ? await takeInside(full.toString()) : undefined
+    const print = inner === undefined ? printer.print(full) : printOf(inner)
+    if (print !== undefined) prints.set(path.toString(), print)
   }
-}
+  for (const path of submodules) {
+    const cwd = join(root, path)
+    if (prints.has(path) || !existsSync(join(cwd, '.git'))) continue
+    const inner = await takeInside(cwd)
+    if (inner !== undefined && inner.prints.size > 0) prints.set(path, printOf(inner))
+  }
+  const folders = uncounted.map((folder) => relative(root, folder) + sep)
+  const counted = [...prints].filter(([path]) => !folders.some((folder) => path.startsWith(folder)))
+  const tree = hash(counted.map(([path, print]) => `${path}\0${print}\0`).join(''))
+  return { head, tree, prints }
 
-async function findRoot(options: GitOptions): Promise<string | undefined> {
-  const said = await askGit(['rev-parse', '--show-toplevel'], options)
-  return said?.toString().replace(/\n$/, '')
-}
-
-interface Scan extends GitOptions {
-  readonly root: string
-  readonly printer: Fingerprinter
+  /** Takes a snapshot of a nested repository, which is a single path in the outer one. */
+  function takeInside(cwd: string): Promise<GitSnapshot | undefined> {
+    const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...rest } = options.env
+    // For a broken nested repository git must not fall back to the outer one.
+    const env = { ...rest, GIT_CEILING_DIRECTORIES: root }
+    return takeBefore({ ...options, cwd, env }, printer, [])
+  }
 }
 
 /** Files that are read before other work gets a turn. */
 const BATCH = 100
 
-/** Undefined if the deadline passes first. */
-async function printAll(
-  entries: readonly Entry[],
-  scan: Scan,
-): Promise<Map<string, string> | undefined> {
-  const { root, printer, deadline } = scan
-  const prints = new Map<string, string>()
-  for (const [index, { path, isRepository }] of entries.entries()) {
-    if (awakeMs() > deadline) return undefined
-    if (index % BATCH === BATCH - 1) await new Promise(setImmediate)
-    const full = Buffer.concat([Buffer.from(root + sep), path])
-    const inside = isRepository ? await printRepository(full.toString(), scan) : undefined
-    const print = inside ?? printer.print(full)
-    if (print !== undefined) prints.set(path.toString(), print)
-  }
-  return prints
-}
-
-/** Adds submodules with uncommitted changes. */
-async function printChanged(
-  submodules: readonly Buffer[],
-  prints: Map<string, string>,
-  scan: Scan,
-): Promise<void> {
-  for (const path of submodules) {
-    const cwd = join(scan.root, path.toString())
-    if (prints.has(path.toString()) || !existsSync(join(cwd, '.git'))) continue
-    const inner = await takeInside(cwd, scan)
-    if (inner !== undefined && inner.prints.size > 0) prints.set(path.toString(), printOf(inner))
-  }
-}
-
-/** The fingerprint of a nested repository, which is a single path in the outer one. */
-async function printRepository(cwd: string, scan: Scan): Promise<string | undefined> {
-  const inner = await takeInside(cwd, scan)
-  return inner && printOf(inner)
-}
-
 function printOf({ head, tree }: GitSnapshot): string {
   return `repository ${head} ${tree}`
 }
 
-async function takeInside(cwd: string, scan: Scan): Promise<GitSnapshot | undefined> {
-  const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...rest } = scan.env
-  // For a broken nested repository git must not fall back to the outer one.
-  const env = { ...rest, GIT_CEILING_DIRECTORIES: scan.root }
-  return takeBefore({ cwd, env, deadline: scan.deadline }, scan.printer, [])
-}
-
-/** What changed between two snapshots. */
-interface Changes {
-  /** The later commit, if it is another one. */
-  head?: string
-  commits: number
-  /** At most `MOST_CHANGES`. */
-  files: string[]
-  fileCount: number
+/** Paths of submodules, relative to the root. */
+async function listSubmodules(options: GitOptions): Promise<string[]> {
+  const said = await askGit(['ls-files', '-z', '--stage', '--full-name', ':/'], options)
+  const links = (said?.toString() ?? '').split('\0').filter((line) => line.startsWith('160000 '))
+  return links.map((line) => line.slice(line.indexOf('\t') + 1))
 }
 
 const MOST_CHANGES = 100

@@ -1,15 +1,15 @@
-/** One path that differs from HEAD. */
-export interface Entry {
+interface Status {
+  /** Undefined before the first commit. */
+  readonly head: string | undefined
+  /** Paths that differ from HEAD. */
+  readonly entries: readonly Entry[]
+}
+
+interface Entry {
   /** As bytes: names of files need not be valid UTF-8. */
   readonly path: Buffer
   /** A submodule, or an untracked nested repository. */
   readonly isRepository: boolean
-}
-
-export interface Status {
-  /** Undefined before the first commit. */
-  readonly head: string | undefined
-  readonly entries: readonly Entry[]
 }
 
 /** The number of fields before the path, by the first field of a line. */

@@ -6,7 +6,7 @@ import type { StepNode } from '../../chain/plan/plan.ts'
 import type { RetryDelay } from '../../queue/store.ts'
 import type { FailureClass, TaskHead } from '../../queue/task.ts'
 import { Patience, type Pause } from '../chain/patience.ts'
-import { taskPlace, type Place } from '../chain/place.ts'
+import { subAgentPlace, type Place } from '../chain/place.ts'
 import { waitTooLong } from '../chain/run-step.ts'
 import { waitFor } from '../chain/waiting.ts'
 import type { PoolContext } from './work-task.ts'
@@ -26,7 +26,7 @@ export class Backoff {
   /** Current pauses, by kind of agent. */
   readonly #pauses = new Map<string, Pause>()
   /** A wait may outlast its pause because of a hook. */
-  readonly #waits = new Set<Promise<void>>()
+  readonly #waits: Promise<void>[] = []
   readonly #refusals = new Map<string, { readonly until: number; readonly error: string }>()
 
   /** `onWaitOver` is called after each wait; `closing` ends all of them. */
@@ -106,7 +106,7 @@ export class Backoff {
     if (nextReadyInMs === null || nextReadyInMs <= store.times.longestPauseMs) return
     const until = Date.now() + nextReadyInMs
     const pause = { why: 'quota', until, error: 'tasks have hit a limit' } as const
-    this.#pause('', pause, taskPlace(pushers.main, ports.state()))
+    this.#pause('', pause, subAgentPlace(pushers.main, ports.state()))
   }
 
   /** Postpones ready tasks that would only hit the same limit. */
@@ -149,9 +149,9 @@ export class Backoff {
   #pause(kind: string, pause: Pause, place: Place): void {
     this.#pauses.set(kind, pause)
     const over = this.#wait(kind, pause, place)
-    this.#waits.add(over)
-    const forget = () => this.#waits.delete(over)
-    over.then(forget, forget)
+    this.#waits.push(over)
+    // A failure is thrown by `end`.
+    over.catch(() => undefined)
   }
 
   async #wait(kind: string, pause: Pause, place: Place): Promise<void> {

@@ -9,7 +9,7 @@ import type { Plan } from '../../chain/plan/plan.ts'
 import { openSqliteStore } from '../../queue/sqlite-store.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import { Family } from '../process/family.ts'
-import { NO_CONTROL, type Ports } from '../chain/ports.ts'
+import type { Ports } from '../chain/ports.ts'
 import { RunQueues } from './run-queues.ts'
 import { Spending } from '../chain/spending.ts'
 
@@ -43,7 +43,7 @@ async function makeSetting(subAgent: () => never): Promise<Setting> {
     env: {},
     stop: never,
     force: never,
-    control: NO_CONTROL,
+    control: { isStopRequested: false },
     ownsDescendants: false,
     version: '',
     queue: {

@@ -161,6 +161,7 @@ export class RunQueues {
     return false
   }
 
+  /** What is left in the queues; undefined if nothing is. */
   left(): Promise<LeftInQueue | undefined> {
     return this.#guard(() => this.#left(), true)
   }

@@ -1,13 +1,12 @@
 import { awakeMs } from '../../base/awake.ts'
 import { errorWithHint, UserError } from '../../base/errors.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import { QueueError } from '../../queue/refusal.ts'
 import type { RetryDelay } from '../../queue/store.ts'
 import { MAIN, type Claim, type FailureClass } from '../../queue/task.ts'
-import { taskPlace, type Place } from '../chain/place.ts'
+import { subAgentPlace, type Place } from '../chain/place.ts'
 import { stopReason, stopReasonOf } from '../chain/ports.ts'
 import { SpawnError } from '../process/child.ts'
-import { StopError } from '../worktrees/worktree-git.ts'
+import { StopError } from '../process/git.ts'
 import type { Backoff } from './backoff.ts'
 import type { Pusher } from './pushers.ts'
 import {
@@ -70,7 +69,7 @@ export class TaskAttempt {
     const began = awakeMs()
     const { claim } = this
     const { pushers, ports, spending } = this.#context
-    const at = taskPlace(pushers.main, ports.state())
+    const at = subAgentPlace(pushers.main, ports.state())
     const { task, attempt } = claim
     const scope = [...at.scope, `task:${task.name}`, `a${attempt}`]
     const place = { ...at, scope, attempt, task: task.name }
@@ -122,7 +121,7 @@ export class TaskAttempt {
       )
       return { parent, worked: this.#afterTurn(worked, node, place) }
     } catch (error) {
-      const refused = this.#whyFailed(error, node !== undefined)
+      const refused = this.#whyFailed(error)
       return { parent, worked: this.#refuse(place, parent, node, refused) }
     }
   }
@@ -139,13 +138,11 @@ export class TaskAttempt {
     return { class: 'transient', error, later: deferral }
   }
 
-  #whyFailed(error: unknown, isAgentKnown: boolean): Refused {
+  #whyFailed(error: unknown): Refused {
     const stopped = error instanceof StopError ? this.#whyNotBegun() : undefined
     if (stopped !== undefined) return stopped
     if (!(error instanceof UserError || error instanceof SpawnError)) throw error
-    const isHinted = isAgentKnown || error instanceof QueueError
-    const words = isHinted ? errorWithHint(error) : error.message
-    return { class: classOfError(error), error: words }
+    return { class: classOfError(error), error: errorWithHint(error) }
   }
 
   /** In the events, a task that cannot start has started and ended. */

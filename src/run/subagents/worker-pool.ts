@@ -140,7 +140,6 @@ export class WorkerPool {
         beginning: () => [...this.#attempts.keys()].filter((each) => each.isBeginning).length,
         isStuck: () => this.#isStuck(),
         childrenOver: () => this.#childrenOver(claim.task.id),
-        settle: (...how) => this.#withStoreRetries(() => store.settle(claim, ...how)),
         withStoreRetries: (work) => this.#withStoreRetries(work),
       })
       this.#attempts.set(attempt, this.#breakOnBug(this.#seeThrough(attempt)))

@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
-import { StopError } from './worktree-git.ts'
+import { StopError } from '../process/git.ts'
 
 export interface WorktreeRequest {
   readonly cwd: string
@@ -25,31 +25,35 @@ interface PlannedWorktree {
 const SUFFIX = '.worktrees'
 const BRANCHES = 'forkhestra'
 
-type AskIn = (cwd: string, ...args: string[]) => Promise<string>
-
 /** Picks a name that neither a folder nor a branch has. */
 export async function planWorktree(
   { cwd, run, task, attempt }: WorktreeRequest,
-  ask: AskIn,
+  ask: (cwd: string, ...args: string[]) => Promise<string>,
 ): Promise<PlannedWorktree> {
-  const demand = async (words: (why: string) => Refusal, ...args: string[]) => {
+  const demand = async (message: string, hint: string | undefined, ...args: string[]) => {
     try {
       return (await ask(cwd, ...args)).trim()
     } catch (error) {
-      throw asRefusal(error, words)
+      throw asRefusal(error, message, hint ?? errorText(error))
     }
   }
-  const top = await demand(noRepository, 'rev-parse', '--show-toplevel')
-  const base = await demand(noCommit, 'rev-parse', '--verify', '--quiet', 'HEAD')
+  const top = await demand(' needs a git repository.', undefined, 'rev-parse', '--show-toplevel')
+  const head = ['rev-parse', '--verify', '--quiet', 'HEAD']
+  const base = await demand(' needs at least one commit.', 'Create one: git commit', ...head)
   const inside = relative(top, realpathSync(cwd))
-  if (inside !== '') await demand(() => notIn(inside), 'cat-file', '-e', `${base}:${inside}`)
+  if (inside !== '') {
+    const message = `: the folder ${inside} is not in the current commit, so a worktree would not have it.`
+    const hint = 'Commit a file in it, or start in another folder.'
+    await demand(message, hint, 'cat-file', '-e', `${base}:${inside}`)
+  }
   const heads = `refs/heads/${BRANCHES}`
   const refs = await ask(top, 'for-each-ref', '--format=%(refname:lstrip=3)', heads)
   const taken = new Set(refs.split('\n'))
   const folder = join(dirname(top), `${basename(top)}${SUFFIX}`)
-  const again = attempt > 1 ? `-${attempt}` : ''
-  const isFree = (name: string) => !taken.has(name) && statOf(join(folder, name)) === undefined
-  const name = firstFree(`${run}-${nameInGit(task)}${again}`, isFree)
+  const isTaken = (name: string) => taken.has(name) || statOf(join(folder, name)) !== undefined
+  const wanted = `${run}-${nameInGit(task)}${attempt > 1 ? `-${attempt}` : ''}`
+  let name = wanted
+  for (let count = 2; isTaken(name); count++) name = `${wanted}.${count}`
   return { top, base, inside, path: join(folder, name), branch: `${BRANCHES}/${name}` }
 }
 
@@ -59,28 +63,10 @@ export function cwdIn(path: string, cwd: string): string {
   return join(path, relative(top, realpathSync(cwd)))
 }
 
-type Refusal = readonly [message: string, hint?: string]
-
 /** Turns an error of git into a `UserError`; a stop stays what it is. */
-export function asRefusal(error: unknown, words: (why: string) => Refusal): unknown {
+export function asRefusal(error: unknown, message: string, hint?: string): unknown {
   if (error instanceof UserError || error instanceof StopError) return error
-  const [message, hint] = words(errorText(error))
   return new UserError(`isolation=worktree${message}`, hint)
-}
-
-function noRepository(why: string): Refusal {
-  return [' needs a git repository.', why]
-}
-
-function noCommit(): Refusal {
-  return [' needs at least one commit.', 'Create one: git commit']
-}
-
-function notIn(folder: string): Refusal {
-  return [
-    `: the folder ${folder} is not in the current commit, so a worktree would not have it.`,
-    'Commit a file in it, or start in another folder.',
-  ]
 }
 
 /** Read from the `.git` file of the worktree. */
@@ -89,25 +75,15 @@ export function gitDirOf(path: string): string {
   return resolve(path, text.replace(/^gitdir: /, '').trim())
 }
 
-function firstFree(name: string, isFree: (name: string) => boolean): string {
-  for (let count = 1; ; count++) {
-    const each = count === 1 ? name : `${name}.${count}`
-    if (isFree(each)) return each
-  }
-}
-
 /** File names are limited to 255 bytes, and git and forkhestra add a suffix. */
 const LONGEST_BYTES = 80
 
 /** Makes a task name valid as part of a branch name and a path. */
 function nameInGit(task: string): string {
   const name = task.replaceAll(/\.{2,}/g, '.').replace(/\.lock$/i, '-lock')
-  return shorten(name).replace(/\.+$/, '') || 'task'
-}
-
-function shorten(name: string): string {
   let length = name.length
   while (Buffer.byteLength(name.slice(0, length)) > LONGEST_BYTES) length -= 1
   // Never half of a surrogate pair.
-  return name.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')
+  const short = name.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')
+  return short.replace(/\.+$/, '') || 'task'
 }

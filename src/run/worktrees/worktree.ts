@@ -1,12 +1,30 @@
 import { existsSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { afterAwake } from '../../base/awake.ts'
+import { errorText } from '../../base/errors.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import type { Worktree } from '../../records/events/schema.ts'
 import type { Ports } from '../chain/ports.ts'
-import { StopError, runGit, abortAfter, type GitLimits } from './worktree-git.ts'
+import { runGit, StopError, type GitLimits } from '../process/git.ts'
 import { asRefusal, gitDirOf, planWorktree, type WorktreeRequest } from './worktree-plan.ts'
-import { commitsOf, freshIndex, hasUncommitted, type WorktreeLocation } from './worktree-state.ts'
-import { describeUnchecked, describeKept } from './describe-worktree.ts'
+import {
+  commitsOf,
+  freshIndex,
+  hasUncommitted,
+  type Commits,
+  type WorktreeLocation,
+} from './worktree-state.ts'
+
+/** Overrides the configuration of user and repository, so that no work is overlooked. */
+const THOROUGH = [
+  'status.showUntrackedFiles=all',
+  'status.relativePaths=false',
+  'core.ignoreCase=false',
+  'core.ignoreStat=false',
+  'core.untrackedCache=false',
+  // git continues an existing reflog even if it is configured not to create any.
+  'core.logAllRefUpdates=true',
+].flatMap((each) => ['-c', each])
 
 /** Checking out a large repository takes long. */
 const MAKE_MS = 10 * 60_000
@@ -56,15 +74,15 @@ export class Worktrees {
     return this.#inTurn(() => this.#finish(worktree))
   }
 
-  async #make(wanted: WorktreeRequest, patience: GitLimits): Promise<TaskWorktree> {
-    const ask = (cwd: string, ...args: string[]) => runGit(cwd, args, this.#env, patience)
+  async #make(wanted: WorktreeRequest, limits: GitLimits): Promise<TaskWorktree> {
+    const ask = (cwd: string, ...args: string[]) => this.#git(cwd, args, limits)
     const { top, base, inside, path, branch } = await planWorktree(wanted, ask)
     try {
       await ask(top, 'worktree', 'add', '--quiet', '-b', branch, path, base)
       return { path, branch, base, gitDir: gitDirOf(path), cwd: join(path, inside) }
     } catch (error) {
       await this.#discard(top, path, branch, base)
-      throw asRefusal(error, (why) => [`: git could not make a worktree: ${why}`])
+      throw asRefusal(error, `: git could not make a worktree: ${errorText(error)}`)
     }
   }
 
@@ -72,7 +90,7 @@ export class Worktrees {
   async #discard(top: string, path: string, branch: string, base: string): Promise<void> {
     const { force } = this.#ports
     const last = { stop: force, force, ms: LAST_LOOK_MS }
-    const undo = (...args: string[]) => runGit(top, args, this.#env, last).catch(() => '')
+    const undo = (...args: string[]) => this.#git(top, args, last).catch(() => '')
     if (existsSync(path)) await undo('worktree', 'remove', '--force', '--force', path)
     rmSync(path, { recursive: true, force: true })
     // Only if the branch is still as it was made.
@@ -82,9 +100,14 @@ export class Worktrees {
 
   async #finish(worktree: TaskWorktree): Promise<FinishedWorktree> {
     const { path, branch } = worktree
-    const { stop, release } = abortAfter(this.#ports.stop, LAST_LOOK_MS)
+    const late = new AbortController()
+    let cancel: (() => void) | undefined
+    const begin = () => (cancel = afterAwake(LAST_LOOK_MS, () => late.abort()))
+    const { stop, force } = this.#ports
+    if (stop.aborted) begin()
+    else stop.addEventListener('abort', begin)
     try {
-      return await this.#inspect(worktree, { stop, force: this.#ports.force, ms: LOOK_MS })
+      return await this.#inspect(worktree, { stop: late.signal, force, ms: LOOK_MS })
     } catch {
       // Keep what cannot be inspected.
       return {
@@ -92,22 +115,22 @@ export class Worktrees {
         description: describeUnchecked(worktree),
       }
     } finally {
-      release()
+      cancel?.()
+      stop.removeEventListener('abort', begin)
     }
   }
 
-  async #inspect(worktree: TaskWorktree, patience: GitLimits): Promise<FinishedWorktree> {
+  async #inspect(worktree: TaskWorktree, limits: GitLimits): Promise<FinishedWorktree> {
     const { path, branch, gitDir } = worktree
     const isThere = existsSync(path)
     // Not found through the folder: the agent may have made another repository of it.
     const common = resolve(gitDir, '../..')
-    const git = (...args: string[]) =>
-      runGit(common, [`--git-dir=${common}`, ...args], this.#env, patience)
+    const git = (...args: string[]) => this.#git(common, [`--git-dir=${common}`, ...args], limits)
     const own = [`--git-dir=${gitDir}`, `--work-tree=${path}`]
     const askWith =
       (env: Readonly<Record<string, string>>) =>
       (...args: string[]) =>
-        runGit(isThere ? path : common, [...own, ...args], { ...this.#env, ...env }, patience)
+        this.#git(isThere ? path : common, [...own, ...args], limits, env)
     const ask = askWith({})
     const isDirty = isThere && (await hasUncommitted(worktree, ask, askWith(freshIndex(worktree))))
     const tip = await git('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`)
@@ -124,6 +147,11 @@ export class Worktrees {
     return { worktree: { path, branch, isKept: false }, description }
   }
 
+  async #git(cwd: string, args: readonly string[], limits: GitLimits, env = {}): Promise<string> {
+    const said = await runGit(cwd, [...THOROUGH, ...args], { ...this.#env, ...env }, limits)
+    return said.toString()
+  }
+
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const next = this.#last.then(work, work)
     this.#last = next.catch(() => undefined)
@@ -137,4 +165,40 @@ function removeIfEmpty(folder: string): void {
   } catch {
     // Other worktrees are still in it.
   }
+}
+
+interface Found extends Commits {
+  /** Whether the folder has anything that is not committed. */
+  readonly isDirty: boolean
+  /** Whether the folder exists. */
+  readonly isThere: boolean
+}
+
+type Where = Pick<Worktree, 'path' | 'branch'>
+
+/** How many commits are named. */
+const MOST_NAMED = 5
+
+/** Where the work is, and what merging the branch would miss; empty if there is none. */
+function describeKept({ path, branch }: Where, found: Found): string {
+  const { isOnBranch, dangling, isUncertain, elsewhere, isDirty, isThere } = found
+  const ids = dangling.slice(0, MOST_NAMED).map((commit) => commit.slice(0, 12))
+  const named = [...ids, ...(dangling.length > MOST_NAMED ? ['…'] : [])].join(', ')
+  const rest = [
+    ...(dangling.length === 0 ? [] : [`commits on no branch (${named})`]),
+    ...(isUncertain ? ['possibly commits on no branch (the reflog is incomplete)'] : []),
+    ...(isDirty ? ['uncommitted changes'] : []),
+  ].join(' and ')
+  const place = isThere ? `, in ${path}` : ''
+  const lines = [
+    ...(isOnBranch ? [`The work is on branch ${branch}${place}`] : []),
+    ...(elsewhere === undefined ? [] : [`The commits are on branch ${elsewhere}`]),
+    ...(rest === '' ? [] : [`Not on branch ${branch}: ${rest}${place}`]),
+  ]
+  return lines.map((line) => `[forkhestra] ${line}`).join('\n')
+}
+
+/** For a worktree that could not be inspected. */
+export function describeUnchecked({ path, branch }: Where): string {
+  return `[forkhestra] The work is in ${path} (branch ${branch}); run git status there to see uncommitted changes`
 }
