@@ -53,7 +53,7 @@ test('a Claude Code agent file works in a chain, unchanged', async () => {
   expect(args).not.toContain('color:')
 })
 
-test('it works in steps of the configuration, which may change it', async () => {
+test('a Claude Code agent file works in configured steps, and fields can be overridden', async () => {
   const chains = { c: { steps: [{ agent: 'reviewer', prompt: 'true' }] } }
   const agents = { reviewer: { model: 'opus' } }
   const cwd = project({
@@ -65,7 +65,7 @@ test('it works in steps of the configuration, which may change it', async () => 
   expect(argsOf(cwd)('--tools')).toBe('Read,Grep,Bash')
 })
 
-test('it works for tasks, with the model of its parent by default', async () => {
+test('a Claude Code agent file works for queued tasks, with the parent’s model by default', async () => {
   const plain = '---\ndescription: x\ntools:\n  - Read\n---\nYou help.\n'
   const prompt = [
     '/push name=a agent=reviewer "true"',
@@ -89,7 +89,7 @@ test('it works for tasks, with the model of its parent by default', async () => 
   expect(readFileSync(join(cwd, 'args-b'), 'utf8')).toContain('You help.')
 })
 
-test('a chain of our own keeps its own agents', async () => {
+test('a built-in chain keeps its built-in agents', async () => {
   const planner = '---\nname: builder\n---\nYou build castles.\n'
   const cwd = project({ '.claude/agents/builder.md': planner })
   await run(cwd, '--chain', 'build', '-p', 'true')
@@ -188,7 +188,7 @@ test('a broken file is reported with its place, and nothing runs', async () => {
   expect((await run(cwd, 'true')).code).toBe(0)
 })
 
-test('a FIFO in the folder does not stop anything', async () => {
+test('a FIFO in the agents folder is ignored', async () => {
   const cwd = project({ '.claude/agents/ok.md': '---\nname: ok\n---\nFine.\n' })
   Bun.spawnSync(['mkfifo', join(cwd, '.claude/agents/pipe.md')])
   expect((await run(cwd, 'ok', '-p', 'true')).code).toBe(0)

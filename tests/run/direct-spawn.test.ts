@@ -47,7 +47,7 @@ function tasks(cwd: string, ...args: string[]): string {
 
 const SPECS = { 'forge/orch/specs/SPECS.md': 'A page.' }
 
-test('a builder that fails without tasks is not complete', async () => {
+test('a builder without tasks that keeps failing does not complete', async () => {
   const told = await run(makeProject(claude(FAILED, 'exit 1')), 'builder:2', '-p', 'Go')
   expect([told.code, reasons(told)]).toEqual([1, [['max_iterations', 2]]])
 })
@@ -77,7 +77,7 @@ test('tasks in progress elsewhere do not make a builder fail', async () => {
   expect((await run(cwd, 'builder:2')).code).toBe(0)
 })
 
-test('a model that cannot be reached blocks no task, and the summary says so', async () => {
+test('an unreachable model does not block tasks, and the summary reports it', async () => {
   const overloaded = result({ is_error: true, api_error_status: 529, result: 'Overloaded' })
   const step = { agent: 'builder', iterations: 4, retry: { attempts: 3, backoff: '10ms' } }
   const cwd = withTasks(['A'], {

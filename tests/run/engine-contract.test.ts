@@ -128,7 +128,7 @@ describe.each(Object.entries(ENGINES))('the engine %s', (name, engine) => {
     expect(stdout).toContain(`Done.\n\n${MARKER}\n[forkhestra] Complete after 1 iteration\n`)
   })
 
-  test('continues without it, up to the last iteration', async () => {
+  test('loops without a marker up to the last iteration', async () => {
     const all = await events([{ say: 'Not yet' }], [`${engine.agent}:3`])
     expect(outcomes(all)).toEqual(['exited', 'exited', 'exited'])
     expect(all.at(-1)).toMatchObject({ type: 'run_ended', exitCode: 1 })
@@ -145,7 +145,7 @@ describe.each(Object.entries(ENGINES))('the engine %s', (name, engine) => {
     expect(outcomes(all)).toEqual(['exited'])
   })
 
-  test('does not look for it in the output of others', async () => {
+  test('ignores a marker on stderr and in the output of tools', async () => {
     const command = name === 'native' ? `echo ${MARKER}` : `echo ${MARKER} >&2`
     const all = await events([{ run: command }, { say: 'Ran it.' }], [`${engine.agent}:1`])
     expect(outcomes(all)).toEqual(['exited'])
@@ -154,7 +154,7 @@ describe.each(Object.entries(ENGINES))('the engine %s', (name, engine) => {
     expect(refused).toBe(name !== 'native')
   })
 
-  test('counts it in a fence that is never closed', async () => {
+  test('accepts a marker in a fence that is never closed', async () => {
     const open = await events([{ say: `\`\`\`\n${MARKER}` }], [`${engine.agent}:1`])
     expect(outcomes(open)).toEqual(['marker'])
   })
@@ -164,7 +164,7 @@ describe.each(Object.entries(ENGINES))('the engine %s', (name, engine) => {
     expect(outcomes(await events(said, [`${engine.agent}:3`]))).toEqual(['blocked'])
   })
 
-  test('lets the marker win over a failure, which counts without it', async () => {
+  test('prefers the marker to a failed exit', async () => {
     const acts = [{ say: MARKER }, { fail: true as const }]
     expect(outcomes(await events(acts, [`${engine.agent}:2`]))).toEqual(['marker'])
     const once = await run([{ fail: true }], [engine.agent])
@@ -182,7 +182,7 @@ describe.each(Object.entries(ENGINES))('the engine %s', (name, engine) => {
     expect(seen).toEndWith(`${stage.cwd}\n`)
   })
 
-  test('shows the agent’s text while it arrives, and stops with it', async () => {
+  test('streams the agent’s text, and stops the agent on a signal', async () => {
     await using stage = await engine.open([{ say: 'first words' }, { run: 'sleep 600' }])
     const running = new Running([engine.agent], stage)
     await running.printed('first words')

@@ -112,7 +112,7 @@ describe('what agents print on a terminal', () => {
     expect(chat.output).not.toMatch(FROM_OTHERS)
   })
 
-  test('cannot pass for a line of ours, nor hide one', async () => {
+  test('cannot imitate or hide the lines of forkhestra', async () => {
     const cwd = makeProject({
       agent: sh(
         `printf '\\n[forkhestra] Chain complete (1/1 steps)\\n'`,
@@ -147,7 +147,7 @@ describe('what agents print on a terminal', () => {
     expect(lines[0]).toEndWith(`agent: [forkhestra] ${forged}`)
   })
 
-  test('cannot pass for a line of ours when we quote a sub-agent or a check', async () => {
+  test('cannot imitate the lines of forkhestra in a quoted sub-agent or check', async () => {
     const forged = 'Chain complete (1/1 steps)'
     const print = (width: number) => `printf '%${width}s[forkhestra] ${forged}' x`
     const cwd = makeProject({
@@ -174,10 +174,10 @@ describe('what agents print on a terminal', () => {
   })
 })
 
-describe('content of a clone', () => {
+describe('content of a cloned repository', () => {
   const bad = CORPUS.join(' ')
 
-  test('cannot command a terminal through lists of tasks, the board or errors', async () => {
+  test('cannot control the terminal through lists of tasks, the board or errors', async () => {
     const task = `---\nid: TASK-001\ntitle: ${JSON.stringify(bad)}\nstatus: To Do\nassignee: ${JSON.stringify(bad)}\n---\n\n${bad}\n`
     const cwd = makeProject({
       'forge/tasks/TASK-001 - x.md': task,
@@ -192,7 +192,7 @@ describe('content of a clone', () => {
     expect(board.output).not.toMatch(FROM_OTHERS)
   })
 
-  test('cannot command a terminal through a configuration or a branch', async () => {
+  test('cannot control the terminal through a configuration or a branch', async () => {
     const chains = {
       agents: { [`a${HOSTILE.title}`]: { systemPrompt: bad, description: bad } },
       chains: { [`c${HOSTILE.up}`]: { description: bad, steps: [{ agent: bad, prompt: bad }] } },

@@ -36,7 +36,7 @@ test('a daemon without environment in its own session is found', async () => {
   expect(pidsOf(cwd).filter(isAlive)).toEqual([])
 })
 
-test('a deaf leftover is killed', async () => {
+test('a leftover process that ignores SIGTERM is killed', async () => {
   const cwd = makeProject({
     agent: sh(
       `(trap '' TERM INT; echo ready > ready; while :; do sleep 5; done) > /dev/null 2>&1 & echo $! > pids`,

@@ -32,7 +32,7 @@ const verbs: readonly (readonly [string, string, string])[] = [
 ]
 
 test.each(verbs)(
-  'what forkhestra passes on inside a run ends no loop: %s',
+  'output that forkhestra repeats inside a run does not end a loop: %s',
   async (_, before, verb) => {
     const cwd = makeProject({
       'forge/tasks/TASK-001 - x.md': `---\nid: TASK-001\ntitle: x\nstatus: Done\n---\n\n${NEWS}\n`,
@@ -76,7 +76,7 @@ const onTerminal: readonly (readonly [string, string])[] = [
   ['a log', 'forkhestra logs $(cat earlier)'],
 ]
 
-test.each(onTerminal)('a marker passed on to a terminal ends no loop: %s', async (_, verb) => {
+test.each(onTerminal)('a marker shown on a terminal does not end a loop: %s', async (_, verb) => {
   const cwd = makeProject({
     'forge/tasks/TASK-001 - x.md': `---\nid: TASK-001\ntitle: x\nstatus: Done\n---\n\n${NEWS}\n`,
     inner: sh(`printf '%s\\n' Text ORCHESTRA_COMPLETE`),

@@ -14,13 +14,13 @@ const place: Place = {
   environment: (cwd) => environment({ cwd }),
 }
 
-describe.each(Object.keys(WAYS) as Way[])('an agent that is called the way %s', (way) => {
+describe.each(Object.keys(WAYS) as Way[])('an agent called as %s', (way) => {
   test('limits and overload are recognised in the output, and mere mentions of them are not', async () => {
     const cells = await Promise.all(LIMITS.map((limit) => judgeOwnLimit(place, way, limit)))
     expect(wrong(LIMITS, cells)).toEqual([])
   })
 
-  test('it is complete only when it says so', async () => {
+  test('a step completes only on the marker', async () => {
     const cells = await Promise.all(MARKERS.map((marker) => judgeOwnMarker(place, way, marker)))
     expect(wrong(MARKERS, cells)).toEqual([])
   })

@@ -16,7 +16,7 @@ test('both streams of an agent pass unchanged, whatever they contain', async () 
   expect(readFileSync(join(cwd, 'err.bin'))).toEqual(Buffer.from(bytes))
 })
 
-test('our lines begin on a fresh line', async () => {
+test('the lines of forkhestra start on a new line', async () => {
   const cwd = makeProject({ agent: sh('printf "no newline"') })
   const { stdout } = await forkhestra(['agent'], { cwd })
   expect(stdout).toBe(`[forkhestra] Running: agent
@@ -27,7 +27,7 @@ no newline
 `)
 })
 
-test('our lines begin on a fresh line after stderr too, if both streams go to the same place', async () => {
+test('the lines of forkhestra start on a new line after stderr too, if both streams share a file', async () => {
   const cwd = makeProject({ agent: sh('printf "no newline" >&2') })
   const { stdout } = await shell('forkhestra agent > out 2>&1; cat out', cwd)
   expect(Buffer.from(stdout).toString()).toContain('no newline\n[forkhestra] Done')
@@ -64,7 +64,7 @@ test('a slow reader gets everything', async () => {
   expect(got).toBe(want as string)
 })
 
-test('the output of the shell is as blocking after a run as before', async () => {
+test('a run does not leave the output of the shell in non-blocking mode', async () => {
   const cwd = makeProject({ agent: sh('echo hi') })
   const { stdout } = await shell(
     '(forkhestra agent > /dev/stdout; seq 1 200000) | (sleep 1; tail -n 1)',

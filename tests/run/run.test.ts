@@ -201,7 +201,7 @@ test('-v shows the command, the source of the prompt and the duration', async ()
   expect(stdout).toMatch(/\[forkhestra\] {3}took \d+\.\d s, printed 0 bytes\n/)
 })
 
-test('a loop in which the agent itself fails says so', async () => {
+test('a loop whose agent keeps failing reports the failures', async () => {
   const cwd = makeProject({ agent: sh('exit 4') })
   const { stderr } = await forkhestra(['agent:2'], { cwd })
   expect(stderr).toContain(

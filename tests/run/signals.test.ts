@@ -46,7 +46,7 @@ test.each(signals)(
   },
 )
 
-test('a second signal ends a deaf agent at once', async () => {
+test('a second signal kills an agent that ignores the first', async () => {
   const cwd = makeProject({ agent: deaf })
   const run = new Running(['agent'], { cwd })
   await run.printed('started')
@@ -59,7 +59,7 @@ test('a second signal ends a deaf agent at once', async () => {
   expect(performance.now() - began).toBeLessThan(3000)
 })
 
-test('a deaf agent gets its grace, then TERM, then KILL', async () => {
+test('an agent that ignores signals gets its grace period, then TERM, then KILL', async () => {
   const cwd = makeProject({ agent: deaf })
   const run = new Running(['agent'], { cwd })
   await run.printed('started')
@@ -73,7 +73,7 @@ test('a deaf agent gets its grace, then TERM, then KILL', async () => {
   expect(stdout).toContain('Ended a leftover process')
 })
 
-test('an interrupt works even if it was ignored at the start', async () => {
+test('SIGINT works even if it was ignored when forkhestra started', async () => {
   const cwd = makeProject({ agent: sh('kill -INT $PPID', 'exec tail -f /dev/null') })
   const { stdout } = await shell("trap '' INT; forkhestra agent; echo $?", cwd)
   expect(Buffer.from(stdout).toString()).toEndWith('130\n')
@@ -165,7 +165,7 @@ test('SIGQUIT kills at once', async () => {
   expect(performance.now() - began).toBeLessThan(4000)
 })
 
-test('the first signal says what it does', async () => {
+test('the first signal prints the grace period and how to kill the agent', async () => {
   const cwd = makeProject({ agent: waits })
   const run = new Running(['agent'], { cwd })
   await run.printed('started')
@@ -244,7 +244,7 @@ test('a marker given before the stop completes its step, and no further step sta
 `)
 })
 
-test('a run that is interrupted after its last marker says both', async () => {
+test('a run interrupted after its last marker is shown as complete and interrupted', async () => {
   const cwd = makeProject({ agent: sh('echo ORCHESTRA_COMPLETE', 'exec tail -f /dev/null') })
   const chain = new Running(['agent:2'], { cwd })
   await chain.printed('ORCHESTRA_COMPLETE')

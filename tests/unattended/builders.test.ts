@@ -636,7 +636,7 @@ describe('with nothing to build', () => {
   const wasStarted = (cwd: string) => existsSync(join(cwd, 'started'))
   const build = (cwd: string, ...args: string[]) => run(cwd, '--chain', 'build', ...args)
 
-  test.each([[[]], [['--dry-run']]])('no task at all is refused, with %j', async (args) => {
+  test.each([[[]], [['--dry-run']]])('a run without any task is refused: %j', async (args) => {
     const cwd = makeProject(claude(started))
     const { code, stdout, stderr } = await build(cwd, ...args)
     expect(stderr)
@@ -657,7 +657,7 @@ describe('with nothing to build', () => {
     expect([code, stderr.includes('there are no tasks in')]).toEqual([2, true])
   })
 
-  test.each(['forge-task-worker', 'task-worker:3'])('nor is %s started', async (worker) => {
+  test.each(['forge-task-worker', 'task-worker:3'])('%s is not started either', async (worker) => {
     const cwd = makeProject(claude({ '*': ['touch started', 'echo ORCHESTRA_COMPLETE'] }))
     const { code, stderr } = await run(cwd, worker)
     expect([code, stderr.includes('there are no tasks in'), wasStarted(cwd)]).toEqual([
@@ -706,7 +706,7 @@ describe('with nothing to build', () => {
     expect(await tell(cwd, '--chain', 'c')).toMatchObject({ code: 0, ends: [['marker', 1]] })
   })
 
-  test('all tasks Done: no agent starts, and the run says so', async () => {
+  test('no agent starts if all tasks are Done, and the run reports it', async () => {
     const cwd = withTasks(['One', 'Two'], claude(started))
     tasks(cwd, ['edit', '1', '2', '--check-ac', '1', '--status', 'done'])
     expect((await build(cwd, '--dry-run')).stdout).toContain(
@@ -724,7 +724,7 @@ describe('with nothing to build', () => {
     expect([(await build(cwd, '-p', 'Fix the tests')).code, wasStarted(cwd)]).toEqual([0, true])
   })
 
-  test('all tasks blocked: no agent starts, and the run says what to do', async () => {
+  test('no agent starts if all tasks are blocked, and the run prints what to do', async () => {
     const cwd = withTasks(['One', 'Two'], claude(started))
     tasks(cwd, ['edit', '2', '--depends-on', '1'])
     tasks(cwd, ['edit', '1', '--status', 'blocked'])
@@ -737,7 +737,7 @@ describe('with nothing to build', () => {
     expect(wasStarted(cwd)).toBe(true)
   })
 
-  test('all tasks Done and a failing check: the agent starts', async () => {
+  test('the agent starts if all tasks are Done but a check fails', async () => {
     const cwd = withTasks(['One'], claude(started))
     tasks(cwd, ['edit', '1', '--check-ac', '1', '--status', 'done'])
     const green = await build(cwd, '--verify', 'true')
@@ -803,7 +803,7 @@ describe('with nothing to build', () => {
     expect((await tell(cwd, 'builder:1')).refusals).toEqual(['tasks_ready'])
   })
 
-  test('the steps after it still run', async () => {
+  test('steps after an idle builder still run', async () => {
     const cwd = withTasks(['One'], claude({ ...started, reviewer: ['touch reviewed'] }))
     tasks(cwd, ['edit', '1', '--check-ac', '1', '--status', 'done'])
     expect((await run(cwd, 'builder:3 -> reviewer')).code).toBe(0)

@@ -18,7 +18,7 @@ test('a loop with some failures reports its last failure', async () => {
 test.each([
   ['the run', {}, ['--max-cost', '0.15'], '$0.14 of $0.15'],
   ['the step', { maxCostUsd: 0.16 }, ['--max-cost', '5'], '$0.14 of $0.16'],
-])('an agent without money left ends with the budget of %s', async (of, more, args, words) => {
+])('an agent that runs out of money reports the budget of %s', async (of, more, args, words) => {
   const result = (rest: object) =>
     JSON.stringify({ type: 'result', total_cost_usd: 0.07, session_id: 'a', ...rest })
   const [fine, poor] = [
@@ -134,7 +134,7 @@ test('a countdown wider than the terminal ends with an ellipsis', async () => {
   await terminal.shows(/^\[forkhestra\] Waiting for the limit to reset, .*…$/m)
 })
 
-test.each(['verify', 'until'])('%s that cannot be run comes with what to do', async (role) => {
+test.each(['verify', 'until'])('%s that cannot be run prints what to do', async (role) => {
   const agent = sh('echo ORCHESTRA_COMPLETE')
   const { stderr } = await runChain(
     makeChain([{ agent: 'agent', iterations: 2, [role]: 'no-such-program --all' }], {
@@ -180,7 +180,7 @@ test('a deleted configuration is reported', async () => {
   )
 })
 
-test('a complete run with open tasks is shown with them', async () => {
+test('show lists the open tasks of a complete run', async () => {
   const task = (id: number, status: string) =>
     `---\nid: TASK-00${id}\ntitle: x\nstatus: ${status}\n---\n`
   const cwd = makeChain([{ agent: 'agent', iterations: 2 }], {

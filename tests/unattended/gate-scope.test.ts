@@ -70,11 +70,16 @@ test.each([
   expect(stderr.includes('--verify has no effect: no step changes code')).toBe(!isChecked)
 })
 
-test.each(['planner', 'fk:planner', 'task-manager'])('an agent called %s plans', async (name) => {
-  const cwd = makeProject({ ...configured({ [name]: { systemPromptText: 'x' } }), ...PLAY })
-  const { stdout } = await run(cwd, `${name}:2 -> builder:2`, '--verify', 'npm test', '--dry-run')
-  expect([stdout.split(NOT_HERE).length, stdout.split(' verify: npm test').length]).toEqual([2, 2])
-})
+test.each(['planner', 'fk:planner', 'task-manager'])(
+  'an agent called %s counts as a planner',
+  async (name) => {
+    const cwd = makeProject({ ...configured({ [name]: { systemPromptText: 'x' } }), ...PLAY })
+    const { stdout } = await run(cwd, `${name}:2 -> builder:2`, '--verify', 'npm test', '--dry-run')
+    expect([stdout.split(NOT_HERE).length, stdout.split(' verify: npm test').length]).toEqual([
+      2, 2,
+    ])
+  },
+)
 
 test('a program is checked, whatever its name', async () => {
   const cwd = makeProject({ planner: '#!/bin/sh\necho ORCHESTRA_COMPLETE\n' })

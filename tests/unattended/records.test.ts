@@ -239,7 +239,7 @@ test('a damaged line is reported, and a complete step does not run again', async
   expect(readFileSync(join(cwd, 'first.txt'), 'utf8')).toBe('ran\n')
 })
 
-test('deleted caches change nothing', async () => {
+test('deleting the caches of a record changes nothing', async () => {
   const { cwd, run, folder } = await stopped()
   for (const name of ['checkpoint.json', 'plan.json']) {
     expect(existsSync(join(folder, name))).toBe(true)
