@@ -2,7 +2,7 @@ import { awakeMs } from '../../base/awake.ts'
 import { errorText } from '../../base/errors.ts'
 import type { Worktree } from '../../records/events/schema.ts'
 import { QueueError } from '../../queue/refusal.ts'
-import type { Settled } from '../../queue/store.ts'
+import type { RetryDelay, Settled } from '../../queue/store.ts'
 import type { Claim, End, FollowUp } from '../../queue/task.ts'
 import { describeLeftovers } from '../process/family.ts'
 import type { Place } from '../chain/place.ts'
@@ -25,6 +25,8 @@ interface Closing {
 }
 
 export interface StoreServices {
+  /** Ends the attempt in the store and queues its follow-up tasks. */
+  settle(end: End, later?: RetryDelay, follow?: readonly FollowUp[]): Promise<Settled>
   /** Retries while the store fails. */
   withStoreRetries<Result>(work: () => Promise<Result>): Promise<Result>
 }
@@ -105,17 +107,15 @@ async function settle(
   end: End,
   follow: readonly FollowUp[],
   pool: StoreServices,
-  { store, plan }: PoolContext,
+  { plan }: PoolContext,
 ): Promise<Settled> {
-  const settleAs = (one: End) =>
-    pool.withStoreRetries(() => store.settle(claim, one, later, follow))
   try {
-    return await settleAs(end)
+    return await pool.settle(end, later, follow)
   } catch (error) {
     const room = resultLimit(error)
     if (room === undefined) throw error
     const whole = `forkhestra logs ${plan.run} --task ${claim.task.name}`
-    return settleAs(truncateEnd(end, room, whole))
+    return pool.settle(truncateEnd(end, room, whole), later, follow)
   }
 }
 

@@ -3,7 +3,7 @@ import { firstCause } from '../../base/first-cause.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { makeHolder } from '../../queue/client.ts'
 import type { QueueError } from '../../queue/refusal.ts'
-import type { QueueStore } from '../../queue/store.ts'
+import type { QueueStore, Settled } from '../../queue/store.ts'
 import { runEnvironment } from '../agent/environment.ts'
 import type { Context } from '../chain/context.ts'
 import { OpenWorktrees } from '../worktrees/open-worktrees.ts'
@@ -13,6 +13,7 @@ import { checkWorkers, expireLost, reportEnds, sendHeartbeats } from './lost-att
 import { Pushers } from './pushers.ts'
 import { isStoreLost, retryStoreFailures, type StoreWarnings } from './store-failures.ts'
 import { TaskAttempt } from './task-attempt.ts'
+import type { StoreServices } from './task-close.ts'
 import type { PoolContext } from './work-task.ts'
 
 /** Pause after the store has failed. */
@@ -36,6 +37,8 @@ export class WorkerPool {
   readonly #broken = new AbortController()
   readonly #backoff: Backoff
   readonly #attempts = new Map<TaskAttempt, Promise<void>>()
+  /** Claims that were made while an attempt was being settled. */
+  readonly #nexts = new Map<TaskAttempt, readonly Promise<boolean>[]>()
   #heartbeat: Timer | undefined
   /** Settles when nothing more can be claimed now: the budget is shared among those claimed. */
   #gathering: Promise<unknown> = Promise.resolve()
@@ -129,21 +132,43 @@ export class WorkerPool {
     await taken
   }
 
+  /** Doubles the number of parallel claims, so that the store can write them in one transaction. */
   async #takeWhilePossible(): Promise<void> {
-    const { store, plan, ports } = this.#context
-    while (!this.#isClosing && !ports.control.isStopRequested) {
-      const claim = await store.claim(plan.run, this.#worker)
-      if (claim === null) return
-      const attempt = new TaskAttempt(claim, this.#context, {
-        backoff: this.#backoff,
-        gathered: () => this.#gathering,
-        beginning: () => [...this.#attempts.keys()].filter((each) => each.isBeginning).length,
-        isStuck: () => this.#isStuck(),
-        childrenOver: () => this.#childrenOver(claim.task.id),
-        withStoreRetries: (work) => this.#withStoreRetries(work),
-      })
-      this.#attempts.set(attempt, this.#breakOnBug(this.#seeThrough(attempt)))
+    for (let count = 1; ; count *= 2) {
+      const taken = await Promise.all(Array.from({ length: count }, () => this.#takeNext()))
+      if (taken.includes(false)) return
     }
+  }
+
+  /** False if nothing may start now. */
+  async #takeNext(): Promise<boolean> {
+    const { store, plan, ports } = this.#context
+    if (this.#isClosing || ports.control.isStopRequested) return false
+    const claim = await store.claim(plan.run, this.#worker)
+    if (claim === null) return false
+    const attempt: TaskAttempt = new TaskAttempt(claim, this.#context, {
+      backoff: this.#backoff,
+      gathered: () => this.#gathering,
+      beginning: () => [...this.#attempts.keys()].filter((each) => each.isBeginning).length,
+      isStuck: () => this.#isStuck(),
+      childrenOver: () => this.#childrenOver(claim.task.id),
+      settle: (...how) => this.#settle(attempt, ...how),
+      withStoreRetries: (work) => this.#withStoreRetries(work),
+    })
+    this.#attempts.set(attempt, this.#breakOnBug(this.#seeThrough(attempt)))
+    return true
+  }
+
+  /** Claims the next task without waiting for the store to announce the end of this one. */
+  #settle(attempt: TaskAttempt, ...how: Parameters<StoreServices['settle']>): Promise<Settled> {
+    const { store } = this.#context
+    const settled = this.#withStoreRetries(() => store.settle(attempt.claim, ...how))
+    if (this.#backoff.isPausing) return settled
+    // In parallel, so that the store can write both in one transaction.
+    const next = this.#guard('take', async () => void (await this.#takeNext()))
+    next.catch(() => undefined)
+    this.#nexts.set(attempt, [...(this.#nexts.get(attempt) ?? []), next])
+    return settled
   }
 
   async #childrenOver(parent: string): Promise<void> {
@@ -158,7 +183,9 @@ export class WorkerPool {
   async #seeThrough(attempt: TaskAttempt): Promise<void> {
     try {
       await this.#guard(attempt, () => attempt.run())
+      await Promise.all(this.#nexts.get(attempt) ?? [])
     } finally {
+      this.#nexts.delete(attempt)
       this.#attempts.delete(attempt)
       this.#owner.warnings.gaveUp(attempt)
     }
