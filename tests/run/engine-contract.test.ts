@@ -192,7 +192,7 @@ describe.each(Object.entries(ENGINES))('the engine %s', (name, engine) => {
 
   test('ends processes that the agent left running', async () => {
     const { stdout, stderr } = await run([{ run: 'sleep 600 &' }, { say: 'bye' }], [engine.agent])
-    expect(`${stdout}${stderr}`).toMatch(/ended .*left running: sleep 600/i)
+    expect(`${stdout}${stderr}`).toMatch(/ended .*(left running|leftover process): sleep 600/i)
   })
 
   test('passes long text on unchanged', async () => {
