@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { forkhestra, Running, survivors } from '../support/forkhestra.ts'
 import { ask, makeQueueProject, problemsOf, runPrompt, tasksOf } from '../support/queue.ts'
 import { sh } from '../support/project.ts'
@@ -107,6 +108,28 @@ test('forkhestra retry-now ends the wait of a run-queue', async () => {
   await until(() => ofType(journalOf(cwd, run), 'waiting').length > 0)
   writeFileSync(join(cwd, 'open'), '')
   expect((await forkhestra(['retry-now'], { cwd })).code).toBe(0)
+  expect((await running.finished).code).toBe(0)
+})
+
+test('retry-now counts even if it comes before the delay of the task is stored', async () => {
+  const cwd = makeQueueProject('true\n')
+  await runPrompt(cwd)
+  const later = Math.floor(Date.now() / 1000) + 3600
+  const limit = `echo "Claude AI usage limit reached|${later}"; exit 1`
+  const work = `[ -e open ] && exit; touch up; until [ -e go ]; do sleep 0.05; done; ${limit}`
+  await forkhestra(['push', 'name=limited', work], { cwd })
+  const running = new Running(['run-queue'], { cwd })
+  const run = runsOf(cwd)[0]!
+  await fileIn(cwd, 'up')
+  const store = new DatabaseSync(join(cwd, 'forge/orch/runs', run, 'queue.sqlite'))
+  store.exec('begin immediate')
+  writeFileSync(join(cwd, 'go'), '')
+  await until(() => ofType(journalOf(cwd, run), 'waiting').length > 0)
+  writeFileSync(join(cwd, 'open'), '')
+  expect((await forkhestra(['retry-now'], { cwd })).code).toBe(0)
+  await until(() => ofType(journalOf(cwd, run), 'waited').length > 0)
+  store.exec('rollback')
+  store.close()
   expect((await running.finished).code).toBe(0)
 })
 

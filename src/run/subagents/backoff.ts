@@ -25,6 +25,8 @@ export class Backoff {
   readonly #patience = new Map<string, Patience>()
   /** Current pauses, by kind of agent. */
   readonly #pauses = new Map<string, Pause>()
+  /** Pauses that a person has ended. */
+  readonly #cancelled = new WeakSet<Pause>()
   /** A wait may outlast its pause because of a hook. */
   readonly #waits: Promise<void>[] = []
   readonly #refusals = new Map<string, { readonly until: number; readonly error: string }>()
@@ -47,7 +49,20 @@ export class Backoff {
       if (until > now) return { class: 'fatal', error: `not started: ${error}` }
     }
     const pause = this.#pauseOf(kindOf(node))
-    return pause === undefined ? undefined : laterAt(pause.until)
+    return pause === undefined ? undefined : this.#delayBy(pause)
+  }
+
+  /**
+   * Computed when it is stored: time passes until then, the task must not end up behind later ones, and a
+   * person may already have ended the wait.
+   */
+  #delayBy(pause: Pause): RetryDelay {
+    const cancelled = this.#cancelled
+    return {
+      get inMs() {
+        return cancelled.has(pause) ? 0 : Math.max(0, pause.until - Date.now())
+      },
+    }
   }
 
   /** The clock ends a pause, because its wait may not have noticed yet or may be waiting for a hook. */
@@ -96,7 +111,7 @@ export class Backoff {
     if (this.#context.spending.spentBudget(node, withoutSkips(next.until)) !== undefined)
       return { class: 'budget', error: waitTooLong(next) }
     this.#pause(kindOf(node), next, place)
-    return laterAt(next.until)
+    return this.#delayBy(next)
   }
 
   /** Continues the wait of an earlier process: the tasks that hit the limit are still postponed. */
@@ -162,20 +177,12 @@ export class Backoff {
     this.#endPause(kind, pause)
     if (cause === 'stopped') return
     if (cause === 'retry_now') {
+      this.#cancelled.add(pause)
       const ready = await store.list(plan.run, { states: ['ready'] })
       const ids = ready.map(({ id }) => id)
       await store.postpone(plan.run, ids, 0)
     }
     await this.#onWaitOver()
-  }
-}
-
-/** Computed late: time passes until it is stored, and the task must not end up behind later ones. */
-function laterAt(until: number): RetryDelay {
-  return {
-    get inMs() {
-      return Math.max(0, until - Date.now())
-    },
   }
 }
 
