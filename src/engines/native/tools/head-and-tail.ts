@@ -17,8 +17,9 @@ export class HeadAndTail {
 
   add(bytes: Uint8Array): void {
     const room = this.#headBytes - this.#head.length
-    this.#head = Buffer.concat([this.#head, bytes.subarray(0, room)])
-    this.#tail = Buffer.concat([this.#tail, bytes.subarray(room)]).subarray(-this.#tailBytes)
+    if (room > 0) this.#head = Buffer.concat([this.#head, bytes.subarray(0, room)])
+    const last = bytes.subarray(room).subarray(-this.#tailBytes)
+    this.#tail = Buffer.concat([this.#tail, last]).subarray(-this.#tailBytes)
     this.#size += bytes.length
   }
 
