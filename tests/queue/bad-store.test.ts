@@ -139,7 +139,9 @@ test('a store that is deleted during a run is reported, and all waits end', asyn
   await fileIn(cwd, 'up')
   for (const end of ['', '-wal', '-shm']) rmSync(storeOf(cwd) + end, { force: true })
   const outside = await forkhestra(['receive'], { cwd })
-  expect(outside.stderr).toMatch(/^\[forkhestra\] Warning: The queue store \S+ is gone: it was deleted/)
+  expect(outside.stderr).toMatch(
+    /^\[forkhestra\] Warning: The queue store \S+ is gone: it was deleted/,
+  )
   expect(outside.code).toBe(1)
   writeFileSync(join(cwd, 'deleted'), '')
   const { code, stdout, stderr } = await running.finished

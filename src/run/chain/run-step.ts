@@ -42,16 +42,21 @@ export async function runStep(step: StepNode, run: OpenRun): Promise<void> {
 }
 
 /** Emits the end of a step, whether or not it has begun. */
-export function endStep(step: StepNode, end: StepEnd, { emit, state }: Ports): RunEvent {
+export function endStep(
+  step: StepNode,
+  { reason, ...rest }: StepEnd,
+  { emit, state }: Ports,
+): RunEvent {
   const { isOpen, iterations, failures, spent } = stepAt(state(), step.number)
   return emit({
     type: 'step_ended',
     ...currentPlace(step, state()),
     agent: step.agent.name,
+    reason,
     iterations: isOpen ? iterations : 0,
     failures: isOpen ? failures : 0,
+    ...rest,
     spent,
-    ...end,
   })
 }
 
