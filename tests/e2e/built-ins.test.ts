@@ -178,7 +178,7 @@ test('a prompt of the project replaces the built-in one', async () => {
   await using stage = await openRepository({ planner: [[DONE]] }, { files })
   const { code } = await stage.run('--chain', 'plan')
   expect(stage.asks[0]?.system).toEndWith('# Planner of the house\n\nPlan little.\n')
-  expect(stage.asks[0]?.system).not.toContain('You turn specs into tasks.')
+  expect(stage.asks[0]?.system).not.toContain('Turn specs into tasks.')
   expect(code).toBe(0)
 })
 
@@ -187,7 +187,7 @@ test('a configured field overrides that of a built-in agent, and the rest stays'
   await using stage = await openRepository({ planner: [[DONE]] }, setting)
   const { code } = await stage.run('planner:2')
   expect(stage.asks[0]?.model).toContain('opus')
-  expect(stage.asks[0]?.system).toContain('You turn specs into tasks.')
+  expect(stage.asks[0]?.system).toContain('Turn specs into tasks.')
   expect(stage.asks[0]?.tools.toSorted()).toEqual(['Bash', 'Glob', 'Grep', 'Read'])
   expect(code).toBe(0)
 })
