@@ -3,14 +3,14 @@ import { isStdoutClosed } from './cli/closed-stdout.ts'
 import type { Program } from './cli/program.ts'
 import { VERSION } from './host/version.ts'
 
-// By default these would kill: a tool that asks for a sign of life must not end a night's work.
+// Monitoring tools send these signals. By default they would kill the run.
 for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => undefined)
 
 const args = process.argv.slice(2)
 const name = process.argv0.slice(process.argv0.lastIndexOf('/') + 1)
 process.exit(isVersionPrinted() ? 0 : await run())
 
-/** Answered without loading a program; if it cannot be printed, the program says why. */
+/** Answered without loading a program. If printing fails, the program reports the error. */
 function isVersionPrinted(): boolean {
   if ((args[0] !== '--version' && args[0] !== '-V') || isStdoutClosed()) return false
   try {

@@ -10,7 +10,7 @@ export const SAFE_GIT: readonly string[] = [
     'core.fsmonitor=false',
     'core.hooksPath=/dev/null',
     'log.showSignature=false',
-    // A bare repository inside of another one may have been committed to it.
+    // A bare repository inside another one may have been committed to it.
     'safe.bareRepository=explicit',
   ].flatMap((each) => ['-c', each]),
 ]

@@ -6,7 +6,7 @@ export function goodLines(yaml: string): number {
   const isGood = (count: number) => isYaml(lines.slice(0, count).join('\n'))
   let good = 0
   let bad = lines.length
-  // Bisecting alone could stop inside of a valid list that spans several lines.
+  // Bisecting alone could stop inside a valid list that spans several lines.
   while (bad - good > LINEAR_SEARCH_LINES) {
     const middle = (good + bad) >> 1
     if (isGood(middle)) good = middle

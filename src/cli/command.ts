@@ -105,7 +105,7 @@ function readTokens(args: readonly string[], options: Options) {
   }).tokens
 }
 
-/** Whether a script calls, even if the rest of the arguments cannot be parsed. */
+/** Whether --json was passed, even if the other arguments are invalid. */
 export function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return args.slice(0, end === -1 ? undefined : end).includes('--json')

@@ -95,7 +95,7 @@ function withWarnings(
       ? `'${word}' is sent as plain text: commands must start in column 1.`
       : `'${word}' is not a command and is sent as plain text; did you mean ${meant}?`,
   )
-  // A file may exist by the time the run gets there.
+  // An earlier step may create the file.
   const unread = preview.setup.flatMap((command) =>
     command.kind === 'read' && 'ok' in command.file && !command.file.ok
       ? [`'${command.path}' cannot be read; the agent would get the error instead.`]

@@ -41,7 +41,7 @@ export async function dealWithOrphans(
       throw new NotNow(
         `The ${words}.`,
         [
-          'They would work beside the new run. Kill them: add --kill-orphans',
+          'They would interfere with the new run. Kill them: add --kill-orphans',
           `Or continue the dead run: forkhestra resume ${run} --kill-orphans`,
           'Or start beside them anyway: add --anyway',
         ].join('\n'),

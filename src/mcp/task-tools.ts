@@ -35,7 +35,7 @@ export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
   }))
 }
 
-/** Undefined inside of a run, where the iteration is the owner. */
+/** Undefined inside a run, where the iteration is the owner. */
 function nameOfClient({ env }: TaskOptions, call: Call): string | undefined {
   return env['FORKHESTRA_RUN_ID'] === undefined ? call.clientName() : undefined
 }

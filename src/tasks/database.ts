@@ -44,7 +44,7 @@ export interface OpenOptions {
   readonly cwd?: string
   /** Exactly this project folder, in place of the project that contains `cwd`. */
   readonly project?: string
-  /** The name of the owner; inside of a run the iteration in `env` owns the claims. */
+  /** The name of the owner; inside a run the iteration in `env` owns the claims. */
   readonly as?: string | undefined
   readonly env?: Readonly<Record<string, string | undefined>>
 }

@@ -122,7 +122,7 @@ const TASK_ADVICE: readonly (readonly [RegExp, string])[] = [
     'Bring archived tasks back with forge-tasks unarchive ID, or delete those that are not needed, then resume',
   ],
   [
-    / in progress that nobody holds/,
+    / in progress but unclaimed/,
     'Release the tasks in progress with forge-tasks release ID (list them with forge-tasks list -s "In Progress"), then resume',
   ],
   [

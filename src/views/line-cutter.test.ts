@@ -31,7 +31,7 @@ test('a line in many pieces is cut', () => {
   expect(cut(...pieces, '\nnext\n')).toBe(`${'x'.repeat(LIMIT)}${note(3000)}\nnext\n`)
 })
 
-test('a line that begins inside of a piece is measured from its start', () => {
+test('a line that begins inside a piece is measured from its start', () => {
   const [half, rest] = ['x'.repeat(1500), 'x'.repeat(1000)]
   expect(cut(`short\n${half}`, `${rest}\n`)).toBe(`short\n${'x'.repeat(LIMIT)}${note(500)}\n`)
 })

@@ -258,7 +258,7 @@ test('a run that was stopped after its last step', () => {
   expect(tell([started('a'), ...done, interrupted])).toEndWith(`
   1. a: complete (exit 0)
 [forkhestra] Pipeline complete (1/1 steps)
-[forkhestra] After the last step the run was interrupted by SIGINT
+[forkhestra] The run was interrupted by SIGINT after its last step
 `)
 })
 

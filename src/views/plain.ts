@@ -239,7 +239,7 @@ export class PlainView implements View {
     const failed = steps.find((step) => !isSettled(step) && !step.isRecovery)
     if (failed !== undefined) this.#showFailure(failed, record)
     else if (ended?.stopped !== undefined)
-      this.#say(`After the last step the run was ${ended.stopped}`)
+      this.#say(`The run was ${ended.stopped} after its last step`)
     else if (ended?.ok === false)
       this.#say(
         `All steps are complete, but the run failed (exit code ${ended.exitCode}); see above`,

@@ -80,7 +80,7 @@ test.each(['.', '.git', '.git/objects', 'forge/tasks', 'forge/orch', 'forge/orch
   },
 )
 
-test('folders outside of the project matter, too', async () => {
+test('folders outside the project matter, too', async () => {
   const machine = makeMachine()
   const lost = await found('folders', withVariables(machine, { TMPDIR: '/no/such/folder' }))
   expect(lost).toMatchObject({ state: 'problem' })

@@ -162,7 +162,7 @@ test('nothing of the working directory is executed', async () => {
   expect(ran.filter((name) => existsSync(join(cwd, name)))).toEqual([])
 })
 
-test('outside of a repository, and without a name for commits, it says what to type', async () => {
+test('outside a repository, and without a name for commits, it says what to type', async () => {
   const { env } = makeMachine(CLAUDE)
   const plain = await doctor({ cwd: makeProject(), env })
   expect(plain.get('git')).toMatchObject({ state: 'warning', next: 'Run: git init' })

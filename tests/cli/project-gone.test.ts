@@ -7,7 +7,7 @@ import { makeProject, sh, writeFiles } from '../support/project.ts'
 // The run may write into its record meanwhile.
 const DELETE = 'while [ -e project ]; do rm -rf project; done'
 
-/** A project inside of a folder, with an agent that does something to it. */
+/** A project inside a folder, with an agent that does something to it. */
 function projectWith(change: string, files: Readonly<Record<string, string>> = { 'forge/x': '' }) {
   const outer = makeProject()
   const cwd = join(outer, 'project')

@@ -180,7 +180,7 @@ test('a plan limit and a native agent: the refusal says why, and what works', as
   const args = ['fake-model', 'limit.jsonc', '--', FORKHESTRA, 'nat', '-p', 'Go']
   const { code, stderr } = await forkhestra(args, { cwd })
   expect(code).toBe(2)
-  expect(stderr).toContain(`"limit" in the script plays a subscription, which has none.`)
+  expect(stderr).toContain(`"limit" in the script simulates a subscription, which has no API key.`)
   expect(stderr).toContain('{ "error": { "status": 429, "headers": { "retry-after": "20" } } }')
   expect(stderr).not.toContain('no requests received')
 })

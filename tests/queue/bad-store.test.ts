@@ -258,7 +258,7 @@ test('a result that cannot be stored on a full disk is reported, and printed on 
   )
   expect(stdout).toContain('code 130')
   expect(stdout).toContain(
-    'Results are kept and written, and tasks are started, once this is fixed; retrying for 10 minutes.',
+    'Results are kept in memory and no tasks start until this is fixed; retrying for 10 minutes.',
   )
   expect(stdout).toMatch(/cannot save the result of task one .*is full.*\nthe answer is 42\n/)
 }, 30_000)

@@ -28,7 +28,9 @@ test('the configuration limits how many tasks are queued and running', async () 
   )
   expect(code).toBe(0)
   expect(await tasksOf(cwd)).toMatchObject([{ state: 'ended' }, { state: 'queued' }])
-  expect((await forkhestra(['queue'], { cwd })).stdout).toContain('room for 1 more running, 1 more')
+  expect((await forkhestra(['queue'], { cwd })).stdout).toContain(
+    'capacity left: 1 running, 1 queued',
+  )
 })
 
 test('the configuration limits the depth of tasks for the agents of a run', async () => {

@@ -361,7 +361,7 @@ describe('logs', () => {
     for (let i = 0; i < 12; i++) record.print(Buffer.alloc(1024 * 1024, 97 + i))
     record.tell(ended()).close()
     const { stdout, stderr } = await forkhestra(['logs', '--raw'], { cwd })
-    expect(stderr).toBe('[forkhestra] 4 MiB are not in the record\n')
+    expect(stderr).toBe('[forkhestra] 4 MiB missing from the record\n')
     expect(stdout.replaceAll(/(.)\1*/g, '$1')).toBe('abcdijkl')
   })
 

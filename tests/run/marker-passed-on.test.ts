@@ -119,7 +119,7 @@ test('other output is passed on unchanged, byte by byte', async () => {
   expect(got).toEqual(expected)
 })
 
-test('outside of a run the marker is printed unchanged', async () => {
+test('outside a run the marker is printed unchanged', async () => {
   const cwd = makeProject({ agent: sh('echo ORCHESTRA_COMPLETE') })
   const { stdout } = await run(cwd, './agent:1')
   expect(stdout).toContain('\nORCHESTRA_COMPLETE\n')

@@ -252,6 +252,6 @@ test('a run interrupted after its last marker is shown as complete and interrupt
   const { code, stdout } = await chain.finished
   expect(code).toBe(130)
   expect(stdout).toContain(
-    '[forkhestra] Chain complete (1/1 steps)\n[forkhestra] After the last step the run was interrupted by SIGINT\n',
+    '[forkhestra] Chain complete (1/1 steps)\n[forkhestra] The run was interrupted by SIGINT after its last step\n',
   )
 })

@@ -141,7 +141,7 @@ How
     expect(await project.must('create', 'C', '--plain')).toBe('TASK-003\n')
   })
 
-  test('never reuses an id from inside of a misnamed file', async () => {
+  test('never reuses an id from inside a misnamed file', async () => {
     const project = new TaskProject({ 'notes.md': taskText(['id: TASK-001', 'title: By hand']) })
     expect(await project.must('create', 'A', '--plain')).toBe('TASK-002\n')
   })

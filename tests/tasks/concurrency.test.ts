@@ -197,7 +197,7 @@ describe.each(LAYOUTS)('many agents %s', (_, layout) => {
     }
   })
 
-  test('a claim outside of a run ends when its lease expires', async () => {
+  test('a claim outside a run ends when its lease expires', async () => {
     const roots = await layout(['The one'])
     await mustTasks(place(roots, 0), ['next', '--claim', '--as', 'dead', '--lease', '1m'])
     const early = await forgeTasks(place(roots, 1), ['next', '--claim', '--as', 'heir'])
@@ -377,7 +377,7 @@ describe('a claim', () => {
     expect(await leaseEnd(root)).toBe(before)
   })
 
-  test('inside of a run belongs to the run even if a name is given', async () => {
+  test('inside a run belongs to the run even if a name is given', async () => {
     const root = await makeClone(['The one'])
     const run = startRun('run-1')
     await mustTasks(root, ['next', '--claim', '--as', 'builder-2'], { env: run.env(1) })

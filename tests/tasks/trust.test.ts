@@ -178,7 +178,7 @@ describe('a tracked link that leads out of the repository', () => {
     expect(existsSync(join(home, 'TASK-001 - New.md'))).toBe(true)
   })
 
-  test('is followed if it stays inside of the repository', async () => {
+  test('is followed if it stays inside the repository', async () => {
     const { root } = await download(
       { 'all/tasks/TASK-001 - First.md': TASK, 'web/forge/.keep': '' },
       'git',

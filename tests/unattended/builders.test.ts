@@ -369,7 +369,7 @@ describe('open tasks when a builder prints its marker', () => {
     tasks(cwd, ['edit', '1', '-s', 'In Progress'])
     const { code, stdout, stderr } = await run(cwd, 'builder:3')
     expect(code).toBe(1)
-    expect(stdout).toContain('1 in progress that nobody holds')
+    expect(stdout).toContain('1 in progress but unclaimed')
     expect(stdout + stderr).toContain('forge-tasks release ID')
   })
 
@@ -380,7 +380,7 @@ describe('open tasks when a builder prints its marker', () => {
     const again = await run(cwd, 'resume')
     expect([again.code, again.stdout]).toEqual([
       1,
-      expect.stringContaining('0 waiting, 1 whose files are gone)'),
+      expect.stringContaining('0 waiting, 1 with a missing file)'),
     ])
     renameSync(join(cwd, 'lost.md'), join(cwd, 'forge/tasks/TASK-002 - Two.md'))
     tasks(cwd, ['edit', '2', '--check-ac', '1', '-s', 'done'])
@@ -419,7 +419,7 @@ describe('open tasks when a builder prints its marker', () => {
   test('a task with a missing file is not done, even if the others are', async () => {
     const lose = 'forge-tasks edit 1 --check-ac 1 -s done >&2; rm forge/tasks/TASK-002*'
     const { code, stdout, stderr } = await run(withTasks(['One', 'Two'], play(lose)), 'builder:3')
-    expect(stdout).toContain('tasks left: 0 blocked, 0 waiting, 1 whose files are gone)\n')
+    expect(stdout).toContain('tasks left: 0 blocked, 0 waiting, 1 with a missing file)\n')
     expect([code, stderr.includes('git stash list')]).toEqual([1, true])
   })
 

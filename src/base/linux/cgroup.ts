@@ -113,7 +113,7 @@ function procsOf(folder: string): string {
   return join(folder, 'cgroup.procs')
 }
 
-/** Includes nested groups: a run inside of a run has a group inside of its group. */
+/** Includes nested groups: a run inside a run has a group inside of its group. */
 function pidsIn(folder: string): number[] {
   const inside = foldersIn(folder).flatMap((name) => pidsIn(join(folder, name)))
   try {

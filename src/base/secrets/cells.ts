@@ -92,7 +92,7 @@ function endOfColumn(source: Source, at: number): number {
 export function dumpsOf(value: string): Cells[] {
   const bytes = Buffer.from(value)
   const each = (write: (byte: number) => string) => Array.from(bytes, write)
-  // Words are little-endian. Bytes that share a word with bytes outside of the value are left out.
+  // Words are little-endian. Bytes that share a word with bytes outside the value are left out.
   const words = (from: number, size: number, radix: number, width: number) =>
     Array.from({ length: Math.floor((bytes.length - from) / size) }, (_, index) =>
       digits(bytes.readUIntLE(from + index * size, size), radix, width),

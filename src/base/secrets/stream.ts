@@ -51,7 +51,7 @@ class OneStream {
   #held = ''
   /** The characters before what is held, or before the next chunk. */
   #before = ''
-  /** Set inside of a secret whose mask has been written. */
+  /** Set inside a secret whose mask has been written. */
   #tail: RegExp | undefined
 
   constructor(finder: Finder, ignoresUnseen: boolean) {
@@ -77,7 +77,7 @@ class OneStream {
       done = seen.place(at - length)
       return raw.slice(from, done)
     }
-    // Colours that end inside of a secret would otherwise go on.
+    // Otherwise a colour reset inside the secret would be lost.
     const hide = (to: number) => {
       const hidden = upTo(to)
       return this.#ignoresUnseen ? unseenIn(hidden) : ''

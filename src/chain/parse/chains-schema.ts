@@ -112,7 +112,7 @@ const AGENT_FIELDS = {
       ]),
     ),
   tools: () => flag('False: the model of a native agent gets no tools. Default: true.'),
-  maxOutputTokens: () => count('Most tokens of one answer of a native agent.'),
+  maxOutputTokens: () => count('Maximum output tokens per answer (native agents).'),
   maxTurns: () => count('Turns per iteration. Default: 100.'),
   allowedTools: () => texts('The only tools that the agent may use.'),
   disallowedTools: () => texts('Tools that the agent may not use.'),

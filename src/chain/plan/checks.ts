@@ -64,7 +64,7 @@ export function checkKey(
     facts.hasVariable(SCRIPTED_MODEL) && facts.hasVariable('CLAUDE_CODE_OAUTH_TOKEN')
   if (isSubscription && names.includes('ANTHROPIC_API_KEY')) {
     throw new UserError(
-      `Agent '${agent.name}' needs an API key, and "limit" in the script plays a subscription, which has none.`,
+      `Agent '${agent.name}' needs an API key, and "limit" in the script simulates a subscription, which has no API key.`,
       'Use "error" instead, which native agents wait for as well: { "error": { "status": 429, "headers": { "retry-after": "20" } } }',
     )
   }

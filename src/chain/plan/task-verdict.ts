@@ -49,12 +49,12 @@ function describeLeft(counts: TaskCounts): string | undefined {
     `${blocked} blocked`,
     `${waiting} waiting`,
     ...(held === 0 ? [] : [describeHeld(held)]),
-    ...(stuck === 0 ? [] : [`${stuck} in progress that nobody holds`]),
+    ...(stuck === 0 ? [] : [`${stuck} in progress but unclaimed`]),
     ...(broken === 0 ? [] : [`${broken} unreadable`]),
     ...(shelved.length === 0
       ? []
       : [`${shelved.length} archived, not Done (${describeList(shelved)})`]),
-    ...(gone === 0 ? [] : [`${gone} whose files are gone`]),
+    ...(gone === 0 ? [] : [`${gone} with a missing file`]),
   ]
   return `tasks left: ${words.join(', ')}`
 }

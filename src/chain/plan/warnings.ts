@@ -13,7 +13,7 @@ import { stepsOf, type Plan, type StepNode } from './plan.ts'
 import type { Budget, Policy } from './policy.ts'
 import { isBuiltIn } from './resolve-agent.ts'
 
-/** What a run may do otherwise than expected. */
+/** Warnings about surprising behaviour of a run. */
 export function planWarnings(plan: Plan, request: Request, facts: Facts): string[] {
   const steps = [...stepsOf(plan.root), ...plan.recoveries]
   const { prompt } = request.cliPrompt

@@ -104,7 +104,7 @@ test('a pipe without a writer and an endless device do not block', () => {
   expect(errorOf('/dev/zero', { cwd, roots: ['/dev'] })).toBe(`Cannot read /dev/zero: ${regular}`)
 })
 
-test('no path leads outside of the project', () => {
+test('no path leads outside the project', () => {
   const folder = makeProject({ 'project/a.md': 'a', 'project-2/b.md': 'b', 'secret.md': 's' })
   const cwd = join(folder, 'project')
   symlinkSync('/etc/passwd', join(cwd, 'passwd'))

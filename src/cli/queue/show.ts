@@ -70,7 +70,7 @@ export function countsLine({
   slotsLeft,
   queueLeft,
 }: Counts): string {
-  const room = `room for ${slotsLeft} more running, ${queueLeft} more queued`
+  const room = `capacity left: ${slotsLeft} running, ${queueLeft} queued`
   return `${queued} queued, ${ready} ready, ${running} running, ${ended} ended; ${room}`
 }
 

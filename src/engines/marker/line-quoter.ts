@@ -59,7 +59,7 @@ export function quoteLines(text: string, env: Environment): string {
   return Buffer.concat([quoter.push(Buffer.from(text)), quoter.finish()]).toString()
 }
 
-/** Undefined outside of a run, where nothing needs quotes. */
+/** Undefined outside a run, where nothing needs quotes. */
 export function quoterInside(env: Environment): (() => LineQuoter) | undefined {
   return env['FORKHESTRA_RUN_ID'] ? () => new LineQuoter() : undefined
 }

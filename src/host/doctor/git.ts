@@ -149,7 +149,7 @@ function checkBranch(head: string, { own, common }: GitFolders): Check {
     return problem('branch', 'a bisection is in progress', 'Run: git bisect reset')
   const next = 'Run: git switch -c NAME'
   if (head === '(detached)')
-    return warning('branch', 'detached HEAD: commits of agents would be on no branch', next)
+    return warning('branch', "detached HEAD: agents' commits would not be on any branch", next)
   const name = printable(head)
   return SHARED.includes(head) || head === defaultBranch(common)
     ? warning('branch', `${name}: you are on ${name}; agents will commit straight to it`, next)

@@ -114,9 +114,9 @@ function introduce(name: string, parent: string): string {
   return [
     `You are ${name}, a sub-agent. ${parent} has given you one task: the message that follows.`,
     'You know nothing of the conversation of others, and they know nothing of yours.',
-    `Your last message is your result: it goes to ${parent} by itself. Say in it what you did, what`,
-    'you verified, and what you found. If something that you need is missing, say what, and end.',
-    'You are started once for this task: you need not say that all is complete.',
+    `Your last message is delivered to ${parent} automatically. Say in it what you did, what you`,
+    'verified, and what you found. If something that you need is missing, say what, and end.',
+    'You are started once for this task. Do not print a completion marker.',
   ].join('\n')
 }
 

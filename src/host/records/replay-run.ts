@@ -62,7 +62,7 @@ function makeReplay(folder: string, { view, kind, warn, onEvent }: Audience, par
   const tasks = new Set<string>()
   const replay = new Replay(view, part, {
     read: (event) => readOutput(folder, event),
-    onMissing: (bytes) => warn(`${formatBytes(bytes)} are not in the record`),
+    onMissing: (bytes) => warn(`${formatBytes(bytes)} missing from the record`),
     isInEvents: ({ step, stream, task, scope }) =>
       stream === 'out' && (task === undefined ? steps.has(step) : tasks.has(keyOf(scope))),
   })

@@ -132,7 +132,7 @@ export class Connection {
     return findDamage(this.#database)
   }
 
-  /** Runs `work` outside of a transaction. */
+  /** Runs `work` outside a transaction. */
   alone<Result>(work: () => Result): Promise<Result> {
     return this.#retry(work)
   }

@@ -25,14 +25,14 @@ const count = z
 const push = makeQueueTool({
   name: 'push',
   description:
-    'Queue a task for a sub-agent that knows nothing but its prompt; gives its name. Starts nothing.',
+    'Queue a task for a sub-agent that knows nothing but its prompt; returns its name. Starts nothing.',
   input: z.strictObject({
     prompt: z.string(),
     name: text,
     agent: text.describe('default: your own kind'),
     model: text,
     timeout: seconds,
-    retry: z.number().describe('attempts after a passing failure').optional(),
+    retry: z.number().describe('retries after a transient failure').optional(),
     isolation: text.describe('shared or worktree'),
     on_parent_end: text.describe('wait or cancel'),
   }),
@@ -94,7 +94,7 @@ const send = makeQueueTool({
 
 const cancel = makeQueueTool({
   name: 'cancel',
-  description: 'Stop a task and all below it.',
+  description: 'Cancel a task and its descendants.',
   input: z.strictObject({ name: z.string() }),
   withoutQueue: refuseWithoutQueue,
   async run({ name }, { client }) {
@@ -131,7 +131,7 @@ const check = makeQueueTool({
 const receive = makeQueueTool({
   name: 'receive',
   description:
-    'Wait for one message, or with from until each of them has answered. The result or failure of a task comes by itself.',
+    'Wait for one message, or with from until each of them has answered. The result or failure of a task arrives as a message.',
   input: z.strictObject({ from: texts, lifo, timeout: seconds }),
   withoutQueue: () => ({ status: 'nothing_to_wait_for', senders: [], messages: [] }),
   async run({ from, lifo: isNewestFirst, timeout }, session, call) {
@@ -157,7 +157,7 @@ function checkNames(from: readonly string[] | undefined): readonly string[] | un
 
 const queue = makeQueueTool({
   name: 'queue',
-  description: 'Your tasks, and the room that is left.',
+  description: 'Your tasks, and the remaining capacity.',
   isReading: true,
   input: z.strictObject({}),
   withoutQueue: () => ({ tasks: [] }),
@@ -190,7 +190,7 @@ function taskJson({ name, state, ageMs, attempt, options: { agent }, end }: Task
 
 const inbox = makeQueueTool({
   name: 'inbox',
-  description: 'Who has sent, and how long ago.',
+  description: 'Senders and age of unread messages.',
   isReading: true,
   input: z.strictObject({}),
   withoutQueue: () => ({ messages: [] }),

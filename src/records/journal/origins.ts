@@ -38,7 +38,7 @@ const WRITABLE_BY_OTHERS = 0o022
 
 /**
  * Distinguishes records that this user made on this machine from those that came with a project. Own
- * records are signed with a key outside of all projects. The first line of a signature has the hashes of
+ * records are signed with a key outside all projects. The first line of a signature has the hashes of
  * the plans that the run was started and resumed with. Each further line is a proof of these hashes, the
  * id and the location: one for the path, which a restored backup keeps, and one for the inode, which a
  * moved project keeps.

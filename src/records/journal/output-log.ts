@@ -23,7 +23,7 @@ export class OutputLog {
   /** Total bytes written, including dropped ones. */
   size = 0
 
-  /** `name` is its path inside of the record. */
+  /** `name` is its path inside the record. */
   constructor(folder: string, name: string) {
     this.#folder = folder
     this.#name = name

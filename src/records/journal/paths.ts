@@ -6,9 +6,9 @@ export interface IterationPlace {
   readonly attempt?: number | undefined
 }
 
-/** The path of a task's log inside of the record, without its extension. */
+/** The path of a task's log inside the record, without its extension. */
 export function taskPath(task: string, attempt: number): string {
-  // Names are checked when tasks are queued; this keeps the path inside of the record in any case.
+  // Names are checked when tasks are queued; this keeps the path inside the record in any case.
   const name = task.replaceAll(/[^\p{L}\p{M}\p{N}._-]/gu, '_')
   return `tasks/${Buffer.byteLength(name) > LONGEST_BYTES ? shortened(name) : name}.${attempt}`
 }
@@ -20,14 +20,14 @@ function shortened(name: string): string {
   return `${name.slice(0, 40).toWellFormed()}-${Bun.hash(name).toString(36)}`
 }
 
-/** The path of an iteration's log and receipt inside of the record, without the extension. */
+/** The path of an iteration's log and receipt inside the record, without the extension. */
 export function iterationPath({ step, round = 1, iteration, attempt = 1 }: IterationPlace): string {
   const again = round === 1 ? '' : `/round-${round}`
   const repeated = attempt === 1 ? '' : `.${attempt}`
   return `steps/${step}${again}/iterations/${iteration}${repeated}`
 }
 
-/** The path of a prompt inside of the record. */
+/** The path of a prompt inside the record. */
 export function promptPath(hash: string): string {
   return `prompts/${hash}.txt`
 }

@@ -127,7 +127,7 @@ function rebuild(folder: string, place: IterationPlace): Receipt | undefined {
   return undefined
 }
 
-/** The path of a receipt inside of the record. */
+/** The path of a receipt inside the record. */
 export function receiptPath(place: IterationPlace): string {
   return `${iterationPath(place)}.json`
 }

@@ -19,7 +19,7 @@ export interface RecordPlaces<Roots extends readonly string[] = readonly string[
 }
 
 /**
- * The folder for records: inside of a project that has a `forge/` folder, else in the user's state
+ * The folder for records: inside a project that has a `forge/` folder, else in the user's state
  * folder. Undefined if neither exists.
  */
 export function recordRoot(cwd: string, env: Environment): string | undefined {

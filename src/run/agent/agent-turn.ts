@@ -21,7 +21,7 @@ export async function takeTurn(step: StepNode, place: Place, run: OpenRun): Prom
   try {
     const state = ports.state()
     const { lastOutcome, feedback = failureToFix(step, plan, state) } = stepAt(state, step.number)
-    // One that has used up its half without queueing anything needs the rest itself.
+    // If the last attempt spent its share without queueing tasks, this one may use the rest.
     const isReserved = lastOutcome?.kind !== 'budget' || ports.queue?.isThere() === true
     const prepared = prepareTurn(step, place, run, {
       feedback,

@@ -106,7 +106,7 @@ test('a reset time in the past is reported as such', () => {
   expect(tried.after(limited(-MINUTE), NOW)).toEqual({
     reason: 'quota',
     detail:
-      'the limit was to reset at 2026-01-20 09:59 and still holds: waiting would exceed the maxWait of 5 s',
+      'the limit should have reset at 2026-01-20 09:59 but is still in effect: waiting would exceed the maxWait of 5 s',
   })
 })
 

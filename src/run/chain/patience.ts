@@ -100,7 +100,7 @@ export class Patience {
       reset > now
         ? `resets at ${time}`
         : isPast
-          ? `was to reset at ${time} and still holds`
+          ? `should have reset at ${time} but is still in effect`
           : 'has no reset time'
     const { quota } = this.#waited
     const before = quota < 1000 ? '' : ` (${formatDuration(quota)} waited already)`

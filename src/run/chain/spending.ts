@@ -96,9 +96,9 @@ export class Spending {
   }
 
   /**
-   * Reserves a share for an agent that is about to start. Only the agent itself knows its cost in time,
-   * so the money is divided among the agents that start now. Each of them may use up the rest of the
-   * other budgets.
+   * Reserves a share for an agent that is about to start. Costs are known
+   * only after they occur, so the money is divided among the agents that start now. Each of them may use up
+   * the rest of the other budgets.
    */
   reserve(step: StepNode, place: Place, sharing: Sharing = {}): Omit<Budget, 'ms'> {
     const { costUsd, ms: _, ...left } = this.left(step)
@@ -247,7 +247,7 @@ function tokensIn({ tokens }: Usage = {}): number {
 /** `claude` counts in cents and cannot do anything with less. */
 const LEAST_USD = 0.01
 
-/** What an agent needs to do anything; the built-in agent would only spend less on another report. */
+/** With less, an agent could not do anything useful. */
 function leastFor({ step, lastUsd = 0 }: Turn): number {
   return step.agent.engine === 'native' ? Math.max(LEAST_USD, TURNS_TO_END * lastUsd) : LEAST_USD
 }

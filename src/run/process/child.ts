@@ -62,8 +62,8 @@ export function startChild(launch: ProcessLaunch, cwd: string, env: Record<strin
 }
 
 /**
- * All that descends from an agent inherits this descriptor of the record, also without its environment
- * and in another session: so it is found when forkhestra was killed. A number that no script uses.
+ * Every descendant of an agent inherits this descriptor of the record, even in another session and without its
+ * environment, so orphans can be found after forkhestra was killed. Scripts are unlikely to use this number.
  */
 export const MARK_FD = 100
 

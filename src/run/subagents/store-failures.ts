@@ -7,7 +7,7 @@ const PAUSE_MS = 1000
 /** How long a result is kept while the disk is full. */
 const PATIENCE_MS = 10 * 60_000
 
-const RETRY_NOTE = `Results are kept and written, and tasks are started, once this is fixed; retrying for ${PATIENCE_MS / 60_000} minutes.`
+const RETRY_NOTE = `Results are kept in memory and no tasks start until this is fixed; retrying for ${PATIENCE_MS / 60_000} minutes.`
 
 const TEMPORARY = ['disk_full', 'read_only', 'failing', 'busy']
 

@@ -83,7 +83,7 @@ async function hasHiddenChanges(path: string, ask: AskGit, askFresh: AskGit): Pr
   const files = (await ask('ls-files', '-v', '-z')).split('\0')
   const isOutside = (line: string) =>
     line.startsWith('S ') && !existsSync(join(path, line.slice(2)))
-  // Files outside of a sparse checkout were not deleted.
+  // Files outside a sparse checkout were not deleted.
   const outside = new Set(files.filter(isOutside).map((line) => ` D ${line.slice(2)}`))
   await askFresh('read-tree', 'HEAD')
   const changes = (await askFresh(...statusOf(path))).split('\0')

@@ -34,7 +34,7 @@ export function checkName(as: string | undefined): void {
   )
 }
 
-/** The iteration of a run, taken from the environment; outside of a run the given name. */
+/** The iteration of a run, taken from the environment; outside a run the given name. */
 export function findOwner(
   env: Readonly<Record<string, string | undefined>>,
   as: string | undefined,
@@ -77,7 +77,7 @@ function isAgentLeft(identity: string | undefined): boolean {
   )
 }
 
-/** Inside of a run the iteration decides, outside the name. */
+/** Inside a run the iteration decides, outside the name. */
 export function isOwner(claim: Claim, owner: Owner): boolean {
   if (claim.run === undefined || owner.run === undefined) {
     return claim.run === owner.run && claim.owner === owner.name

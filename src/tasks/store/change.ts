@@ -188,7 +188,7 @@ export class Draft {
     return { from, to: path, was: stampOf(statOf(path)) }
   }
 
-  /** Outside of the tasks if on the same disk, so that a crash leaves no files among them. */
+  /** Outside the tasks if on the same disk, so that a crash leaves no files among them. */
   #folderFor(path: string): string {
     const { shared } = this.#places
     const folder = dirname(path)

@@ -6,7 +6,7 @@ import type { Places } from './places.ts'
 /** Other users must not be able to write state that is trusted later, whatever the umask. */
 const NOT_FOR_OTHERS = 0o775
 
-/** Creates a folder for local state. Outside of git it is next to the tasks and has its own .gitignore. */
+/** Creates a folder for local state. Outside git it is next to the tasks and has its own .gitignore. */
 export function makeLocal(folder: string, { tasks, local }: Places): void {
   if (folder !== local) {
     // Permissions follow the git folder.

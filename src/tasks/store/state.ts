@@ -23,7 +23,7 @@ export interface Worktree {
 /** Who holds a task: an iteration of a run, or a name with a lease. */
 export interface Claim {
   readonly owner: string
-  /** Absent for a person or an agent outside of a run. */
+  /** Absent for a person or an agent outside a run. */
   readonly run?: {
     readonly id: string
     readonly step: string
@@ -110,7 +110,7 @@ function withoutUntrusted(state: State): State {
   return { ...state, claims: Object.fromEntries(own), main: undefined }
 }
 
-/** Outside of Linux an identity is only a process id, which can be guessed. */
+/** Outside Linux an identity is only a process id, which can be guessed. */
 function isAliveHere(identity: string | undefined): boolean {
   return process.platform === 'linux' && identity !== undefined && lifeOf(identity) === 'alive'
 }

@@ -341,7 +341,7 @@ describe('several conflicts', () => {
 describe('markers', () => {
   const note = hunk('A\n', 'B\n')
 
-  test('inside of a code block are text', () => {
+  test('inside a code block are text', () => {
     const code = `\`\`\`\n${hunk('x\n', 'y\n')}\`\`\`\n`
     expect(resolveConflicts(inNotes(code))).toBe(inNotes(code))
     expect(resolveConflicts(inNotes(`${code}\n${note}`))).toBe(inNotes(`${code}\nA\n\nB\n`))

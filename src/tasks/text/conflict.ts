@@ -62,7 +62,7 @@ function resolve(text: string): string | number | undefined {
 }
 
 function readHunk(lines: Lines, start: number): Hunk | undefined {
-  // A longer marker ends a conflict inside of the base, which then cannot be used.
+  // A longer marker ends a conflict inside the base, which then cannot be used.
   const last = lines.findIndex((line, at) => at >= start && line.startsWith('>>>>>>>'))
   const block = lines.slice(start, last + 1)
   const marks = block.flatMap((line, at) => (isMark(line) ? [at] : []))
@@ -81,7 +81,7 @@ function isMark(line: string): boolean {
 function settle(hunk: Hunk, place: Place, memory: Memory): Lines | undefined {
   const side = oneSide(hunk)
   if (side !== undefined) return place.take(side, true)
-  // With diff3, git leaves the common start of both sides inside of the hunk.
+  // With diff3, git leaves the common start of both sides inside the hunk.
   const common = sharedStart(hunk.ours, hunk.theirs)
   const start = place.take(hunk.ours.slice(0, common), true)
   const [ours, theirs] = [hunk.ours.slice(common), hunk.theirs.slice(common)]

@@ -19,7 +19,7 @@ export function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length
 }
 
-/** `from` must be outside of any code block. */
+/** `from` must be outside any code block. */
 export function markdownLines(text: string, from: number, to = text.length): Line[] {
   const block = new CodeBlock(text)
   const lines: Line[] = []

@@ -103,7 +103,7 @@ function indexOf(cards: readonly Card[], id: string | undefined): number {
   return id === undefined ? -1 : cards.findIndex(({ task }) => task.id === id)
 }
 
-/** Keeps selection and scroll positions inside of the columns. */
+/** Keeps selection and scroll positions inside the columns. */
 export function settle(board: Board): Board {
   const { rowsPerColumn } = layoutOf(board.size)
   const rows = board.columns.map((cards, column) => {
