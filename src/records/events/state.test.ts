@@ -171,6 +171,15 @@ test('time counts while the run is active, for the open step', () => {
   expect([state.spent.ms, state.steps[0]!.spent.ms]).toEqual([7000, 6000])
 })
 
+test('a warning before the resume does not count the time of a killed process again', () => {
+  const state = [
+    { ...STARTED, at: '2026-01-01T00:00:00Z' },
+    { type: 'warning', text: 'killed leftovers', at: '2026-01-01T00:00:10Z' },
+    { type: 'run_resumed', version: '1', pid: 2, lostMs: 8000, at: '2026-01-01T00:00:10Z' },
+  ].reduce((before, event) => next(before, event as EventBody), NO_EVENTS)
+  expect(state.spent.ms).toBe(8000)
+})
+
 test('a resumed run opens the step that ended it', () => {
   const over: readonly EventBody[] = [
     ended({ ends: { reason: 'stalled' } }),

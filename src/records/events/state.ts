@@ -296,9 +296,12 @@ function jumpTo(state: RunState, at: number): RunState {
   return { ...state, steps, at }
 }
 
+/** Warnings may come before `run_resumed`, and the time that they are about is in its `lostMs`. */
+const WITHOUT_TIME: readonly string[] = ['message', 'tool', 'output', 'warning']
+
 /** Adds the time since the last event that counts for durations. */
 function passTime(state: RunState, { type, at, skippedMs = 0 }: MaybeStamped): RunState {
-  if (at === undefined || type === 'message' || type === 'tool' || type === 'output') return state
+  if (at === undefined || WITHOUT_TIME.includes(type)) return state
   const clock = Date.parse(at)
   if (type === 'run_resumed' || type === 'crew_started' || state.clock === undefined)
     return { ...state, clock, skippedMs }
