@@ -278,7 +278,13 @@ test.each([
     { type: 'step_started', scope: ['s1'], step: 1, agent: 'a', at: '2026-01-20T10:00:00Z' },
     { type: 'message', ...at(1, 1), text: 'x', at: then, skippedMs },
     { type: 'iteration_started', ...at(1, 1), at: then, skippedMs },
-    { type: 'warning', text: 'x', at: then.replace('02Z', '05Z'), skippedMs },
+    {
+      type: 'marker_refused',
+      ...at(1, 1),
+      why: 'quotes',
+      at: then.replace('02Z', '05Z'),
+      skippedMs,
+    },
   ]
   const state = events.reduce((before, event) => next(before, event as never), NO_EVENTS)
   expect([state.spent.ms, state.steps[0]?.spent.ms]).toEqual([5000, 5000])
@@ -293,7 +299,8 @@ test('the time between a run’s end and the processing of its queue does not co
   } as never)
   const crew = { type: 'crew_started', version: '1', pid: 1, at: '2026-01-02T00:00:00Z' }
   const state = next(before, crew as never)
-  const warned = next(state, { type: 'warning', text: '', at: '2026-01-02T00:00:01Z' } as never)
-  expect(warned.spent.ms).toBe(1000)
-  expect(warned.ended).toMatchObject({ ok: true })
+  const left = { type: 'crew_ended', queued: 0, names: [], at: '2026-01-02T00:00:01Z' }
+  const done = next(state, left as never)
+  expect(done.spent.ms).toBe(1000)
+  expect(done.ended).toMatchObject({ ok: true })
 })
