@@ -1,6 +1,7 @@
 import { counted } from '../base/amounts.ts'
 import { prepareResume } from '../host/resume-run.ts'
-import { withQueue, type QueuedBrief } from '../host/records/with-queue.ts'
+import { withQueue } from '../host/records/with-queue.ts'
+import type { QueuedBrief } from '../host/records/describe-run.ts'
 import type { RunBrief } from '../records/journal/runs.ts'
 import { UsageError, type Input } from './command.ts'
 import { frontEndOf, notice } from './front-end.ts'

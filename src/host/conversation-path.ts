@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { errorCode } from '../base/errors.ts'
 import { withFileIn } from '../base/places.ts'
 import { iterationPath, taskPath } from '../records/journal/paths.ts'
-import type { Place } from '../run/chain/place.ts'
+import type { Place } from '../run/place.ts'
 
 /** The path of a native agent's conversation in a record; all attempts at an iteration share one. */
 export function conversationIn(record: string | undefined, place: Place): string | undefined {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { stopReason, type StopSignal } from '../run/chain/ports.ts'
+import { stopReason, type StopSignal } from '../run/ports.ts'
 
 /** Turns signals into the two that a run understands: stop, and stop at once. */
 export class StopSwitch {

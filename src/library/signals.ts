@@ -1,5 +1,5 @@
 import { isIgnored, StopSwitch } from '../host/stop-switch.ts'
-import type { StopSignal } from '../run/chain/ports.ts'
+import type { StopSignal } from '../run/ports.ts'
 import { Family } from '../run/process/family.ts'
 
 const SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']

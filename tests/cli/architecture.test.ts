@@ -20,9 +20,13 @@ function moduleOf(path: string): string {
   return path.split('/')[1]!
 }
 
-function importsOf(path: string): string[] {
+/** Type imports included; `lazy` adds the files that are loaded on use. */
+function importsOf(path: string, lazy = true): string[] {
   const text = readFileSync(join(ROOT, path), 'utf8')
-  const found = text.matchAll(/(?:\bfrom|\bimport\(?)\s*'(\.[^']+)'/g)
+  const imports = lazy
+    ? /(?:\bfrom|\bimport\(?)\s*'(\.[^']+)'/g
+    : /(?:\bfrom|\bimport)\s*'(\.[^']+)'/g
+  const found = text.matchAll(imports)
   return Array.from(found, ([, name = '']) => relative(ROOT, join(ROOT, path, '..', name)))
 }
 
@@ -47,4 +51,33 @@ test('the table has no circle', () => {
   const isReady = (name: string) => TABLE.get(name)!.every((other) => done.has(other))
   for (const _ of MODULES) for (const name of MODULES) if (isReady(name)) done.add(name)
   expect([...done].toSorted()).toEqual(MODULES)
+})
+
+test('no files import each other in a circle, not even types', () => {
+  const left = new Map(
+    SOURCES.filter((path) => !path.endsWith('.test.ts')).map((path) => [
+      path,
+      importsOf(path, false),
+    ]),
+  )
+  for (let size = 0; size !== left.size;) {
+    size = left.size
+    const imported = new Set([...left.values()].flat())
+    for (const [path, imports] of left) {
+      if (!imported.has(path) || !imports.some((target) => left.has(target))) left.delete(path)
+    }
+  }
+  const known = /^src\/tasks\/store\/(checkouts|our-moves|state-shape|state)\.ts$/
+  expect([...left.keys()].filter((path) => !known.test(path))).toEqual([])
+})
+
+test('the folders of run import only those before them', () => {
+  const folders = ['process', 'progress', 'worktrees', 'policy', 'agent', 'subagents', 'chain']
+  const rank = (path: string) => folders.indexOf(path.split('/')[2]!)
+  const backward = SOURCES.filter((path) => /^src\/run\/.+\//.test(path))
+    .flatMap((path) => importsOf(path).map((target) => ({ path, target })))
+    .filter(({ target }) => moduleOf(target) === 'run')
+    .filter(({ path, target }) => rank(target) > rank(path) || rank(path) === -1)
+    .map(({ path, target }) => `${path} imports ${target}`)
+  expect(backward).toEqual([])
 })

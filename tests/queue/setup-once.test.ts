@@ -4,7 +4,7 @@ import { makeProject } from '../support/project.ts'
 import { parsePhases } from '../../src/chain/parse/prompt/parse-phases.ts'
 import { QueueClient } from '../../src/queue/client.ts'
 import { openSqliteStore } from '../../src/queue/sqlite-store.ts'
-import { setUp } from '../../src/run/chain/prompt-tasks.ts'
+import { setUp } from '../../src/run/subagents/prompt-tasks.ts'
 
 test('a setup that is repeated after an interruption starts no more than it reports', async () => {
   const store = await openSqliteStore(join(makeProject(), 'queue.db'))

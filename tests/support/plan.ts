@@ -1,7 +1,8 @@
 import { UserError } from '../../src/base/errors.ts'
 import type { AgentConfig, ChainConfig } from '../../src/chain/parse/chains-schema.ts'
 import type { Facts } from '../../src/chain/plan/facts.ts'
-import { makePlan, type Request } from '../../src/chain/plan/make-plan.ts'
+import { makePlan } from '../../src/chain/plan/make-plan.ts'
+import type { Request } from '../../src/chain/plan/request.ts'
 import type { Overrides } from '../../src/chain/plan/overrides.ts'
 import { stepsOf } from '../../src/chain/plan/plan.ts'
 

@@ -1,12 +1,16 @@
 import { UserError } from '../../base/errors.ts'
-import type { StepConfig } from './chains-schema.ts'
 import { findLookalike, guessCommand, withArrows, type Token } from './dsl-guess.ts'
 import { pointAt } from './prompt/prompt-error.ts'
 
 export const MAX_ITERATIONS = 100_000
 
 type IsAgent = (name: string) => boolean
-type DslStep = Pick<StepConfig, 'agent' | 'iterations'>
+
+interface DslStep {
+  readonly agent: string
+  /** Absent: once. */
+  readonly iterations?: number | undefined
+}
 
 /**
  * Parses `a:3 -> b`. Names may contain colons, so `isAgent` decides whether `x:abc` is a name. It is

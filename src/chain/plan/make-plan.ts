@@ -1,6 +1,6 @@
 import { dropUndefined } from '../../base/drop-undefined.ts'
 import type { Problem } from '../../base/errors.ts'
-import type { AgentConfig, ChainConfig, StepConfig } from '../parse/chains-schema.ts'
+import type { AgentConfig, StepConfig } from '../parse/chains-schema.ts'
 import type { Template } from '../parse/template.ts'
 import { plansTasks, withTaskCheck } from './agent-role.ts'
 import { checkKey, checkRequirements, checkSpecs, findTaskProblems } from './checks.ts'
@@ -13,35 +13,15 @@ import {
   makePolicy,
   makePromptRules,
 } from './make-policy.ts'
-import { applyOverrides, type Overrides } from './overrides.ts'
+import { applyOverrides } from './overrides.ts'
 import { builtInVariables, type Plan, type StepNode } from './plan.ts'
-import type { Grace, Policy } from './policy.ts'
+import type { Policy } from './policy.ts'
 import { collect, PlanError } from './problems.ts'
-import { promptCandidates, type InlineOrFile } from './prompt-candidates.ts'
-import { configOf, resolveAgent, type Known } from './resolve-agent.ts'
+import { promptCandidates } from './prompt-candidates.ts'
+import type { Request } from './request.ts'
+import { configOf, resolveAgent } from './resolve-agent.ts'
 import { Variables } from './variables.ts'
 import { planWarnings, shadowWarnings } from './warnings.ts'
-
-/** What the user asked for, parsed but not yet checked against the machine. */
-export interface Request extends Known {
-  readonly run: string
-  /** Name of the chain, if it has one. */
-  readonly name?: string | undefined
-  readonly chain: ChainConfig
-  /** From the command line. Steps of the library contain only built-in variables. */
-  readonly variables: ReadonlyMap<string, string> | 'built-in only'
-  /** Arguments for every agent. */
-  readonly args: readonly string[]
-  readonly cliPrompt: InlineOrFile
-  /** Overrides the configuration for every step. */
-  readonly grace?: Grace
-  readonly rawPrompt?: boolean
-  /** From the command line; they override the configuration. */
-  readonly overrides?: Overrides
-  /** The configuration file that was read. */
-  readonly configuration?: Plan['configuration']
-  readonly queueLimits?: Plan['queueLimits']
-}
 
 /** What all parts of planning share. */
 interface Planning {

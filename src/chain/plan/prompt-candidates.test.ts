@@ -4,7 +4,8 @@ import { renderTemplate } from '../parse/template.ts'
 import type { PromptCandidate } from '../prompts/choose.ts'
 import type { Facts } from './facts.ts'
 import { builtInVariables } from './plan.ts'
-import { promptCandidates, type InlineOrFile } from './prompt-candidates.ts'
+import { promptCandidates } from './prompt-candidates.ts'
+import type { InlineOrFile } from './request.ts'
 import { Variables } from './variables.ts'
 
 const FILES: Record<string, string> = {

@@ -2,14 +2,8 @@ import type { StepConfig } from '../parse/chains-schema.ts'
 import { fillTemplate, renderTemplate } from '../parse/template.ts'
 import { isBlank, type PromptCandidate, type PromptLevel, type Values } from '../prompts/choose.ts'
 import type { Facts } from './facts.ts'
-import type { Request } from './make-plan.ts'
+import type { Request } from './request.ts'
 import type { Variables } from './variables.ts'
-
-/** A prompt as text or as the path of a file; the text wins. */
-export interface InlineOrFile {
-  readonly prompt?: string | undefined
-  readonly promptFile?: string | undefined
-}
 
 type Levels = Pick<
   Request,

@@ -3,7 +3,7 @@ import { listRuns, type RunBrief } from '../../records/journal/runs.ts'
 import { describeChain } from '../../views/runs.ts'
 import { typedProject } from './paths.ts'
 import type { Source } from './program.ts'
-import { isPresentable } from '../../host/records/foreign.ts'
+import { isPresentable } from '../../host/records/describe-run.ts'
 import { withQueue } from '../../host/records/with-queue.ts'
 
 /** Recorded runs, filtered by status or by their folder. */

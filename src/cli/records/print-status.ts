@@ -11,8 +11,10 @@ import { describeCounts, renderRuns } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
 import { projectOf } from '../front-end.ts'
 import { describeRun } from '../../host/records/describe-run.ts'
-import { isFamiliar, isPresentable } from '../../host/records/foreign.ts'
-import { withQueue, type QueuedBrief } from '../../host/records/with-queue.ts'
+import { isFamiliar } from '../../host/records/foreign.ts'
+import { isPresentable } from '../../host/records/describe-run.ts'
+import { withQueue } from '../../host/records/with-queue.ts'
+import type { QueuedBrief } from '../../host/records/describe-run.ts'
 
 interface Status {
   readonly live: readonly QueuedBrief[]

@@ -14,7 +14,8 @@ import { readTasks } from '../../host/records/read-tasks.ts'
 import { listAttempts } from '../../host/records/receipts.ts'
 import { allSteps, readRecordedPlan } from '../../host/records/recorded-plan.ts'
 import { renderReceipt } from './render-receipt.ts'
-import { withQueue, type QueuedBrief } from '../../host/records/with-queue.ts'
+import { withQueue } from '../../host/records/with-queue.ts'
+import type { QueuedBrief } from '../../host/records/describe-run.ts'
 
 /** The command `show`. */
 export async function showRun(input: Input): Promise<number> {

@@ -4,7 +4,8 @@ import type { Leftover } from '../../records/events/schema.ts'
 import type { RecordPlaces } from '../../records/journal/record-folder.ts'
 import { listOwnRuns, unreadableNewerThan } from '../../records/journal/runs.ts'
 import { Family } from '../../run/process/family.ts'
-import { withQueue, type QueuedBrief } from '../records/with-queue.ts'
+import { withQueue } from '../records/with-queue.ts'
+import type { QueuedBrief } from '../records/describe-run.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 
 /** How many processes are listed. */

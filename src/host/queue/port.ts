@@ -1,6 +1,6 @@
 import { errorWithHint, UserError } from '../../base/errors.ts'
 import type { Plan } from '../../chain/plan/plan.ts'
-import type { AttemptWorktree, QueuePort } from '../../run/chain/ports.ts'
+import type { AttemptWorktree, QueuePort } from '../../run/ports.ts'
 import { readEventsOf } from '../../records/journal/read-run.ts'
 import { ownProgram } from '../own-folder.ts'
 import { hasStore } from './store-path.ts'

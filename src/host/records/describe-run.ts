@@ -1,8 +1,21 @@
-import { durationOf } from '../../views/runs.ts'
+import type { QueueSummary } from '../../queue/store.ts'
+import type { RunBrief } from '../../records/journal/runs.ts'
+import { durationOf, renderRuns } from '../../views/runs.ts'
 import type { StepState } from '../../records/events/step-state.ts'
 import { readNewest } from './receipts.ts'
 import { readRecordedPlan } from './recorded-plan.ts'
-import type { QueuedBrief } from './with-queue.ts'
+
+/** A run and its queue. */
+export interface QueuedBrief extends Omit<RunBrief, 'status'> {
+  /** Of a run without steps, `open`: some tasks have not ended; `unknown`: its queue cannot be read. */
+  readonly status: RunBrief['status'] | 'open' | 'unknown'
+  /** Absent if nothing was ever queued, or if the queue cannot be read. */
+  readonly counts?: QueueSummary
+  /** Why the queue cannot be read. */
+  readonly unreadable?: string
+  /** Whether it is dead and has left processes running. */
+  readonly hasOrphans?: boolean
+}
 
 /** How many iterations of a step are listed. */
 const LISTED = 20
@@ -48,6 +61,17 @@ export function describeRun(
       lastOutcome: step.lastOutcome,
       spent: step.spent,
     })),
+  }
+}
+
+/** Whether a run can be listed: another program may have written anything into its events. */
+export function isPresentable(run: RunBrief): boolean {
+  try {
+    renderRuns([run], Date.now())
+    describeRun(run, Date.now())
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -5,8 +5,6 @@ import type { Foreign } from '../../records/journal/origins.ts'
 import type { RecordPlaces } from '../../records/journal/record-folder.ts'
 import { readPlan } from '../../records/journal/read-run.ts'
 import type { RunBrief } from '../../records/journal/runs.ts'
-import { renderRuns } from '../../views/runs.ts'
-import { describeRun } from './describe-run.ts'
 
 type Run = Pick<RunBrief, 'id' | 'folder'>
 
@@ -65,17 +63,6 @@ export function foreignLine({ id, foreign }: Pick<RunBrief, 'id' | 'foreign'>): 
 
 export function describeForeign(foreign: Foreign | undefined): string | undefined {
   return foreign === undefined ? undefined : WHY[foreign]
-}
-
-/** Whether a run can be listed: another program may have written anything into its events. */
-export function isPresentable(run: RunBrief): boolean {
-  try {
-    renderRuns([run], Date.now())
-    describeRun(run, Date.now())
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Shows a run, and reports an error in its record as damage by another program. */

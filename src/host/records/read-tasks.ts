@@ -10,7 +10,7 @@ import { hasStore, storePath } from '../queue/store-path.ts'
 import { maskOf } from '../queue/masked.ts'
 import { readEventsOf } from '../../records/journal/read-run.ts'
 import { isFamiliar } from './foreign.ts'
-import type { QueuedBrief } from './with-queue.ts'
+import type { QueuedBrief } from './describe-run.ts'
 
 /** The tasks of a run and what is left in its queue; undefined if it never had any. */
 export async function readTasks({

@@ -8,21 +8,9 @@ import { readSummary } from '../../queue/sqlite/summary.ts'
 import { missingStore } from '../queue/store.ts'
 import { hasOrphans } from '../orphans.ts'
 import { storePath } from '../queue/store-path.ts'
-import { isPresentable } from './foreign.ts'
+import { isPresentable, type QueuedBrief } from './describe-run.ts'
 import type { Places } from './place.ts'
 import { openIn } from './unfinished-queues.ts'
-
-/** A run and its queue. */
-export interface QueuedBrief extends Omit<RunBrief, 'status'> {
-  /** Of a run without steps, `open`: some tasks have not ended; `unknown`: its queue cannot be read. */
-  readonly status: RunBrief['status'] | 'open' | 'unknown'
-  /** Absent if nothing was ever queued, or if the queue cannot be read. */
-  readonly counts?: QueueSummary
-  /** Why the queue cannot be read. */
-  readonly unreadable?: string
-  /** Whether it is dead and has left processes running. */
-  readonly hasOrphans?: boolean
-}
 
 /** The runs of a project, newest first, and the ids of unreadable records. */
 export function readAllRuns(places: Places) {

@@ -8,15 +8,23 @@ import { builtInVariables, stepsOf, type Plan, type StepNode } from '../../chain
 import type { Budget } from '../../chain/plan/policy.ts'
 import { makeReader } from '../../chain/prompts/read-files.ts'
 import type { Acting } from '../../queue/task.ts'
-import type { Context } from '../chain/context.ts'
-import type { OpenRun } from '../chain/open-run.ts'
-import { warnerFor, type Place } from '../chain/place.ts'
+import type { QueueProvider } from '../../queue/tools/provider.ts'
+import type { Context } from '../context.ts'
+import { warnerFor, type Place } from '../place.ts'
 import { SpawnError } from '../process/child.ts'
-import { queueServer, stepEnvironment } from './environment.ts'
+import { queueServer, stepEnvironment } from '../process/environment.ts'
 import { followAgent, type TurnResult } from './follow-agent.ts'
 
+/** The run of a step, with its queues as far as the agent of the step needs them. */
+interface StepRun extends Context {
+  readonly queues: {
+    beginTurn(step: StepNode, phases: ReturnType<typeof makeLaunch>['phases']): Promise<void>
+    provider(): QueueProvider | undefined
+  }
+}
+
 /** Starts the agent of a step and waits for its end. A failed start is an outcome as well. */
-export async function takeTurn(step: StepNode, place: Place, run: OpenRun): Promise<TurnResult> {
+export async function takeTurn(step: StepNode, place: Place, run: StepRun): Promise<TurnResult> {
   const { plan, ports, queues, spending } = run
   try {
     const state = ports.state()

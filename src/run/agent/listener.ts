@@ -2,8 +2,8 @@ import { afterAwake } from '../../base/awake.ts'
 import type { Decoder, Fact, Launch } from '../../engines/engine.ts'
 import type { Usage } from '../../records/events/schema.ts'
 import { LastWords, type Words } from './last-words.ts'
-import { warnerFor, type Place } from '../chain/place.ts'
-import type { Ports } from '../chain/ports.ts'
+import { warnerFor, type Place } from '../place.ts'
+import type { Ports } from '../ports.ts'
 import type { Verdict } from './verdict.ts'
 
 /** After this silence a marker counts without a line break: some agents never print one. */

@@ -2,7 +2,7 @@ import { firstCause } from '../../base/first-cause.ts'
 import type { Fact } from '../../engines/engine.ts'
 import type { Exit } from '../process/child.ts'
 import { cutBy, type Cut, type Supervision } from '../process/process.ts'
-import { Silence } from './silence.ts'
+import { Silence } from '../process/silence.ts'
 
 /** What supervising a native agent, which has no process, needs. */
 interface LoopSupervision extends Omit<Supervision, 'cwd' | 'env' | 'take'> {

@@ -10,14 +10,14 @@ import { isBlank } from '../../chain/prompts/choose.ts'
 import { hasSetup, hasTeardown, readPhases, taskPlace } from '../../chain/prompts/read-phases.ts'
 import { MAIN } from '../../queue/task.ts'
 import { prepareTurn } from '../agent/agent-turn.ts'
-import { stepEnvironment } from '../agent/environment.ts'
+import { stepEnvironment } from '../process/environment.ts'
 import { followAgent } from '../agent/follow-agent.ts'
 import type { LoopDelivery } from '../agent/loop.ts'
 import { makeIo, type NativeTurn } from '../agent/native-turn.ts'
 import type { OpenRun } from './open-run.ts'
-import { currentPlace, iterationPlace, type Place } from './place.ts'
-import type { QueuePort } from './ports.ts'
-import { setUp, tearDown, type PhaseDone, type Phases } from './prompt-tasks.ts'
+import { currentPlace, iterationPlace, type Place } from '../place.ts'
+import type { QueuePort } from '../ports.ts'
+import { setUp, tearDown, type PhaseDone, type Phases } from '../subagents/prompt-tasks.ts'
 
 /** The person in a chat, as the front end implements it. */
 export interface Person {

@@ -2,9 +2,9 @@ import type { Plan } from '../../chain/plan/plan.ts'
 import { Family } from '../process/family.ts'
 import { ProgressWatch } from '../progress/progress-watch.ts'
 import { RunQueues } from '../subagents/run-queues.ts'
-import type { Context } from './context.ts'
-import type { Ports } from './ports.ts'
-import { Spending } from './spending.ts'
+import type { Context } from '../context.ts'
+import type { Ports } from '../ports.ts'
+import { Spending } from '../policy/spending.ts'
 
 /** What the steps of a run need. */
 export interface OpenRun extends Context {

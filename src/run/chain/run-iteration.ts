@@ -5,12 +5,12 @@ import { isFailure } from '../../records/events/step-state.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { takeTurn } from '../agent/agent-turn.ts'
 import { stalledEnd, type Measured } from '../progress/progress-watch.ts'
-import { runHooks } from './hooks.ts'
+import { runHooks } from '../policy/hooks.ts'
 import { judge, type Judgement } from './judge.ts'
 import type { OpenRun } from './open-run.ts'
-import type { Patience, Pause } from './patience.ts'
-import type { Place } from './place.ts'
-import { newlyOpen, stillReady } from './task-check.ts'
+import type { Patience, Pause } from '../policy/patience.ts'
+import type { Place } from '../place.ts'
+import { newlyOpen, stillReady } from '../policy/task-check.ts'
 
 /** Runs the agent once with a fresh context, judges its outcome and emits the events. */
 export async function runIteration(

@@ -4,11 +4,12 @@ import type { Leftover, LeftInQueue, RunEvent } from '../../records/events/schem
 import { firstOpen, next, stepAt, type RunState } from '../../records/events/state.ts'
 import { isSettled, type StepState } from '../../records/events/step-state.ts'
 import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
-import { runCommand } from '../process/command.ts'
-import { runHooks } from './hooks.ts'
+import { runCommand } from '../policy/command.ts'
+import { runHooks } from '../policy/hooks.ts'
+import { describeLeftovers } from '../process/family.ts'
 import { openRun, type OpenRun } from './open-run.ts'
-import { currentPlace, nextIteration } from './place.ts'
-import { EXIT_CODES, interrupted, STOP_ASKED, stopReasonOf, type Ports } from './ports.ts'
+import { currentPlace, nextIteration } from '../place.ts'
+import { EXIT_CODES, interrupted, STOP_ASKED, stopReasonOf, type Ports } from '../ports.ts'
 import { endStep, runStep } from './run-step.ts'
 
 /**
@@ -30,6 +31,26 @@ export async function runPlan(plan: Plan, ports: Ports, walk = walkChain): Promi
   const left = await queues.left()
   await queues.close()
   await finish(leftovers, left, worker, run)
+}
+
+/** Processes the started tasks of a run without running its steps. */
+export async function runQueue(plan: Plan, ports: Ports): Promise<void> {
+  ports.emit({ type: 'crew_started', version: ports.version, pid: process.pid })
+  const { family, queues } = await openRun(plan, ports)
+  try {
+    await queues.begin()
+    await queues.settle()
+    await queues.endWork()
+  } finally {
+    const leftovers = await family.end(ports.force)
+    if (leftovers.length > 0) {
+      const text = `tasks left processes running, now ended: ${describeLeftovers(leftovers)}`
+      ports.emit({ type: 'warning', text })
+    }
+  }
+  ports.emit({ type: 'crew_ended', ...(await queues.queued()) })
+  await queues.close()
+  if (queues.damage !== undefined) throw queues.damage
 }
 
 /** Emits `run_started` or `run_resumed`. */

@@ -1,21 +1,20 @@
 import { withoutSkips } from '../../base/awake.ts'
-import { localTime } from '../../base/local-time.ts'
 import type { EventBody } from '../../records/events/event.ts'
 import type { End, RunEvent } from '../../records/events/schema.ts'
 import { stepAt } from '../../records/events/state.ts'
 import { isComplete, type StepState } from '../../records/events/step-state.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { nothingToBuild } from '../../chain/plan/task-verdict.ts'
-import { runCommand } from '../process/command.ts'
-import { askGates, endWithout } from './gates.ts'
-import { runHooks } from './hooks.ts'
+import { runCommand } from '../policy/command.ts'
+import { askGates, endWithout } from '../policy/gates.ts'
+import { runHooks } from '../policy/hooks.ts'
 import type { OpenRun } from './open-run.ts'
-import { Patience, type Pause } from './patience.ts'
-import { currentPlace, iterationPlace, nextIteration, placeOf } from './place.ts'
-import { interrupted, type Ports } from './ports.ts'
+import { Patience, waitTooLong, type Pause } from '../policy/patience.ts'
+import { currentPlace, iterationPlace, nextIteration, placeOf } from '../place.ts'
+import { interrupted, type Ports } from '../ports.ts'
 import { runIteration } from './run-iteration.ts'
-import { countTasks, newlyOpen } from './task-check.ts'
-import { waitFor } from './waiting.ts'
+import { countTasks, newlyOpen } from '../policy/task-check.ts'
+import { waitFor } from '../policy/waiting.ts'
 
 type StepEnded = EventBody & { type: 'step_ended' }
 
@@ -143,9 +142,4 @@ function resumePause({ lastOutcome }: StepState, patience: Patience): Pause | un
   const isOver = (lastOutcome.resetsAt ?? 0) * 1000 <= Date.now()
   const next = isOver ? undefined : patience.after(lastOutcome)
   return next === undefined || 'reason' in next ? undefined : next
-}
-
-/** Why a wait ends a step or a task. */
-export function waitTooLong({ until }: Pause): string {
-  return `a wait until ${localTime(until)} would exceed the remaining time budget`
 }

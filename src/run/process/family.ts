@@ -6,7 +6,7 @@ import { MARK_FD } from './child.ts'
 import { endProcesses, isNoneLeft, isRunning, stopAndKill } from './end-processes.ts'
 import { hasDeadChild, reap } from '../../base/linux/children.ts'
 import { isOwnChild } from '../../base/linux/own-children.ts'
-import type { Ports } from '../chain/ports.ts'
+import type { Ports } from '../ports.ts'
 import {
   readOwnChildren,
   readProc,

@@ -5,8 +5,8 @@ import { endProcesses } from './end-processes.ts'
 import { treeOf } from './family.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import type { Pipe } from './pipe.ts'
-import { stopReasonOf } from '../chain/ports.ts'
-import { Silence } from '../agent/silence.ts'
+import { stopReasonOf } from '../ports.ts'
+import { Silence } from './silence.ts'
 
 /** How long a pipe is read after the end of its process, while others hold it open. */
 const LINGER_MS = 1000

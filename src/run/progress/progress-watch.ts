@@ -3,7 +3,7 @@ import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import { isInRepository } from '../../base/repository.ts'
 import { stepAt } from '../../records/events/state.ts'
 import { stepsOf, type Plan, type StepNode } from '../../chain/plan/plan.ts'
-import type { Ports } from '../chain/ports.ts'
+import type { Ports } from '../ports.ts'
 import { changesBetween, takeSnapshot, type GitSnapshot } from './git-snapshot.ts'
 
 /** How an iteration ended, as far as progress depends on it. */

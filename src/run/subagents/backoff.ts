@@ -5,11 +5,11 @@ import type { Outcome } from '../../records/events/schema.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import type { RetryDelay } from '../../queue/store.ts'
 import type { FailureClass, TaskHead } from '../../queue/task.ts'
-import { Patience, type Pause } from '../chain/patience.ts'
-import { subAgentPlace, type Place } from '../chain/place.ts'
-import { waitTooLong } from '../chain/run-step.ts'
-import { waitFor } from '../chain/waiting.ts'
-import type { PoolContext } from './work-task.ts'
+import { Patience, type Pause } from '../policy/patience.ts'
+import { subAgentPlace, type Place } from '../place.ts'
+import { waitTooLong } from '../policy/patience.ts'
+import { waitFor } from '../policy/waiting.ts'
+import type { PoolContext } from './pool-context.ts'
 
 /** Why a task may not run now: it is delayed, or it fails. */
 export type Deferral = RetryDelay | { readonly class: FailureClass; readonly error: string }
@@ -172,8 +172,7 @@ export class Backoff {
   async #wait(kind: string, pause: Pause, place: Place): Promise<void> {
     const { store, plan, ports, pushers } = this.#context
     const stop = AbortSignal.any([ports.stop, this.#closing])
-    const context = { ...this.#context, ports: { ...ports, stop } }
-    const cause = await waitFor(pause, pushers.main, place, context)
+    const cause = await waitFor(pause, pushers.main, place, this.#context, stop)
     this.#endPause(kind, pause)
     if (cause === 'stopped') return
     if (cause === 'retry_now') {

@@ -2,20 +2,25 @@ import { existsSync } from 'node:fs'
 import type { Worktree } from '../../records/events/schema.ts'
 import { deadHolders } from '../../queue/client.ts'
 import type { Expired, FinishedAttempt, Remains } from '../../queue/store.ts'
-import type { End, EndBrief, Task, TaskBrief, TaskHead } from '../../queue/task.ts'
-import { placeOf } from '../chain/place.ts'
-import type { Ports } from '../chain/ports.ts'
+import type { Claim, End, EndBrief, Task, TaskBrief, TaskHead } from '../../queue/task.ts'
+import { placeOf } from '../place.ts'
+import type { Ports } from '../ports.ts'
 import { describeUnchecked } from '../worktrees/worktree.ts'
-import type { TaskAttempt } from './task-attempt.ts'
-import { describeNotQueued, notQueuedIn } from './task-end.ts'
-import type { PoolContext } from './work-task.ts'
+import { describeNotQueued, notQueuedIn, type Stopped } from './task-end.ts'
+import type { PoolContext } from './pool-context.ts'
+
+/** An attempt that runs in this process. */
+interface RunningAttempt {
+  readonly claim: Claim
+  stop(stopped: Stopped): void
+}
 
 /** Renews the claims of all running attempts, and stops those that were cancelled or lost. */
 export async function sendHeartbeats(
-  attempts: readonly TaskAttempt[],
+  attempts: readonly RunningAttempt[],
   { store }: PoolContext,
 ): Promise<void> {
-  const beatOne = async (attempt: TaskAttempt) => {
+  const beatOne = async (attempt: RunningAttempt) => {
     const beat = await store.beat(attempt.claim)
     if (beat.isOurs) return
     attempt.stop(
@@ -30,7 +35,7 @@ export async function sendHeartbeats(
 
 /** Sends heartbeats, then fails and reports the tasks whose worker is gone. */
 export async function checkWorkers(
-  attempts: readonly TaskAttempt[],
+  attempts: readonly RunningAttempt[],
   context: PoolContext,
 ): Promise<void> {
   // Heartbeats first: the machine may have slept for longer than a claim lasts.

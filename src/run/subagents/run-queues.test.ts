@@ -9,9 +9,9 @@ import type { Plan } from '../../chain/plan/plan.ts'
 import { openSqliteStore } from '../../queue/sqlite-store.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import { Family } from '../process/family.ts'
-import type { Ports } from '../chain/ports.ts'
+import type { Ports } from '../ports.ts'
 import { RunQueues } from './run-queues.ts'
-import { Spending } from '../chain/spending.ts'
+import { Spending } from '../policy/spending.ts'
 
 const RUN = 'r'
 

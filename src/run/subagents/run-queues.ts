@@ -11,10 +11,10 @@ import type { QueueProvider } from '../../queue/tools/provider.ts'
 import { cancelChildren } from './task-children.ts'
 import type { WorkerPool } from './worker-pool.ts'
 import { leftInQueue, queuedIn } from './left-in-queue.ts'
-import type { Context } from '../chain/context.ts'
-import { currentPlace } from '../chain/place.ts'
+import type { Context } from '../context.ts'
+import { currentPlace } from '../place.ts'
 import { makeQueueProvider } from './queue-provider.ts'
-import type { Ports } from '../chain/ports.ts'
+import type { Ports } from '../ports.ts'
 import {
   isStoreFailure,
   isStoreGone,
@@ -22,7 +22,7 @@ import {
   retryStoreFailures,
   StoreWarnings,
 } from './store-failures.ts'
-import type { Phases } from '../chain/prompt-tasks.ts'
+import type { Phases } from './prompt-tasks.ts'
 
 /** The queues and inboxes of a run; the store is opened on first use. */
 export class RunQueues {
@@ -79,7 +79,7 @@ export class RunQueues {
     await this.#setMain('running')
     if (!isDue) return
     const { QueueClient } = await import('../../queue/client.ts')
-    const { setUp } = await import('../chain/prompt-tasks.ts')
+    const { setUp } = await import('./prompt-tasks.ts')
     const client = new QueueClient(store, run, MAIN)
     const done = await setUp(client, phases, `${run}.${step.id}.setup`)
     emit({ type: 'phase_ended', ...currentPlace(step, state()), phase: 'setup', ...done })
@@ -310,7 +310,7 @@ export class RunQueues {
     const phases = this.#phases.get(step.number) ?? readPhasesOf(step, this.#plan, ports)
     const { notQueued = [] } = stepAt(ports.state(), step.number)
     if (!hasTeardown(phases, isSuccess) && notQueued.length === 0) return
-    const { tearDownStep } = await import('../chain/prompt-tasks.ts')
+    const { tearDownStep } = await import('./prompt-tasks.ts')
     await tearDownStep(step, phases, isSuccess, this.#context, () => this.#open())
   }
 }

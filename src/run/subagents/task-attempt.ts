@@ -3,8 +3,8 @@ import { errorWithHint, UserError } from '../../base/errors.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import type { RetryDelay } from '../../queue/store.ts'
 import { MAIN, type Claim, type FailureClass } from '../../queue/task.ts'
-import { subAgentPlace, type Place } from '../chain/place.ts'
-import { stopReason, stopReasonOf } from '../chain/ports.ts'
+import { subAgentPlace, type Place } from '../place.ts'
+import { stopReason, stopReasonOf } from '../ports.ts'
 import { SpawnError } from '../process/child.ts'
 import { StopError } from '../process/git.ts'
 import type { Backoff } from './backoff.ts'
@@ -17,7 +17,8 @@ import {
 } from './task-children.ts'
 import { closeTask, type StoreServices } from './task-close.ts'
 import { classOfError, type Stopped } from './task-end.ts'
-import { runAttempt, type AttemptResult, type PoolContext } from './work-task.ts'
+import { runAttempt } from './work-task.ts'
+import type { AttemptResult, PoolContext } from './pool-context.ts'
 
 /** What an attempt needs from the worker pool. */
 interface PoolServices extends StoreServices, ChildServices {

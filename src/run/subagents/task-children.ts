@@ -1,7 +1,7 @@
 import { mayRetry } from '../../queue/limits.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import { nameOf, type Agent, type Claim, type TaskHead } from '../../queue/task.ts'
-import type { AttemptResult, PoolContext } from './work-task.ts'
+import type { AttemptResult, PoolContext } from './pool-context.ts'
 
 /** How long to wait for a change before checking again. */
 const LOOK_MS = 2000

@@ -5,11 +5,12 @@ import { QueueError } from '../../queue/refusal.ts'
 import type { RetryDelay, Settled } from '../../queue/store.ts'
 import type { Claim, End, FollowUp } from '../../queue/task.ts'
 import { describeLeftovers } from '../process/family.ts'
-import type { Place } from '../chain/place.ts'
+import type { Place } from '../place.ts'
 import { warnNotQueued } from './lost-attempts.ts'
 import { willBeRetried } from './task-children.ts'
 import { notQueuedIn, resultLimit, truncateEnd } from './task-end.ts'
-import { taskKey, type PoolContext, type AttemptResult } from './work-task.ts'
+import { taskKey } from './work-task.ts'
+import type { PoolContext, AttemptResult } from './pool-context.ts'
 
 /** An attempt whose agent has ended. */
 interface Closing {

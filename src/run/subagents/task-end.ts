@@ -6,7 +6,7 @@ import { QueueError } from '../../queue/refusal.ts'
 import type { End, FailureClass, NotQueued } from '../../queue/task.ts'
 import type { TurnResult } from '../agent/follow-agent.ts'
 import type { Words } from '../agent/last-words.ts'
-import { BudgetError } from '../chain/spending.ts'
+import { BudgetError } from '../policy/spending.ts'
 import { isStoreFailure } from './store-failures.ts'
 
 /** Why forkhestra ended the agent of a task. */

@@ -2,30 +2,19 @@ import type { StepNode } from '../../chain/plan/plan.ts'
 import type { Budget } from '../../chain/plan/policy.ts'
 import { hasSetup } from '../../chain/prompts/read-phases.ts'
 import { QueueClient } from '../../queue/client.ts'
-import type { RetryDelay, QueueStore } from '../../queue/store.ts'
-import { actingFor, type Acting, type Claim, type End, type Task } from '../../queue/task.ts'
+import { actingFor, type Acting, type Claim, type Task } from '../../queue/task.ts'
 import type { QueueProvider } from '../../queue/tools/provider.ts'
 import { prepareTurn } from '../agent/agent-turn.ts'
-import { actingEnvironment, stepEnvironment } from '../agent/environment.ts'
-import { followAgent, type TurnResult } from '../agent/follow-agent.ts'
-import type { Context } from '../chain/context.ts'
-import { warnerFor, type Place } from '../chain/place.ts'
-import { setUp } from '../chain/prompt-tasks.ts'
+import { actingEnvironment, stepEnvironment } from '../process/environment.ts'
+import { followAgent } from '../agent/follow-agent.ts'
+import { warnerFor, type Place } from '../place.ts'
+import { setUp } from './prompt-tasks.ts'
 import { TASK_PATH } from '../process/family.ts'
-import type { OpenWorktrees } from '../worktrees/open-worktrees.ts'
-import type { TaskWorktree, Worktrees } from '../worktrees/worktree.ts'
+import type { TaskWorktree } from '../worktrees/worktree.ts'
 import { StopError } from '../process/git.ts'
-import type { Pushers } from './pushers.ts'
+import type { AttemptResult, PoolContext } from './pool-context.ts'
 import { makeQueueProvider } from './queue-provider.ts'
 import { endOfTurn, type Stopped } from './task-end.ts'
-
-/** What every part of a worker pool needs. */
-export interface PoolContext extends Context {
-  readonly store: QueueStore
-  readonly pushers: Pushers
-  readonly worktrees: Worktrees
-  readonly openWorktrees: OpenWorktrees
-}
 
 interface Job {
   readonly claim: Claim
@@ -40,15 +29,6 @@ interface Job {
   readonly whyStopped: () => Stopped | undefined
   /** Reserves the budget of the attempt; called once. */
   readonly reserve: (node: StepNode, mayQueue: boolean) => Budget
-}
-
-/** The result of an attempt's agent, before its children and its worktree are dealt with. */
-export interface AttemptResult {
-  readonly end: End
-  readonly agent: string
-  readonly turned?: TurnResult
-  /** Set if the attempt is repeated without counting as a retry. */
-  readonly later?: RetryDelay | undefined
 }
 
 /** Runs the setup and the agent of a task; throws if the agent cannot be started. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { QueueStore } from '../../queue/store.ts'
 import type { TaskHead } from '../../queue/task.ts'
-import type { QueuePort } from '../chain/ports.ts'
+import type { QueuePort } from '../ports.ts'
 import type { FinishedWorktree, TaskWorktree, Worktrees } from './worktree.ts'
 
 interface Dependencies {

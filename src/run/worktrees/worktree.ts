@@ -4,7 +4,7 @@ import { afterAwake } from '../../base/awake.ts'
 import { errorText } from '../../base/errors.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import type { Worktree } from '../../records/events/schema.ts'
-import type { Ports } from '../chain/ports.ts'
+import type { Ports } from '../ports.ts'
 import { runGit, StopError, type GitLimits } from '../process/git.ts'
 import { asRefusal, gitDirOf, planWorktree, type WorktreeRequest } from './worktree-plan.ts'
 import {

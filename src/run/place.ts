@@ -1,7 +1,7 @@
-import type { StepNode } from '../../chain/plan/plan.ts'
-import { stepAt, type RunState } from '../../records/events/state.ts'
-import type { StepState } from '../../records/events/step-state.ts'
-import type { Ports } from './ports.ts'
+import type { StepNode } from '../chain/plan/plan.ts'
+import type { EventBody } from '../records/events/event.ts'
+import { stepAt, type RunState } from '../records/events/state.ts'
+import type { StepState } from '../records/events/step-state.ts'
 
 /** The place of a step in events. */
 interface StepPlace {
@@ -58,7 +58,10 @@ export function nextIteration({ isAgain, running, iterations, attempt }: StepSta
 }
 
 /** Emits warnings that name the task of a sub-agent. */
-export function warnerFor({ task }: Place, { emit }: Pick<Ports, 'emit'>): (text: string) => void {
+export function warnerFor(
+  { task }: Place,
+  { emit }: { readonly emit: (event: EventBody) => unknown },
+): (text: string) => void {
   const whose = task === undefined ? '' : `task ${task}: `
   return (text) => void emit({ type: 'warning', text: `${whose}${text}` })
 }

@@ -1,10 +1,10 @@
 import { randomLetters } from '../../base/ids.ts'
 import type { End, Refusal } from '../../records/events/schema.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import { runCommand, type CommandEnd } from '../process/command.ts'
+import { runCommand, type CommandEnd } from './command.ts'
 import type { Judged } from '../progress/progress-watch.ts'
-import type { Context } from './context.ts'
-import { interrupted } from './ports.ts'
+import type { Context } from '../context.ts'
+import { interrupted } from '../ports.ts'
 import { whyNotDone } from './task-check.ts'
 
 /** The result of the gates of a step: open, shut with a refusal, or the end of the step. */

@@ -1,7 +1,7 @@
-import type { Plan } from '../../chain/plan/plan.ts'
-import type { Family } from '../process/family.ts'
+import type { Plan } from '../chain/plan/plan.ts'
+import type { Family } from './process/family.ts'
 import type { Ports } from './ports.ts'
-import type { Spending } from './spending.ts'
+import type { Spending } from './policy/spending.ts'
 
 /** What every part of a run needs, sub-agents included. */
 export interface Context {

@@ -2,8 +2,8 @@ import { ownIdentity } from '../../base/linux/process-identity.ts'
 import type { QueueServer } from '../../engines/engine.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { MAIN, type Acting } from '../../queue/task.ts'
-import type { Context } from '../chain/context.ts'
-import type { Ports } from '../chain/ports.ts'
+import type { Context } from '../context.ts'
+import type { Ports } from '../ports.ts'
 
 /** The environment of every process of a step. */
 export function stepEnvironment(

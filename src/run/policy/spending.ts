@@ -9,7 +9,7 @@ import type { TokensLeft } from '../../engines/native/io.ts'
 import type { Plan, StepNode } from '../../chain/plan/plan.ts'
 import type { Budget } from '../../chain/plan/policy.ts'
 import { endBy, isUsedUp, leftOver, limitsOf, tightest } from './budget.ts'
-import type { Place } from './place.ts'
+import type { Place } from '../place.ts'
 
 /** Who shares the money that is left. */
 interface Sharing {

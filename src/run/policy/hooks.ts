@@ -1,8 +1,8 @@
 import type { RunEvent } from '../../records/events/schema.ts'
 import type { HookName } from '../../chain/plan/policy.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import { runCommand } from '../process/command.ts'
-import type { Context } from './context.ts'
+import { runCommand } from './command.ts'
+import type { Context } from '../context.ts'
 
 /** Runs the hooks of step and chain with the event on stdin; returns the first failure. */
 export async function runHooks(

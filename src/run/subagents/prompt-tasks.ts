@@ -4,13 +4,13 @@ import { stepAt } from '../../records/events/state.ts'
 import type { makeLaunch } from '../../chain/plan/launch.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
 import { toTask, QueueClient, type Push, type RunOptions } from '../../queue/client.ts'
-import { isStoreFailure } from '../subagents/store-failures.ts'
+import { isStoreFailure } from './store-failures.ts'
 import { isWantedAfter } from '../../chain/prompts/read-phases.ts'
 import type { QueueStore } from '../../queue/store.ts'
 import { MAIN } from '../../queue/task.ts'
-import { describeNotQueued } from '../subagents/task-end.ts'
-import type { Context } from './context.ts'
-import { currentPlace } from './place.ts'
+import { describeNotQueued } from './task-end.ts'
+import type { Context } from '../context.ts'
+import { currentPlace } from '../place.ts'
 
 /** A prompt, split into the commands before it, its content and the commands after it. */
 export type Phases = ReturnType<typeof makeLaunch>['phases']

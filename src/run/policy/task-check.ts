@@ -11,8 +11,8 @@ import {
   type TaskVerdict,
 } from '../../chain/plan/task-verdict.ts'
 import type { Values } from '../../chain/prompts/choose.ts'
-import type { Context } from './context.ts'
-import type { Ports } from './ports.ts'
+import type { Context } from '../context.ts'
+import type { Ports } from '../ports.ts'
 
 /** Why the marker of an agent that works on tasks is refused. */
 export async function whyNotDone(

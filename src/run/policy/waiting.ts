@@ -1,10 +1,11 @@
 import { CLOCKS } from '../../base/awake.ts'
 import { firstCause } from '../../base/first-cause.ts'
 import type { StepNode } from '../../chain/plan/plan.ts'
-import type { Context } from './context.ts'
+import type { Context } from '../context.ts'
 import { runHooks } from './hooks.ts'
 import type { Pause } from './patience.ts'
-import type { Place } from './place.ts'
+import type { Place } from '../place.ts'
+import type { Ports } from '../ports.ts'
 
 /** How often a wait checks the clock and the requests of other processes. */
 const POLL_MS = 500
@@ -18,6 +19,7 @@ export async function waitFor(
   step: StepNode | undefined,
   place: Place,
   context: Context,
+  stop: AbortSignal = context.ports.stop,
 ): Promise<'over' | 'retry_now' | 'stopped'> {
   const { ports } = context
   const began = Date.now()
@@ -31,11 +33,11 @@ export async function waitFor(
     error,
   })
   const over = new AbortController()
-  const hook = runHooks('onWait', event, step, context, AbortSignal.any([ports.stop, over.signal]))
-  const cause = await waitUntil(until, context)
+  const hook = runHooks('onWait', event, step, context, AbortSignal.any([stop, over.signal]))
+  const cause = await waitUntil(until, ports.control, stop)
   // The hook runs beside the wait and may finish.
   const late = cause === 'over' ? HOOK_MS : CUT_SHORT_MS
-  await firstCause({ hook, late, stop: ports.stop })
+  await firstCause({ hook, late, stop })
   over.abort()
   await hook
   ports.emit({ type: 'waited', ...place, ms: Date.now() - began, cause })
@@ -44,7 +46,8 @@ export async function waitFor(
 
 async function waitUntil(
   until: number,
-  { ports: { stop, control } }: Context,
+  control: Ports['control'],
+  stop: AbortSignal,
 ): Promise<'over' | 'retry_now' | 'stopped'> {
   const watch = new Watch(until)
   for (;;) {

@@ -22,6 +22,11 @@ export interface Pause {
   readonly error: string
 }
 
+/** Why a wait ends a step or a task. */
+export function waitTooLong({ until }: Pause): string {
+  return `a wait until ${localTime(until)} would exceed the remaining time budget`
+}
+
 /** Decides how long to wait after rate limits and failures, and when to give up. */
 export class Patience {
   readonly #policy: Policy

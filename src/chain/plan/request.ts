@@ -1,0 +1,32 @@
+import type { ChainConfig } from '../parse/chains-schema.ts'
+import type { Overrides } from './overrides.ts'
+import type { Plan } from './plan.ts'
+import type { Grace } from './policy.ts'
+import type { Known } from './resolve-agent.ts'
+
+/** A prompt as text or as the path of a file; the text wins. */
+export interface InlineOrFile {
+  readonly prompt?: string | undefined
+  readonly promptFile?: string | undefined
+}
+
+/** What the user asked for, parsed but not yet checked against the machine. */
+export interface Request extends Known {
+  readonly run: string
+  /** Name of the chain, if it has one. */
+  readonly name?: string | undefined
+  readonly chain: ChainConfig
+  /** From the command line. Steps of the library contain only built-in variables. */
+  readonly variables: ReadonlyMap<string, string> | 'built-in only'
+  /** Arguments for every agent. */
+  readonly args: readonly string[]
+  readonly cliPrompt: InlineOrFile
+  /** Overrides the configuration for every step. */
+  readonly grace?: Grace
+  readonly rawPrompt?: boolean
+  /** From the command line; they override the configuration. */
+  readonly overrides?: Overrides
+  /** The configuration file that was read. */
+  readonly configuration?: Plan['configuration']
+  readonly queueLimits?: Plan['queueLimits']
+}
