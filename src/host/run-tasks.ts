@@ -7,9 +7,10 @@ import { isSameIteration, NO_OWNER, type Iteration } from '../tasks/claims/owner
 import { findTask } from '../tasks/find.ts'
 import { explainReady, listHeld, listTasks } from '../tasks/list.ts'
 import { listFiles } from '../tasks/store/folder.ts'
-import type { Places } from '../tasks/store/places.ts'
+import type { TaskFolders } from '../tasks/folders.ts'
 import { readTaskText } from '../tasks/store/scan.ts'
-import { hasState, readLocalState, type Attempt, type Claim } from '../tasks/store/state.ts'
+import { hasState, readLocalState } from '../tasks/store/state.ts'
+import type { Attempt, Claim } from '../tasks/store/state-shape.ts'
 import { parseTask } from '../tasks/task.ts'
 import { readCriteria } from '../tasks/text/criteria.ts'
 import { splitFile } from '../tasks/text/fields.ts'
@@ -17,18 +18,18 @@ import { splitFile } from '../tasks/text/fields.ts'
 /** The tasks of a project for a run. */
 export class RunTasks {
   readonly #run: string
-  readonly #places: () => Places
+  readonly #folders: () => TaskFolders
   /** Iterations whose tasks could not be released yet; no other process does it while this one lives. */
   readonly #owed: { readonly by: Iteration; readonly outcome: string }[] = []
 
-  constructor(run: string, places: () => Places) {
+  constructor(run: string, folders: () => TaskFolders) {
     this.#run = run
-    this.#places = places
+    this.#folders = folders
   }
 
   endIteration(step: number, iteration: number, outcome: string): string[] {
     const by = { id: this.#run, step: String(step), iteration: String(iteration) }
-    const here = this.#places()
+    const here = this.#folders()
     if (!hasState(here)) return []
     const ids = workedAt(by, here)
     this.#owed.push({ by, outcome })
@@ -38,19 +39,19 @@ export class RunTasks {
 
   fingerprint(): string {
     try {
-      return takeFingerprint(this.#places().tasks)
+      return takeFingerprint(this.#folders().tasks)
     } catch {
       return '' // A folder that this user cannot read has no tasks for a run.
     }
   }
 
   find(word: string): FoundTask {
-    return describeTask(this.#places(), word)
+    return describeTask(this.#folders(), word)
   }
 
   open(): string[] {
     try {
-      return explainReady(this.#places(), {}, asking()).tasks.map(({ task }) => task.id)
+      return explainReady(this.#folders(), {}, asking()).tasks.map(({ task }) => task.id)
     } catch {
       return [] // `count` reports the problem.
     }
@@ -59,7 +60,7 @@ export class RunTasks {
   count(before = NOTHING_BEFORE): TaskCounts {
     this.#endOwed()
     try {
-      return countTasks(this.#places(), before)
+      return countTasks(this.#folders(), before)
     } catch (error) {
       return { ...NOTHING, broken: 1, problem: errorText(error) }
     }
@@ -68,7 +69,7 @@ export class RunTasks {
   #endOwed(): void {
     for (const each of this.#owed.splice(0)) {
       try {
-        endIteration(this.#places(), each.by, each.outcome, new Date())
+        endIteration(this.#folders(), each.by, each.outcome, new Date())
       } catch {
         this.#owed.push(each)
       }
@@ -95,14 +96,14 @@ const NOTHING_BEFORE: OpenBefore = { inRun: [], inStep: [] }
 
 const asking = () => ({ owner: NO_OWNER, now: new Date() })
 
-function countTasks(places: Places, { inRun, inStep }: OpenBefore): TaskCounts {
-  const { tasks, broken } = explainReady(places, {}, asking())
-  const held = listHeld(places, asking())
+function countTasks(folders: TaskFolders, { inRun, inStep }: OpenBefore): TaskCounts {
+  const { tasks, broken } = explainReady(folders, {}, asking())
+  const held = listHeld(folders, asking())
   const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
-  const statuses = new Map(listTasks(places).tasks.map(({ id, status }) => [id, status]))
-  const archive = new Archive(places)
+  const statuses = new Map(listTasks(folders).tasks.map(({ id, status }) => [id, status]))
+  const archive = new Archive(folders)
   const unreadable = new Set(broken.map(({ file }) => idOfName(file)))
-  const deleted = new Set(readLocalState(places).deleted)
+  const deleted = new Set(readLocalState(folders).deleted)
   const isKnown = (id: string) =>
     statuses.has(id) || archive.has(id) || unreadable.has(id) || deleted.has(id)
   const isFinished = (id: string) => (statuses.get(id) ?? archive.statusOf(id)) === 'Done'
@@ -124,8 +125,8 @@ function countTasks(places: Places, { inRun, inStep }: OpenBefore): TaskCounts {
   }
 }
 
-function describeTask(places: Places, word: string): FoundTask {
-  const { task, text } = findTask(places, word)
+function describeTask(folders: TaskFolders, word: string): FoundTask {
+  const { task, text } = findTask(folders, word)
   const { id, status } = task
   if (status !== 'Done') return { id, lacks: `${id} is ${status}, not Done` }
   if (readCriteria(text).every(({ isDone }) => isDone)) return { id }
@@ -133,8 +134,8 @@ function describeTask(places: Places, word: string): FoundTask {
 }
 
 /** The tasks that an iteration holds or has held. */
-function workedAt(iteration: Iteration, places: Places): string[] {
-  const { claims, attempts } = readLocalState(places)
+function workedAt(iteration: Iteration, folders: TaskFolders): string[] {
+  const { claims, attempts } = readLocalState(folders)
   const isIts = ({ run }: Claim | Attempt) => run !== undefined && isSameIteration(run, iteration)
   const held = Object.keys(claims).filter((id) => isIts(claims[id]!))
   const ended = Object.keys(attempts).filter((id) => attempts[id]!.some(isIts))

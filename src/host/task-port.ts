@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Tasks } from '../chain/plan/tasks.ts'
-import { findPlaces } from '../tasks/store/places.ts'
+import { findTaskFolders } from '../tasks/folders.ts'
 import type { RunTasks } from './run-tasks.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -8,19 +8,19 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** The tasks of a project for a run. Projects without tasks load nothing. */
 export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks {
   // Looked up each time: an agent may create the first task, or a repository around the project.
-  const places = () => findPlaces(cwd, env)
+  const folders = () => findTaskFolders(cwd, env)
   let loading: Promise<RunTasks> | undefined
   const load = () =>
-    (loading ??= import('./run-tasks.ts').then((loaded) => new loaded.RunTasks(run, places)))
+    (loading ??= import('./run-tasks.ts').then((loaded) => new loaded.RunTasks(run, folders)))
   return {
-    folder: () => places().tasks,
+    folder: () => folders().tasks,
     async endIteration(...ended) {
-      const { shared, local } = places()
+      const { shared, local } = folders()
       if (!existsSync(shared) && !existsSync(local)) return []
       return (await load()).endIteration(...ended)
     },
     async fingerprint() {
-      return existsSync(places().tasks) ? (await load()).fingerprint() : ''
+      return existsSync(folders().tasks) ? (await load()).fingerprint() : ''
     },
     find: async (word) => (await load()).find(word),
     open: async () => (await load()).open(),

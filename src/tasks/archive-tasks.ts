@@ -10,9 +10,9 @@ import { readId } from './id.ts'
 import { Refused } from './refused.ts'
 import { change } from './store/change.ts'
 import { checkoutOf, listCheckouts, withCurrentRoot } from './store/checkouts.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import { scanTasks } from './store/scan.ts'
-import type { State } from './store/state.ts'
+import type { State } from './store/state-shape.ts'
 import type { Task } from './task.ts'
 import { applyChanges } from './text/changes.ts'
 import { readNotes } from './text/read-body.ts'
@@ -25,26 +25,26 @@ interface Options extends Caller {
 
 /** Archives all tasks or none; dependencies on them stay valid. */
 export function archiveTasks(
-  places: Places,
+  folders: TaskFolders,
   words: readonly string[] | 'done',
   caller: Options,
 ): string[] {
-  return change(places, (draft) => {
+  return change(folders, (draft) => {
     const { claims } = draft.state
     const isHeld = ({ task }: TaskText) => isHeldByAnother(claims[task.id], caller)
     const found =
       words === 'done'
-        ? findDone(places).filter((each) => !isHeld(each))
-        : findAll(places, words).filter((each) => !isArchived(each, places))
+        ? findDone(folders).filter((each) => !isHeld(each))
+        : findAll(folders, words).filter((each) => !isArchived(each, folders))
     for (const { task } of found) {
-      refuseHeld(task.id, draft.state, caller, places)
+      refuseHeld(task.id, draft.state, caller, folders)
       if (caller.force !== true) refuseOpen(task)
-      refuseExisting(places.archive, task)
+      refuseExisting(folders.archive, task)
     }
-    if (found.length > 0) mkdirSync(places.archive, { recursive: true })
+    if (found.length > 0) mkdirSync(folders.archive, { recursive: true })
     for (const { task, text, path } of found) {
       if (task.status !== 'Done') draft.write(path, noteArchived(text, task.status, caller.now))
-      draft.move(path, join(places.archive, task.file))
+      draft.move(path, join(folders.archive, task.file))
       draft.state = endOwnClaim(draft.state, task, caller)
     }
     return found.map(({ task }) => task.id)
@@ -52,14 +52,14 @@ export function archiveTasks(
 }
 
 /** Moves all tasks back from the archive, or none; their status stays. */
-export function unarchiveTasks(places: Places, words: readonly string[]): string[] {
-  return change(places, (draft) => {
-    const archived = findAll(places, words)
+export function unarchiveTasks(folders: TaskFolders, words: readonly string[]): string[] {
+  return change(folders, (draft) => {
+    const archived = findAll(folders, words)
     for (const each of archived) {
-      if (!isArchived(each, places)) throw new Refused(`${each.task.id} is not archived.`)
-      refuseExisting(places.tasks, each.task)
+      if (!isArchived(each, folders)) throw new Refused(`${each.task.id} is not archived.`)
+      refuseExisting(folders.tasks, each.task)
     }
-    for (const { task, path } of archived) draft.move(path, join(places.tasks, task.file))
+    for (const { task, path } of archived) draft.move(path, join(folders.tasks, task.file))
     return archived.map(({ task }) => task.id)
   })
 }
@@ -68,17 +68,17 @@ export function unarchiveTasks(places: Places, words: readonly string[]): string
 const MOST_DELETED = 1000
 
 /** Deletes a task that nothing depends on. Its id is never reused. */
-export function deleteTask(places: Places, word: string, caller: Options): string {
-  return change(places, (draft) => {
-    const { task, path } = findTask(places, word)
+export function deleteTask(folders: TaskFolders, word: string, caller: Options): string {
+  return change(folders, (draft) => {
+    const { task, path } = findTask(folders, word)
     const { id } = task
-    refuseHeld(id, draft.state, caller, places)
-    if (caller.force !== true) refuseNeeded(places, id)
+    refuseHeld(id, draft.state, caller, folders)
+    if (caller.force !== true) refuseNeeded(folders, id)
     const ended = endOwnClaim(draft.state, task, caller)
     const { prefix, number } = readId(id)!
     const highest = Math.max(ended.numbers[prefix] ?? 0, number)
     draft.state = {
-      ...(isElsewhere(ended, id, places) ? ended : withoutTask(ended, id)),
+      ...(isElsewhere(ended, id, folders) ? ended : withoutTask(ended, id)),
       numbers: { ...ended.numbers, [prefix]: highest },
       deleted: [...(ended.deleted ?? []), id].slice(-MOST_DELETED),
     }
@@ -87,16 +87,16 @@ export function deleteTask(places: Places, word: string, caller: Options): strin
   })
 }
 
-function findAll(places: Places, words: readonly string[]): TaskText[] {
-  const found = words.map((word) => findTask(places, word))
+function findAll(folders: TaskFolders, words: readonly string[]): TaskText[] {
+  const found = words.map((word) => findTask(folders, word))
   return [...new Map(found.map((each) => [each.task.id, each])).values()]
 }
 
 /** Reads the files, because the index may be stale. */
-function findDone(places: Places): TaskText[] {
-  const done = scanTasks(places).tasks.filter(({ status }) => status === 'Done')
+function findDone(folders: TaskFolders): TaskText[] {
+  const done = scanTasks(folders).tasks.filter(({ status }) => status === 'Done')
   return done
-    .map(({ file }) => readTaskOrThrow(places.tasks, file))
+    .map(({ file }) => readTaskOrThrow(folders.tasks, file))
     .filter(({ task }) => task.status === 'Done')
 }
 
@@ -111,10 +111,10 @@ export function archivedNote(status: Status): string {
   return `Archived while ${status}.`
 }
 
-function refuseHeld(id: string, { claims }: State, caller: Caller, places: Places): void {
+function refuseHeld(id: string, { claims }: State, caller: Caller, folders: TaskFolders): void {
   const claim = claims[id]
   if (!isHeldByAnother(claim, caller)) return
-  throw claimedError(id, withCurrentRoot(claim, checkoutOf(claim, places)), places)
+  throw claimedError(id, withCurrentRoot(claim, checkoutOf(claim, folders)), folders)
 }
 
 function refuseOpen({ id, status }: Task): void {
@@ -128,8 +128,8 @@ function refuseExisting(folder: string, { file, id }: Task): void {
   throw new Refused(`Cannot move ${id}: "${name}" already exists.`, 'Rename one of the two files.')
 }
 
-function refuseNeeded(places: Places, id: string): void {
-  const { tasks } = scanTasks(places)
+function refuseNeeded(folders: TaskFolders, id: string): void {
+  const { tasks } = scanTasks(folders)
   const idsOf = (others: readonly Task[]) => others.map((each) => each.id).join(', ')
   const waiting = tasks.filter((each) => each.dependencies.includes(id))
   if (waiting.length > 0) {
@@ -155,7 +155,7 @@ function endOwnClaim(state: State, { id, status }: Task, { owner, now }: Caller)
 }
 
 /** Another checkout keeps the task, and needs its claim and attempts, until the deletion is merged there. */
-function isElsewhere(state: State, id: string, here: Places): boolean {
+function isElsewhere(state: State, id: string, here: TaskFolders): boolean {
   return listCheckouts(state, here).some((there) => there !== here && hasTask(there, id))
 }
 

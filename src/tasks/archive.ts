@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { idOfFileName } from './file-name.ts'
 import { renderId } from './id.ts'
 import { listFiles } from './store/folder.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import { idInside, isTaskFile, readTaskFile, type Broken, type Scan } from './store/scan.ts'
 import type { Task } from './task.ts'
 
@@ -14,7 +14,7 @@ export class Archive {
   readonly #read = new Map<string, Task | Broken>()
   #renamed: ReadonlyMap<string, string> | undefined
 
-  constructor({ archive }: Places) {
+  constructor({ archive }: TaskFolders) {
     this.#folder = archive
     for (const file of listFiles(archive)) {
       const id = idOfName(file)
@@ -63,7 +63,7 @@ export class Archive {
   }
 }
 
-export function isArchived({ path }: { readonly path: string }, { archive }: Places): boolean {
+export function isArchived({ path }: { readonly path: string }, { archive }: TaskFolders): boolean {
   return dirname(path) === archive
 }
 
@@ -73,19 +73,19 @@ export function idOfName(file: string): string | undefined {
 }
 
 /** Includes the folder, because an open and an archived file may have the same name. */
-export function inArchive({ archive }: Places, file: string): string {
+export function inArchive({ archive }: TaskFolders, file: string): string {
   return `${basename(archive)}/${file}`
 }
 
 /** Reads every file of the archive, which has no index. */
-export function scanArchive(places: Places): Scan {
+export function scanArchive(folders: TaskFolders): Scan {
   const tasks: Task[] = []
   const broken: Broken[] = []
-  for (const file of listFiles(places.archive)) {
-    const path = join(places.archive, file)
+  for (const file of listFiles(folders.archive)) {
+    const path = join(folders.archive, file)
     const task = readTaskFile(path, file)
     if (!('problem' in task)) tasks.push(task)
-    else if (isTaskFile(path, file)) broken.push({ ...task, file: inArchive(places, file) })
+    else if (isTaskFile(path, file)) broken.push({ ...task, file: inArchive(folders, file) })
   }
   return { tasks, broken }
 }

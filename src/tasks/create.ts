@@ -10,9 +10,9 @@ import { parentsOf } from './ready.ts'
 import { Refused } from './refused.ts'
 import { change } from './store/change.ts'
 import { readConfig, type TasksConfig } from './store/config.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import { scanTasks } from './store/scan.ts'
-import type { State } from './store/state.ts'
+import type { State } from './store/state-shape.ts'
 import type { Task } from './task.ts'
 import { checkCriteria, checkLabels, checkTitle } from './text/check-text.ts'
 import { renderNewTask, type NewTask } from './text/new-task.ts'
@@ -20,21 +20,21 @@ import { findUsedIds, highestOf } from './used-ids.ts'
 
 /** Creates all tasks or none; returns their ids in the same order. */
 export function createTasks(
-  places: Places,
+  folders: TaskFolders,
   tasks: readonly NewTask[],
   now: Date,
   placeOf: DescribePosition = (index) => (tasks.length === 1 ? '' : `tasks[${index}]`),
 ): string[] {
   for (const task of tasks) checkTask(task)
-  const config = readConfig(places)
-  return change(places, (draft) => {
+  const config = readConfig(folders)
+  return change(folders, (draft) => {
     const { prefix } = config
-    const used = findUsedIds(places)
+    const used = findUsedIds(folders)
     const first = takeNumbers(draft.state, used, prefix, tasks.length)
     const ids = tasks.map((_, index) => ({ prefix, number: first + index }))
-    const { resolved, faults } = resolveReferences(places, tasks, ids, used)
+    const { resolved, faults } = resolveReferences(folders, tasks, ids, used)
     // A task with a bad reference gets one error, not two.
-    const unfinished = findUnfinished(places, resolved, ids).filter(
+    const unfinished = findUnfinished(folders, resolved, ids).filter(
       ({ index }) => !faults.some((fault) => fault.index === index),
     )
     if (faults.length + unfinished.length > 0)
@@ -43,7 +43,7 @@ export function createTasks(
     for (const [index, task] of resolved.entries()) {
       const id = ids[index]!
       const text = renderNewTask(id, withDefaults(task, config), now)
-      draft.write(join(places.tasks, makeFileName(id, task.title)), text)
+      draft.write(join(folders.tasks, makeFileName(id, task.title)), text)
     }
     const numbers = { ...draft.state.numbers, [prefix]: first + tasks.length - 1 }
     draft.state = { ...draft.state, numbers }
@@ -52,10 +52,13 @@ export function createTasks(
 }
 
 /** Checks keys and references without creating anything. */
-export function findMistakes(places: Places, tasks: readonly NewTask[]): readonly TaskMistake[] {
-  const { prefix } = readConfig(places)
+export function findMistakes(
+  folders: TaskFolders,
+  tasks: readonly NewTask[],
+): readonly TaskMistake[] {
+  const { prefix } = readConfig(folders)
   const ids = tasks.map((_, index) => ({ prefix, number: index }))
-  return resolveReferences(places, tasks, ids, findUsedIds(places)).faults
+  return resolveReferences(folders, tasks, ids, findUsedIds(folders)).faults
 }
 
 export function checkTask({ title, status, labels = [], criteria = [] }: NewTask): void {
@@ -87,7 +90,7 @@ function takeNumbers(
 
 /** A task with open dependencies cannot be created as Done. */
 function findUnfinished(
-  places: Places,
+  folders: TaskFolders,
   tasks: readonly NewTask[],
   ids: readonly TaskId[],
 ): TaskMistake[] {
@@ -95,7 +98,7 @@ function findUnfinished(
     tasks.map(({ status = 'To Do' }, index) => [renderId(ids[index]!), status]),
   )
   return tasks.flatMap(({ status, title, dependencies = [] }, index) => {
-    const undone = status === 'Done' ? listUndone(places, dependencies, changed) : []
+    const undone = status === 'Done' ? listUndone(folders, dependencies, changed) : []
     if (undone.length === 0) return []
     const error = new Refused(
       `A task that depends on ${undone.join(', ')} cannot be created as Done: ${title}`,
@@ -121,7 +124,7 @@ interface Resolved {
 
 /** `@key` refers to another task of the batch, anything else to an existing task. */
 function resolveReferences(
-  places: Places,
+  folders: TaskFolders,
   tasks: readonly NewTask[],
   ids: readonly TaskId[],
   used: ReadonlySet<string>,
@@ -141,9 +144,9 @@ function resolveReferences(
     if (index !== undefined) return renderId(ids[index]!)
     if (word.startsWith('@'))
       throw new Refused(`No task of this batch has the key '${word.slice(1)}'.`)
-    const id = resolveId(places, word)
+    const id = resolveId(folders, word)
     if (used.has(renderId(id))) return renderId(id)
-    throw notFoundError(id, (open ??= scanTasks(places).tasks))
+    throw notFoundError(id, (open ??= scanTasks(folders).tasks))
   }
   const resolved = tasks.map((task, index): NewTask => {
     const attempt = (word: string) => {

@@ -30,7 +30,7 @@ import type { NewTask } from './text/new-task.ts'
 import { keepLeases } from './claims/leases.ts'
 import { findOwner, type Caller, type Owner } from './claims/owner.ts'
 import { readConfig } from './store/config.ts'
-import { findPlaces, placesIn, type Places } from './store/places.ts'
+import { findTaskFolders, taskFoldersIn, type TaskFolders } from './folders.ts'
 import { scanTasks, type Broken } from './store/scan.ts'
 import type { Readiness } from './ready.ts'
 import { archiveTasks, deleteTask, unarchiveTasks } from './archive-tasks.ts'
@@ -66,27 +66,28 @@ interface ViewOptions {
 
 /** The tasks of a project. Ids may be written as `TASK-001`, `task-1` or `1`. */
 export class TaskDatabase {
-  readonly #places: Places
+  readonly #folders: TaskFolders
   readonly #owner: Owner
 
   constructor({ cwd, project, as, env = process.env }: OpenOptions = {}) {
-    this.#places = project === undefined ? findPlaces(cwd ?? process.cwd(), env) : placesIn(project)
+    this.#folders =
+      project === undefined ? findTaskFolders(cwd ?? process.cwd(), env) : taskFoldersIn(project)
     this.#owner = findOwner(env, as)
   }
 
   get folder(): string {
-    return this.#places.tasks
+    return this.#folders.tasks
   }
 
   /** The name in the configuration, or that of the project folder. */
   get name(): string {
-    return readConfig(this.#places).name ?? basename(this.#places.root)
+    return readConfig(this.#folders).name ?? basename(this.#folders.root)
   }
 
   /** Writes the configuration unless one exists. */
   init(given: Parameters<typeof initTasks>[1]): ReturnType<typeof initTasks> {
     this.#caller()
-    return initTasks(this.#places, given)
+    return initTasks(this.#folders, given)
   }
 
   create(task: NewTask): string {
@@ -95,22 +96,22 @@ export class TaskDatabase {
 
   /** All or none; `@key` refers to another task of the list. */
   createAll(tasks: readonly NewTask[], describePosition?: DescribePosition): string[] {
-    return createTasks(this.#places, tasks, this.#caller().now, describePosition)
+    return createTasks(this.#folders, tasks, this.#caller().now, describePosition)
   }
 
   /** Checks keys and references without creating anything. */
   findMistakes(tasks: readonly NewTask[]): readonly TaskMistake[] {
-    return findMistakes(this.#places, tasks)
+    return findMistakes(this.#folders, tasks)
   }
 
   list(filter: Filter = {}): Listing {
     this.#caller()
-    return listTasks(this.#places, filter)
+    return listTasks(this.#folders, filter)
   }
 
   /** In the order of `next`. */
   ready(filter: Filter = {}): Listing {
-    return listReady(this.#places, filter, this.#caller())
+    return listReady(this.#folders, filter, this.#caller())
   }
 
   explain(filter: Filter = {}): readonly Readiness[] {
@@ -119,12 +120,12 @@ export class TaskDatabase {
 
   /** As `explain`, with the files that cannot be read. */
   explainListing(filter: Filter = {}): ReturnType<typeof explainReady> {
-    return explainReady(this.#places, filter, this.#caller())
+    return explainReady(this.#folders, filter, this.#caller())
   }
 
   /** Says whether an empty list means no tasks at all or only none that match. */
   describeEmptyList(filter: Filter): string {
-    return describeEmptyList(this.#places, filter)
+    return describeEmptyList(this.#folders, filter)
   }
 
   /** The first ready task; if there is none, `explain` says why. */
@@ -139,11 +140,11 @@ export class TaskDatabase {
 
   /** The first ready task, or why there is none. */
   findNext({ claim = false, leaseMs }: NextOptions = {}): Next {
-    return nextTask(this.#places, { ...this.#caller(), leaseMs }, claim)
+    return nextTask(this.#folders, { ...this.#caller(), leaseMs }, claim)
   }
 
   claim(id: string, options: { readonly leaseMs?: number | undefined } = {}): Task {
-    return claimTask(this.#places, id, { ...this.#caller(), ...options })
+    return claimTask(this.#folders, id, { ...this.#caller(), ...options })
   }
 
   release(id: string): Task {
@@ -152,16 +153,16 @@ export class TaskDatabase {
 
   /** As `release`, with a message that says what was done. */
   endClaim(id: string, options: Pick<ReleaseOptions, 'onClaimEnded'> = {}): Released {
-    return releaseTask(this.#places, id, { ...options, ...this.#caller() })
+    return releaseTask(this.#folders, id, { ...options, ...this.#caller() })
   }
 
   view(id: string, options: ViewOptions = {}): Brief {
     if (options.isPolling !== true) this.#caller()
-    const scan = scanTasks(this.#places)
-    const brief = makeBrief(this.#places, id, scan)
+    const scan = scanTasks(this.#folders)
+    const brief = makeBrief(this.#folders, id, scan)
     options.onBroken?.(scan.broken)
     if (options.history !== true) return brief
-    return { ...brief, commits: readHistory(this.#places, brief.path) }
+    return { ...brief, commits: readHistory(this.#folders, brief.path) }
   }
 
   edit(id: string, changes: Changes, options: ChangeOptions = {}): Task {
@@ -170,61 +171,61 @@ export class TaskDatabase {
 
   /** All or none. */
   editAll(ids: readonly string[], changes: Changes, options: ChangeOptions = {}): Task[] {
-    return editTasks(this.#places, ids, changes, { ...options, ...this.#caller() })
+    return editTasks(this.#folders, ids, changes, { ...options, ...this.#caller() })
   }
 
   archive(ids: readonly string[] | 'done', options: { readonly force?: boolean } = {}): string[] {
-    return archiveTasks(this.#places, ids, { ...options, ...this.#caller() })
+    return archiveTasks(this.#folders, ids, { ...options, ...this.#caller() })
   }
 
   /** All or none. */
   unarchive(ids: readonly string[]): string[] {
     this.#caller()
-    return unarchiveTasks(this.#places, ids)
+    return unarchiveTasks(this.#folders, ids)
   }
 
   delete(id: string, options: { readonly force?: boolean } = {}): string {
-    return deleteTask(this.#places, id, { ...options, ...this.#caller() })
+    return deleteTask(this.#folders, id, { ...options, ...this.#caller() })
   }
 
   search(words: readonly string[]): Listing {
     this.#caller()
-    return searchTasks(this.#places, words)
+    return searchTasks(this.#folders, words)
   }
 
   undo(change: Undo): void {
     this.#caller()
-    undoChange(this.#places, change)
+    undoChange(this.#folders, change)
   }
 
   /** Creates a task and returns a function that deletes it again, unless it has changed since. */
   createUndoable(task: NewTask): { readonly id: string; readonly undo: () => void } {
     const id = this.create(task)
-    const { path, text } = findTask(this.#places, id)
-    return { id, undo: () => undoCreate(this.#places, { id, path, text }, this.#caller()) }
+    const { path, text } = findTask(this.#folders, id)
+    return { id, undo: () => undoCreate(this.#folders, { id, path, text }, this.#caller()) }
   }
 
   /** Everything that a board shows. Does not renew leases, because a board polls. */
   overview(): Overview {
-    return readOverview(this.#places, this.#owner)
+    return readOverview(this.#folders, this.#owner)
   }
 
   stats(): Stats {
-    return countTasks(this.#places, this.#caller())
+    return countTasks(this.#folders, this.#caller())
   }
 
   doctor(options: { readonly fix?: boolean } = {}): Finding[] {
-    return examine(this.#places, options.fix === true, this.#caller().now)
+    return examine(this.#folders, options.fix === true, this.#caller().now)
   }
 
   /** Every method starts with this: any command of an owner renews its leases. */
   #caller(): Caller {
     const caller = { owner: this.#owner, now: new Date() }
-    keepLeases(this.#places, caller.owner, caller.now)
+    keepLeases(this.#folders, caller.owner, caller.now)
     return caller
   }
 
   #brief(task: Task | undefined): Brief | undefined {
-    return task === undefined ? undefined : makeBrief(this.#places, task.id)
+    return task === undefined ? undefined : makeBrief(this.#folders, task.id)
   }
 }

@@ -1,7 +1,7 @@
 import { UserError } from '../base/errors.ts'
 import { findOrNone, Unusable } from './find.ts'
 import { Refused } from './refused.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import type { Task } from './task.ts'
 import { applyChanges } from './text/changes.ts'
 import { readCriteria } from './text/criteria.ts'
@@ -12,20 +12,20 @@ type Changed = ReadonlyMap<string, Status>
 
 /** The dependencies that are not Done, as `TASK-001 (To Do)`. */
 export function listUndone(
-  places: Places,
+  folders: TaskFolders,
   dependencies: readonly string[],
   changed: Changed,
 ): string[] {
   return dependencies.flatMap((id) => {
-    const status = changed.get(id) ?? statusOf(places, id)
+    const status = changed.get(id) ?? statusOf(folders, id)
     return status === 'Done' ? [] : [`${id} (${status})`]
   })
 }
 
 /** Reads the file, because the index may be stale. */
-function statusOf(places: Places, id: string): string {
+function statusOf(folders: TaskFolders, id: string): string {
   try {
-    return findOrNone(places, id)?.task.status ?? 'missing'
+    return findOrNone(folders, id)?.task.status ?? 'missing'
   } catch (error) {
     if (error instanceof Unusable) return 'unreadable'
     if (error instanceof UserError) return 'unknown'
@@ -37,12 +37,17 @@ function statusOf(places: Places, id: string): string {
 export function finish(
   { id, dependencies }: Task,
   text: string,
-  { places, changed, force, now }: { places: Places; changed: Changed; force: boolean; now: Date },
+  {
+    folders,
+    changed,
+    force,
+    now,
+  }: { folders: TaskFolders; changed: Changed; force: boolean; now: Date },
 ): string {
   const criteria = readCriteria(text)
     .filter(({ isDone }) => !isDone)
     .map(({ number, text: words }) => `#${number} ${words.replaceAll('\n', ' ')}`)
-  const undone = listUndone(places, dependencies, changed)
+  const undone = listUndone(folders, dependencies, changed)
   if (criteria.length === 0 && undone.length === 0) return text
   if (!force) throw refusal(id, criteria, undone)
   const notes = [

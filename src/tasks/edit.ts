@@ -7,12 +7,12 @@ import { finish } from './done.ts'
 import { findTask, notFoundError, resolveId, type TaskText } from './find.ts'
 import { renderId } from './id.ts'
 import { isHeldByAnother, type Caller } from './claims/owner.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import { Graph } from './ready.ts'
 import { Refused } from './refused.ts'
 import { isArchived } from './archive.ts'
 import { scanTasks } from './store/scan.ts'
-import type { Claim } from './store/state.ts'
+import type { Claim } from './store/state-shape.ts'
 import { renew } from './claims/leases.ts'
 import { claimForIteration, settleClaim } from './claims/settle.ts'
 import { parseTask, type Task } from './task.ts'
@@ -35,27 +35,29 @@ interface Edited {
 
 /** Changes all tasks or none; returns them as they are afterwards. */
 export function editTasks(
-  places: Places,
+  folders: TaskFolders,
   words: readonly string[],
   changes: Changes,
   options: EditOptions,
 ): Task[] {
-  const resolved = resolveIds(places, checkTexts(changes))
-  return change(places, (draft) => {
+  const resolved = resolveIds(folders, checkTexts(changes))
+  return change(folders, (draft) => {
     const { owner, now } = options
-    const changed = words.map((word) => editOne(places, findTask(places, word), resolved, options))
-    checkReferences(places, changed, resolved)
-    const edited = resolved.status === 'Done' ? finishAll(places, changed, options) : changed
+    const changed = words.map((word) =>
+      editOne(folders, findTask(folders, word), resolved, options),
+    )
+    checkReferences(folders, changed, resolved)
+    const edited = resolved.status === 'Done' ? finishAll(folders, changed, options) : changed
     draft.state = renew(draft.state, owner, now)
     const unchanged = draft.state
     for (const { before, text, task } of edited) {
       if (text !== before.text) draft.write(before.path, text)
       if (resolved.status === 'In Progress') {
-        draft.state = claimForIteration(draft.state, task.id, owner, { places, now })
+        draft.state = claimForIteration(draft.state, task.id, owner, { folders, now })
       }
       // A claim ends when the status of its task changes.
       if (task.status === before.task.status) continue
-      const on = { owner: owner.name, places, now }
+      const on = { owner: owner.name, folders, now }
       const held = draft.state.claims[task.id]
       if (task.status !== 'In Progress' && isHeldByAnother(held, options)) {
         options.onClaimEnded?.(task.id, held)
@@ -74,19 +76,28 @@ export function editTasks(
   })
 }
 
-function editOne(places: Places, before: TaskText, changes: Changes, options: EditOptions): Edited {
-  if (isArchived(before, places)) refuseOpening(before.task, changes)
+function editOne(
+  folders: TaskFolders,
+  before: TaskText,
+  changes: Changes,
+  options: EditOptions,
+): Edited {
+  if (isArchived(before, folders)) refuseOpening(before.task, changes)
   const text = withTaskId(before.task, () => applyChanges(before.text, changes, options.now))
   return { before, text, task: parseTask(text, before.task.file) }
 }
 
 /** Runs after all changes of the call, which may finish dependencies too. */
-function finishAll(places: Places, edited: readonly Edited[], options: EditOptions): Edited[] {
+function finishAll(
+  folders: TaskFolders,
+  edited: readonly Edited[],
+  options: EditOptions,
+): Edited[] {
   const { force = false, now } = options
   const changed = new Map(edited.map(({ task }) => [task.id, task.status]))
   return edited.map(({ before, text, task }) => ({
     before,
-    text: finish(task, text, { places, changed, force, now }),
+    text: finish(task, text, { folders, changed, force, now }),
     task,
   }))
 }
@@ -117,8 +128,8 @@ function checkTexts(changes: Changes): Changes {
   return changes.title === undefined ? changes : { ...changes, title: checkTitle(changes.title) }
 }
 
-function resolveIds(places: Places, changes: Changes): Changes {
-  const id = (word: string) => renderId(resolveId(places, word))
+function resolveIds(folders: TaskFolders, changes: Changes): Changes {
+  const id = (word: string) => renderId(resolveId(folders, word))
   return {
     ...changes,
     addDependencies: (changes.addDependencies ?? []).map(id),
@@ -128,15 +139,15 @@ function resolveIds(places: Places, changes: Changes): Changes {
 }
 
 /** Refuses missing references and cycles. */
-function checkReferences(places: Places, edited: readonly Edited[], changes: Changes): void {
+function checkReferences(folders: TaskFolders, edited: readonly Edited[], changes: Changes): void {
   const added = changes.addDependencies ?? []
   if (added.length === 0 && !changes.parent) return
   const now = new Map(edited.map(({ task }) => [task.id, task]))
-  const scan = scanTasks(places)
+  const scan = scanTasks(folders)
   const tasks = scan.tasks.map((task) => now.get(task.id) ?? task)
-  const graph = new Graph(places, { tasks, broken: scan.broken }, new Map())
+  const graph = new Graph(folders, { tasks, broken: scan.broken }, new Map())
   for (const id of [...added, ...(changes.parent ? [changes.parent] : [])]) {
-    if (!graph.has(id)) throw notFoundError(resolveId(places, id), tasks)
+    if (!graph.has(id)) throw notFoundError(resolveId(folders, id), tasks)
   }
   for (const { task } of edited) {
     if (changes.parent) refuseParent(graph, task.id, changes.parent)

@@ -5,7 +5,7 @@ import { Archive } from './archive.ts'
 import { BrokenFile } from './text/frontmatter.ts'
 import { readConfig } from './store/config.ts'
 import { parseId, readId, renderId, type TaskId } from './id.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import { listFiles } from './store/folder.ts'
 import { readTaskText, scanTasks } from './store/scan.ts'
 import { byAge, parseTask, type Task } from './task.ts'
@@ -25,31 +25,31 @@ class NotFound extends UserError {
 export class Unusable extends NotFound {}
 
 /** Reads `TASK-1`, `task-001` or `1`; only the last form needs the configuration. */
-export function resolveId(places: Places, word: string): TaskId {
-  return readId(word) ?? parseId(word, readConfig(places).prefix)
+export function resolveId(folders: TaskFolders, word: string): TaskId {
+  return readId(word) ?? parseId(word, readConfig(folders).prefix)
 }
 
 /** Finds a task by an id as people type it, archived tasks included. */
-export function findTask(places: Places, word: string): TaskText {
-  const id = resolveId(places, word)
-  const open = findNamed(places.tasks, id)
+export function findTask(folders: TaskFolders, word: string): TaskText {
+  const id = resolveId(folders, word)
+  const open = findNamed(folders.tasks, id)
   if (open.sound.length === 1) return open.sound[0]!
-  const listed = findListed(places, id)
+  const listed = findListed(folders, id)
   if (listed !== undefined) return listed
   if (open.unusable !== undefined) throw open.unusable
-  const archived = findNamed(places.archive, id)
+  const archived = findNamed(folders.archive, id)
   const [oldest] = archived.sound.toSorted((a, b) => byAge(a.task, b.task))
   if (oldest !== undefined) return oldest
   if (archived.unusable !== undefined) throw archived.unusable
-  const renamed = new Archive(places).fileOf(renderId(id))
-  if (renamed !== undefined) return readTaskOrThrow(places.archive, renamed)
-  throw notFoundError(id, scanTasks(places).tasks)
+  const renamed = new Archive(folders).fileOf(renderId(id))
+  if (renamed !== undefined) return readTaskOrThrow(folders.archive, renamed)
+  throw notFoundError(id, scanTasks(folders).tasks)
 }
 
 /** Undefined if there is no such task; throws `Unusable` if its file cannot be read. */
-export function findOrNone(places: Places, id: string): TaskText | undefined {
+export function findOrNone(folders: TaskFolders, id: string): TaskText | undefined {
   try {
-    return findTask(places, id)
+    return findTask(folders, id)
   } catch (error) {
     if (error instanceof NotFound && !(error instanceof Unusable)) return undefined
     throw error
@@ -57,9 +57,9 @@ export function findOrNone(places: Places, id: string): TaskText | undefined {
 }
 
 /** True also if a file of that id exists but cannot be read. */
-export function hasTask(places: Places, id: string): boolean {
+export function hasTask(folders: TaskFolders, id: string): boolean {
   try {
-    return findOrNone(places, id) !== undefined
+    return findOrNone(folders, id) !== undefined
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     return true
@@ -105,10 +105,10 @@ export function readTaskOrThrow(folder: string, file: string): TaskText {
 }
 
 /** A renamed file still has its id inside; if several files share an id, the listed one counts. */
-function findListed(places: Places, id: TaskId): TaskText | undefined {
-  const task = scanTasks(places).tasks.find((each) => each.id === renderId(id))
+function findListed(folders: TaskFolders, id: TaskId): TaskText | undefined {
+  const task = scanTasks(folders).tasks.find((each) => each.id === renderId(id))
   if (task === undefined) return undefined
-  return readTaskOrThrow(places.tasks, task.file)
+  return readTaskOrThrow(folders.tasks, task.file)
 }
 
 /** Suggests tasks with similar ids. */

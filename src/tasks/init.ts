@@ -2,7 +2,7 @@ import { statOf } from '../base/files.ts'
 import { change } from './store/change.ts'
 import { checkPrefix, configPath, readConfig } from './store/config.ts'
 import { Refused } from './refused.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 
 interface Given {
   readonly prefix?: string | undefined
@@ -11,35 +11,35 @@ interface Given {
 
 /** Writes the configuration unless one exists. */
 export function initTasks(
-  places: Places,
+  folders: TaskFolders,
   given: Given,
 ): { readonly path: string; readonly isNew: boolean } {
-  const path = configPath(places)
+  const path = configPath(folders)
   const config = {
     prefix: checkPrefix(given.prefix ?? 'TASK'),
     ...(given.name === undefined ? {} : { name: given.name }),
     defaults: {},
   }
   if (statOf(path) !== undefined) {
-    refuseOther(places, given)
+    refuseOther(folders, given)
     return { path, isNew: false }
   }
-  return change(places, (draft) => {
+  return change(folders, (draft) => {
     draft.write(path, `${JSON.stringify(config, null, 2)}\n`)
     return { path, isNew: true }
   })
 }
 
 /** Fails if the existing configuration differs from what was asked for. */
-function refuseOther(places: Places, { prefix, name }: Given): void {
-  const config = readConfig(places)
+function refuseOther(folders: TaskFolders, { prefix, name }: Given): void {
+  const config = readConfig(folders)
   const wanted = { prefix: prefix === undefined ? undefined : checkPrefix(prefix), name }
   const lines = (['prefix', 'name'] as const)
     .filter((key) => wanted[key] !== undefined && wanted[key] !== config[key])
     .map((key) => `"${key}": ${JSON.stringify(wanted[key])}`)
   if (lines.length === 0) return
   throw new Refused(
-    `${configPath(places)} already exists; nothing was changed.`,
+    `${configPath(folders)} already exists; nothing was changed.`,
     `Edit it yourself: ${lines.join(', ')}`,
   )
 }

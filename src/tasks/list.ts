@@ -5,10 +5,11 @@ import { resolveId } from './find.ts'
 import { renderId } from './id.ts'
 import { tryToFreeDeadClaims } from './claims/dead-claims.ts'
 import { blockingClaims, NO_OWNER, whyDead, type Caller, type Owner } from './claims/owner.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import { Graph, type Readiness } from './ready.ts'
 import { scanTasks, TASK_LIMIT_BYTES, type Broken, type Scan } from './store/scan.ts'
-import { readLocalState, type Claim } from './store/state.ts'
+import { readLocalState } from './store/state.ts'
+import type { Claim } from './store/state-shape.ts'
 import { inListOrder, type Task } from './task.ts'
 import { overdueFirst } from './urgency.ts'
 import type { Priority, Status } from './status.ts'
@@ -29,29 +30,29 @@ export interface Filter {
 export type Listing = Scan
 
 /** Sorted by priority, then overdue first, then by age. */
-export function listTasks(places: Places, filter: Filter = {}): Listing {
-  const { tasks, broken } = filter.archived === true ? listArchive(places) : scanTasks(places)
-  const chosen = overdueFirst(tasks.filter(makeTest(places, filter)), new Date())
+export function listTasks(folders: TaskFolders, filter: Filter = {}): Listing {
+  const { tasks, broken } = filter.archived === true ? listArchive(folders) : scanTasks(folders)
+  const chosen = overdueFirst(tasks.filter(makeTest(folders, filter)), new Date())
   return { tasks: chosen.slice(0, filter.limit), broken }
 }
 
 /** Says whether there are no tasks at all or only none that match. */
-export function describeEmptyList(places: Places, { archived = false }: Filter): string {
-  return listTasks(places, { archived }).tasks.length === 0 ? 'No tasks.' : 'No task matches.'
+export function describeEmptyList(folders: TaskFolders, { archived = false }: Filter): string {
+  return listTasks(folders, { archived }).tasks.length === 0 ? 'No tasks.' : 'No task matches.'
 }
 
-function listArchive(places: Places): Scan {
-  const { tasks, broken } = scanArchive(places)
-  const named = tasks.map((task) => ({ ...task, file: inArchive(places, task.file) }))
+function listArchive(folders: TaskFolders): Scan {
+  const { tasks, broken } = scanArchive(folders)
+  const named = tasks.map((task) => ({ ...task, file: inArchive(folders, task.file) }))
   return { tasks: named.toSorted(inListOrder), broken }
 }
 
 /** Tasks whose file contains all words, ignoring case. */
-export function searchTasks(places: Places, words: readonly string[]): Listing {
+export function searchTasks(folders: TaskFolders, words: readonly string[]): Listing {
   const wanted = words.map((word) => word.toLowerCase())
-  const { tasks, broken } = listTasks(places)
+  const { tasks, broken } = listTasks(folders)
   const found = tasks.filter(({ file }) => {
-    const read = readTextFile(join(places.tasks, file), TASK_LIMIT_BYTES)
+    const read = readTextFile(join(folders.tasks, file), TASK_LIMIT_BYTES)
     const text = read.kind === 'text' ? read.text.toLowerCase() : ''
     return wanted.every((word) => text.includes(word))
   })
@@ -59,26 +60,26 @@ export function searchTasks(places: Places, words: readonly string[]): Listing {
 }
 
 /** The ready tasks, in the order of `next`. */
-export function listReady(places: Places, filter: Filter, caller: Caller): Listing {
-  const { scan, graph } = judgeTasks(places, caller)
-  const tasks = graph.ready().filter(makeTest(places, filter))
+export function listReady(folders: TaskFolders, filter: Filter, caller: Caller): Listing {
+  const { scan, graph } = judgeTasks(folders, caller)
+  const tasks = graph.ready().filter(makeTest(folders, filter))
   return { tasks: tasks.slice(0, filter.limit), broken: scan.broken }
 }
 
 /** All open tasks, with the reasons why each is ready or not. */
 export function explainReady(
-  places: Places,
+  folders: TaskFolders,
   filter: Filter,
   caller: Caller,
 ): { readonly tasks: readonly Readiness[]; readonly broken: readonly Broken[] } {
-  const { scan, graph } = judgeTasks(places, caller)
-  const open = graph.sorted(makeTest(places, filter)).slice(0, filter.limit)
+  const { scan, graph } = judgeTasks(folders, caller)
+  const open = graph.sorted(makeTest(folders, filter)).slice(0, filter.limit)
   return { tasks: open.map((task) => graph.judge(task)), broken: scan.broken }
 }
 
 /** The ids of tasks that other owners hold now. */
-export function listHeld(places: Places, { owner, now }: Caller): ReadonlySet<string> {
-  const claims = blockingClaims(readLocalState(places), owner, places, now)
+export function listHeld(folders: TaskFolders, { owner, now }: Caller): ReadonlySet<string> {
+  const claims = blockingClaims(readLocalState(folders), owner, folders, now)
   return new Set([...claims].flatMap(([id, { settled }]) => (settled === undefined ? [id] : [])))
 }
 
@@ -91,12 +92,12 @@ export interface Overview {
   readonly owner: Owner
 }
 
-export function readOverview(places: Places, owner: Owner): Overview {
+export function readOverview(folders: TaskFolders, owner: Owner): Overview {
   const now = new Date()
-  tryToFreeDeadClaims(places, now)
-  const scan = scanTasks(places)
-  const claims = blockingClaims(readLocalState(places), NO_OWNER, places, now)
-  const graph = new Graph(places, scan, claims)
+  tryToFreeDeadClaims(folders, now)
+  const scan = scanTasks(folders)
+  const claims = blockingClaims(readLocalState(folders), NO_OWNER, folders, now)
+  const graph = new Graph(folders, scan, claims)
   const tasks = overdueFirst(scan.tasks, now).map((task) => ({
     task,
     isReady: task.status === 'To Do' && graph.judge(task).isReady,
@@ -110,26 +111,26 @@ export interface ScannedGraph {
 }
 
 /** Reads all tasks with their graph, after freeing the tasks of dead owners. */
-export function judgeTasks(places: Places, caller: Caller): ScannedGraph {
-  tryToFreeDeadClaims(places, caller.now)
-  return scanGraph(places, caller)
+export function judgeTasks(folders: TaskFolders, caller: Caller): ScannedGraph {
+  tryToFreeDeadClaims(folders, caller.now)
+  return scanGraph(folders, caller)
 }
 
-export function scanGraph(places: Places, { owner, now }: Caller): ScannedGraph {
-  const scan = scanTasks(places)
+export function scanGraph(folders: TaskFolders, { owner, now }: Caller): ScannedGraph {
+  const scan = scanTasks(folders)
   // Read after the files: a claim is written before the file of its task.
-  const state = readLocalState(places)
+  const state = readLocalState(folders)
   const isHeld = (id: string) => {
     const claim = state.claims[id]
     return claim !== undefined && whyDead(claim, now) === undefined
   }
-  const claims = blockingClaims(state, owner, places, now)
-  return { scan, graph: new Graph(places, scan, claims, isHeld, now) }
+  const claims = blockingClaims(state, owner, folders, now)
+  return { scan, graph: new Graph(folders, scan, claims, isHeld, now) }
 }
 
-function makeTest(places: Places, filter: Filter): (task: Task) => boolean {
+function makeTest(folders: TaskFolders, filter: Filter): (task: Task) => boolean {
   const { statuses = [], labels = [], priority, assignee, blockedBy } = filter
-  const blocker = blockedBy === undefined ? undefined : renderId(resolveId(places, blockedBy))
+  const blocker = blockedBy === undefined ? undefined : renderId(resolveId(folders, blockedBy))
   return (task) =>
     (statuses.length === 0 || statuses.includes(task.status)) &&
     (priority === undefined || (task.priority ?? 'none') === priority) &&

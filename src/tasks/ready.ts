@@ -1,9 +1,9 @@
 import { Archive, idOfName, inArchive } from './archive.ts'
 import { findCycles, findPath } from './cycles.ts'
 import { renderId } from './id.ts'
-import { renderCheckout, type Places } from './store/places.ts'
+import { renderCheckout, type TaskFolders } from './folders.ts'
 import { idInside, type Scan } from './store/scan.ts'
-import type { Claim } from './store/state.ts'
+import type { Claim } from './store/state-shape.ts'
 import type { Task } from './task.ts'
 import { rankTasks } from './urgency.ts'
 
@@ -18,7 +18,7 @@ const MANY = 2 ** 32
 
 /** Decides which tasks are ready, by status, dependencies and claims. */
 export class Graph {
-  readonly #places: Places
+  readonly #folders: TaskFolders
   readonly #scan: Scan
   readonly #claims: ReadonlyMap<string, Claim>
   readonly #isHeld: (id: string) => boolean
@@ -28,7 +28,7 @@ export class Graph {
   #broken: ReadonlySet<string> | undefined
 
   constructor(
-    places: Places,
+    folders: TaskFolders,
     scan: Scan,
     /** The claims that block the caller. */
     claims: ReadonlyMap<string, Claim>,
@@ -36,7 +36,7 @@ export class Graph {
     isHeld: (id: string) => boolean = () => true,
     now: Date = new Date(),
   ) {
-    this.#places = places
+    this.#folders = folders
     this.#scan = scan
     this.#claims = claims
     this.#isHeld = isHeld
@@ -61,7 +61,7 @@ export class Graph {
       reasons.push(`waits for ${id} ${this.#whyNotDone(id, task.id)}`)
     }
     const claim = this.#claims.get(task.id)
-    if (claim !== undefined) reasons.push(describeClaim(claim, this.#places))
+    if (claim !== undefined) reasons.push(describeClaim(claim, this.#folders))
     return { task, isReady: reasons.length === 0, reasons }
   }
 
@@ -162,7 +162,7 @@ export class Graph {
 
   /** Relative to the folder of the tasks. */
   fileOf(task: Task): string {
-    return this.find(task.id) === undefined ? inArchive(this.#places, task.file) : task.file
+    return this.find(task.id) === undefined ? inArchive(this.#folders, task.file) : task.file
   }
 
   /** The cycle that a new parent of a task would close. */
@@ -183,12 +183,12 @@ export class Graph {
   #idOfBroken(file: string): string {
     const named = idOfName(file)
     if (named !== undefined) return named
-    const id = idInside(this.#places.tasks, file)
+    const id = idInside(this.#folders.tasks, file)
     return id === undefined ? file : renderId(id)
   }
 
   #getArchive(): Archive {
-    this.#archive ??= new Archive(this.#places)
+    this.#archive ??= new Archive(this.#folders)
     return this.#archive
   }
 }
@@ -197,9 +197,9 @@ export function parentsOf(task: { readonly parent?: string | undefined } | undef
   return task?.parent === undefined ? [] : [task.parent]
 }
 
-export function describeClaim(claim: Claim, places: Places): string {
-  const checkout = renderCheckout(claim.root, places)
+export function describeClaim(claim: Claim, folders: TaskFolders): string {
+  const checkout = renderCheckout(claim.root, folders)
   if (claim.settled !== undefined) return `${claim.settled} in ${checkout}, not merged here`
-  const where = claim.root === places.root ? '' : ` in ${checkout}`
+  const where = claim.root === folders.root ? '' : ` in ${checkout}`
   return `claimed by ${claim.owner}${where}`
 }

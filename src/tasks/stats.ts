@@ -1,6 +1,6 @@
 import type { Caller } from './claims/owner.ts'
 import { judgeTasks } from './list.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import type { Broken } from './store/scan.ts'
 import { PRIORITIES, STATUSES, type Priority, type Status } from './status.ts'
 
@@ -13,8 +13,8 @@ export interface Stats {
   readonly broken: readonly Broken[]
 }
 
-export function countTasks(places: Places, caller: Caller): Stats {
-  const { scan, graph } = judgeTasks(places, caller)
+export function countTasks(folders: TaskFolders, caller: Caller): Stats {
+  const { scan, graph } = judgeTasks(folders, caller)
   const open = scan.tasks.filter(({ status }) => status !== 'Done')
   const count = <Key extends string>(keys: readonly Key[], keyOf: readonly string[]) =>
     Object.fromEntries(

@@ -2,9 +2,9 @@ import { deleteTask } from './archive-tasks.ts'
 import type { Caller } from './claims/owner.ts'
 import { Refused } from './refused.ts'
 import { change } from './store/change.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import { tryToReadText } from './store/scan.ts'
-import type { Attempt, Claim, State } from './store/state.ts'
+import type { Attempt, Claim, State } from './store/state-shape.ts'
 
 /** A task and its claim before and after a change. */
 export interface Undo {
@@ -25,8 +25,8 @@ export function versionOf({ claims, attempts }: State, id: string, text: string)
 }
 
 /** Undoes a change; refused if the task has changed since, so that no work is lost. */
-export function undoChange(places: Places, { id, path, before, after }: Undo): void {
-  change(places, (draft) => {
+export function undoChange(folders: TaskFolders, { id, path, before, after }: Undo): void {
+  change(folders, (draft) => {
     const { state } = draft
     const isSame = tryToReadText(path) === after.text && isSameClaim(state.claims[id], after.claim)
     if (!isSame) throw changedSince(id)
@@ -42,12 +42,12 @@ export function undoChange(places: Places, { id, path, before, after }: Undo): v
 }
 
 export function undoCreate(
-  places: Places,
+  folders: TaskFolders,
   { id, path, text }: { readonly id: string; readonly path: string; readonly text: string },
   caller: Caller,
 ): void {
   if (tryToReadText(path) !== text) throw changedSince(id)
-  deleteTask(places, id, caller)
+  deleteTask(folders, id, caller)
 }
 
 function changedSince(id: string): Refused {

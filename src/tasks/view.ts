@@ -4,12 +4,13 @@ import { tryToFreeDeadClaims } from './claims/dead-claims.ts'
 import { readBody, readNotes, type Body } from './text/read-body.ts'
 import { isArchived } from './archive.ts'
 import { findTask } from './find.ts'
-import type { Places } from './store/places.ts'
+import type { TaskFolders } from './folders.ts'
 import { Graph } from './ready.ts'
 import { scanTasks, type Scan } from './store/scan.ts'
 import { statOf } from '../base/files.ts'
 import { askGit } from '../base/tracked.ts'
-import { readLocalState, type Attempt, type Claim } from './store/state.ts'
+import { readLocalState } from './store/state.ts'
+import type { Attempt, Claim } from './store/state-shape.ts'
 import type { Task } from './task.ts'
 
 /** Everything about one task that an agent needs to start it. */
@@ -32,38 +33,42 @@ interface Dependency {
   readonly notes: string
 }
 
-export function makeBrief(places: Places, word: string, scan: Scan = scanTasks(places)): Brief {
-  tryToFreeDeadClaims(places, new Date())
-  const state = readLocalState(places)
-  const { task, text, path } = findTask(places, word)
-  const graph = new Graph(places, scan, new Map())
+export function makeBrief(
+  folders: TaskFolders,
+  word: string,
+  scan: Scan = scanTasks(folders),
+): Brief {
+  tryToFreeDeadClaims(folders, new Date())
+  const state = readLocalState(folders)
+  const { task, text, path } = findTask(folders, word)
+  const graph = new Graph(folders, scan, new Map())
   return {
     task,
     ...readBody(text),
     dependencies: task.dependencies.map((id) => {
       const status = graph.statusOf(id) ?? 'missing'
-      return { id, status, notes: status === 'Done' ? notesOf(places, id) : '' }
+      return { id, status, notes: status === 'Done' ? notesOf(folders, id) : '' }
     }),
     blocks: graph.waitingFor(task.id).map((each) => each.id),
-    claim: shownClaim(state.claims[task.id], places),
+    claim: shownClaim(state.claims[task.id], folders),
     attempts: state.attempts[task.id] ?? [],
     changedAt: statOf(path)?.mtime.toISOString(),
     path,
-    isArchived: isArchived({ path }, places),
+    isArchived: isArchived({ path }, folders),
   }
 }
 
 /** A claim that was settled here, or in a removed checkout, is not shown. */
-function shownClaim(claim: Claim | undefined, here: Places): Claim | undefined {
+function shownClaim(claim: Claim | undefined, here: TaskFolders): Claim | undefined {
   if (claim === undefined) return undefined
   const there = checkoutOf(claim, here)
   const isElsewhere = there !== undefined && there !== here
   return isElsewhere || claim.settled === undefined ? withCurrentRoot(claim, there) : undefined
 }
 
-function notesOf(places: Places, id: string): string {
+function notesOf(folders: TaskFolders, id: string): string {
   try {
-    return readNotes(findTask(places, id).text)
+    return readNotes(findTask(folders, id).text)
   } catch {
     return ''
   }
@@ -77,7 +82,7 @@ export interface Commit {
 }
 
 /** The commits that changed a task file, newest first; empty if git does not track it. */
-export function readHistory({ root }: Places, path: string): Commit[] {
+export function readHistory({ root }: TaskFolders, path: string): Commit[] {
   const format = '--format=%h%x00%aI%x00%an%x00%s'
   const log = askGit(
     root,

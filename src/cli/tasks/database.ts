@@ -3,7 +3,7 @@ import { openProject, projectLines, type Project } from '../../host/project.ts'
 import { TaskDatabase } from '../../tasks/database.ts'
 import { brokenLine, describeEndedClaim } from '../../tasks/render.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
-import type { Claim } from '../../tasks/store/state.ts'
+import type { Claim } from '../../tasks/store/state-shape.ts'
 import type { Input, Options } from '../command.ts'
 
 export const TASK_OPTIONS: Options = {

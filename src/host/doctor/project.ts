@@ -9,7 +9,7 @@ import { isDirectSpawnAgent } from '../../chain/prompts/system-prompt.ts'
 import type { Configuration } from '../configuration.ts'
 import type { Project } from '../project.ts'
 import { examine } from '../../tasks/doctor/examine.ts'
-import { findPlaces } from '../../tasks/store/places.ts'
+import { findTaskFolders } from '../../tasks/folders.ts'
 import {
   checkConfiguration,
   describeFiles,
@@ -95,10 +95,10 @@ export function checkSpecs(cwd: string): Check {
 }
 
 export function checkTasks(cwd: string): Check {
-  const places = findPlaces(cwd, process.env)
-  if (statOf(places.tasks) === undefined) return ok('tasks', 'none yet')
+  const folders = findTaskFolders(cwd, process.env)
+  if (statOf(folders.tasks) === undefined) return ok('tasks', 'none yet')
   try {
-    const findings = examine(places, false, new Date())
+    const findings = examine(folders, false, new Date())
     const [first] = findings
     if (first === undefined) return ok('tasks', 'all files are valid')
     const rest = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { TaskDatabase } from '../../tasks/database.ts'
 import { brokenLine, describeEndedClaim } from '../../tasks/render.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
-import type { Claim } from '../../tasks/store/state.ts'
+import type { Claim } from '../../tasks/store/state-shape.ts'
 import type { ServedTool } from '../tool.ts'
 
 export interface TaskContext {

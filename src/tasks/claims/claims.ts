@@ -10,14 +10,14 @@ import { CannotChange } from '../text/frontmatter.ts'
 import { listUndone } from '../done.ts'
 import { judgeTasks, scanGraph, type ScannedGraph } from '../list.ts'
 import { blockingClaims, isHeldByAnother, type Caller } from './owner.ts'
-import type { Places } from '../store/places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { describeClaim, Graph, type Readiness } from '../ready.ts'
 import { Refused } from '../refused.ts'
 import { deleteIndex } from '../store/index-file.ts'
 import { scanTasks, type Broken } from '../store/scan.ts'
 import { renew } from './leases.ts'
 import { endClaim, makeClaim } from './settle.ts'
-import type { Claim } from '../store/state.ts'
+import type { Claim } from '../store/state-shape.ts'
 import { parseTask, type Task } from '../task.ts'
 
 /** Another owner holds the task. */
@@ -25,8 +25,8 @@ class ClaimedError extends Refused {
   override readonly exitCode = 3
 }
 
-export function claimedError(id: string, claim: Claim, places: Places): Refused {
-  const words = `${id} is ${describeClaim(claim, places)}`
+export function claimedError(id: string, claim: Claim, folders: TaskFolders): Refused {
+  const words = `${id} is ${describeClaim(claim, folders)}`
   if (claim.settled !== undefined) {
     const hint = `Merge it, or release it: forge-tasks release ${id}`
     return new ClaimedError(`${words}, since ${localTime(claim.at)}.`, hint)
@@ -52,19 +52,19 @@ export interface Next {
 }
 
 /** Finds the next task; with `claim`, claims it atomically. */
-export function nextTask(places: Places, options: ClaimOptions, claim: boolean): Next {
-  if (!claim) return pickNext(places, () => judgeTasks(places, options))
-  return change(places, (draft) => {
+export function nextTask(folders: TaskFolders, options: ClaimOptions, claim: boolean): Next {
+  if (!claim) return pickNext(folders, () => judgeTasks(folders, options))
+  return change(folders, (draft) => {
     draft.state = renew(draft.state, options.owner, options.now)
-    freeDeadClaims(draft, places, options.now)
-    const judge = () => scanGraph(places, options)
-    return pickNext(places, judge, (found) => take(draft, found, places, options))
+    freeDeadClaims(draft, folders, options.now)
+    const judge = () => scanGraph(folders, options)
+    return pickNext(folders, judge, (found) => take(draft, found, folders, options))
   })
 }
 
 /** Skips ready tasks whose files cannot be changed. */
 function pickNext(
-  places: Places,
+  folders: TaskFolders,
   judge: () => ScannedGraph,
   taking: (found: TaskText) => Task = ({ task }) => task,
   isReread = false,
@@ -73,11 +73,11 @@ function pickNext(
   const broken = [...scan.broken]
   for (const { id, file } of graph.ready()) {
     try {
-      const found = readTaskOrThrow(places.tasks, file)
-      if (isReady(found, id, places)) return { task: taking(found), waiting: [], broken }
-      if (!isReread) return rereadNext(places, judge, taking)
+      const found = readTaskOrThrow(folders.tasks, file)
+      if (isReady(found, id, folders)) return { task: taking(found), waiting: [], broken }
+      if (!isReread) return rereadNext(folders, judge, taking)
     } catch (error) {
-      if (error instanceof Unusable && !isReread) return rereadNext(places, judge, taking)
+      if (error instanceof Unusable && !isReread) return rereadNext(folders, judge, taking)
       // Reported, so that a person can fix the file.
       if (!(error instanceof CannotChange || error instanceof Unusable)) throw error
       broken.push({ file, line: 1, problem: error.message })
@@ -89,15 +89,15 @@ function pickNext(
 }
 
 /** The index is stale if a file changed but kept its time and size. */
-function rereadNext(...[places, judge, taking]: Parameters<typeof pickNext>): Next {
-  deleteIndex(places)
-  return pickNext(places, judge, taking, true)
+function rereadNext(...[folders, judge, taking]: Parameters<typeof pickNext>): Next {
+  deleteIndex(folders)
+  return pickNext(folders, judge, taking, true)
 }
 
 /** Checks the files instead of the index. */
-function isReady({ task }: TaskText, id: string, places: Places): boolean {
+function isReady({ task }: TaskText, id: string, folders: TaskFolders): boolean {
   if (task.id !== id || task.status !== 'To Do') return false
-  return listUndone(places, task.dependencies, new Map()).length === 0
+  return listUndone(folders, task.dependencies, new Map()).length === 0
 }
 
 function whyWaiting(readiness: Readiness): Readiness {
@@ -106,14 +106,14 @@ function whyWaiting(readiness: Readiness): Readiness {
 }
 
 /** Claims one task; throws if another owner holds it or it is not ready. */
-export function claimTask(places: Places, word: string, options: ClaimOptions): Task {
+export function claimTask(folders: TaskFolders, word: string, options: ClaimOptions): Task {
   const { owner, now } = options
-  const result = change(places, (draft): Task | Refused => {
+  const result = change(folders, (draft): Task | Refused => {
     draft.state = renew(draft.state, owner, now)
-    freeDeadClaims(draft, places, now)
-    const found = findTask(places, word)
-    const claims = blockingClaims(draft.state, owner, places, now)
-    return whyNotClaimable(found, claims, places) ?? take(draft, found, places, options)
+    freeDeadClaims(draft, folders, now)
+    const found = findTask(folders, word)
+    const claims = blockingClaims(draft.state, owner, folders, now)
+    return whyNotClaimable(found, claims, folders) ?? take(draft, found, folders, options)
   })
   if (result instanceof Refused) throw result
   return result
@@ -122,22 +122,22 @@ export function claimTask(places: Places, word: string, options: ClaimOptions): 
 function whyNotClaimable(
   found: TaskText,
   claims: ReadonlyMap<string, Claim>,
-  places: Places,
+  folders: TaskFolders,
 ): Refused | undefined {
   const { task } = found
   const { id, status } = task
-  if (isArchived(found, places)) {
+  if (isArchived(found, folders)) {
     return new Refused(`${id} is archived.`, `Unarchive it first: forge-tasks unarchive ${id}`)
   }
   const claim = claims.get(id)
-  if (claim !== undefined) return claimedError(id, claim, places)
+  if (claim !== undefined) return claimedError(id, claim, folders)
   if (status === 'Done' || status === 'Blocked') {
     return new Refused(
       `${id} is ${status}.`,
       `Reopen it first: forge-tasks edit ${id} --status todo`,
     )
   }
-  const graph = new Graph(places, scanTasks(places), claims)
+  const graph = new Graph(folders, scanTasks(folders), claims)
   const waits = graph.judge({ ...task, status: 'To Do' }).reasons
   if (waits.length === 0) return undefined
   return new Refused(`${id} is not ready: it ${waits.join(', ')}.`, 'See: forge-tasks next')
@@ -156,18 +156,18 @@ export interface ReleaseOptions extends ClaimOptions {
 
 /** Ends any claim on a task and sets it from In Progress back to To Do. */
 export function releaseTask(
-  places: Places,
+  folders: TaskFolders,
   word: string,
   { owner, now, onClaimEnded }: ReleaseOptions,
 ): Released {
-  return change(places, (draft) => {
-    const found = findTask(places, word)
+  return change(folders, (draft) => {
+    const found = findTask(folders, word)
     const claim = draft.state.claims[found.task.id]
     if (isHeldByAnother(claim, { owner, now })) onClaimEnded?.(found.task.id, claim)
     const end = { outcome: 'released', now, by: owner.name } as const
     draft.state = endClaim(draft.state, found.task.id, end)
-    const there = claim === undefined ? undefined : checkoutOf(claim, places)
-    if (there !== undefined && there !== places) reopenIn(draft, there, found.task.id, now)
+    const there = claim === undefined ? undefined : checkoutOf(claim, folders)
+    if (there !== undefined && there !== folders) reopenIn(draft, there, found.task.id, now)
     return { task: reopen(draft, found, now), message: describeRelease(found.task, claim) }
   })
 }
@@ -188,7 +188,7 @@ function reopen(draft: Draft, { task, text, path }: TaskText, now: Date): Task {
   return parseTask(changed, task.file)
 }
 
-function reopenIn(draft: Draft, there: Places, id: string, now: Date): void {
+function reopenIn(draft: Draft, there: TaskFolders, id: string, now: Date): void {
   try {
     reopen(draft, findTask(there, id), now)
   } catch (error) {
@@ -200,13 +200,13 @@ function reopenIn(draft: Draft, there: Places, id: string, now: Date): void {
 function take(
   draft: Draft,
   { task, text, path }: TaskText,
-  places: Places,
+  folders: TaskFolders,
   { owner, leaseMs }: ClaimOptions,
 ): Task {
   // Waiting for the lock may have taken a while.
   const now = new Date()
   const changed = applyChanges(text, { status: 'In Progress', assignee: owner.name }, now)
-  const claim = makeClaim(owner, places, now, leaseMs)
+  const claim = makeClaim(owner, folders, now, leaseMs)
   const { state } = draft
   draft.state = { ...state, claims: { ...state.claims, [task.id]: claim } }
   if (changed !== text) draft.write(path, changed)

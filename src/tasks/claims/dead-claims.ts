@@ -4,9 +4,10 @@ import { findOrNone, Unusable, type TaskText } from '../find.ts'
 import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
-import type { Places } from '../store/places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { endClaim, markSettled } from './settle.ts'
-import { hasState, readLocalState, type Attempt, type Claim } from '../store/state.ts'
+import { hasState, readLocalState } from '../store/state.ts'
+import type { Attempt, Claim } from '../store/state-shape.ts'
 
 /** After this many failures in a row, a person has to look at the task. */
 const MAX_FAILURES = 3
@@ -15,33 +16,38 @@ const MAX_FAILURES = 3
 const NOT_A_FAILURE = ['interrupted', 'overloaded', 'rate_limited', 'auth_failed', 'spawn_failed']
 
 /** Frees the tasks that an ended iteration still holds. */
-export function endIteration(places: Places, run: Iteration, outcome: string, now: Date): void {
-  if (!hasState(places)) return
+export function endIteration(
+  folders: TaskFolders,
+  run: Iteration,
+  outcome: string,
+  now: Date,
+): void {
+  if (!hasState(folders)) return
   const isOver = ({ settled, run: by }: Claim) =>
     settled === undefined && by !== undefined && isSameIteration(by, run)
   const end: End = NOT_A_FAILURE.includes(outcome)
     ? { outcome: 'released', why: outcome.replaceAll('_', ' ') }
     : { outcome: 'failed', why: `its iteration ended (${outcome.replaceAll('_', ' ')})` }
-  change(places, (draft) => {
-    freeClaims(draft, { places, now, endOf: (claim) => (isOver(claim) ? end : undefined) })
+  change(folders, (draft) => {
+    freeClaims(draft, { folders, now, endOf: (claim) => (isOver(claim) ? end : undefined) })
   })
 }
 
 /** For commands that only read: never waits for the lock. Also completes the change of a killed writer. */
-export function tryToFreeDeadClaims(places: Places, now: Date): void {
-  const { claims, moves = [] } = readLocalState(places)
+export function tryToFreeDeadClaims(folders: TaskFolders, now: Date): void {
+  const { claims, moves = [] } = readLocalState(folders)
   const isDead = (claim: Claim) => whyDead(claim, now) !== undefined
   if (moves.length > 0 || Object.values(claims).some(isDead))
-    tryToChange(places, (draft) => freeDeadClaims(draft, places, now))
+    tryToChange(folders, (draft) => freeDeadClaims(draft, folders, now))
 }
 
 /** Sets the tasks of dead owners back to To Do. */
-export function freeDeadClaims(draft: Draft, places: Places, now: Date): void {
+export function freeDeadClaims(draft: Draft, folders: TaskFolders, now: Date): void {
   const endOf = (claim: Claim): End | undefined => {
     const why = whyDead(claim, now)
     return why === undefined ? undefined : { outcome: 'failed', why }
   }
-  freeClaims(draft, { places, now, endOf })
+  freeClaims(draft, { folders, now, endOf })
   // The caller reads the files next.
   draft.commit()
 }
@@ -53,7 +59,7 @@ interface End {
 }
 
 interface FreeOptions {
-  readonly places: Places
+  readonly folders: TaskFolders
   readonly now: Date
   readonly endOf: (claim: Claim) => End | undefined
 }
@@ -75,12 +81,12 @@ function tryToFree(draft: Draft, id: string, end: End, round: FreeOptions): void
 }
 
 /** A task that its owner had already set to Done or Blocked keeps that status. */
-function freeClaim(draft: Draft, id: string, end: End, { places: here, now }: FreeOptions): void {
+function freeClaim(draft: Draft, id: string, end: End, { folders: here, now }: FreeOptions): void {
   const claim = draft.state.claims[id]!
   const there = checkoutOf(claim, here)
-  const places = there ?? here
-  const found = findOrNone(places, id)
-  const on = { owner: claim.owner, places, now }
+  const folders = there ?? here
+  const found = findOrNone(folders, id)
+  const on = { owner: claim.owner, folders, now }
   if (found?.task.status === 'Done') {
     const ended = endClaim(draft.state, id, { outcome: 'done', now })
     draft.state = markSettled(ended, id, 'done', on)

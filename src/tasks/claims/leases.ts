@@ -1,8 +1,9 @@
 import { UserError } from '../../base/errors.ts'
 import { change, tryToChange, type Draft } from '../store/change.ts'
 import { isOwner, whyDead, type Owner } from './owner.ts'
-import type { Places } from '../store/places.ts'
-import { readLocalState, type Claim, type State } from '../store/state.ts'
+import type { TaskFolders } from '../folders.ts'
+import { readLocalState } from '../store/state.ts'
+import type { Claim, State } from '../store/state-shape.ts'
 
 /** Extends the leases of an owner. */
 export function renew(state: State, owner: Owner, now: Date): State {
@@ -26,9 +27,9 @@ const PATIENCE_MS = 100
  * Renews the leases of an owner; every command does, even if it only reads. Completes the change of a
  * killed writer first, so that no command sees half of it.
  */
-export function keepLeases(places: Places, owner: Owner, now: Date): void {
-  const { claims, moves = [] } = readLocalState(places)
-  if (moves.length > 0) tryToChange(places, () => undefined)
+export function keepLeases(folders: TaskFolders, owner: Owner, now: Date): void {
+  const { claims, moves = [] } = readLocalState(folders)
+  if (moves.length > 0) tryToChange(folders, () => undefined)
   const isDue = ({ until = '', leaseMs = 0 }: Claim) =>
     Date.parse(until) - now.getTime() < leaseMs * WORTH_RENEWING
   const own = Object.values(claims).filter((claim) => isOwner(claim, owner))
@@ -37,7 +38,7 @@ export function keepLeases(places: Places, owner: Owner, now: Date): void {
     const work = (draft: Draft) => {
       draft.state = renew(draft.state, owner, now)
     }
-    change(places, work, PATIENCE_MS)
+    change(folders, work, PATIENCE_MS)
   } catch (error) {
     // A read-only project can still be read.
     if (!(error instanceof UserError)) throw error

@@ -1,9 +1,9 @@
 import { UserError } from '../../base/errors.ts'
 import { lifeOf } from '../../base/linux/process-identity.ts'
 import { readProcesses, readVariable } from '../../base/linux/process-table.ts'
-import type { Places } from '../store/places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { withCurrentRoot, makeCheckoutFinder } from '../store/checkouts.ts'
-import type { Claim, State } from '../store/state.ts'
+import type { Claim, State } from '../store/state-shape.ts'
 
 /** The agent or person that a command acts for. */
 export interface Owner {
@@ -93,16 +93,16 @@ export function isSameIteration(a: Iteration, b: Iteration): boolean {
 export function blockingClaims(
   { claims }: State,
   owner: Owner,
-  places: Places,
+  folders: TaskFolders,
   now: Date,
 ): Map<string, Claim> {
-  const findCheckout = makeCheckoutFinder(places)
+  const findCheckout = makeCheckoutFinder(folders)
   const found = new Map<string, Claim>()
   for (const [id, claim] of Object.entries(claims)) {
     const isOver = claim.settled !== undefined
     if (!isOver && (isOwner(claim, owner) || whyDead(claim, now) !== undefined)) continue
     const there = findCheckout(claim)
-    const isElsewhere = there !== undefined && there !== places
+    const isElsewhere = there !== undefined && there !== folders
     if (isElsewhere || !isOver) found.set(id, withCurrentRoot(claim, there))
   }
   return found

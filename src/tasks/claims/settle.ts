@@ -1,12 +1,12 @@
 import { originOf } from '../store/checkouts.ts'
 import { DEFAULT_LEASE_MS, whyDead, type Owner } from './owner.ts'
-import type { Places } from '../store/places.ts'
-import type { Attempt, Claim, State } from '../store/state.ts'
+import type { TaskFolders } from '../folders.ts'
+import type { Attempt, Claim, State } from '../store/state-shape.ts'
 import type { Status } from '../status.ts'
 
 export interface ClaimContext {
   readonly owner: string
-  readonly places: Places
+  readonly folders: TaskFolders
   readonly now: Date
 }
 
@@ -21,14 +21,14 @@ export function settleClaim(state: State, id: string, status: Status, on: ClaimC
 
 export function makeClaim(
   { name, run }: Owner,
-  places: Places,
+  folders: TaskFolders,
   now: Date,
   leaseMs = DEFAULT_LEASE_MS,
 ): Claim {
   return {
     owner: name,
     at: now.toISOString(),
-    ...originOf(places),
+    ...originOf(folders),
     ...(run === undefined ? {} : { run }),
     until: new Date(now.getTime() + leaseMs).toISOString(),
     leaseMs,
@@ -43,17 +43,17 @@ export function claimForIteration(
   state: State,
   id: string,
   owner: Owner,
-  { places, now }: Omit<ClaimContext, 'owner'>,
+  { folders, now }: Omit<ClaimContext, 'owner'>,
 ): State {
   const known = state.claims[id]
   const why = known === undefined ? undefined : whyDead(known, now)
   const isFree =
     known === undefined ||
     why !== undefined ||
-    (known.settled !== undefined && known.root === places.root)
+    (known.settled !== undefined && known.root === folders.root)
   if (owner.run === undefined || !isFree) return state
   const ended = why === undefined ? state : endClaim(state, id, { outcome: 'failed', why, now })
-  return { ...ended, claims: { ...ended.claims, [id]: makeClaim(owner, places, now) } }
+  return { ...ended, claims: { ...ended.claims, [id]: makeClaim(owner, folders, now) } }
 }
 
 /** Other worktrees do not have the change yet: the task stays claimed there until the merge. */
@@ -61,11 +61,11 @@ export function markSettled(
   state: State,
   id: string,
   settled: 'done' | 'blocked',
-  { owner, places, now }: ClaimContext,
+  { owner, folders, now }: ClaimContext,
 ): State {
-  const hasNoWorktrees = places.shared === places.local
+  const hasNoWorktrees = folders.shared === folders.local
   if (hasNoWorktrees) return state
-  const claim: Claim = { owner, at: now.toISOString(), ...originOf(places), settled }
+  const claim: Claim = { owner, at: now.toISOString(), ...originOf(folders), settled }
   return { ...state, claims: { ...state.claims, [id]: claim } }
 }
 

@@ -2,15 +2,15 @@ import { join } from 'node:path'
 import { statOf } from '../../base/files.ts'
 import { inArchive, isArchived } from '../archive.ts'
 import { archivedNote } from '../archive-tasks.ts'
-import type { Places } from '../store/places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { readTaskText } from '../store/scan.ts'
 import type { Task } from '../task.ts'
 import { readNotes } from '../text/read-body.ts'
 import { allTasks, makeCheck, nameOf, type Check, type LocatedTask } from './check.ts'
 
 /** Tasks that are both open and archived. The fix removes archived copies that are identical. */
-export const archivedCopies = makeCheck((places) =>
-  copiesIn(allTasks(places), places).map(({ open, archived }) => {
+export const archivedCopies = makeCheck((folders) =>
+  copiesIn(allTasks(folders), folders).map(({ open, archived }) => {
     const isIdentical = readTaskText(open.path) === readTaskText(archived.path)
     // If one is a link to the other, removing it could remove both.
     const isOneFile = statOf(open.path)?.ino === statOf(archived.path)?.ino
@@ -20,7 +20,7 @@ export const archivedCopies = makeCheck((places) =>
       : `is the same task as the open ${name}, but the content differs: compare the two and delete one`
     const mended = 'removed the copy in the archive'
     return {
-      findings: [{ file: nameOf(archived, places), problem, mended }],
+      findings: [{ file: nameOf(archived, folders), problem, mended }],
       fix: isIdentical && !isOneFile ? ({ draft }) => draft.remove(archived.path) : undefined,
     }
   }),
@@ -31,10 +31,10 @@ interface Copy {
   readonly archived: LocatedTask
 }
 
-export function copiesIn(all: readonly LocatedTask[], places: Places): Copy[] {
+export function copiesIn(all: readonly LocatedTask[], folders: TaskFolders): Copy[] {
   return [...Map.groupBy(all, ({ task }) => task.id).values()].flatMap((group) => {
     const { open = [], archived = [] } = Object.groupBy(group, (each) =>
-      isArchived(each, places) ? 'archived' : 'open',
+      isArchived(each, folders) ? 'archived' : 'open',
     )
     return archived.flatMap((each) => {
       const same = open.find((other) => isSameTask(each, other))
@@ -50,20 +50,20 @@ function isSameTask({ task: a }: LocatedTask, { task: b }: LocatedTask): boolean
 
 /** Archived tasks that are not Done, unless they were archived on purpose. A person has to decide. */
 export const archivedOpen: Check = {
-  find: (places, { tasks, archived }) => {
+  find: (folders, { tasks, archived }) => {
     // Copies of open tasks have a separate check.
     const open = new Set(tasks.map(({ id }) => id))
     return archived.tasks
       .filter(({ id, status }) => status !== 'Done' && !open.has(id))
-      .filter((task) => !isIntended(places, task))
+      .filter((task) => !isIntended(folders, task))
       .map(({ id, file, status }) => ({
-        file: inArchive(places, file),
+        file: inArchive(folders, file),
         problem: `is archived but ${status}, so no agent will start it; run: forge-tasks unarchive ${id}`,
       }))
   },
 }
 
-function isIntended({ archive }: Places, { file, status }: Task): boolean {
+function isIntended({ archive }: TaskFolders, { file, status }: Task): boolean {
   const notes = readNotes(readTaskText(join(archive, file)))
   return notes.split('\n').includes(archivedNote(status))
 }

@@ -1,7 +1,7 @@
 import { basename, dirname, join, relative } from 'node:path'
 import { formatBytes, readTextFile, statOf } from '../../base/files.ts'
 import { askGit } from '../../base/tracked.ts'
-import type { Places } from '../store/places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { TASK_LIMIT_BYTES, tryToReadText, type Broken } from '../store/scan.ts'
 import { parseTask } from '../task.ts'
 import { escapeContent, readOutline } from '../text/body.ts'
@@ -11,16 +11,16 @@ import { makeCheck, type Check, type Database, type Problem } from './check.ts'
 
 /** Files that cannot be read as tasks. Fixes merge conflicts that have only one right answer. */
 export const brokenFiles: Check = {
-  ...makeCheck((places, database) =>
+  ...makeCheck((folders, database) =>
     allBroken(database)
-      .filter(({ file }) => !isOversized(join(places.tasks, file)))
-      .map((each) => examineConflict(places, each)),
+      .filter(({ file }) => !isOversized(join(folders.tasks, file)))
+      .map((each) => examineConflict(folders, each)),
   ),
 
   // Git considers a conflict resolved only after `git add`.
-  follow: (places, finding) => {
-    const name = relative(places.root, join(places.tasks, finding.file))
-    const unmerged = askGit(places.root, ['ls-files', '--unmerged', '--', name], process.env)
+  follow: (folders, finding) => {
+    const name = relative(folders.root, join(folders.tasks, finding.file))
+    const unmerged = askGit(folders.root, ['ls-files', '--unmerged', '--', name], process.env)
     if (unmerged === undefined || unmerged === '') return finding
     return { ...finding, mended: `${finding.mended}; mark it as resolved: git add "${name}"` }
   },
@@ -31,7 +31,7 @@ function allBroken({ broken, archived }: Database): Broken[] {
 }
 
 /** Adds how to resolve a conflict, and the line that a person has to decide. */
-function examineConflict({ tasks }: Places, broken: Broken): Problem {
+function examineConflict({ tasks }: TaskFolders, broken: Broken): Problem {
   const path = join(tasks, broken.file)
   const text = tryToReadText(path) ?? ''
   const resolved = resolveConflicts(text)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { inArchive, isArchived } from '../archive.ts'
 import type { Draft } from '../store/change.ts'
 import { listFiles } from '../store/folder.ts'
-import type { Places } from '../store/places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { readTaskFile, type Scan } from '../store/scan.ts'
 import type { Task } from '../task.ts'
 
@@ -27,10 +27,10 @@ export interface FixTools {
 }
 
 export interface Check {
-  readonly find: (places: Places, database: Database) => Finding[]
-  readonly fix?: (places: Places, database: Database, tools: FixTools) => Finding[]
+  readonly find: (folders: TaskFolders, database: Database) => Finding[]
+  readonly fix?: (folders: TaskFolders, database: Database, tools: FixTools) => Finding[]
   /** Completes the finding of a fix after the lock is released. */
-  readonly follow?: (places: Places, fixed: Finding) => Finding
+  readonly follow?: (folders: TaskFolders, fixed: Finding) => Finding
 }
 
 /** Findings that are fixed together. */
@@ -44,18 +44,18 @@ export interface Problem {
 }
 
 export function makeCheck(
-  findProblems: (places: Places, database: Database) => readonly Problem[],
+  findProblems: (folders: TaskFolders, database: Database) => readonly Problem[],
 ): Required<Pick<Check, 'find' | 'fix'>> {
   return {
-    find: (places, database) =>
-      findProblems(places, database).flatMap(({ findings, advice = '' }) =>
+    find: (folders, database) =>
+      findProblems(folders, database).flatMap(({ findings, advice = '' }) =>
         findings.map((finding) => {
           const { mended: _, ...found } = finding
           return { ...found, problem: `${found.problem}${advice}` }
         }),
       ),
-    fix: (places, database, tools) =>
-      findProblems(places, database).flatMap(({ findings, fix }) => {
+    fix: (folders, database, tools) =>
+      findProblems(folders, database).flatMap(({ findings, fix }) => {
         fix?.(tools)
         return fix === undefined ? [] : findings
       }),
@@ -68,7 +68,7 @@ export interface LocatedTask {
 }
 
 /** All readable tasks, open ones first. */
-export function allTasks({ tasks, archive }: Places): LocatedTask[] {
+export function allTasks({ tasks, archive }: TaskFolders): LocatedTask[] {
   return [tasks, archive].flatMap((folder) =>
     listFiles(folder).flatMap((file) => {
       const path = join(folder, file)
@@ -79,7 +79,7 @@ export function allTasks({ tasks, archive }: Places): LocatedTask[] {
 }
 
 /** The file name relative to the folder of the tasks. */
-export function nameOf(located: LocatedTask, places: Places): string {
+export function nameOf(located: LocatedTask, folders: TaskFolders): string {
   const { file } = located.task
-  return isArchived(located, places) ? inArchive(places, file) : file
+  return isArchived(located, folders) ? inArchive(folders, file) : file
 }

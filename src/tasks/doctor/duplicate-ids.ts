@@ -6,7 +6,7 @@ import { makeFileName } from '../file-name.ts'
 import { setField } from '../text/frontmatter.ts'
 import { HIGHEST_NUMBER, readId, renderId, type TaskId } from '../id.ts'
 import { askGit } from '../../base/tracked.ts'
-import type { Places } from '../store/places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { byAge } from '../task.ts'
 import { findUsedIds, highestOf } from '../used-ids.ts'
 import { copiesIn } from './archived.ts'
@@ -22,19 +22,19 @@ import {
 /** Tasks that got the same id in two clones. The fix gives the younger one a new id. */
 export const duplicateIds: Check = {
   // Duplicates among open tasks are already reported as broken files.
-  find: (places) =>
-    findDuplicates(allTasks(places), places)
-      .filter(({ older, younger }) => [older, younger].some((each) => isArchived(each, places)))
-      .map((pair) => findingOf(pair, places)),
+  find: (folders) =>
+    findDuplicates(allTasks(folders), folders)
+      .filter(({ older, younger }) => [older, younger].some((each) => isArchived(each, folders)))
+      .map((pair) => findingOf(pair, folders)),
 
-  fix: (places, _scan, fixing) => {
-    const all = allTasks(places)
-    const pairs = findDuplicates(all, places)
+  fix: (folders, _scan, fixing) => {
+    const all = allTasks(folders)
+    const pairs = findDuplicates(all, folders)
     if (pairs.length === 0) return []
-    const giveNumber = makeNumbers(fixing.draft, findUsedIds(places))
+    const giveNumber = makeNumbers(fixing.draft, findUsedIds(folders))
     return pairs.flatMap((pair) => {
       const id = giveNumber(readId(pair.younger.task.id)!.prefix)
-      return id === undefined ? [] : fixPair(pair, id, { all, places, fixing })
+      return id === undefined ? [] : fixPair(pair, id, { all, folders, fixing })
     })
   },
 }
@@ -46,11 +46,11 @@ interface Pair {
 
 interface FixContext {
   readonly all: readonly LocatedTask[]
-  readonly places: Places
+  readonly folders: TaskFolders
   readonly fixing: FixTools
 }
 
-function fixPair(pair: Pair, id: TaskId, { all, places, fixing }: FixContext): Finding[] {
+function fixPair(pair: Pair, id: TaskId, { all, folders, fixing }: FixContext): Finding[] {
   const { task, path } = pair.younger
   const meant = all.filter(
     (each) =>
@@ -60,21 +60,21 @@ function fixPair(pair: Pair, id: TaskId, { all, places, fixing }: FixContext): F
   fixing.draft.write(path, setField(fixing.draft.read(path), 'id', renderId(id)))
   fixing.draft.move(path, join(dirname(path), makeFileName(id, task.title)))
   return [
-    { ...findingOf(pair, places), mended: `renumbered to ${renderId(id)}` },
+    { ...findingOf(pair, folders), mended: `renumbered to ${renderId(id)}` },
     ...meant.map((each) => renameReference(each, task.id, id, fixing)),
   ]
 }
 
 /** References to the younger of two tasks with the same id. Slow, because it asks git. */
-export function findYoungerReferences(places: Places): ReadonlySet<string> {
-  const all = allTasks(places)
+export function findYoungerReferences(folders: TaskFolders): ReadonlySet<string> {
+  const all = allTasks(folders)
   const referring = Map.groupBy(
     all.flatMap((each) => referencesOf(each).map((id) => ({ each, id }))),
     ({ id }) => id,
   )
-  const meant = findDuplicates(all, places).flatMap(({ older, younger }) =>
+  const meant = findDuplicates(all, folders).flatMap(({ older, younger }) =>
     (referring.get(younger.task.id) ?? [])
-      .filter(({ each }) => refersToYounger(each, younger, older, places))
+      .filter(({ each }) => refersToYounger(each, younger, older, folders))
       .map(({ each }) => referenceKey(each, younger)),
   )
   return new Set(meant)
@@ -89,8 +89,8 @@ function referencesOf({ task }: LocatedTask): string[] {
 }
 
 /** An archived copy of the same task does not count. */
-function findDuplicates(all: readonly LocatedTask[], places: Places): Pair[] {
-  const copied = new Set(copiesIn(all, places).map(({ archived }) => archived))
+function findDuplicates(all: readonly LocatedTask[], folders: TaskFolders): Pair[] {
+  const copied = new Set(copiesIn(all, folders).map(({ archived }) => archived))
   const tasks = all.filter((each) => !copied.has(each))
   return [...Map.groupBy(tasks, ({ task }) => task.id).values()].flatMap((group) => {
     const [older, ...others] = group.toSorted((a, b) => byAge(a.task, b.task))
@@ -98,9 +98,9 @@ function findDuplicates(all: readonly LocatedTask[], places: Places): Pair[] {
   })
 }
 
-function findingOf({ older, younger }: Pair, places: Places): Finding {
-  const problem = `has the same id ${older.task.id} as "${nameOf(older, places)}"`
-  return { file: nameOf(younger, places), problem }
+function findingOf({ older, younger }: Pair, folders: TaskFolders): Finding {
+  const problem = `has the same id ${older.task.id} as "${nameOf(older, folders)}"`
+  return { file: nameOf(younger, folders), problem }
 }
 
 /** Returns ids that were never used, not even by archived or broken files. */
@@ -143,9 +143,9 @@ function refersToYounger(
   reference: LocatedTask,
   younger: LocatedTask,
   older: LocatedTask,
-  places: Places,
+  folders: TaskFolders,
 ): boolean {
-  const { root } = places
+  const { root } = folders
   const name = (path: string) => relative(root, path)
   const search = ['log', '--format=%H', `-S${younger.task.id}`, '--', name(reference.path)]
   const commit = askGit(root, search, process.env)?.trim().split('\n').at(-1)

@@ -1,6 +1,6 @@
 import { scanArchive } from '../archive.ts'
 import { change } from '../store/change.ts'
-import type { Places } from '../store/places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { scanTasks, type Scan } from '../store/scan.ts'
 import { archivedCopies, archivedOpen } from './archived.ts'
 import { brokenFiles, oversized } from './broken-files.ts'
@@ -25,33 +25,33 @@ const CHECKS: readonly Check[] = [
 ]
 
 /** Everything that is wrong with the database; with `fix`, fixes what it can. */
-export function examine(places: Places, fix: boolean, now: Date): Finding[] {
-  const fixed = fix ? fixAll(places, now) : []
-  const database = readDatabase(places)
-  return [...fixed, ...CHECKS.flatMap(({ find }) => find(places, database))]
+export function examine(folders: TaskFolders, fix: boolean, now: Date): Finding[] {
+  const fixed = fix ? fixAll(folders, now) : []
+  const database = readDatabase(folders)
+  return [...fixed, ...CHECKS.flatMap(({ find }) => find(folders, database))]
 }
 
 /** Reads the archive lazily, because few checks need it. */
-function readDatabase(places: Places): Database {
+function readDatabase(folders: TaskFolders): Database {
   let archived: Scan | undefined
   return {
-    ...scanTasks(places),
+    ...scanTasks(folders),
     get archived() {
-      return (archived ??= scanArchive(places))
+      return (archived ??= scanArchive(folders))
     },
   }
 }
 
 /** One after the other: later checks see what earlier ones have fixed. */
-function fixAll(places: Places, now: Date): Finding[] {
+function fixAll(folders: TaskFolders, now: Date): Finding[] {
   return CHECKS.flatMap((check) => {
     const { fix, follow = (_, finding) => finding } = check
     if (fix === undefined) return []
     const youngerReferences =
-      check === duplicateIds ? findYoungerReferences(places) : new Set<string>()
-    const fixed = change(places, (draft) =>
-      fix(places, readDatabase(places), { draft, now, youngerReferences }),
+      check === duplicateIds ? findYoungerReferences(folders) : new Set<string>()
+    const fixed = change(folders, (draft) =>
+      fix(folders, readDatabase(folders), { draft, now, youngerReferences }),
     )
-    return fixed.map((finding) => follow(places, finding))
+    return fixed.map((finding) => follow(folders, finding))
   })
 }

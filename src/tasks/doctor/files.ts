@@ -13,11 +13,11 @@ import { makeCheck, type Check } from './check.ts'
 
 /** An invalid configuration or unknown keys in it, which only a person can fix. */
 export const configuration: Check = {
-  find: (places) => {
-    const file = basename(configPath(places))
+  find: (folders) => {
+    const file = basename(configPath(folders))
     try {
-      readConfig(places)
-      return findUnknownKeys(places).map((key) => ({
+      readConfig(folders)
+      return findUnknownKeys(folders).map((key) => ({
         file,
         problem: `unknown key "${key}"; known keys: prefix, name, defaults (priority, labels)`,
       }))
@@ -29,11 +29,11 @@ export const configuration: Check = {
 }
 
 /** Files whose name does not begin with the id of their task. */
-export const misnamed = makeCheck((places, { tasks, archived }) =>
+export const misnamed = makeCheck((folders, { tasks, archived }) =>
   [
-    ...tasks.map((task) => ({ task, folder: places.tasks, file: task.file })),
+    ...tasks.map((task) => ({ task, folder: folders.tasks, file: task.file })),
     ...archived.tasks.map((task) => {
-      return { task, folder: places.archive, file: inArchive(places, task.file) }
+      return { task, folder: folders.archive, file: inArchive(folders, task.file) }
     }),
   ]
     .filter(({ task }) => idOfName(task.file) !== task.id)
@@ -44,7 +44,7 @@ export const misnamed = makeCheck((places, { tasks, archived }) =>
       const findings = [{ file, problem, mended: `renamed to "${name}"` }]
       const advice = `; "${name}" already exists: rename it, then run: forge-tasks doctor --fix`
       if (statOf(target) !== undefined) return { findings, advice }
-      return { findings, fix: ({ draft }) => draft.move(join(places.tasks, file), target) }
+      return { findings, fix: ({ draft }) => draft.move(join(folders.tasks, file), target) }
     }),
 )
 
@@ -58,15 +58,15 @@ export const unfinished = makeCheck(({ tasks }) =>
 
 /** Task files that git tracks but that are missing, unless forge-tasks deleted them. */
 export const lostFiles: Check = {
-  find: (places) => {
-    const { root, tasks } = places
+  find: (folders) => {
+    const { root, tasks } = folders
     const listed =
       askGit(root, ['ls-files', '-z', '--deleted', '--', relative(root, tasks)], process.env) ?? ''
-    const deleted = new Set(readLocalState(places).deleted)
+    const deleted = new Set(readLocalState(folders).deleted)
     return listed.split('\0').flatMap((path) => {
       const file = relative(relative(root, tasks), path)
       const id = idOfName(file.replace(/^archive\//, ''))
-      if (id === undefined || deleted.has(id) || hasTask(places, id)) return []
+      if (id === undefined || deleted.has(id) || hasTask(folders, id)) return []
       const problem = `is missing but tracked by git; run: git restore -- ${shellWord(path)}`
       return [{ file, problem }]
     })

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { findCycles } from '../cycles.ts'
 import { Graph } from '../ready.ts'
-import type { Places } from '../store/places.ts'
+import type { TaskFolders } from '../folders.ts'
 import type { Scan } from '../store/scan.ts'
 import { byAge, type Task } from '../task.ts'
 import { applyChanges, type Changes } from '../text/changes.ts'
 import { makeCheck, type Finding, type Problem } from './check.ts'
 
 /** References to tasks that do not exist. The fix removes them and adds a note. */
-export const dangling = makeCheck((places, scan) => {
-  const graph = new Graph(places, scan, new Map())
+export const dangling = makeCheck((folders, scan) => {
+  const graph = new Graph(folders, scan, new Map())
   return scan.tasks.flatMap(({ file, dependencies, parent }) => {
     const missing = dependencies
       .filter((id) => !graph.has(id))
@@ -21,7 +21,7 @@ export const dangling = makeCheck((places, scan) => {
     if (missing.length === 0) return []
     const gone = missing.map(({ id }) => id)
     const mended = 'removed the reference and added a note'
-    return makeProblem(places, file, {
+    return makeProblem(folders, file, {
       findings: missing.map(({ problem }) => ({ file, problem, mended })),
       changes: {
         removeDependencies: gone,
@@ -35,11 +35,11 @@ export const dangling = makeCheck((places, scan) => {
 })
 
 /** Dependency cycles. The fix removes the dependency of the younger task that closes the cycle. */
-export const dependencyCycles = makeCheck((places, scan) => {
-  const graph = new Graph(places, scan, new Map())
+export const dependencyCycles = makeCheck((folders, scan) => {
+  const graph = new Graph(folders, scan, new Map())
   const links = closingLinks(graph, scan, graph.edges, 'depends on itself')
   return [...Map.groupBy(links, ({ file }) => file)].map(([file, closing]) =>
-    makeProblem(places, file, {
+    makeProblem(folders, file, {
       findings: closing.map(({ problem, to }) => {
         return { file, problem, mended: `removed the dependency on ${to} and added a note` }
       }),
@@ -54,11 +54,11 @@ export const dependencyCycles = makeCheck((places, scan) => {
 })
 
 /** Cycles of parents. The fix removes the parent of the younger task that closes the cycle. */
-export const parentCycles = makeCheck((places, scan) => {
-  const graph = new Graph(places, scan, new Map())
+export const parentCycles = makeCheck((folders, scan) => {
+  const graph = new Graph(folders, scan, new Map())
   const links = closingLinks(graph, scan, graph.parents, 'is its own ancestor')
   return links.map(({ file, problem, task: { parent } }) =>
-    makeProblem(places, file, {
+    makeProblem(folders, file, {
       findings: [{ file, problem, mended: 'removed the parent and added a note' }],
       changes: {
         parent: '',
@@ -69,7 +69,7 @@ export const parentCycles = makeCheck((places, scan) => {
 })
 
 function makeProblem(
-  { tasks }: Places,
+  { tasks }: TaskFolders,
   file: string,
   { findings, changes }: { readonly findings: readonly Finding[]; readonly changes: Changes },
 ): Problem {

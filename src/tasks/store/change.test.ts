@@ -3,31 +3,31 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProject } from '../../../tests/support/project.ts'
 import { change } from './change.ts'
-import { placesAt } from './places.ts'
+import { taskFoldersAt } from '../folders.ts'
 import { readLocalState } from './state.ts'
 
 test('a failed move rolls back the moves before it', () => {
-  const places = placesAt(makeProject())
-  mkdirSync(places.archive, { recursive: true })
-  for (const name of ['A.md', 'B.md', 'C.md']) writeFileSync(join(places.tasks, name), name)
+  const folders = taskFoldersAt(makeProject())
+  mkdirSync(folders.archive, { recursive: true })
+  for (const name of ['A.md', 'B.md', 'C.md']) writeFileSync(join(folders.tasks, name), name)
   const move = () =>
-    change(places, (draft) => {
-      draft.write(join(places.tasks, 'D.md'), 'new')
-      draft.move(join(places.tasks, 'A.md'), join(places.archive, 'A.md'))
-      draft.move(join(places.tasks, 'B.md'), join(places.archive, 'missing/B.md'))
-      draft.remove(join(places.tasks, 'C.md'))
+    change(folders, (draft) => {
+      draft.write(join(folders.tasks, 'D.md'), 'new')
+      draft.move(join(folders.tasks, 'A.md'), join(folders.archive, 'A.md'))
+      draft.move(join(folders.tasks, 'B.md'), join(folders.archive, 'missing/B.md'))
+      draft.remove(join(folders.tasks, 'C.md'))
     })
   expect(move).toThrow('Cannot change the tasks in')
-  expect(readdirSync(places.tasks).toSorted()).toEqual([
+  expect(readdirSync(folders.tasks).toSorted()).toEqual([
     '.local',
     'A.md',
     'B.md',
     'C.md',
     'archive',
   ])
-  expect(readdirSync(places.archive)).toEqual([])
-  expect(readLocalState(places).moves).toEqual([])
-  change(places, () => undefined)
-  expect(readdirSync(places.local).filter((name) => name.startsWith('.unfinished'))).toEqual([])
-  expect(readdirSync(places.archive)).toEqual([])
+  expect(readdirSync(folders.archive)).toEqual([])
+  expect(readLocalState(folders).moves).toEqual([])
+  change(folders, () => undefined)
+  expect(readdirSync(folders.local).filter((name) => name.startsWith('.unfinished'))).toEqual([])
+  expect(readdirSync(folders.archive)).toEqual([])
 })

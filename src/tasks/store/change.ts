@@ -18,10 +18,11 @@ import { pruneState } from './prune-state.ts'
 import { makeLocal } from './local-folder.ts'
 import { ForeignLink, isOwnFolder, refuseForeign } from './foreign-links.ts'
 import { runMoves, discard, bringsContent, recover, type Failure } from './moves.ts'
-import type { Places } from './places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { readTaskText, TASK_LIMIT_BYTES } from './scan.ts'
 import { CannotChange } from '../text/frontmatter.ts'
-import { hasState, readLocalState, writeState, type Claim, type Move, type State } from './state.ts'
+import { hasState, readLocalState, writeState } from './state.ts'
+import type { Claim, Move, State } from './state-shape.ts'
 
 class CannotWrite extends UserError {
   override readonly exitCode = 1
@@ -35,7 +36,7 @@ type Progress = 'nothing was changed' | 'a part was changed' | 'the rest waits'
  * temporary files, lists the moves in the state, then moves. After a crash the next process completes them.
  */
 export class Draft {
-  readonly #places: Places
+  readonly #folders: TaskFolders
   readonly #texts = new Map<string, string>()
   readonly #links = new Map<string, string>()
   readonly #moves: Move[] = []
@@ -44,8 +45,8 @@ export class Draft {
   #progress: Progress = 'nothing was changed'
   state: State
 
-  constructor(places: Places, state: State) {
-    this.#places = places
+  constructor(folders: TaskFolders, state: State) {
+    this.#folders = folders
     this.#saved = this.state = state
   }
 
@@ -64,13 +65,13 @@ export class Draft {
   }
 
   write(path: string, text: string): void {
-    refuseForeign(path, checkoutOfFile(path, this.state, this.#places))
+    refuseForeign(path, checkoutOfFile(path, this.state, this.#folders))
     if (path.endsWith('.md')) refuseLarge(path, text)
     this.#texts.set(path, text)
   }
 
   move(from: string, to: string): void {
-    refuseForeign(dirname(to), this.#places)
+    refuseForeign(dirname(to), this.#folders)
     const target = relativeTarget(from)
     if (target === undefined) {
       this.#moves.push({ from, to, was: stampOf(statOf(to)) })
@@ -89,7 +90,7 @@ export class Draft {
   commit(): void {
     if (this.isEmpty) return
     if (this.state !== this.#saved)
-      this.state = this.#withMain(pruneState(this.state, this.#places))
+      this.state = this.#withMain(pruneState(this.state, this.#folders))
     const [own, foreign] = this.#writeBeside()
     own.push(...this.#moves)
     const moves = [...own, ...foreign]
@@ -144,7 +145,7 @@ export class Draft {
   }
 
   #withMain(state: State): State {
-    const { own, shared, top } = this.#places
+    const { own, shared, top } = this.#folders
     return own === shared ? { ...state, main: top } : state
   }
 
@@ -153,7 +154,7 @@ export class Draft {
   }
 
   #save(state: State): void {
-    writeState(this.#places, state)
+    writeState(this.#folders, state)
   }
 
   /** Writes new contents to temporary files, for this checkout and for others. */
@@ -161,7 +162,7 @@ export class Draft {
     const [own, foreign]: [Move[], Move[]] = [[], []]
     try {
       for (const [path, text] of this.#texts) {
-        const isOwn = path.startsWith(join(this.#places.tasks, '/'))
+        const isOwn = path.startsWith(join(this.#folders.tasks, '/'))
         ;(isOwn ? own : foreign).push(this.#writeText(path, text, isOwn))
       }
       for (const [path, target] of this.#links) own.push(this.#makeLink(path, target))
@@ -176,7 +177,7 @@ export class Draft {
   #writeText(path: string, text: string, isOwn: boolean): Move {
     const old = lstatSync(path, { throwIfNoEntry: false })
     const to = old?.isSymbolicLink() ? realpathSync(path) : path
-    const from = unfinishedPath(isOwn ? this.#folderFor(to) : this.#places.shared)
+    const from = unfinishedPath(isOwn ? this.#folderFor(to) : this.#folders.shared)
     const target = to === path ? old : statOf(to)
     writeNewFile(from, text, { durable: true, mode: target?.mode })
     return { from, to, was: stampOf(target) }
@@ -190,7 +191,7 @@ export class Draft {
 
   /** Outside the tasks if on the same disk, so that a crash leaves no files among them. */
   #folderFor(path: string): string {
-    const { shared } = this.#places
+    const { shared } = this.#folders
     const folder = dirname(path)
     const disk = statOf(folder)?.dev ?? makeFolder(folder)
     return disk === statOf(shared)?.dev ? shared : folder
@@ -222,32 +223,32 @@ function makeFolder(path: string): number {
 
 /** Runs a change under the lock that all worktrees of the clone share. */
 export function change<Result>(
-  places: Places,
+  folders: TaskFolders,
   work: (draft: Draft) => Result,
   patienceMs?: number,
 ): Result {
   let draft: Draft | undefined
-  refuseForeign(places.tasks, places)
+  refuseForeign(folders.tasks, folders)
   try {
-    refuseLinked(places)
+    refuseLinked(folders)
     // The folder for the lock would make any folder a project, so a change that fails must not create it.
-    if (statOf(places.shared) === undefined && !hasState(places)) {
-      const rehearsal = new Draft(places, readLocalState(places))
+    if (statOf(folders.shared) === undefined && !hasState(folders)) {
+      const rehearsal = new Draft(folders, readLocalState(folders))
       const result = work(rehearsal)
       if (rehearsal.isEmpty) return result
     }
-    makeLocal(places.shared, places)
+    makeLocal(folders.shared, folders)
     const locked = () => {
-      draft = new Draft(places, recoverState(places))
+      draft = new Draft(folders, recoverState(folders))
       draft.state = clampLeases(draft.state, Date.now())
       const result = work(draft)
       draft.commit()
       return result
     }
-    return withLock(join(places.shared, 'lock'), locked, patienceMs)
+    return withLock(join(folders.shared, 'lock'), locked, patienceMs)
   } catch (error) {
     if (errorCode(error) === undefined || error instanceof UserError) throw error
-    throw cannotWrite(places, error, draft?.progress)
+    throw cannotWrite(folders, error, draft?.progress)
   }
 }
 
@@ -267,9 +268,9 @@ function clampLeases(state: State, now: number): State {
  * For commands that only read: gives up if another process holds the lock or the folder cannot be written.
  * Returns whether the change was made.
  */
-export function tryToChange(places: Places, work: (draft: Draft) => void): boolean {
+export function tryToChange(folders: TaskFolders, work: (draft: Draft) => void): boolean {
   try {
-    change(places, work, 0)
+    change(folders, work, 0)
     return true
   } catch (error) {
     const isLeftAlone =
@@ -280,18 +281,18 @@ export function tryToChange(places: Places, work: (draft: Draft) => void): boole
 }
 
 /** forge-tasks never makes a link for its local state, so a link came with the project. */
-function refuseLinked(places: Places): void {
-  if (isOwnFolder(places.shared, places)) return
+function refuseLinked(folders: TaskFolders): void {
+  if (isOwnFolder(folders.shared, folders)) return
   throw new ForeignLink(
-    `${places.shared} is a symbolic link; forge-tasks does not write through it.`,
+    `${folders.shared} is a symbolic link; forge-tasks does not write through it.`,
     'Delete it: forge-tasks creates a folder instead.',
   )
 }
 
-function recoverState(places: Places): State {
-  const state = readLocalState(places)
-  const recovered = { ...state, moves: recover(places, state) }
-  if (recovered.moves.length < (state.moves ?? []).length) writeState(places, recovered)
+function recoverState(folders: TaskFolders): State {
+  const state = readLocalState(folders)
+  const recovered = { ...state, moves: recover(folders, state) }
+  if (recovered.moves.length < (state.moves ?? []).length) writeState(folders, recovered)
   return recovered
 }
 
@@ -305,7 +306,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EDQUOT: 'Free disk space',
 }
 
-function cannotWrite({ tasks }: Places, error: unknown, progress?: Progress): CannotWrite {
+function cannotWrite({ tasks }: TaskFolders, error: unknown, progress?: Progress): CannotWrite {
   const remedy = REMEDIES[errorCode(error) ?? ''] ?? 'Free disk space or make the folder writable'
   const message = `Cannot change the tasks in ${tasks}: ${errorText(error)}`
   switch (progress) {

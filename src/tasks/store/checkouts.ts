@@ -2,19 +2,19 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { statOf } from '../../base/files.ts'
 import { listNames } from './folder.ts'
 import { readOrEmpty } from '../../base/repository.ts'
-import { placesAt, type Places } from './places.ts'
-import type { Claim, State, Worktree } from './state.ts'
+import { taskFoldersAt, type TaskFolders } from '../folders.ts'
+import type { Claim, State, Worktree } from './state-shape.ts'
 
 /** How a claim remembers the checkout in which it was made. */
 type ClaimOrigin = Pick<Claim, 'root' | 'worktree'>
 
-export function originOf(places: Places): ClaimOrigin {
-  const worktree = worktreeOf(places)
-  return worktree === undefined ? { root: places.root } : { root: places.root, worktree }
+export function originOf(folders: TaskFolders): ClaimOrigin {
+  const worktree = worktreeOf(folders)
+  return worktree === undefined ? { root: folders.root } : { root: folders.root, worktree }
 }
 
 /** Undefined in the main worktree and outside of git. */
-function worktreeOf({ shared, own, inside }: Places): Worktree | undefined {
+function worktreeOf({ shared, own, inside }: TaskFolders): Worktree | undefined {
   if (own === shared) return undefined
   const folder = dirname(own)
   const worktree = { name: basename(folder), bornMs: bornMs(folder) }
@@ -27,13 +27,13 @@ function bornMs(folder: string): number {
 }
 
 /** The checkout in which a claim was made; undefined if it was removed. */
-export function checkoutOf(home: ClaimOrigin, here: Places): Places | undefined {
+export function checkoutOf(home: ClaimOrigin, here: TaskFolders): TaskFolders | undefined {
   if (isHere(home, here)) return here
   const root = home.worktree === undefined ? home.root : findProject(home.worktree, here)
   return root === undefined ? undefined : checkoutAt(root, here)
 }
 
-function isHere({ root, worktree }: ClaimOrigin, here: Places): boolean {
+function isHere({ root, worktree }: ClaimOrigin, here: TaskFolders): boolean {
   if (worktree === undefined) return root === here.root
   const own = worktreeOf(here)
   return (
@@ -42,7 +42,7 @@ function isHere({ root, worktree }: ClaimOrigin, here: Places): boolean {
 }
 
 /** A worktree that was moved keeps its name in `.git/worktrees`. */
-function findProject({ name, bornMs: born, inside = '' }: Worktree, here: Places) {
+function findProject({ name, bornMs: born, inside = '' }: Worktree, here: TaskFolders) {
   const folder = join(dirname(here.shared), 'worktrees', name)
   const top = bornMs(folder) === born ? topOf(folder) : undefined
   return top === undefined ? undefined : join(top, inside)
@@ -54,16 +54,16 @@ function topOf(folder: string): string | undefined {
   return path === '' ? undefined : dirname(resolve(folder, path))
 }
 
-function checkoutAt(root: string, here: Places): Places | undefined {
-  const there = placesAt(root)
+function checkoutAt(root: string, here: TaskFolders): TaskFolders | undefined {
+  const there = taskFoldersAt(root)
   // The path may now belong to another repository.
   if (there.shared !== here.shared) return undefined
   return statOf(there.tasks)?.isDirectory() === true ? there : undefined
 }
 
 /** Caches the result, because many claims belong to the same checkout. */
-export function makeCheckoutFinder(here: Places): (claim: Claim) => Places | undefined {
-  const known = new Map<string, Places | undefined>()
+export function makeCheckoutFinder(here: TaskFolders): (claim: Claim) => TaskFolders | undefined {
+  const known = new Map<string, TaskFolders | undefined>()
   return (claim) => {
     if (claim.worktree === undefined && claim.root === here.root) return here
     const key = `${claim.root} ${claim.worktree?.bornMs}`
@@ -73,11 +73,11 @@ export function makeCheckoutFinder(here: Places): (claim: Claim) => Places | und
 }
 
 /** All existing checkouts of a clone. */
-export function listCheckouts({ claims, main }: State, here: Places): Places[] {
+export function listCheckouts({ claims, main }: State, here: TaskFolders): TaskFolders[] {
   if (here.shared === here.local) return [here]
   const git = dirname(here.shared)
-  const folders = listNames(join(git, 'worktrees')).map((name) => join(git, 'worktrees', name))
-  const tops = [mainTop(git), main, ...folders.map(topOf)]
+  const worktrees = listNames(join(git, 'worktrees')).map((name) => join(git, 'worktrees', name))
+  const tops = [mainTop(git), main, ...worktrees.map(topOf)]
   const roots = tops.flatMap((top) => (top === undefined ? [] : [join(top, here.inside)]))
   const others = new Set([...roots, ...Object.values(claims).map(({ root }) => root)])
   others.delete(here.root)
@@ -85,8 +85,8 @@ export function listCheckouts({ claims, main }: State, here: Places): Places[] {
 }
 
 /** The checkout that a file belongs to; defaults to this one. */
-export function checkoutOfFile(path: string, state: State, here: Places): Places {
-  const has = ({ tasks }: Places) => path.startsWith(join(tasks, '/'))
+export function checkoutOfFile(path: string, state: State, here: TaskFolders): TaskFolders {
+  const has = ({ tasks }: TaskFolders) => path.startsWith(join(tasks, '/'))
   return has(here) ? here : (listCheckouts(state, here).find(has) ?? here)
 }
 
@@ -96,6 +96,6 @@ function mainTop(git: string): string {
 }
 
 /** The claim with the current path of its checkout, for messages. */
-export function withCurrentRoot(claim: Claim, there: Places | undefined): Claim {
+export function withCurrentRoot(claim: Claim, there: TaskFolders | undefined): Claim {
   return there === undefined || there.root === claim.root ? claim : { ...claim, root: there.root }
 }

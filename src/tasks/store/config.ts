@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { UserError } from '../../base/errors.ts'
 import { readTextFile } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
-import type { Places } from './places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { findPriority, PRIORITIES, type Priority } from '../status.ts'
 
 /** `forge/tasks/config.json`. */
@@ -14,15 +14,15 @@ export interface TasksConfig {
 
 const CONFIG_LIMIT_BYTES = 1024 * 1024
 
-export function configPath(places: Places): string {
-  return join(places.tasks, 'config.json')
+export function configPath(folders: TaskFolders): string {
+  return join(folders.tasks, 'config.json')
 }
 
 /** Returns the defaults if there is no file; reads older layouts too. */
-export function readConfig(places: Places): TasksConfig {
-  const fields = readFields(places)
+export function readConfig(folders: TaskFolders): TasksConfig {
+  const fields = readFields(folders)
   const wrong = findWrong(fields)
-  if (wrong.length > 0) throw broken(places, `has ${wrong.join('; ')}`)
+  if (wrong.length > 0) throw broken(folders, `has ${wrong.join('; ')}`)
   const value = (key: string, older: string) => valueOf(fields, key) ?? valueOf(fields, older)
   const priority = findPriority(asText(value('defaults.priority', 'defaultPriority')) ?? '')
   const labels = value('defaults.labels', 'defaultLabels')
@@ -86,22 +86,22 @@ function valueOf(fields: Fields, key: string): unknown {
 
 type Fields = Readonly<Record<string, unknown>>
 
-function readFields(places: Places): Fields {
-  const file = readTextFile(configPath(places), CONFIG_LIMIT_BYTES)
+function readFields(folders: TaskFolders): Fields {
+  const file = readTextFile(configPath(folders), CONFIG_LIMIT_BYTES)
   if (file.kind === 'missing') return {}
-  if (file.kind === 'unusable') throw broken(places, file.problem)
+  if (file.kind === 'unusable') throw broken(folders, file.problem)
   let value: unknown
   try {
     value = parseJson(file.text)
   } catch {
-    throw broken(places, 'is not valid JSON')
+    throw broken(folders, 'is not valid JSON')
   }
   if (isObject(value)) return value
-  throw broken(places, 'is not a JSON object')
+  throw broken(folders, 'is not a JSON object')
 }
 
-export function findUnknownKeys(places: Places): string[] {
-  const fields = readFields(places)
+export function findUnknownKeys(folders: TaskFolders): string[] {
+  const fields = readFields(folders)
   const { defaults } = fields
   const inside = isObject(defaults) ? Object.keys(defaults) : []
   const isUnknown = (key: string) => !Object.hasOwn(RULES, key)
@@ -120,8 +120,8 @@ export class BrokenConfig extends UserError {
   }
 }
 
-function broken(places: Places, problem: string): BrokenConfig {
-  return new BrokenConfig(configPath(places), problem)
+function broken(folders: TaskFolders, problem: string): BrokenConfig {
+  return new BrokenConfig(configPath(folders), problem)
 }
 
 export function checkPrefix(prefix: string): string {

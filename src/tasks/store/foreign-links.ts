@@ -2,12 +2,12 @@ import { relative } from 'node:path'
 import { lstatOf } from '../../base/files.ts'
 import { findForeignLink, isLink } from '../../base/tracked.ts'
 import { CannotChange } from '../text/frontmatter.ts'
-import type { Places } from './places.ts'
+import type { TaskFolders } from '../folders.ts'
 
 export class ForeignLink extends CannotChange {}
 
 /** Throws if the path leads out of the project through a link that git tracks. */
-export function refuseForeign(path: string, { top }: Places): void {
+export function refuseForeign(path: string, { top }: TaskFolders): void {
   const link = findForeignLink(path, top, process.env)
   if (link === undefined) return
   throw new ForeignLink(
@@ -16,7 +16,7 @@ export function refuseForeign(path: string, { top }: Places): void {
   )
 }
 
-export function isForeign(path: string, { top }: Places): boolean {
+export function isForeign(path: string, { top }: TaskFolders): boolean {
   return findForeignLink(path, top, process.env) !== undefined
 }
 
@@ -25,6 +25,6 @@ export function isRealFile(path: string): boolean {
 }
 
 /** Whether local state may be kept at a path: no link, and not reached through a tracked one. */
-export function isOwnFolder(path: string, places: Places): boolean {
-  return !isLink(path) && (path !== places.local || !isForeign(path, places))
+export function isOwnFolder(path: string, folders: TaskFolders): boolean {
+  return !isLink(path) && (path !== folders.local || !isForeign(path, folders))
 }

@@ -6,7 +6,7 @@ import type { FileStamp } from './folder.ts'
 import { isOwnFolder, isRealFile } from './foreign-links.ts'
 import { makeLocal } from './local-folder.ts'
 import { UNFINISHED_INDEX } from './moves.ts'
-import type { Places } from './places.ts'
+import type { TaskFolders } from '../folders.ts'
 
 /** A cache of the task files: a line with a checksum, then JSON. */
 interface Index {
@@ -30,8 +30,11 @@ interface Known {
 }
 
 /** Finds the files of a folder that have not changed since the index was written. */
-export function takeKnown(places: Places, folder: ReadonlyMap<string, FileStamp | null>): Known {
-  const { seenAt, rows } = readIndex(places)
+export function takeKnown(
+  folders: TaskFolders,
+  folder: ReadonlyMap<string, FileStamp | null>,
+): Known {
+  const { seenAt, rows } = readIndex(folders)
   const changed = new Set(folder.keys())
   const tasks: Task[] = []
   for (const [old, task] of rows) {
@@ -45,15 +48,15 @@ export function takeKnown(places: Places, folder: ReadonlyMap<string, FileStamp 
 }
 
 /** The id of each file in the index. */
-export function readIndexedIds(places: Places): Map<string, string> {
-  return new Map(readIndex(places).rows.map(([, { file, id }]) => [file, id]))
+export function readIndexedIds(folders: TaskFolders): Map<string, string> {
+  return new Map(readIndex(folders).rows.map(([, { file, id }]) => [file, id]))
 }
 
 /** A missing, damaged or older index is empty. */
-function readIndex(places: Places): Index {
+function readIndex(folders: TaskFolders): Index {
   try {
-    const path = pathOf(places)
-    const content = isTrusted(places) && isRealFile(path) ? readFileSync(path, 'utf8') : ''
+    const path = pathOf(folders)
+    const content = isTrusted(folders) && isRealFile(path) ? readFileSync(path, 'utf8') : ''
     const end = content.indexOf('\n') + 1
     const json = content.slice(end)
     if (content.slice(0, end) === checksumLine(json)) return JSON.parse(json) as Index
@@ -70,7 +73,7 @@ function checksumLine(json: string): string {
 
 /** If the folder is read-only, no index is written. */
 export function writeIndex(
-  places: Places,
+  folders: TaskFolders,
   tasks: readonly Task[],
   folder: ReadonlyMap<string, FileStamp | null>,
   seenAt: number,
@@ -81,29 +84,29 @@ export function writeIndex(
   })
   const json = JSON.stringify({ seenAt, rows } satisfies Index)
   try {
-    if (!isTrusted(places)) return
-    makeLocal(places.own, places)
+    if (!isTrusted(folders)) return
+    makeLocal(folders.own, folders)
     const as = { durable: false, unfinished: UNFINISHED_INDEX }
-    writeFileAtomic(pathOf(places), checksumLine(json) + json, as)
+    writeFileAtomic(pathOf(folders), checksumLine(json) + json, as)
   } catch {
     // Every file is read the next time.
   }
 }
 
 /** Deletes the index, so that the next scan reads every file. */
-export function deleteIndex(places: Places): void {
+export function deleteIndex(folders: TaskFolders): void {
   try {
-    if (isTrusted(places)) rmSync(pathOf(places), { force: true })
+    if (isTrusted(folders)) rmSync(pathOf(folders), { force: true })
   } catch {
     // In a read-only folder the index stays.
   }
 }
 
 /** A link in its place may lead anywhere. */
-function isTrusted(places: Places): boolean {
-  return isOwnFolder(places.own, places)
+function isTrusted(folders: TaskFolders): boolean {
+  return isOwnFolder(folders.own, folders)
 }
 
-function pathOf(places: Places): string {
-  return join(places.own, 'index')
+function pathOf(folders: TaskFolders): string {
+  return join(folders.own, 'index')
 }

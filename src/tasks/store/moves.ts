@@ -6,8 +6,8 @@ import { lstatOf, statOf } from '../../base/files.ts'
 import { checkoutOfFile } from './checkouts.ts'
 import { listNames, stampOf } from './folder.ts'
 import { isForeign } from './foreign-links.ts'
-import type { Places } from './places.ts'
-import type { Move, State } from './state.ts'
+import type { TaskFolders } from '../folders.ts'
+import type { Move, State } from './state-shape.ts'
 
 /** Marks temporary files of the index, which is written without the lock. */
 export const UNFINISHED_INDEX = '.index-'
@@ -16,11 +16,11 @@ export const UNFINISHED_INDEX = '.index-'
 const INDEX_MS = 60_000
 
 /** Completes the moves of a killed writer and deletes its leftovers. Returns the moves that failed. */
-export function recover(places: Places, state: State): readonly Move[] {
-  const staysInside = ({ to }: Move) => !isForeign(dirname(to), checkoutOfFile(to, state, places))
+export function recover(folders: TaskFolders, state: State): readonly Move[] {
+  const staysInside = ({ to }: Move) => !isForeign(dirname(to), checkoutOfFile(to, state, folders))
   const begun = (state.moves ?? []).filter((move) => isStillDue(move) && staysInside(move))
   const waiting = runMoves(begun).flatMap(({ move }) => (bringsContent(move) ? [move] : []))
-  clearUnfinished(places, waiting)
+  clearUnfinished(folders, waiting)
   return waiting
 }
 
@@ -67,7 +67,7 @@ export function discard(moves: readonly Move[]): void {
 }
 
 /** Only the holder of the lock writes these files, so all others were left by killed writers. */
-function clearUnfinished({ shared, own, tasks }: Places, waiting: readonly Move[]): void {
+function clearUnfinished({ shared, own, tasks }: TaskFolders, waiting: readonly Move[]): void {
   const kept = new Set(waiting.map(({ from }) => from))
   const isOtherDisk = statOf(tasks)?.dev !== statOf(shared)?.dev
   for (const folder of isOtherDisk ? [shared, tasks] : [shared]) {

@@ -1,9 +1,9 @@
 import { UserError } from '../../base/errors.ts'
 import { idOfName } from '../archive.ts'
 import { listCheckouts, makeCheckoutFinder } from './checkouts.ts'
-import type { Places } from './places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { scanTasks } from './scan.ts'
-import type { Claim, State } from './state.ts'
+import type { Claim, State } from './state-shape.ts'
 
 /** Limits the state, because every command reads it. */
 const MOST_FINISHED = 500
@@ -14,19 +14,19 @@ const SLACK = 100
 const MOST_ATTEMPTS = 50
 
 /** Drops old claims and attempts that are no longer needed. */
-export function pruneState(state: State, places: Places): State {
-  return forgetSettled(forgetAttempts(state), places)
+export function pruneState(state: State, folders: TaskFolders): State {
+  return forgetSettled(forgetAttempts(state), folders)
 }
 
 type Settled = readonly [id: string, claim: Claim]
 
 /** Keeps every settled claim that some checkout has not merged yet. */
-function forgetSettled(state: State, places: Places): State {
+function forgetSettled(state: State, folders: TaskFolders): State {
   const limit = Math.max(MOST_FINISHED, state.kept ?? 0) + SLACK
   if (Object.keys(state.claims).length <= limit) return state
   const settled = Object.entries(state.claims).filter(([, { settled: how }]) => how !== undefined)
   if (settled.length <= limit) return state
-  const isNeeded = makeNeed(state, places)
+  const isNeeded = makeNeed(state, folders)
   const useless = settled.filter((each) => !isNeeded(each))
   const dates = useless.map(([id, { at }]): Dated => [id, at])
   const gone = oldestOf(dates, settled.length - MOST_FINISHED)
@@ -34,7 +34,7 @@ function forgetSettled(state: State, places: Places): State {
 }
 
 /** Whether some checkout would offer a task that is finished in another one. */
-function makeNeed(state: State, here: Places): (settled: Settled) => boolean {
+function makeNeed(state: State, here: TaskFolders): (settled: Settled) => boolean {
   const checkouts = listCheckouts(state, here).map((each) => ({ each, isOpen: makeIsOpen(each) }))
   const findCheckout = makeCheckoutFinder(here)
   return ([id, claim]) => {
@@ -47,9 +47,9 @@ function makeNeed(state: State, here: Places): (settled: Settled) => boolean {
 }
 
 /** Whether a task is open in a checkout; true for all if its tasks cannot be read. */
-function makeIsOpen(places: Places): (id: string) => boolean {
+function makeIsOpen(folders: TaskFolders): (id: string) => boolean {
   try {
-    const { tasks, broken } = scanTasks(places)
+    const { tasks, broken } = scanTasks(folders)
     const open = tasks.filter(({ status }) => status !== 'Done' && status !== 'Blocked')
     const unknown = broken.map(({ file }) => idOfName(file) ?? file)
     const ids = new Set([...open.map(({ id }) => id), ...unknown])

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { makeProject } from '../../../tests/support/project.ts'
 import { Graph } from '../ready.ts'
 import { deleteIndex } from './index-file.ts'
-import { placesIn, type Places } from './places.ts'
+import { taskFoldersIn, type TaskFolders } from '../folders.ts'
 import { scanTasks } from './scan.ts'
 
 function taskFile(number: number, status: string, dependencies: readonly number[] = []): string {
@@ -24,58 +24,58 @@ const nameOf = (number: number) => `T-${number} - Täsk ${number}.md`
 const statusOf = (number: number) => (number % 3 === 0 ? 'Done' : 'To Do')
 const dependenciesOf = (number: number) => [number - 1, number - 2].filter((each) => each > 0)
 
-function makePlaces(count: number): Places {
+function makePlaces(count: number): TaskFolders {
   const files: Record<string, string> = {}
   for (let number = 1; number <= count; number++) {
     const text = taskFile(number, statusOf(number), dependenciesOf(number))
     files[`forge/tasks/${nameOf(number)}`] = text
   }
-  const places = placesIn(makeProject({ ...files, '.git/HEAD': '' }))
+  const folders = taskFoldersIn(makeProject({ ...files, '.git/HEAD': '' }))
   // Files as young as the index are read again.
   const before = new Date(Date.now() - 60_000)
   for (let number = 1; number <= count; number++) {
-    utimesSync(join(places.tasks, nameOf(number)), before, before)
+    utimesSync(join(folders.tasks, nameOf(number)), before, before)
   }
-  return places
+  return folders
 }
 
-const titlesOf = (places: Places) => scanTasks(places).tasks.map(({ title }) => title)
+const titlesOf = (folders: TaskFolders) => scanTasks(folders).tasks.map(({ title }) => title)
 
 describe('a folder of tasks with an index', () => {
   const count = 20
-  let places: Places
-  const path = (number: number) => join(places.tasks, nameOf(number))
+  let folders: TaskFolders
+  const path = (number: number) => join(folders.tasks, nameOf(number))
 
   beforeEach(() => {
-    places = makePlaces(count)
-    scanTasks(places)
+    folders = makePlaces(count)
+    scanTasks(folders)
   })
 
   test('reads the same tasks from the index as from the files', () => {
-    const scan = scanTasks(places)
-    deleteIndex(places)
-    expect(scan).toEqual(scanTasks(places))
+    const scan = scanTasks(folders)
+    deleteIndex(folders)
+    expect(scan).toEqual(scanTasks(folders))
     expect(scan.tasks).toHaveLength(count)
     expect(scan.broken).toEqual([])
   })
 
   test('is read again if one bit of the index is wrong', () => {
-    const index = join(places.own, 'index')
-    const [before, whole] = [scanTasks(places), readFileSync(index)]
+    const index = join(folders.own, 'index')
+    const [before, whole] = [scanTasks(folders), readFileSync(index)]
     for (let bit = 0; bit < whole.length * 8; bit += 137) {
       const flipped = Buffer.from(whole)
       flipped[bit >> 3]! ^= 1 << (bit & 7)
       writeFileSync(index, flipped)
-      expect(scanTasks(places)).toEqual(before)
+      expect(scanTasks(folders)).toEqual(before)
     }
     writeFileSync(index, whole.subarray(0, 20))
-    expect(scanTasks(places)).toEqual(before)
+    expect(scanTasks(folders)).toEqual(before)
     expect(statSync(index).size).toBeGreaterThan(whole.length / 2)
   })
 
   test('has the tasks ready that are judged ready', () => {
-    const scan = scanTasks(places)
-    const graph = new Graph(places, scan, new Map())
+    const scan = scanTasks(folders)
+    const graph = new Graph(folders, scan, new Map())
     const judged = scan.tasks.filter((task) => graph.judge(task).isReady)
     expect(new Set(graph.ready())).toEqual(new Set(judged))
     expect(graph.waitingFor('T-005').map(({ id }) => id)).toEqual(['T-006', 'T-007'])
@@ -83,29 +83,29 @@ describe('a folder of tasks with an index', () => {
 
   test('shows a file that was written in place', () => {
     writeFileSync(path(4), taskFile(4, 'Blocked'))
-    const task = scanTasks(places).tasks.find(({ id }) => id === 'T-004')
+    const task = scanTasks(folders).tasks.find(({ id }) => id === 'T-004')
     expect(task?.status).toBe('Blocked')
   })
 
   test('shows a file that replaced one of the same age and size', () => {
-    const aside = join(places.root, 'aside')
+    const aside = join(folders.root, 'aside')
     const { mtime, size } = statSync(path(5))
     writeFileSync(aside, taskFile(5, 'Done ', [4, 3]))
     utimesSync(aside, mtime, mtime)
     expect(statSync(aside).size).toBe(size)
     renameSync(aside, path(5))
-    expect(scanTasks(places).tasks.find(({ id }) => id === 'T-005')?.status).toBe('Done')
+    expect(scanTasks(folders).tasks.find(({ id }) => id === 'T-005')?.status).toBe('Done')
   })
 
   test('shows files that are new, renamed, linked or deleted', () => {
-    writeFileSync(join(places.tasks, 'T-9001 - New.md'), taskFile(9001, 'To Do'))
-    renameSync(path(7), join(places.tasks, 'renamed.md'))
-    writeFileSync(join(places.root, 'elsewhere.md'), taskFile(9002, 'To Do'))
-    symlinkSync('../../elsewhere.md', join(places.tasks, 'T-9002 - Link.md'))
+    writeFileSync(join(folders.tasks, 'T-9001 - New.md'), taskFile(9001, 'To Do'))
+    renameSync(path(7), join(folders.tasks, 'renamed.md'))
+    writeFileSync(join(folders.root, 'elsewhere.md'), taskFile(9002, 'To Do'))
+    symlinkSync('../../elsewhere.md', join(folders.tasks, 'T-9002 - Link.md'))
     rmSync(path(8))
-    writeFileSync(join(places.tasks, 'README.md'), 'no task')
-    writeFileSync(join(places.tasks, '.hidden.md'), taskFile(9003, 'To Do'))
-    const titles = titlesOf(places)
+    writeFileSync(join(folders.tasks, 'README.md'), 'no task')
+    writeFileSync(join(folders.tasks, '.hidden.md'), taskFile(9003, 'To Do'))
+    const titles = titlesOf(folders)
     expect(titles).toHaveLength(count + 1)
     expect(titles).toContain('Task 9001')
     expect(titles).toContain('Task 9002')

@@ -5,7 +5,7 @@ import { readTextFile } from '../../base/files.ts'
 import { BrokenFile } from '../text/frontmatter.ts'
 import { readFolder } from './folder.ts'
 import { takeKnown, writeIndex } from './index-file.ts'
-import type { Places } from './places.ts'
+import type { TaskFolders } from '../folders.ts'
 import { idOfFileName } from '../file-name.ts'
 import { readId, type TaskId } from '../id.ts'
 import { byAge, inListOrder, parseTask, type Task } from '../task.ts'
@@ -27,18 +27,18 @@ export interface Scan {
 export const WORTH_WRITING = 8
 
 /** Reads all open tasks, unchanged ones from the index. */
-export function scanTasks(places: Places): Scan {
+export function scanTasks(folders: TaskFolders): Scan {
   const seenAt = Date.now()
-  const folder = readFolder(places.tasks)
-  const known = takeKnown(places, folder)
+  const folder = readFolder(folders.tasks)
+  const known = takeKnown(folders, folder)
   if (known.changed.length === 0) return reportDuplicates(known.tasks, [])
-  const read = readChanged(places, known.changed)
+  const read = readChanged(folders, known.changed)
   const tasks = [...known.tasks, ...read.tasks].toSorted(inListOrder)
-  if (read.tasks.length >= WORTH_WRITING) writeIndex(places, tasks, folder, seenAt)
+  if (read.tasks.length >= WORTH_WRITING) writeIndex(folders, tasks, folder, seenAt)
   return reportDuplicates(tasks, read.broken)
 }
 
-function readChanged({ tasks: folder }: Places, files: readonly string[]): Scan {
+function readChanged({ tasks: folder }: TaskFolders, files: readonly string[]): Scan {
   const tasks: Task[] = []
   const broken: Broken[] = []
   for (const file of files) {

@@ -1,4 +1,72 @@
-import type { Attempt, Claim, Move, State } from './state.ts'
+import type { FileStamp } from './folder.ts'
+
+/** Identifies a git worktree even after it was moved. */
+export interface Worktree {
+  /** The name of its folder in `.git/worktrees`. */
+  readonly name: string
+  /** When that folder was created, because names are reused. */
+  readonly bornMs: number
+  /** The path from its top to the project, if not the same. */
+  readonly inside?: string
+}
+
+/** Who holds a task: an iteration of a run, or a name with a lease. */
+export interface Claim {
+  readonly owner: string
+  /** Absent for a person or an agent outside a run. */
+  readonly run?: {
+    readonly id: string
+    readonly step: string
+    readonly iteration: string
+    readonly process?: string
+  }
+  readonly at: string
+  /** When the claim expires unless renewed; in a run, only if its process cannot be checked. */
+  readonly until?: string
+  /** How far each command of the owner extends `until`. */
+  readonly leaseMs?: number
+  /** The path of the checkout at the time of the claim. */
+  readonly root: string
+  readonly worktree?: Worktree
+  /** How the work ended; other checkouts wait for the merge. */
+  readonly settled?: 'done' | 'blocked'
+}
+
+/** A claim that has ended. */
+export interface Attempt {
+  readonly owner: string
+  readonly at: string
+  readonly ended: string
+  readonly outcome: 'done' | 'blocked' | 'released' | 'failed'
+  readonly why?: string
+  /** This failure made the task Blocked. */
+  readonly isLast?: true
+  readonly run?: Claim['run']
+}
+
+export interface Move {
+  readonly from: string
+  readonly to: string
+  /** The target before the change; null if it did not exist. */
+  readonly was?: FileStamp | null
+}
+
+/** Local to a clone: never committed, shared by its worktrees. */
+export interface State {
+  readonly version: 1
+  /** The highest number used, by prefix: ids are never reused. */
+  readonly numbers: Readonly<Record<string, number>>
+  readonly claims: Readonly<Record<string, Claim>>
+  readonly attempts: Readonly<Record<string, readonly Attempt[]>>
+  /** The moves of the last change, in case its writer is killed, and moves that failed so far. */
+  readonly moves?: readonly Move[]
+  /** The top of the main worktree, which git does not always know. */
+  readonly main?: string | undefined
+  /** Ids that were deleted on purpose, so that the doctor does not report them. */
+  readonly deleted?: readonly string[]
+  /** How many settled claims were kept the last time old ones were dropped. */
+  readonly kept?: number
+}
 
 type Fields = Readonly<Record<string, unknown>>
 type Test = (value: unknown) => boolean

@@ -1,7 +1,7 @@
 import { isOwner, NO_OWNER, type Owner } from '../../tasks/claims/owner.ts'
 import type { TaskDatabase } from '../../tasks/database.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
-import type { Claim } from '../../tasks/store/state.ts'
+import type { Claim } from '../../tasks/store/state-shape.ts'
 import type { Task } from '../../tasks/task.ts'
 import { STATUSES } from '../../tasks/status.ts'
 

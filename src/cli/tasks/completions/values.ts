@@ -3,7 +3,7 @@ import { scanArchive } from '../../../tasks/archive.ts'
 import { readConfig } from '../../../tasks/store/config.ts'
 import { readCriteria, type Criterion } from '../../../tasks/text/criteria.ts'
 import { parseId, renderId } from '../../../tasks/id.ts'
-import { placesIn, type Places } from '../../../tasks/store/places.ts'
+import { taskFoldersIn, type TaskFolders } from '../../../tasks/folders.ts'
 import { readTaskText, scanTasks } from '../../../tasks/store/scan.ts'
 import { inListOrder, type Task } from '../../../tasks/task.ts'
 import type { Status } from '../../../tasks/status.ts'
@@ -20,7 +20,7 @@ export function ids(statuses: readonly Status[]): Source {
 }
 
 export const archivedIds: Source = ({ options }) => {
-  const { tasks } = scanArchive(placesOf(options))
+  const { tasks } = scanArchive(foldersOf(options))
   return idsOf(tasks.toSorted(inListOrder))
 }
 
@@ -43,27 +43,27 @@ export const assignees: Source = (typed) =>
 /** Criterion numbers, if exactly one task is typed. */
 export function criteria(isWanted: (criterion: Criterion) => boolean): Source {
   return (typed) => {
-    const { places, named } = read(typed)
+    const { folders, named } = read(typed)
     const [task, ...more] = named
     if (task === undefined || more.length > 0) return undefined
-    const found = readCriteria(readTaskText(join(places.tasks, task.file))).filter(isWanted)
+    const found = readCriteria(readTaskText(join(folders.tasks, task.file))).filter(isWanted)
     return { candidates: found.map(({ number, text }) => ({ value: `${number}`, text })) }
   }
 }
 
 /** The tasks of the project, and those that are named after the command. */
 function read({ command, options, positionals }: Typed) {
-  const places = placesOf(options)
-  const { tasks } = scanTasks(places)
+  const folders = foldersOf(options)
+  const { tasks } = scanTasks(folders)
   // The words of `create` are not ids.
   const typed = command === 'create' ? [] : positionals
-  const prefix = typed.length === 0 ? '' : readConfig(places).prefix
+  const prefix = typed.length === 0 ? '' : readConfig(folders).prefix
   const found = typed.flatMap((word) => idOf(word, prefix) ?? [])
-  return { places, tasks, named: tasks.filter(({ id }) => found.includes(id)) }
+  return { folders, tasks, named: tasks.filter(({ id }) => found.includes(id)) }
 }
 
-function placesOf(options: Typed['options']): Places {
-  return placesIn(typedProject(options).folder)
+function foldersOf(options: Typed['options']): TaskFolders {
+  return taskFoldersIn(typedProject(options).folder)
 }
 
 function idOf(word: string, prefix: string): string | undefined {

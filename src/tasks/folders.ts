@@ -1,12 +1,12 @@
 import { realpathSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { findProject } from '../../base/project.ts'
-import { commonGitFolder, gitFolder, repositoryTop } from '../../base/repository.ts'
+import { findProject } from '../base/project.ts'
+import { commonGitFolder, gitFolder, repositoryTop } from '../base/repository.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The folders that belong to one task database. */
-export interface Places {
+export interface TaskFolders {
   /** The project folder, which contains `forge/`. */
   readonly root: string
   /** The top of the repository, or the project itself. */
@@ -25,17 +25,17 @@ export interface Places {
 }
 
 /** Finds the project that contains a folder. */
-export function findPlaces(cwd: string, env: Environment): Places {
-  return placesAt(findProject(realFolder(cwd), env).folder)
+export function findTaskFolders(cwd: string, env: Environment): TaskFolders {
+  return taskFoldersAt(findProject(realFolder(cwd), env).folder)
 }
 
 /** Resolves symbolic links in the path of the project. */
-export function placesIn(project: string): Places {
-  return placesAt(realFolder(project))
+export function taskFoldersIn(project: string): TaskFolders {
+  return taskFoldersAt(realFolder(project))
 }
 
 /** The project need not exist. */
-export function placesAt(root: string): Places {
+export function taskFoldersAt(root: string): TaskFolders {
   // The repository around the project: all processes that change the same files must share one lock.
   const git = repositoryTop(root)
   const tasks = join(root, 'forge/tasks')
@@ -54,7 +54,7 @@ export function placesAt(root: string): Places {
 }
 
 /** The relative or absolute path to a checkout, whichever is shorter. */
-export function renderCheckout(root: string, { root: here }: Places): string {
+export function renderCheckout(root: string, { root: here }: TaskFolders): string {
   const way = relative(here, root)
   return way !== '' && way.length < root.length ? way : root
 }
