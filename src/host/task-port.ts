@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
+import { errorText } from '../base/errors.ts'
 import type { Tasks } from '../chain/plan/tasks.ts'
+import type { Iteration } from '../tasks/claims/owner.ts'
 import { findTaskFolders } from '../tasks/folders.ts'
-import type { RunTasks } from './run-tasks.ts'
+import type { RunTasks } from '../tasks/run-tasks.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -9,21 +11,74 @@ type Environment = Readonly<Record<string, string | undefined>>
 export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks {
   // Looked up each time: an agent may create the first task, or a repository around the project.
   const folders = () => findTaskFolders(cwd, env)
-  let loading: Promise<RunTasks> | undefined
-  const load = () =>
-    (loading ??= import('./run-tasks.ts').then((loaded) => new loaded.RunTasks(run, folders)))
+  const openTasks = async () => {
+    const { TaskDatabase } = await import('../tasks/database.ts')
+    return new TaskDatabase({ cwd, env }).forRun()
+  }
+  /** Iterations whose tasks could not be released yet; no other process does it while this one lives. */
+  const unreleased: { readonly iteration: Iteration; readonly outcome: string }[] = []
+  const release = (tasks: RunTasks) => {
+    for (const each of unreleased.splice(0)) {
+      try {
+        tasks.endIteration(each.iteration, each.outcome)
+      } catch {
+        unreleased.push(each)
+      }
+    }
+  }
   return {
     folder: () => folders().tasks,
-    async endIteration(...ended) {
+    async endIteration(step, number, outcome) {
       const { shared, local } = folders()
       if (!existsSync(shared) && !existsSync(local)) return []
-      return (await load()).endIteration(...ended)
+      const tasks = await openTasks()
+      const iteration = { id: run, step: String(step), iteration: String(number) }
+      const ids = tasks.heldBy(iteration)
+      unreleased.push({ iteration, outcome })
+      release(tasks)
+      return ids
     },
     async fingerprint() {
-      return existsSync(folders().tasks) ? (await load()).fingerprint() : ''
+      if (!existsSync(folders().tasks)) return ''
+      const tasks = await openTasks()
+      try {
+        return tasks.fingerprint()
+      } catch {
+        return '' // A folder that this user cannot read has no tasks for a run.
+      }
     },
-    find: async (word) => (await load()).find(word),
-    open: async () => (await load()).open(),
-    count: async (before) => (await load()).count(before),
+    find: async (word) => (await openTasks()).find(word),
+    async open() {
+      const tasks = await openTasks()
+      try {
+        return tasks.open()
+      } catch {
+        return [] // `count` reports the problem.
+      }
+    },
+    async count(before = { inRun: [], inStep: [] }) {
+      const tasks = await openTasks()
+      release(tasks)
+      try {
+        return tasks.count(before)
+      } catch (error) {
+        return { ...NOTHING, broken: 1, problem: errorText(error) }
+      }
+    },
   }
+}
+
+const NOTHING = {
+  ready: 0,
+  blocked: 0,
+  waiting: 0,
+  held: 0,
+  stuck: 0,
+  broken: 0,
+  gone: 0,
+  archivedUnfinished: [],
+  finished: [],
+  deleted: [],
+  open: 0,
+  total: 0,
 }

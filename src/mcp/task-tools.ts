@@ -1,4 +1,3 @@
-import { checkName } from '../tasks/claims/owner.ts'
 import { TaskDatabase } from '../tasks/database.ts'
 import { archive, doctor } from './task-tools/archive.ts'
 import { claim, next } from './task-tools/claim.ts'
@@ -19,7 +18,7 @@ const TOOLS: readonly TaskTool[] = [next, edit, view, list, create, claim, archi
 
 /** `prefix` keeps the names apart if the server also has other tools. */
 export function taskTools(options: TaskOptions, prefix = ''): ServedTool[] {
-  checkName(options.as)
+  TaskDatabase.checkName(options.as)
   return TOOLS.map(({ run, ...tool }) => ({
     ...tool,
     name: `${prefix}${tool.name}`,

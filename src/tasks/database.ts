@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { Changes } from './text/changes.ts'
-import type { DescribePosition, TaskMistake } from './batch-error.ts'
+import type { Batch } from './batch.ts'
+import type { DescribePosition } from './batch-error.ts'
 import {
   claimTask,
   nextTask,
@@ -9,11 +10,11 @@ import {
   type Released,
   type ReleaseOptions,
 } from './claims/claims.ts'
-import { createTasks, findMistakes } from './create.ts'
+import { createTasks } from './create.ts'
 import { examine } from './doctor/examine.ts'
 import type { Finding } from './doctor/check.ts'
 import { editTasks, type EditOptions } from './edit.ts'
-import { findTask } from './find.ts'
+import { findTask, tryToResolveId } from './find.ts'
 import { initTasks } from './init.ts'
 import {
   describeEmptyList,
@@ -26,14 +27,16 @@ import {
   type Listing,
   type Overview,
 } from './list.ts'
+import { readCriteria, type Criterion } from './text/criteria.ts'
 import type { NewTask } from './text/new-task.ts'
 import { keepLeases } from './claims/leases.ts'
-import { findOwner, type Caller, type Owner } from './claims/owner.ts'
+import { checkName, findOwner, type Caller, type Owner } from './claims/owner.ts'
 import { readConfig } from './store/config.ts'
 import { findTaskFolders, taskFoldersIn, type TaskFolders } from './folders.ts'
 import { scanTasks, type Broken } from './store/scan.ts'
 import type { Readiness } from './ready.ts'
 import { archiveTasks, deleteTask, unarchiveTasks } from './archive-tasks.ts'
+import type { RunTasks } from './run-tasks.ts'
 import { countTasks, type Stats } from './stats.ts'
 import type { Task } from './task.ts'
 import { undoChange, undoCreate, type Undo } from './undo.ts'
@@ -47,6 +50,11 @@ export interface OpenOptions {
   /** The name of the owner; inside a run the iteration in `env` owns the claims. */
   readonly as?: string | undefined
   readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+interface Access extends OpenOptions {
+  /** Never renews leases: for programs that look at tasks on their own. */
+  readonly isObserver?: boolean
 }
 
 interface NextOptions {
@@ -68,11 +76,18 @@ interface ViewOptions {
 export class TaskDatabase {
   readonly #folders: TaskFolders
   readonly #owner: Owner
+  readonly #isObserver: boolean
 
-  constructor({ cwd, project, as, env = process.env }: OpenOptions = {}) {
+  constructor({ cwd, project, as, env = process.env, isObserver = false }: Access = {}) {
     this.#folders =
       project === undefined ? findTaskFolders(cwd ?? process.cwd(), env) : taskFoldersIn(project)
     this.#owner = findOwner(env, as)
+    this.#isObserver = isObserver
+  }
+
+  /** Throws if an owner cannot have this name. */
+  static checkName(as: string | undefined): void {
+    checkName(as)
   }
 
   get folder(): string {
@@ -99,9 +114,10 @@ export class TaskDatabase {
     return createTasks(this.#folders, tasks, this.#caller().now, describePosition)
   }
 
-  /** Checks keys and references without creating anything. */
-  findMistakes(tasks: readonly NewTask[]): readonly TaskMistake[] {
-    return findMistakes(this.#folders, tasks)
+  /** Creates the tasks of a text with one JSON object per line, all or none; `source` names the text in errors. */
+  async createBatch(text: string, source: string): Promise<Batch> {
+    const { createBatch } = await import('./batch.ts')
+    return createBatch(this.#folders, text, source, this.#caller().now)
   }
 
   list(filter: Filter = {}): Listing {
@@ -130,12 +146,12 @@ export class TaskDatabase {
 
   /** The first ready task; if there is none, `explain` says why. */
   next(): Brief | undefined {
-    return this.#brief(this.findNext().task)
+    return this.findNext().brief
   }
 
   /** Claims the first ready task atomically. */
   claimNext(options: { readonly leaseMs?: number } = {}): Brief | undefined {
-    return this.#brief(this.findNext({ ...options, claim: true }).task)
+    return this.findNext({ ...options, claim: true }).brief
   }
 
   /** The first ready task, or why there is none. */
@@ -210,6 +226,22 @@ export class TaskDatabase {
     return readOverview(this.#folders, this.#owner)
   }
 
+  /** For the process of a run. Loaded on demand, because commands do not need it. */
+  async forRun(): Promise<RunTasks> {
+    const loaded = await import('./run-tasks.ts')
+    return new loaded.RunTasks(this.#folders)
+  }
+
+  /** The ids that words stand for; skips words that are not ids. */
+  resolveIds(words: readonly string[]): string[] {
+    return words.flatMap((word) => tryToResolveId(this.#folders, word) ?? [])
+  }
+
+  criteria(id: string): Criterion[] {
+    this.#caller()
+    return readCriteria(findTask(this.#folders, id).text)
+  }
+
   stats(): Stats {
     return countTasks(this.#folders, this.#caller())
   }
@@ -221,11 +253,7 @@ export class TaskDatabase {
   /** Every method starts with this: any command of an owner renews its leases. */
   #caller(): Caller {
     const caller = { owner: this.#owner, now: new Date() }
-    keepLeases(this.#folders, caller.owner, caller.now)
+    if (!this.#isObserver) keepLeases(this.#folders, caller.owner, caller.now)
     return caller
-  }
-
-  #brief(task: Task | undefined): Brief | undefined {
-    return task === undefined ? undefined : makeBrief(this.#folders, task.id)
   }
 }

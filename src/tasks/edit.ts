@@ -14,7 +14,7 @@ import { isArchived } from './archive.ts'
 import { scanTasks } from './store/scan.ts'
 import type { Claim } from './store/state-shape.ts'
 import { renew } from './claims/leases.ts'
-import { claimForIteration, settleClaim } from './claims/settle.ts'
+import { claimForIteration, followStatus } from './claims/claim-changes.ts'
 import { parseTask, type Task } from './task.ts'
 import { versionOf, type Undo } from './undo.ts'
 
@@ -62,7 +62,7 @@ export function editTasks(
       if (task.status !== 'In Progress' && isHeldByAnother(held, options)) {
         options.onClaimEnded?.(task.id, held)
       }
-      draft.state = settleClaim(draft.state, task.id, task.status, on)
+      draft.state = followStatus(draft.state, task.id, task.status, on)
     }
     for (const { before, text, task } of edited) {
       options.onChange?.({

@@ -29,6 +29,15 @@ export function resolveId(folders: TaskFolders, word: string): TaskId {
   return readId(word) ?? parseId(word, readConfig(folders).prefix)
 }
 
+export function tryToResolveId(folders: TaskFolders, word: string): string | undefined {
+  try {
+    return renderId(resolveId(folders, word))
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return undefined
+  }
+}
+
 /** Finds a task by an id as people type it, archived tasks included. */
 export function findTask(folders: TaskFolders, word: string): TaskText {
   const id = resolveId(folders, word)

@@ -18,7 +18,7 @@ export interface TaskFolders {
   readonly shared: string
   /** For this checkout only: the index. */
   readonly own: string
-  /** Replaces both outside of git. */
+  /** Replaces both outside git. */
   readonly local: string
   /** The path from the top of the repository to the project, usually empty. */
   readonly inside: string

@@ -4,7 +4,14 @@ import { inArchive, scanArchive } from './archive.ts'
 import { resolveId } from './find.ts'
 import { renderId } from './id.ts'
 import { tryToFreeDeadClaims } from './claims/dead-claims.ts'
-import { blockingClaims, NO_OWNER, whyDead, type Caller, type Owner } from './claims/owner.ts'
+import {
+  blockingClaims,
+  isOwner,
+  NO_OWNER,
+  whyDead,
+  type Caller,
+  type Owner,
+} from './claims/owner.ts'
 import type { TaskFolders } from './folders.ts'
 import { Graph, type Readiness } from './ready.ts'
 import { scanTasks, TASK_LIMIT_BYTES, type Broken, type Scan } from './store/scan.ts'
@@ -85,11 +92,17 @@ export function listHeld(folders: TaskFolders, { owner, now }: Caller): Readonly
 
 export interface Overview {
   /** Sorted as in `list`. */
-  readonly tasks: readonly { readonly task: Task; readonly isReady: boolean }[]
+  readonly tasks: readonly OverviewTask[]
   readonly broken: readonly Broken[]
-  /** All valid claims, and tasks settled in another checkout. */
-  readonly claims: ReadonlyMap<string, Claim>
-  readonly owner: Owner
+}
+
+interface OverviewTask {
+  readonly task: Task
+  readonly isReady: boolean
+  /** A valid claim, or one that was settled in another checkout. */
+  readonly claim: Claim | undefined
+  /** Another owner who would lose the task if its status changed. */
+  readonly otherOwner: string | undefined
 }
 
 export function readOverview(folders: TaskFolders, owner: Owner): Overview {
@@ -101,8 +114,18 @@ export function readOverview(folders: TaskFolders, owner: Owner): Overview {
   const tasks = overdueFirst(scan.tasks, now).map((task) => ({
     task,
     isReady: task.status === 'To Do' && graph.judge(task).isReady,
+    claim: claims.get(task.id),
+    otherOwner: otherOwnerOf(task, claims.get(task.id), owner),
   }))
-  return { tasks, broken: scan.broken, claims, owner }
+  return { tasks, broken: scan.broken }
+}
+
+/** A fresh clone has no claims, so the assignee counts. */
+function otherOwnerOf(task: Task, claim: Claim | undefined, me: Owner): string | undefined {
+  if (claim !== undefined && claim.settled === undefined) {
+    return isOwner(claim, me) ? undefined : claim.owner
+  }
+  return task.status === 'In Progress' && task.assignee !== me.name ? task.assignee : undefined
 }
 
 export interface ScannedGraph {

@@ -8,7 +8,7 @@ import type { Claim } from './store/state-shape.ts'
 import type { Stats } from './stats.ts'
 import type { Task } from './task.ts'
 import { isOverdue } from './urgency.ts'
-import { criterionLines } from './text/criteria.ts'
+import type { Criterion } from './text/criteria.ts'
 import type { Brief } from './view.ts'
 
 /** For `--json`: missing values are null or an empty list. */
@@ -26,6 +26,12 @@ export function toJson(task: Task): object {
 
 export function plainLine({ id, status, priority, title }: Task): string {
   return `${id} | ${status} | ${priority ?? '-'} | ${printable(title)}`
+}
+
+/** The title for people; says if the task is overdue. */
+export function renderTitle(task: Task, now: Date): string {
+  const late = isOverdue(task, now) ? ` (overdue since ${printable(task.due!)})` : ''
+  return `${printable(task.title)}${late}`
 }
 
 /** `key: value` lines, then the sections. */
@@ -108,6 +114,10 @@ function renderChecklist({ checklist }: Brief): string {
   return text
 }
 
+export function criterionLines({ number, isDone, text }: Criterion): string {
+  return `[${isDone ? 'x' : ' '}] #${number} ${text}`.replaceAll('\n', '\n  ')
+}
+
 export function briefToJson(brief: Brief): object {
   const { task, claim, checklist, ...rest } = brief
   const hasProse = checklist.some((piece) => typeof piece === 'string')
@@ -125,7 +135,7 @@ export function explainedLine({ task, isReady, reasons }: Readiness): string {
 }
 
 /** Says line by line why there is no next task. */
-export function renderWaiting({ waiting, broken, advice }: Omit<Next, 'task'>): string[] {
+export function renderWaiting({ waiting, broken, advice }: Omit<Next, 'brief'>): string[] {
   if (waiting.length > 0) {
     const lines = waiting.map(
       ({ task, reasons }) => `  ${task.id}: ${printable(reasons.join('; '))}`,

@@ -41,19 +41,19 @@ export function describeReady(ready: number): string {
 
 /** Why the work is not done although no task is ready. */
 function describeLeft(counts: TaskCounts): string | undefined {
-  const { blocked, waiting, stuck, held, broken, gone, shelved, problem } = counts
+  const { blocked, waiting, stuck, held, broken, gone, archivedUnfinished, problem } = counts
   if (problem !== undefined) return problem
   // Held tasks are for others to finish; tasks that wait for them are still ours.
-  if (blocked + waiting + stuck + broken + gone + shelved.length === 0) return undefined
+  if (blocked + waiting + stuck + broken + gone + archivedUnfinished.length === 0) return undefined
   const words = [
     `${blocked} blocked`,
     `${waiting} waiting`,
     ...(held === 0 ? [] : [describeHeld(held)]),
     ...(stuck === 0 ? [] : [`${stuck} in progress but unclaimed`]),
     ...(broken === 0 ? [] : [`${broken} unreadable`]),
-    ...(shelved.length === 0
+    ...(archivedUnfinished.length === 0
       ? []
-      : [`${shelved.length} archived, not Done (${describeList(shelved)})`]),
+      : [`${archivedUnfinished.length} archived, not Done (${describeList(archivedUnfinished)})`]),
     ...(gone === 0 ? [] : [`${gone} with a missing file`]),
   ]
   return `tasks left: ${words.join(', ')}`

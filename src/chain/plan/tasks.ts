@@ -16,11 +16,11 @@ export interface Tasks {
 export interface FoundTask {
   readonly id: string
   /** Why it is not done, such as `TASK-001 is To Do, not Done`; absent if it is. */
-  readonly lacks?: string
+  readonly missing?: string
 }
 
 /** Ids of the tasks that were open earlier. */
-export interface OpenBefore {
+interface OpenBefore {
   readonly inRun: readonly string[]
   readonly inStep: readonly string[]
 }
@@ -41,7 +41,7 @@ export interface TaskCounts {
   /** Were open earlier in this run, and no longer exist. */
   readonly gone: number
   /** Were open earlier in this step, and were archived without being done. */
-  readonly shelved: readonly string[]
+  readonly archivedUnfinished: readonly string[]
   /** Were open earlier in this step, and are Done. */
   readonly finished: readonly string[]
   /** Were open earlier in this step, and were deleted. */

@@ -62,9 +62,9 @@ function readPrompt(input: Input, task: string | undefined): string | undefined 
   return taskPrompt(task, words.length === 0 ? undefined : words.join(' '))
 }
 
-function checkDone({ id, lacks }: FoundTask): number {
-  if (lacks === undefined) return 0
-  console.error(`${lacks}. See: forge-tasks view ${id}`)
+function checkDone({ id, missing }: FoundTask): number {
+  if (missing === undefined) return 0
+  console.error(`${missing}. See: forge-tasks view ${id}`)
   return 1
 }
 

@@ -1,8 +1,7 @@
 import { isTerminal } from '../../base/terminal/is-terminal.ts'
 import { printable } from '../../base/terminal/printable.ts'
-import { briefToJson, plainLine, renderBrief } from '../../tasks/render.ts'
+import { briefToJson, plainLine, renderBrief, renderTitle } from '../../tasks/render.ts'
 import type { Task } from '../../tasks/task.ts'
-import { isOverdue } from '../../tasks/urgency.ts'
 import type { Brief } from '../../tasks/view.ts'
 import type { Input } from '../command.ts'
 import { quoteOurLines } from '../quote-forged.ts'
@@ -19,7 +18,7 @@ function renderTable(tasks: readonly Task[]): string {
     task.status,
     task.priority ?? '',
     printable(task.assignee ?? ''),
-    `${printable(task.title)}${isOverdue(task, now) ? ` (overdue since ${printable(task.due!)})` : ''}`,
+    renderTitle(task, now),
   ])
   const widths = [0, 1, 2, 3].map((column) => {
     return Math.max(0, ...rows.map((row) => Bun.stringWidth(row[column] ?? '')))

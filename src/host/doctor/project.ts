@@ -8,8 +8,7 @@ import type { Facts } from '../../chain/plan/facts.ts'
 import { isDirectSpawnAgent } from '../../chain/prompts/system-prompt.ts'
 import type { Configuration } from '../configuration.ts'
 import type { Project } from '../project.ts'
-import { examine } from '../../tasks/doctor/examine.ts'
-import { findTaskFolders } from '../../tasks/folders.ts'
+import { TaskDatabase } from '../../tasks/database.ts'
 import {
   checkConfiguration,
   describeFiles,
@@ -95,10 +94,10 @@ export function checkSpecs(cwd: string): Check {
 }
 
 export function checkTasks(cwd: string): Check {
-  const folders = findTaskFolders(cwd, process.env)
-  if (statOf(folders.tasks) === undefined) return ok('tasks', 'none yet')
+  const database = new TaskDatabase({ cwd, isObserver: true })
+  if (statOf(database.folder) === undefined) return ok('tasks', 'none yet')
   try {
-    const findings = examine(folders, false, new Date())
+    const findings = database.doctor()
     const [first] = findings
     if (first === undefined) return ok('tasks', 'all files are valid')
     const rest = findings.length === 1 ? '' : ` (and ${findings.length - 1} more)`

@@ -13,10 +13,8 @@ export const next = makeTool({
   run({ claim: isClaiming = false, lease: time }, context) {
     const { database, prefix } = context
     const options = { claim: isClaiming, leaseMs: readLease(time) }
-    const { task, advice, ...rest } = database.findNext(options)
-    if (task !== undefined) {
-      return withBroken(renderBrief(database.view(task.id)), rest.broken, context)
-    }
+    const { brief, advice, ...rest } = database.findNext(options)
+    if (brief !== undefined) return withBroken(renderBrief(brief), rest.broken, context)
     const explain = `see ${prefix}list with explain`
     const lines = atMost(MOST_WAITING + 1, renderWaiting(rest), explain)
     const all = advice === undefined ? lines : [...lines, advice]

@@ -22,32 +22,32 @@ export async function whyNotDone(
 ): Promise<{ readonly why: 'tasks_ready' | 'task_open'; readonly detail: string } | undefined> {
   const ready = await stillReady(step, ports)
   if (ready !== undefined) return { why: 'tasks_ready', detail: ready }
-  const lacks = await workerLacks(step, builtInVariables(plan.run, step, iteration), ports)
-  return lacks === undefined
+  const missing = await missingOfWorker(step, builtInVariables(plan.run, step, iteration), ports)
+  return missing === undefined
     ? undefined
-    : { why: 'task_open', detail: `${TASK_NOT_DONE}: ${lacks}` }
+    : { why: 'task_open', detail: `${TASK_NOT_DONE}: ${missing}` }
 }
 
 /** What is missing from the task of a worker: the named one, or any that it picked. */
-async function workerLacks(
+async function missingOfWorker(
   step: StepNode,
   values: Values,
   ports: Ports,
 ): Promise<string | undefined> {
   const word = workerTask(step, values)
-  if (word !== undefined) return lacksOf(word, ports)
+  if (word !== undefined) return missingOf(word, ports)
   if (!picksTask(step)) return undefined
   const counts = await countTasks(step, ports)
-  const lacks = await Promise.all(counts.finished.map((id) => lacksOf(id, ports)))
-  if (lacks.includes(undefined)) return undefined
+  const missing = await Promise.all(counts.finished.map((id) => missingOf(id, ports)))
+  if (missing.includes(undefined)) return undefined
   const end = endOfTasks(counts)
-  if (end?.reason === 'until' && lacks.length === 0) return undefined
-  return lacks[0] ?? end?.detail ?? 'no task was finished'
+  if (end?.reason === 'until' && missing.length === 0) return undefined
+  return missing[0] ?? end?.detail ?? 'no task was finished'
 }
 
-async function lacksOf(word: string, { tasks }: Ports): Promise<string | undefined> {
+async function missingOf(word: string, { tasks }: Ports): Promise<string | undefined> {
   try {
-    return (await tasks.find(word)).lacks
+    return (await tasks.find(word)).missing
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     return error.message

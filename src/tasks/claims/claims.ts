@@ -14,11 +14,12 @@ import type { TaskFolders } from '../folders.ts'
 import { describeClaim, Graph, type Readiness } from '../ready.ts'
 import { Refused } from '../refused.ts'
 import { deleteIndex } from '../store/index-file.ts'
-import { scanTasks, type Broken } from '../store/scan.ts'
+import { scanTasks, type Broken, type Scan } from '../store/scan.ts'
 import { renew } from './leases.ts'
-import { endClaim, makeClaim } from './settle.ts'
+import { endClaim, makeClaim } from './claim-changes.ts'
 import type { Claim } from '../store/state-shape.ts'
 import { parseTask, type Task } from '../task.ts'
+import { makeBrief, type Brief } from '../view.ts'
 
 /** Another owner holds the task. */
 class ClaimedError extends Refused {
@@ -44,7 +45,7 @@ export interface ClaimOptions extends Caller {
 
 /** The first ready task, or why there is none. */
 export interface Next {
-  readonly task: Task | undefined
+  readonly brief: Brief | undefined
   readonly waiting: readonly Readiness[]
   readonly broken: readonly Broken[]
   /** What to do if no task is ready. */
@@ -53,7 +54,13 @@ export interface Next {
 
 /** Finds the next task; with `claim`, claims it atomically. */
 export function nextTask(folders: TaskFolders, options: ClaimOptions, claim: boolean): Next {
-  if (!claim) return pickNext(folders, () => judgeTasks(folders, options))
+  const { task, scan, ...rest } = claim
+    ? claimNext(folders, options)
+    : pickNext(folders, () => judgeTasks(folders, options))
+  return { ...rest, brief: task === undefined ? undefined : makeBrief(folders, task.id, scan) }
+}
+
+function claimNext(folders: TaskFolders, options: ClaimOptions): Picked {
   return change(folders, (draft) => {
     draft.state = renew(draft.state, options.owner, options.now)
     freeDeadClaims(draft, folders, options.now)
@@ -62,19 +69,24 @@ export function nextTask(folders: TaskFolders, options: ClaimOptions, claim: boo
   })
 }
 
+interface Picked extends Omit<Next, 'brief'> {
+  readonly task: Task | undefined
+  readonly scan: Scan
+}
+
 /** Skips ready tasks whose files cannot be changed. */
 function pickNext(
   folders: TaskFolders,
   judge: () => ScannedGraph,
   taking: (found: TaskText) => Task = ({ task }) => task,
   isReread = false,
-): Next {
+): Picked {
   const { scan, graph } = judge()
   const broken = [...scan.broken]
   for (const { id, file } of graph.ready()) {
     try {
       const found = readTaskOrThrow(folders.tasks, file)
-      if (isReady(found, id, folders)) return { task: taking(found), waiting: [], broken }
+      if (isReady(found, id, folders)) return { task: taking(found), scan, waiting: [], broken }
       if (!isReread) return rereadNext(folders, judge, taking)
     } catch (error) {
       if (error instanceof Unusable && !isReread) return rereadNext(folders, judge, taking)
@@ -85,11 +97,11 @@ function pickNext(
   }
   const waiting = graph.sorted(() => true).map((each) => graph.judge(each))
   const advice = graph.advise(waiting.map(({ task }) => task))
-  return { task: undefined, waiting: waiting.map(whyWaiting), broken, advice }
+  return { task: undefined, scan, waiting: waiting.map(whyWaiting), broken, advice }
 }
 
 /** The index is stale if a file changed but kept its time and size. */
-function rereadNext(...[folders, judge, taking]: Parameters<typeof pickNext>): Next {
+function rereadNext(...[folders, judge, taking]: Parameters<typeof pickNext>): Picked {
   deleteIndex(folders)
   return pickNext(folders, judge, taking, true)
 }

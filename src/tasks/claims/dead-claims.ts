@@ -5,7 +5,7 @@ import { checkoutOf } from '../store/checkouts.ts'
 import { CannotChange } from '../text/frontmatter.ts'
 import { isSameIteration, whyDead, type Iteration } from './owner.ts'
 import type { TaskFolders } from '../folders.ts'
-import { endClaim, markSettled } from './settle.ts'
+import { endClaim, markSettled } from './claim-changes.ts'
 import { hasState, readLocalState } from '../store/state.ts'
 import type { Attempt, Claim } from '../store/state-shape.ts'
 

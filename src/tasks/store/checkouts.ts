@@ -13,7 +13,7 @@ export function originOf(folders: TaskFolders): ClaimOrigin {
   return worktree === undefined ? { root: folders.root } : { root: folders.root, worktree }
 }
 
-/** Undefined in the main worktree and outside of git. */
+/** Undefined in the main worktree and outside git. */
 function worktreeOf({ shared, own, inside }: TaskFolders): Worktree | undefined {
   if (own === shared) return undefined
   const folder = dirname(own)

@@ -52,7 +52,7 @@ function resolve(text: string): string | number | undefined {
     const hunk = MARKER.test(line) ? readHunk(lines, at) : undefined
     const isText = place.isInCode || !MARKER.test(line)
     if (isText) codeUntil = Math.max(codeUntil, hunk?.end ?? 0)
-    const answer = isText ? place.take([line], false) : hunk && settle(hunk, place, memory)
+    const answer = isText ? place.take([line], false) : hunk && resolveHunk(hunk, place, memory)
     // A conflict that begins in a code block but ends after it is a real conflict.
     if (answer === undefined || (at + 1 < codeUntil && !place.isInCode)) return at + 1
     resolved.push(...answer)
@@ -78,7 +78,7 @@ function isMark(line: string): boolean {
   return MARKER.test(line) || SEPARATOR.test(line)
 }
 
-function settle(hunk: Hunk, place: Place, memory: Memory): Lines | undefined {
+function resolveHunk(hunk: Hunk, place: Place, memory: Memory): Lines | undefined {
   const side = oneSide(hunk)
   if (side !== undefined) return place.take(side, true)
   // With diff3, git leaves the common start of both sides inside the hunk.

@@ -51,10 +51,6 @@ function unindent(text: string): string {
   return lines.map((line) => line.slice(indent)).join('\n')
 }
 
-export function criterionLines({ number, isDone, text }: Criterion): string {
-  return `[${isDone ? 'x' : ' '}] #${number} ${text}`.replaceAll('\n', '\n  ')
-}
-
 /** Checks all numbers before it changes anything. */
 export function changeCriteria(text: string, changes: CriteriaChanges): string {
   const { check = [], uncheck = [], remove = [] } = changes

@@ -1,4 +1,5 @@
-import { criterionLines, type Criterion } from '../../tasks/text/criteria.ts'
+import { criterionLines } from '../../tasks/render.ts'
+import type { Criterion } from '../../tasks/text/criteria.ts'
 import type { Brief } from '../../tasks/view.ts'
 import { wrap } from '../../base/terminal/columns.ts'
 

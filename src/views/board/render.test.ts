@@ -12,11 +12,7 @@ const CLAIM = { owner: 'agent-7', at: '', root: '/' }
 const CARDS: readonly Card[] = [
   makeCard(makeTask(1, { priority: 'high', title: '漢字漢字漢字漢字漢字漢字' }), true),
   makeCard(makeTask(2, { title: '\u001b[2J\u0007', assignee: 'eve' }), false),
-  makeCard(
-    makeTask(3, { status: 'In Progress', assignee: 'agent-7' }),
-    false,
-    new Map([['TASK-003', CLAIM]]),
-  ),
+  makeCard(makeTask(3, { status: 'In Progress', assignee: 'agent-7' }), false, CLAIM, 'agent-7'),
   makeCard(makeTask(4, { status: 'Done', title: '👩‍👩‍👧 done' }), false),
 ]
 

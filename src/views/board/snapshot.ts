@@ -1,4 +1,3 @@
-import { isOwner, NO_OWNER, type Owner } from '../../tasks/claims/owner.ts'
 import type { TaskDatabase } from '../../tasks/database.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
 import type { Claim } from '../../tasks/store/state-shape.ts'
@@ -21,27 +20,16 @@ export interface Snapshot {
 }
 
 export function readSnapshot(database: TaskDatabase): Snapshot {
-  const { tasks, broken, claims, owner } = database.overview()
-  return { cards: tasks.map(({ task, isReady }) => makeCard(task, isReady, claims, owner)), broken }
+  const { tasks, broken } = database.overview()
+  const cards = tasks.map(({ task, isReady, claim, otherOwner }) =>
+    makeCard(task, isReady, claim, otherOwner),
+  )
+  return { cards, broken }
 }
 
-export function makeCard(
-  task: Task,
-  isReady: boolean,
-  claims: ReadonlyMap<string, Claim> = new Map(),
-  me: Owner = NO_OWNER,
-): Card {
+export function makeCard(task: Task, isReady: boolean, claim?: Claim, owner?: string): Card {
   const words = [task.id, task.title, task.assignee ?? '', ...task.labels].join('\n').toLowerCase()
-  const claim = claims.get(task.id)
-  return { task, isReady, holder: holderOf(task, claim), owner: ownerOf(task, claim, me), words }
-}
-
-/** A fresh clone has no claims, so the assignee counts. */
-function ownerOf(task: Task, claim: Claim | undefined, me: Owner): string | undefined {
-  if (claim !== undefined && claim.settled === undefined) {
-    return isOwner(claim, me) ? undefined : claim.owner
-  }
-  return task.status === 'In Progress' && task.assignee !== me.name ? task.assignee : undefined
+  return { task, isReady, holder: holderOf(task, claim), owner, words }
 }
 
 function holderOf(task: Task, claim: Claim | undefined): string | undefined {

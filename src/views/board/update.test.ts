@@ -141,7 +141,12 @@ describe('keys that change a task', () => {
   })
 
   test('take a card from its owner only when that is confirmed', () => {
-    const held = makeCard(makeTask(5, { status: 'In Progress', assignee: 'Bob' }), false)
+    const held = makeCard(
+      makeTask(5, { status: 'In Progress', assignee: 'Bob' }),
+      false,
+      undefined,
+      'Bob',
+    )
     const start = board([held])
     for (const keys of ['>', 'b', 'st', '<']) {
       const asked = press(start, keys)
@@ -204,11 +209,7 @@ describe('the filter', () => {
 test('a card that goes back to To Do loses the assignee of its claim', () => {
   const claim = { owner: 'zed', at: '', root: '' }
   const held = (assignee: string) =>
-    makeCard(
-      makeTask(1, { status: 'In Progress', assignee }),
-      false,
-      new Map([['TASK-001', claim]]),
-    )
+    makeCard(makeTask(1, { status: 'In Progress', assignee }), false, claim, 'zed')
   const edit = { type: 'edit', id: 'TASK-001', done: 'TASK-001 is To Do.' } as const
   expect(press(board([held('zed')]), '<y').effects).toEqual([
     { ...edit, changes: { status: 'To Do', assignee: '' } },

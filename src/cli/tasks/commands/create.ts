@@ -6,7 +6,6 @@ import type { TaskDatabase } from '../../../tasks/database.ts'
 import type { NewTask } from '../../../tasks/text/new-task.ts'
 import { readPriority, readStatus } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input, type Options } from '../../command.ts'
-import { createBatch } from '../batch.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
 import { print } from '../print.ts'
 import { withStdin } from '../stdin-text.ts'
@@ -52,7 +51,7 @@ export const createCommand: Command = {
     if (statOf(database.folder) === undefined)
       checkBeginning(openProject(input.text('cwd'), process.env), 'forge-tasks create')
     const { tasks, ids } = isBatch
-      ? createBatch(database, await Bun.stdin.text())
+      ? await createBatch(database, await Bun.stdin.text())
       : createOne(database, readTask(await withStdin(input)))
     if (input.flag('json')) print(JSON.stringify(isBatch ? { ids } : { id: ids[0] }))
     else if (input.flag('plain')) print(ids.join('\n'))
@@ -60,6 +59,17 @@ export const createCommand: Command = {
       ids.forEach((id, index) => print(`Created ${id}: ${printable(tasks[index]!.title.trim())}`))
     return 0
   },
+}
+
+function createBatch(database: TaskDatabase, text: string) {
+  if (text.trim() === '')
+    throw new UsageError('stdin is empty.', 'Pass one JSON object per line: {"title":"…"}')
+  if (text.trimStart().startsWith('['))
+    throw new UsageError(
+      'stdin is a JSON array.',
+      "Pass one object per line, for example with: jq -c '.[]'",
+    )
+  return database.createBatch(text, 'stdin')
 }
 
 function createOne(database: TaskDatabase, task: NewTask) {

@@ -17,15 +17,14 @@ export const nextCommand: Command = {
   },
   words: [],
   async run(input) {
-    const database = openDatabase(input)
     const options = { claim: input.flag('claim'), leaseMs: readLease(input) }
-    const { task, ...rest } = database.findNext(options)
+    const { brief, ...rest } = openDatabase(input).findNext(options)
     warnBroken(rest)
-    if (task === undefined) {
+    if (brief === undefined) {
       console.error(renderWaiting(rest).join('\n'))
       return 1
     }
-    printBrief(database.view(task.id), input)
+    printBrief(brief, input)
     return 0
   },
 }

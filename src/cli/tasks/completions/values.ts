@@ -1,11 +1,6 @@
-import { join } from 'node:path'
-import { scanArchive } from '../../../tasks/archive.ts'
-import { readConfig } from '../../../tasks/store/config.ts'
-import { readCriteria, type Criterion } from '../../../tasks/text/criteria.ts'
-import { parseId, renderId } from '../../../tasks/id.ts'
-import { taskFoldersIn, type TaskFolders } from '../../../tasks/folders.ts'
-import { readTaskText, scanTasks } from '../../../tasks/store/scan.ts'
-import { inListOrder, type Task } from '../../../tasks/task.ts'
+import { TaskDatabase } from '../../../tasks/database.ts'
+import type { Task } from '../../../tasks/task.ts'
+import type { Criterion } from '../../../tasks/text/criteria.ts'
 import type { Status } from '../../../tasks/status.ts'
 import { typedProject } from '../../completions/paths.ts'
 import type { Answer, Source, Typed } from '../../completions/program.ts'
@@ -14,15 +9,13 @@ import type { Answer, Source, Typed } from '../../completions/program.ts'
 export function ids(statuses: readonly Status[]): Source {
   return (typed) => {
     const { tasks, named } = read(typed)
-    const offered = tasks.toSorted(inListOrder).filter((task) => !named.includes(task))
+    const offered = tasks.filter((task) => !named.includes(task))
     return idsOf(statuses.flatMap((status) => offered.filter((task) => task.status === status)))
   }
 }
 
-export const archivedIds: Source = ({ options }) => {
-  const { tasks } = scanArchive(foldersOf(options))
-  return idsOf(tasks.toSorted(inListOrder))
-}
+export const archivedIds: Source = ({ options }) =>
+  idsOf(openDatabase(options).list({ archived: true }).tasks)
 
 /** The dependencies of the typed tasks. */
 export const dependencies: Source = (typed) => {
@@ -43,35 +36,25 @@ export const assignees: Source = (typed) =>
 /** Criterion numbers, if exactly one task is typed. */
 export function criteria(isWanted: (criterion: Criterion) => boolean): Source {
   return (typed) => {
-    const { folders, named } = read(typed)
+    const { database, named } = read(typed)
     const [task, ...more] = named
     if (task === undefined || more.length > 0) return undefined
-    const found = readCriteria(readTaskText(join(folders.tasks, task.file))).filter(isWanted)
+    const found = database.criteria(task.id).filter(isWanted)
     return { candidates: found.map(({ number, text }) => ({ value: `${number}`, text })) }
   }
 }
 
 /** The tasks of the project, and those that are named after the command. */
 function read({ command, options, positionals }: Typed) {
-  const folders = foldersOf(options)
-  const { tasks } = scanTasks(folders)
+  const database = openDatabase(options)
+  const { tasks } = database.list()
   // The words of `create` are not ids.
-  const typed = command === 'create' ? [] : positionals
-  const prefix = typed.length === 0 ? '' : readConfig(folders).prefix
-  const found = typed.flatMap((word) => idOf(word, prefix) ?? [])
-  return { folders, tasks, named: tasks.filter(({ id }) => found.includes(id)) }
+  const found = command === 'create' ? [] : database.resolveIds(positionals)
+  return { database, tasks, named: tasks.filter(({ id }) => found.includes(id)) }
 }
 
-function foldersOf(options: Typed['options']): TaskFolders {
-  return taskFoldersIn(typedProject(options).folder)
-}
-
-function idOf(word: string, prefix: string): string | undefined {
-  try {
-    return renderId(parseId(word, prefix))
-  } catch {
-    return undefined
-  }
+function openDatabase(options: Typed['options']): TaskDatabase {
+  return new TaskDatabase({ project: typedProject(options).folder, isObserver: true })
 }
 
 function idsOf(tasks: readonly Task[]): Answer {

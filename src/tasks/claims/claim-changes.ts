@@ -11,7 +11,7 @@ export interface ClaimContext {
 }
 
 /** Updates the claim on a task after its status has changed. */
-export function settleClaim(state: State, id: string, status: Status, on: ClaimContext): State {
+export function followStatus(state: State, id: string, status: Status, on: ClaimContext): State {
   if (status === 'In Progress') return state
   const { now, owner: by } = on
   if (status === 'To Do') return endClaim(state, id, { outcome: 'released', now, by })

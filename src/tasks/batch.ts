@@ -1,12 +1,11 @@
-import { UserError } from '../../base/errors.ts'
-import { parseJson } from '../../base/json.ts'
-import { checkTask } from '../../tasks/create.ts'
-import { BatchError } from '../../tasks/batch-error.ts'
-import type { TaskDatabase } from '../../tasks/database.ts'
-import { checkDue } from '../../tasks/text/check-text.ts'
-import type { NewTask } from '../../tasks/text/new-task.ts'
-import { readPriority, readStatus } from '../../tasks/status.ts'
-import { UsageError } from '../command.ts'
+import { UserError } from '../base/errors.ts'
+import { parseJson } from '../base/json.ts'
+import { BatchError } from './batch-error.ts'
+import { checkTask, createTasks, findMistakes } from './create.ts'
+import type { TaskFolders } from './folders.ts'
+import { readPriority, readStatus } from './status.ts'
+import { checkDue } from './text/check-text.ts'
+import type { NewTask } from './text/new-task.ts'
 
 const KEYS = [
   'key',
@@ -23,27 +22,22 @@ const KEYS = [
   'status',
 ]
 
+export interface Batch {
+  readonly tasks: readonly NewTask[]
+  readonly ids: readonly string[]
+}
+
 /** Creates all tasks of a text with one JSON object per line, or reports every mistake with its line. */
-export function createBatch(
-  database: TaskDatabase,
-  text: string,
-): { readonly tasks: readonly NewTask[]; readonly ids: readonly string[] } {
-  if (text.trim() === '')
-    throw new UsageError('stdin is empty.', 'Pass one JSON object per line: {"title":"…"}')
-  if (text.trimStart().startsWith('['))
-    throw new UsageError(
-      'stdin is a JSON array.',
-      "Pass one object per line, for example with: jq -c '.[]'",
-    )
+export function createBatch(folders: TaskFolders, text: string, source: string, now: Date): Batch {
   const lines = text
     .split('\n')
     .flatMap((line, at) => (line.trim() === '' ? [] : [{ ...readLine(line), number: at + 1 }]))
   const tasks = lines.map(({ task }) => task)
   const mistakes = lines.flatMap((line, index) => line.mistakes.map((error) => ({ index, error })))
-  const position = (index: number) => `stdin:${lines[index]!.number}`
+  const position = (index: number) => `${source}:${lines[index]!.number}`
   if (mistakes.length > 0)
-    throw new BatchError([...mistakes, ...database.findMistakes(tasks)], position)
-  return { tasks, ids: database.createAll(tasks, position) }
+    throw new BatchError([...mistakes, ...findMistakes(folders, tasks)], position)
+  return { tasks, ids: createTasks(folders, tasks, now, position) }
 }
 
 /** Collects all mistakes of a line. */

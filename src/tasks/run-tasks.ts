@@ -1,0 +1,123 @@
+import { join } from 'node:path'
+import { Archive, idOfName } from './archive.ts'
+import { endIteration } from './claims/dead-claims.ts'
+import { isSameIteration, NO_OWNER, type Iteration } from './claims/owner.ts'
+import { findTask } from './find.ts'
+import type { TaskFolders } from './folders.ts'
+import { explainReady, listHeld, listTasks } from './list.ts'
+import { listFiles } from './store/folder.ts'
+import { readTaskText } from './store/scan.ts'
+import { readLocalState } from './store/state.ts'
+import type { Attempt, Claim } from './store/state-shape.ts'
+import { parseTask } from './task.ts'
+import { readCriteria } from './text/criteria.ts'
+import { splitFile } from './text/fields.ts'
+
+/** Ids of the tasks that were open earlier. */
+interface OpenBefore {
+  readonly inRun: readonly string[]
+  readonly inStep: readonly string[]
+}
+
+/** What the process of a run asks; it owns no task, its iterations do. */
+export class RunTasks {
+  readonly #folders: TaskFolders
+
+  constructor(folders: TaskFolders) {
+    this.#folders = folders
+  }
+
+  /** The tasks that an iteration holds or has held. */
+  heldBy(iteration: Iteration): string[] {
+    const { claims, attempts } = readLocalState(this.#folders)
+    const isIts = ({ run }: Claim | Attempt) => run !== undefined && isSameIteration(run, iteration)
+    const held = Object.keys(claims).filter((id) => isIts(claims[id]!))
+    const ended = Object.keys(attempts).filter((id) => attempts[id]!.some(isIts))
+    return [...new Set([...held, ...ended])].toSorted()
+  }
+
+  /** Frees the tasks that an ended iteration still holds. */
+  endIteration(iteration: Iteration, outcome: string): void {
+    endIteration(this.#folders, iteration, outcome, new Date())
+  }
+
+  /** A hash of what the tasks say, without who holds or held them; empty if there are none. */
+  fingerprint(): string {
+    const { tasks } = this.#folders
+    const files = listFiles(tasks)
+    if (files.length === 0) return ''
+    const prints = files.map((file) => hash(describeWork(join(tasks, file), file)))
+    return hash(prints.toSorted().join(' '))
+  }
+
+  /** `missing` says why the task is not done. */
+  find(word: string): { readonly id: string; readonly missing?: string } {
+    const { task, text } = findTask(this.#folders, word)
+    const { id, status } = task
+    if (status !== 'Done') return { id, missing: `${id} is ${status}, not Done` }
+    if (readCriteria(text).every(({ isDone }) => isDone)) return { id }
+    return { id, missing: `${id} is Done, but not all of its criteria are checked` }
+  }
+
+  open(): string[] {
+    return this.#explain().tasks.map(({ task }) => task.id)
+  }
+
+  count({ inRun, inStep }: OpenBefore) {
+    const { tasks, broken } = this.#explain()
+    const held = listHeld(this.#folders, asking())
+    const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
+    const statuses = new Map(listTasks(this.#folders).tasks.map(({ id, status }) => [id, status]))
+    const archive = new Archive(this.#folders)
+    const unreadable = new Set(broken.map(({ file }) => idOfName(file)))
+    const deleted = new Set(readLocalState(this.#folders).deleted)
+    const isKnown = (id: string) =>
+      statuses.has(id) || archive.has(id) || unreadable.has(id) || deleted.has(id)
+    const isFinished = (id: string) => (statuses.get(id) ?? archive.statusOf(id)) === 'Done'
+    const isArchivedUnfinished = (id: string) =>
+      !statuses.has(id) && archive.has(id) && archive.statusOf(id) !== 'Done'
+    return {
+      ready: count(({ isReady }) => isReady),
+      blocked: count(({ task }) => task.status === 'Blocked'),
+      waiting: count(({ task, isReady }) => task.status === 'To Do' && !isReady),
+      held: count(({ task }) => held.has(task.id)),
+      stuck: count(({ task }) => task.status === 'In Progress' && !held.has(task.id)),
+      broken: broken.length,
+      gone: inRun.filter((id) => !isKnown(id)).length,
+      archivedUnfinished: inStep.filter(isArchivedUnfinished),
+      finished: inStep.filter(isFinished),
+      deleted: inStep.filter((id) => deleted.has(id) && !statuses.has(id)),
+      open: tasks.length,
+      total: statuses.size + archive.size,
+    }
+  }
+
+  #explain(): ReturnType<typeof explainReady> {
+    return explainReady(this.#folders, {}, asking())
+  }
+}
+
+const asking = () => ({ owner: NO_OWNER, now: new Date() })
+
+function describeWork(path: string, file: string): string {
+  let text = ''
+  try {
+    text = readTaskText(path)
+    const { id, title, status, priority, labels, dependencies, parent, due } = parseTask(text, file)
+    // A claim changes the status from one to the other, and a release changes it back.
+    const state = status === 'In Progress' ? 'To Do' : status
+    const lines = text.slice(splitFile(text).body).split('\n')
+    const work = lines.filter((line) => !NO_WORK.test(line.trim()))
+    const fields = [id, title, state, priority, labels, dependencies, parent, due]
+    return JSON.stringify([...fields, ...work])
+  } catch {
+    return `${file}\0${text}` // Not a task.
+  }
+}
+
+/** A note about a task that was taken back from an iteration, and the heading that it may need. */
+const NO_WORK = /^(?:An attempt by .* ended without a result: .*|## Implementation Notes|)$/
+
+function hash(text: string): string {
+  return Bun.hash.wyhash(text).toString(36)
+}
