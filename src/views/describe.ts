@@ -114,7 +114,7 @@ export function describeLimit({ status, kind, resetsAt, utilization }: EventOf<'
 /** What to do about tasks, by the detail of a blocked step. */
 const TASK_ADVICE: readonly (readonly [RegExp, string])[] = [
   [
-    /files are gone$/,
+    /with a missing file$/,
     'Look for the files with git status and git stash list, restore them, then resume',
   ],
   [
