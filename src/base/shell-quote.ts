@@ -7,3 +7,8 @@ export function shellQuote(text: string): string {
 export function shellWord(text: string): string {
   return /^[\w.,:/-]+$/.test(text) ? text : shellQuote(text)
 }
+
+/** In double quotes, which are easier to edit, if the shell does not expand the text in them. */
+export function doubleQuote(text: string): string {
+  return /["$`\\!]/.test(text) ? shellQuote(text) : `"${text}"`
+}

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { UserError } from '../base/errors.ts'
 import { nearest } from '../base/nearest.ts'
+import { doubleQuote } from '../base/shell-quote.ts'
 
 /** A flag, or, with a `value`, an option that takes one. */
 interface Option {
@@ -36,6 +37,8 @@ export interface Input {
   /** All values of an option that repeats. */
   texts(option: string): readonly string[]
   flag(option: string): boolean
+  /** What to write if the quotes of a command or a prompt were forgotten: `Quote the command: …`. */
+  readonly quoteHint: string | undefined
 }
 
 export class UsageError extends UserError {}
@@ -59,7 +62,9 @@ export function parseInput(args: readonly string[], command: Command): Input {
   const values = new Map<string, string[]>()
   const positionals: string[] = []
   let rest: readonly string[] = []
-  for (const token of readTokens(args, options)) {
+  const tokens = readTokens(args, options)
+  const unquoted = findUnquoted(args, tokens, options)
+  for (const token of tokens) {
     const word = args[token.index]!
     if (token.kind === 'positional') {
       positionals.push(word)
@@ -71,7 +76,9 @@ export function parseInput(args: readonly string[], command: Command): Input {
       throw unknownOption(word, word, options, command.guesses)
     } else {
       const { name, rawName } = token
-      const value = readOption(token, args, options, command.guesses)
+      const isQuotable = unquoted !== undefined && token.index >= unquoted.from
+      const hint = isQuotable ? unquoted.hint : undefined
+      const value = readOption(token, args, options, command.guesses, hint)
       const known = values.get(name) ?? []
       if (value === undefined) flags.add(name)
       else if (known.length > 0 && options[name]?.repeats !== true)
@@ -88,6 +95,7 @@ export function parseInput(args: readonly string[], command: Command): Input {
     text: (option) => values.get(option)?.at(-1),
     texts: (option) => values.get(option) ?? [],
     flag: (option) => flags.has(option),
+    quoteHint: unquoted?.hint,
   }
 }
 
@@ -117,7 +125,35 @@ function isOption(word: string, options: Options): boolean {
   return word === '--' || names.includes(word.split('=', 1)[0]!)
 }
 
-type OptionToken = Extract<ReturnType<typeof readTokens>[number], { kind: 'option' }>
+type Token = ReturnType<typeof readTokens>[number]
+
+const QUOTABLE: Readonly<Record<string, string>> = { '<command>': 'command', '<text>': 'prompt' }
+
+/** The first command or prompt of one word that further words follow, up to the next known option. */
+function findUnquoted(args: readonly string[], tokens: readonly Token[], options: Options) {
+  for (const token of tokens) {
+    const { kind, index } = token
+    if (kind === 'option-terminator') return undefined
+    if (kind === 'positional' || token.value === undefined || /\s/.test(token.value)) continue
+    const option = Object.hasOwn(options, token.name) ? options[token.name]! : undefined
+    const what = QUOTABLE[option?.value ?? '']
+    if (option === undefined || what === undefined) continue
+    const from = index + (token.inlineValue ? 1 : 2)
+    const end = args.findIndex((word, at) => at >= from && isOption(word, options))
+    const words = args.slice(from, end === -1 ? undefined : end)
+    while (/^\w+=/.test(words.at(-1) ?? '')) words.pop()
+    // The chain may follow its options.
+    const hasChain = tokens.some((each) => each.kind === 'positional' && each.index < index)
+    while (!hasChain && /^\.?\/|:\d+$|->/.test(words.at(-1) ?? '')) words.pop()
+    if (words.length === 0) continue
+    const name = token.name === 'prompt' ? '-p' : `--${token.name}`
+    const text = doubleQuote([token.value, ...words].join(' '))
+    return { from, hint: `Quote the ${what}: ${name} ${text}` }
+  }
+  return undefined
+}
+
+type OptionToken = Extract<Token, { kind: 'option' }>
 
 /** The value; undefined for a flag. */
 function readOption(
@@ -125,9 +161,10 @@ function readOption(
   args: readonly string[],
   options: Options,
   guesses: Command['guesses'],
+  quoteHint: string | undefined,
 ): string | undefined {
   const option = Object.hasOwn(options, name) ? options[name]! : undefined
-  if (option === undefined) throw unknownOption(name, rawName, options, guesses)
+  if (option === undefined) throw unknownOption(name, rawName, options, guesses, quoteHint)
   if (option.value === undefined) {
     if (value === undefined) return undefined
     throw new UsageError(`Option ${rawName} takes no value, got '${value}'.`)
@@ -152,12 +189,16 @@ function unknownOption(
   rawName: string,
   options: Options,
   guesses: Command['guesses'] = {},
+  quoteHint?: string,
 ): UnknownOption {
   const message = `Unknown option ${rawName}`
+  if (quoteHint !== undefined && !rawName.startsWith('--'))
+    return new UnknownOption(name, `${message}.`, quoteHint)
   if (Object.hasOwn(guesses, name)) return new UnknownOption(name, `${message}.`, guesses[name])
   const known = Object.keys(options).map((each) => `--${each}`)
   const close = nearest(rawName, known)
-  return close === undefined
+  if (close !== undefined) return new UnknownOption(name, `${message}, did you mean ${close}?`)
+  return quoteHint === undefined
     ? new UnknownOption(name, message, `Known options: ${known.join(', ')}.`)
-    : new UnknownOption(name, `${message}, did you mean ${close}?`)
+    : new UnknownOption(name, `${message}.`, quoteHint)
 }

@@ -49,7 +49,7 @@ export function makeRequest(
     commands: isTyped ? COMMANDS : undefined,
   }
   const isAgent = (word: string) => isKnownAgent(word, known, facts)
-  const dsl = readDsl(words, name, isAgent)
+  const dsl = readDsl(words, name, isAgent, input.quoteHint)
   return {
     run,
     name,
@@ -78,11 +78,13 @@ function readDsl(
   [dsl, ...others]: readonly string[],
   chain: string | undefined,
   isAgent: (word: string) => boolean,
+  quoteHint: string | undefined,
 ): string | undefined {
   if (chain !== undefined && dsl !== undefined) {
     throw new UsageError(
       `Unexpected argument '${dsl}' with --chain ${chain}.`,
-      'Write variables as NAME=value, the prompt after -p, and arguments for the agents after --.',
+      quoteHint ??
+        'Write variables as NAME=value, the prompt after -p, and arguments for the agents after --.',
     )
   }
   if (chain === undefined && dsl === undefined) {
@@ -91,7 +93,11 @@ function readDsl(
       'Write e.g. forkhestra builder:10, or forkhestra --chain build. List all: forkhestra list',
     )
   }
-  if (dsl !== undefined && others.length > 0) throw describeSurplus(dsl, others, isAgent)
+  if (dsl !== undefined && others.length > 0) {
+    if (quoteHint !== undefined)
+      throw new UsageError(`Unexpected argument '${others[0]}'.`, quoteHint)
+    throw describeSurplus(dsl, others, isAgent)
+  }
   return dsl
 }
 

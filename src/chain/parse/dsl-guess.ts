@@ -1,4 +1,4 @@
-import { shellWord } from '../../base/shell-quote.ts'
+import { doubleQuote } from '../../base/shell-quote.ts'
 
 /** What people type instead of `->`. A comma may be part of a name unless it is next to a space or a count. */
 const LOOKALIKES =
@@ -42,18 +42,13 @@ export function guessCommand(
   const isStep = (word: string) => /.:\d+$/.test(word) || isAgent(word)
   if (words.every(isStep)) return commandFor([before, ...words].join(' -> '))
   const last = before.split('->').at(-1)?.trim() ?? ''
-  if (isStep(last)) return `${commandFor(before)} -p ${quoted(after)}`
-  const asPrompt = `forkhestra builder:10 -p ${quoted(`${before} ${after}`)}`
+  if (isStep(last)) return `${commandFor(before)} -p ${doubleQuote(after)}`
+  const asPrompt = `forkhestra builder:10 -p ${doubleQuote(`${before} ${after}`)}`
   // Two words may be two agents that do not exist in this project.
   const areNames = more.length === 0 && [last, next].every((word) => /^[\w./:-]+$/.test(word))
   return areNames ? `${commandFor(`${before} -> ${next}`)}, or, as a prompt, ${asPrompt}` : asPrompt
 }
 
 function commandFor(chain: string): string {
-  return `forkhestra ${/^[\w./:~-]+$/.test(chain) ? chain : quoted(chain)}`
-}
-
-/** In double quotes, which are easier to edit, if the shell does not expand the text in them. */
-function quoted(text: string): string {
-  return /["$`\\!]/.test(text) ? shellWord(text) : `"${text}"`
+  return `forkhestra ${/^[\w./:~-]+$/.test(chain) ? chain : doubleQuote(chain)}`
 }
