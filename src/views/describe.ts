@@ -152,8 +152,14 @@ function adviceForCommand(detail: string): string {
   return `Check that the program exists and is executable: the command runs with /bin/sh in the folder of the run${instead}`
 }
 
-/** What to do next, if the reason alone does not say it. */
-export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): string | undefined {
+const NO_MARKER =
+  'The agent never printed ORCHESTRA_COMPLETE on its own line, which completes a loop; see docs/reference/marker.md'
+
+/** What to do next, if the reason alone does not say it. `maybeMarked`: a marker was seen, or none is needed. */
+export function adviceFor(
+  { agent, reason, detail, lastOutcome, failures }: StepState,
+  maybeMarked: boolean,
+): string | undefined {
   switch (reason) {
     case 'error':
       if (lastOutcome?.kind === 'spawn_failed') return lastOutcome.hint
@@ -167,7 +173,8 @@ export function adviceFor({ agent, reason, detail, lastOutcome }: StepState): st
         ? undefined
         : TASK_ADVICE.find(([pattern]) => pattern.test(detail ?? ''))?.[1]
     case 'max_iterations':
-      return detail?.endsWith('still ready') === true ? buildTheRest(agent) : undefined
+      if (detail?.endsWith('still ready') === true) return buildTheRest(agent)
+      return detail !== undefined || failures > 0 || maybeMarked ? undefined : NO_MARKER
     case 'gate_failed':
       if (detail?.endsWith('still ready') === true) return buildTheRest(agent)
       // The built-in check of a worker's task failed, not a command.

@@ -188,6 +188,36 @@ ${line}
 `)
 })
 
+const INCOMPLETE = end(1, 'max_iterations', 1)
+const REFUSED: EventBody = { type: 'marker_refused', ...at(1, 1), why: 'quotes' }
+const UNTIL: EventBody = {
+  type: 'command',
+  scope: [],
+  step: 1,
+  iteration: 1,
+  role: 'until',
+  command: 'false',
+  result: 'failed',
+  detail: 'exit 1',
+  ms: 1,
+}
+
+test.each<[string, Happening[], EventBody, boolean]>([
+  ['no marker', iterate(1, 1, DONE), INCOMPLETE, true],
+  ['a marker that was ignored', [...iterate(1, 1, DONE), REFUSED], INCOMPLETE, false],
+  ['an until command', [...iterate(1, 1, DONE), UNTIL], INCOMPLETE, false],
+  ['a failed agent', iterate(1, 1, FAILED), end(1, 'max_iterations', 1, undefined, 1), false],
+  [
+    'tasks that are ready',
+    iterate(1, 1, DONE),
+    end(1, 'max_iterations', 1, '2 tasks still ready'),
+    false,
+  ],
+])('a loop that ended with %s', (_, events, ended, isHinted) => {
+  const text = tell([started('a:1'), begin(1, 'a', 1), ...events, ended, over(1)])
+  expect(text.includes('never printed ORCHESTRA_COMPLETE')).toBe(isHinted)
+})
+
 test('-v shows more', () => {
   const STEP = { level: 'step', file: 'p.md' } as const
   const run: Happening[] = [

@@ -44,6 +44,10 @@ export class PlainView implements View {
   readonly #here: string | undefined
   readonly #tasks: TaskLines
   #pendingText = ''
+  /** The start of a step, which is not shown if its condition skips it. */
+  #pendingStart: EventOf<'step_started'> | undefined
+  /** Steps of which it is not known that no marker was printed, or that need none. */
+  readonly #maybeMarked = new Set<number>()
 
   /** `state` is the state before a resume; `here` is the folder of the reader. */
   constructor(screen: Output, verbose: boolean, state = NO_EVENTS, here?: string) {
@@ -57,16 +61,21 @@ export class PlainView implements View {
   show(event: RunEvent, state = next(this.#state, event)): void {
     this.#state = state
     if (event.type !== 'message' && event.type !== 'tool') void this.#writePending()
+    const isSkipping = event.type === 'step_ended' && event.passed === true
+    const isCondition = event.type === 'command' && event.role === 'when'
+    if (!isCondition) this.#showStart(!isSkipping)
     switch (event.type) {
       case 'run_started':
         return this.#detail(`Run ${event.run} in ${event.cwd}, record: ${event.record ?? 'none'}`)
       case 'run_resumed':
+        for (const { number, iterations } of state.steps)
+          if (iterations > 0) this.#maybeMarked.add(number)
         return this.#say(`Resuming run ${event.run}${this.#describeResumePoint(event)}`)
-      case 'step_started': {
-        if (event.step > 1 || event.round !== undefined) this.#screen.line('')
-        return this.#say(describeStart(event, this.#nameOf(event)))
-      }
+      case 'step_started':
+        this.#pendingStart = event
+        return
       case 'command':
+        if (event.role === 'until' && event.step !== undefined) this.#maybeMarked.add(event.step)
         return this.#showCommand(event)
       case 'waiting':
         this.#warn(ofTask(event.task, describeWait(event, Date.parse(event.at))))
@@ -94,6 +103,7 @@ export class PlainView implements View {
         if (event.status !== 'allowed') this.#warn(ofTask(event.task, describeLimit(event)))
         return
       case 'marker_refused':
+        this.#maybeMarked.add(event.step)
         return this.#say(`Marker ignored: ${REFUSALS[event.why]}`)
       case 'iteration_ended':
         return this.#endIteration(event)
@@ -138,13 +148,23 @@ export class PlainView implements View {
     }
   }
 
+  #showStart(isShown: boolean): void {
+    const event = this.#pendingStart
+    if (event === undefined) return
+    this.#pendingStart = undefined
+    if (event.step > 1 || event.round !== undefined) this.#screen.line('')
+    if (isShown) this.#say(describeStart(event, this.#nameOf(event)))
+  }
+
   tick(now: number): void {
+    this.#showStart(true)
     const { waiting } = this.#state
     if (waiting !== undefined) this.#screen.status?.(`[forkhestra] ${describeWait(waiting, now)}`)
   }
 
   output(chunk: OutputChunk): void | Promise<void> {
     const { stream, bytes, isInEvents, task } = chunk
+    this.#showStart(true)
     const written = this.#writePending()
     if (task !== undefined) {
       if (isInEvents !== true && this.#verbose) this.#tasks.print(task, bytes)
@@ -258,14 +278,15 @@ export class PlainView implements View {
 
   #showFailure(failed: StepState, record: string | undefined): void {
     const place = `step ${failed.number}: ${nameOf(failed)}`
-    if (failed.reason !== 'skipped') this.#say(`Failed at ${place} (${describeReason(failed)})`)
+    const how = `Failed at ${place} (${describeReason(failed)})`
+    if (failed.reason !== 'skipped') this.#screen.line(`[forkhestra] ${how}`, 'plain')
     else this.#say(`Stopped before ${place} (${this.#state.ended?.stopped ?? 'not started'})`)
     const { stopped } = this.#state.ended ?? {}
     const isNews = failed.reason !== 'skipped' && failed.reason !== 'interrupted'
     if (stopped !== undefined && isNews) this.#say(`Then the run was ${stopped}`)
     if (failed.maxIterations !== undefined && failed.failures > 0)
       this.#warn(describeFailing(failed))
-    const advice = adviceFor(failed)
+    const advice = adviceFor(failed, this.#maybeMarked.has(failed.number))
     if (advice !== undefined) this.#warn(advice)
     if (record === undefined) return
     this.#warn(`Record of the run: ${record}`)

@@ -105,8 +105,8 @@ export class Terminal implements Output {
     return writer.write(shown)
   }
 
-  line(text: string): void {
-    this.#fresh(this.#out, text, this.#dim)
+  line(text: string, look?: 'plain'): void {
+    this.#fresh(this.#out, text, look === 'plain' ? String : this.#dim)
   }
 
   warn(text: string): void {

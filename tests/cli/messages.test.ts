@@ -139,7 +139,6 @@ test('a step that has a name is called by it', async () => {
     '[forkhestra] Complete after 1 iteration',
     '[forkhestra] Running: ./agent',
     '[forkhestra] Done: ./agent (exit 0)',
-    '[forkhestra] Running: deploy',
     '[forkhestra] Skipped: deploy (when: false)',
     '[forkhestra] Chain complete (4/4 steps, 1 skipped)',
   ])

@@ -81,7 +81,9 @@ test('a chain stops at the first step that does not complete and exits 1', async
 [forkhestra] Chain incomplete (1/3 steps)
 [forkhestra] Failed at step 2: never (max iterations reached, 2/2)
 `)
-  expect(stderr).toStartWith('[forkhestra] Record of the run: ')
+  expect(stderr)
+    .toStartWith(`[forkhestra] The agent never printed ORCHESTRA_COMPLETE on its own line, which completes a loop; see docs/reference/marker.md
+[forkhestra] Record of the run: `)
 })
 
 test('a run-once agent fails with a non-zero exit code', async () => {
