@@ -52,10 +52,11 @@ async function confirm(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const { promise: answer, resolve, reject } = Promise.withResolvers<string>()
   lines.once('line', resolve)
-  lines.once('close', () => {
+  const endLine = () => {
     process.stderr.write('\n')
     resolve('')
-  })
+  }
+  lines.once('close', endLine)
   lines.once('SIGINT', () =>
     reject(new Interrupted('cancelled at a question, before the run started')),
   )
@@ -64,7 +65,8 @@ async function confirm(question: string): Promise<boolean> {
   try {
     return /^y(?:es)?$/i.test((await answer).trim())
   } finally {
-    lines.removeAllListeners('close').close()
+    // Its own listeners must see the end, or they would echo what is typed later.
+    lines.off('close', endLine).close()
   }
 }
 

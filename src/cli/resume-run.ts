@@ -3,6 +3,7 @@ import { prepareResume } from '../host/resume-run.ts'
 import { withQueue } from '../host/records/with-queue.ts'
 import type { QueuedBrief } from '../host/records/describe-run.ts'
 import type { RunBrief } from '../records/journal/runs.ts'
+import { orphansOption, resumeCommand } from '../views/runs.ts'
 import { UsageError, type Input } from './command.ts'
 import { frontEndOf, notice } from './front-end.ts'
 import { readOverrides } from './overrides.ts'
@@ -47,7 +48,8 @@ async function finish(run: RunBrief, isChat: boolean, input: Input): Promise<num
   const code = await resumeQueue(input, id, folder)
   if (code !== undefined) return code
   if (!isChat) return describeFinished(withQueue(run))
-  notice(`Run ${id} is a chat; continue it with: forkhestra chat --resume ${id}`)
+  const command = `${resumeCommand(id, true)}${orphansOption(withQueue(run))}`
+  notice(`Run ${id} is a chat; continue it with: ${command}`)
   return 0
 }
 

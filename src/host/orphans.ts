@@ -7,9 +7,17 @@ import type { Leftover } from '../records/events/schema.ts'
 import type { RecordPlaces } from '../records/journal/record-folder.ts'
 import { holderOf } from '../records/journal/run-lock.ts'
 import { Family, findLeft } from '../run/process/family.ts'
+import { resumeCommand } from '../views/runs.ts'
 import type { FrontEnd } from './front-end.ts'
+import { isChat } from './records/is-chat.ts'
 
 type Confirm = FrontEnd['confirm']
+
+interface DeadRun {
+  readonly run: string
+  /** The folder of its record. */
+  readonly record: string
+}
 
 interface OrphanChoice {
   readonly mayKill: boolean
@@ -27,11 +35,12 @@ export async function dealWithOrphans(
   confirm: Confirm,
 ): Promise<string[]> {
   const isDead = (folder: string) => holderOf(folder)?.life === 'dead' && origins.isSigned(folder)
-  const dead = roots.flatMap((root) =>
-    listIfThere(root).filter((id) => !id.startsWith('.') && isDead(join(root, id))),
+  const records = roots.flatMap((root) =>
+    listIfThere(root).flatMap((id) => (id.startsWith('.') ? [] : [[id, join(root, id)] as const])),
   )
+  const dead = new Map(records.filter(([, folder]) => isDead(folder)))
   const warnings: string[] = []
-  for (const [run, processes] of findLeft(dead)) {
+  for (const [run, processes] of findLeft([...dead.keys()])) {
     const words = `run ${run} is dead and left these processes running: ${namesOf(processes)}`
     if (mayKill || (await confirm(`The ${words}. Kill them?`))) {
       warnings.push(await end(run, processes))
@@ -42,7 +51,7 @@ export async function dealWithOrphans(
         `The ${words}.`,
         [
           'They would interfere with the new run. Kill them: add --kill-orphans',
-          `Or continue the dead run: forkhestra resume ${run} --kill-orphans`,
+          `Or continue the dead run: ${resumeWithout({ run, record: dead.get(run)! })}`,
           'Or start beside them anyway: add --anyway',
         ].join('\n'),
       )
@@ -53,13 +62,14 @@ export async function dealWithOrphans(
 
 /** The same for a run that is resumed: two agents in one iteration would undo each other's work. */
 export async function endOrphansOf(
-  run: string,
+  dead: DeadRun,
   mayKill: boolean,
   confirm: Confirm,
 ): Promise<string[]> {
+  const { run } = dead
   const processes = Family.left(run).list()
   if (processes.length === 0) return []
-  if (!mayKill) await mustConfirm(run, processes, confirm)
+  if (!mayKill) await mustConfirm(dead, processes, confirm)
   return [await end(run, processes)]
 }
 
@@ -68,18 +78,19 @@ export async function endOrphansOf(
  * `isDriven`: whether the run is not dead at all.
  */
 export async function mayEndOrphans(
-  run: string,
+  dead: DeadRun,
   mayKill: boolean,
   isDriven: () => boolean,
   confirm: Confirm,
 ): Promise<boolean> {
+  const { run } = dead
   const before = Family.left(run).list()
   if (mayKill || before.length === 0 || isDriven()) return mayKill
   // A process that has just ended killed its children before it released the lock.
   const now = Family.left(run).list()
   const processes = before.filter(({ pid }) => now.some((each) => each.pid === pid))
   if (processes.length === 0) return false
-  await mustConfirm(run, processes, confirm)
+  await mustConfirm(dead, processes, confirm)
   return true
 }
 
@@ -88,14 +99,19 @@ export function hasOrphans(run: string): boolean {
 }
 
 async function mustConfirm(
-  run: string,
+  dead: DeadRun,
   processes: readonly Leftover[],
   confirm: Confirm,
 ): Promise<void> {
-  const words = `The run ${run} left these processes running: ${namesOf(processes)}.`
+  const words = `The run ${dead.run} left these processes running: ${namesOf(processes)}.`
   if (await confirm(`${words} Kill them?`)) return
-  const hint = `They would interfere with the resumed run. Kill them: forkhestra resume ${run} --kill-orphans`
+  const hint = `They would interfere with the resumed run. Kill them: ${resumeWithout(dead)}`
   throw new NotNow(words, hint)
+}
+
+/** The command that kills the orphans of a run and continues it. */
+function resumeWithout({ run, record }: DeadRun): string {
+  return `${resumeCommand(run, isChat(record))} --kill-orphans`
 }
 
 async function end(run: string, processes: readonly Leftover[]): Promise<string> {

@@ -76,7 +76,13 @@ export async function prepareResume(
   const places = recordsOf(frontEnd)
   const run = chooseRun(places, options.run, frontEnd)
   const warnings = await acceptRecord(run, places, options)
-  const isDead = holderOf(run.folder) !== undefined
+  const holder = holderOf(run.folder)
+  const isDead = holder !== undefined
+  // The lock of a dead chat stays for `chat --resume`: it shows that processes may be left.
+  if (holder?.life === 'dead' && options.newQueue !== true && isChat(run.folder)) {
+    await refuseUnsound(run.id, run.folder)
+    return { kind: 'finished', run, isChat: true }
+  }
   const lock = takeLock(run)
   try {
     return await readResumable(run, lock, frontEnd, options, warnings)
@@ -173,7 +179,11 @@ async function readResumable(
   const plan = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
   const seat = takeWorkingTree(plan, frontEnd.env, options.anyway === true)
   try {
-    const ended = await endOrphansOf(id, options.killOrphans === true, frontEnd.confirm)
+    const ended = await endOrphansOf(
+      { run: id, record: folder },
+      options.killOrphans === true,
+      frontEnd.confirm,
+    )
     const session = {
       env,
       stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),

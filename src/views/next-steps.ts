@@ -1,7 +1,7 @@
 import type { Reason } from '../records/events/schema.ts'
 import { cwdOption, describeMissingSecrets, moreBudget } from './describe.ts'
 import { notesOn, type Next } from './notes.ts'
-import { currentStep, orphansOption, type RecordedRun } from './runs.ts'
+import { currentStep, orphansOption, resumeCommand, type RecordedRun } from './runs.ts'
 
 /** Helpful commands besides a resume, by the reason that ended the step. */
 const ADVICE: Partial<Record<Reason, Next>> = {
@@ -51,6 +51,9 @@ export function resumeSteps(run: RecordedRun, id: string, place = ''): Next[] {
   const step = currentStep(run.state)
   const budget = step === undefined ? '' : moreBudget(step)
   return [
-    [`forkhestra resume ${id}${prompt}${budget}${orphansOption(run)}`, `resume${place}${again}`],
+    [
+      `${resumeCommand(id, run.isChat)}${prompt}${budget}${orphansOption(run)}`,
+      `resume${place}${again}`,
+    ],
   ]
 }

@@ -17,6 +17,12 @@ export interface RecordedRun {
   readonly unreadable?: string | undefined
   /** Whether it is dead, and processes of it are alive. */
   readonly hasOrphans?: boolean
+  readonly isChat?: boolean
+}
+
+/** The command that continues a run; `id` may be followed by options. */
+export function resumeCommand(id: string, isChat = false): string {
+  return isChat ? `forkhestra chat --resume ${id}` : `forkhestra resume ${id}`
 }
 
 /** For a command that continues a run, where processes of it are in the way. */

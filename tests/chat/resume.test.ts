@@ -151,3 +151,52 @@ test('chats from before there was a folder forge/ are listed, and can be resumed
   expect((await stage.run('chat', '--resume', '-p', 'Go on')).stdout).toBe('Two.\n')
   expect(asked(stage).at(-1)?.messages).toHaveLength(3)
 })
+
+test('every message about a killed chat with orphans names the command that ends them', async () => {
+  await using stage = await openNative([bash('touch begun; sleep 600'), { text: 'I see.' }])
+  await using chat = openChat(stage)
+  await chat.shows('/help')
+  chat.type('Work\r')
+  await fileIn(stage.cwd, 'begun')
+  chat.signal('SIGKILL')
+  await chat.exited
+  const [run = ''] = runsOf(stage.cwd)
+  const command = `forkhestra chat --resume ${run} --kill-orphans`
+  const asks = [
+    ['status'],
+    ['runs'],
+    ['show', run],
+    ['doctor'],
+    ['resume', run],
+    ['resume', run, '--kill-orphans'],
+    ['chat', '--resume', run, '-p', 'And?'],
+    ['run', '/bin/true'],
+  ]
+  for (const words of asks) {
+    const { stdout, stderr } = await stage.run(...words)
+    expect(stdout + stderr).toContain(command)
+    expect(stdout + stderr).not.toContain('forkhestra resume')
+  }
+  for (const words of [
+    ['logs', run, '--follow'],
+    ['stop', run],
+  ])
+    expect((await stage.run(...words)).stderr).toContain(`forkhestra chat --resume ${run}\n`)
+  await using again = openChat(stage, { args: ['--resume'], columns: 200 })
+  await again.shows('Kill them? [y/N]')
+  again.type('y\r')
+  await again.shows('/help')
+  again.type('And?\r')
+  await again.shows('I see.')
+  again.type('\u0004')
+  expect(await again.exited).toBe(0)
+  expect(again.text.split('And?')).toHaveLength(2)
+})
+
+test('a chat is listed by the last message of the person, not by files that were read', async () => {
+  await using stage = await openNative([{ text: 'One.' }], { files: { 'a.md': 'A\n' } })
+  const { code } = await pipe(stage, 'First\n/read a.md\n', 'nat', '--lines')
+  expect(code).toBe(0)
+  const list = JSON.parse((await stage.run('chat', '--list', '--json')).stdout) as object
+  expect(list).toMatchObject({ chats: [{ last: 'First' }] })
+})

@@ -3,8 +3,9 @@ import { lifeOf } from '../../base/linux/process-identity.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { sendRequest } from '../../records/journal/control.ts'
 import { findRun, listRuns, type RunBrief } from '../../records/journal/runs.ts'
-import { currentStep } from '../../views/runs.ts'
+import { currentStep, resumeCommand } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
+import { isChat } from '../../host/records/is-chat.ts'
 import { checkMadeHere, checkOwn, isFamiliar } from '../../host/records/foreign.ts'
 import { recordsFor, runWord } from './choose-run.ts'
 import type { Places } from '../../host/records/place.ts'
@@ -45,7 +46,8 @@ function chooseOneThat(input: Input, wanted: readonly Status[], words: string): 
     throw new NotNow(`No run is ${words} in ${places.roots[0]}`, 'See: forkhestra runs')
   if (!isFamiliar(run)) checkOwn(run, places)
   if (isWanted(run)) return run
-  const hint = run.status === 'dead' ? `Resume it: forkhestra resume ${run.id}` : undefined
+  const hint =
+    run.status === 'dead' ? `Resume it: ${resumeCommand(run.id, isChat(run.folder))}` : undefined
   throw new NotNow(`Run ${run.id} is not ${words}, it is ${run.status}.`, hint)
 }
 
@@ -56,7 +58,7 @@ function newestThat(isWanted: (run: RunBrief) => boolean, places: Places): RunBr
 }
 
 /** The pid may belong to another process by now, so the identity is checked too. */
-function interrupt({ id, holder }: RunBrief): void {
+function interrupt({ id, folder, holder }: RunBrief): void {
   if (holder?.pid === 0) {
     throw new NotNow(
       `The lock of ${id} was deleted, so its process is not known.`,
@@ -65,7 +67,8 @@ function interrupt({ id, holder }: RunBrief): void {
   }
   const life = holder === undefined ? 'dead' : lifeOf(holder.identity)
   if (holder === undefined || life === 'dead') {
-    throw new NotNow(`The process of run ${id} is dead.`, `Resume it: forkhestra resume ${id}`)
+    const resume = resumeCommand(id, isChat(folder))
+    throw new NotNow(`The process of run ${id} is dead.`, `Resume it: ${resume}`)
   }
   if (life === 'unknown') {
     throw new NotNow(

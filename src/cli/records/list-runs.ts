@@ -1,5 +1,5 @@
 import { printable } from '../../base/terminal/printable.ts'
-import { orphansOption, renderRuns } from '../../views/runs.ts'
+import { orphansOption, renderRuns, resumeCommand } from '../../views/runs.ts'
 import type { Input } from '../command.ts'
 import { describeRun } from '../../host/records/describe-run.ts'
 import { foreignLine, isFamiliar } from '../../host/records/foreign.ts'
@@ -21,7 +21,7 @@ export async function listRecordedRuns(input: Input): Promise<number> {
   const own = runs.filter(({ foreign }) => foreign === undefined)
   for (const run of own.filter(({ status }) => status === 'dead'))
     console.log(
-      `The process of run ${run.id} is dead; resume it: forkhestra resume ${run.id}${orphansOption(run)}`,
+      `The process of run ${run.id} is dead; resume it: ${resumeCommand(run.id, run.isChat)}${orphansOption(run)}`,
     )
   for (const { id, unreadable } of runs)
     if (unreadable !== undefined) console.log(`The queue of ${id}: ${printable(unreadable)}`)

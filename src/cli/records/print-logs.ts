@@ -7,12 +7,13 @@ import { readEventsOf } from '../../records/journal/read-run.ts'
 import type { RunBrief } from '../../records/journal/runs.ts'
 import { JsonView } from '../../views/json.ts'
 import { PlainView } from '../../views/plain.ts'
-import { describeCounts } from '../../views/runs.ts'
+import { describeCounts, resumeCommand } from '../../views/runs.ts'
 import { RawView, type Part } from '../../views/replay.ts'
 import { Terminal } from '../../views/terminal.ts'
 import { cwdOption } from '../../views/describe.ts'
 import { UsageError, type Input } from '../command.ts'
 import { currentProject } from '../../host/project.ts'
+import { isChat } from '../../host/records/is-chat.ts'
 import { lookAt } from '../../host/records/foreign.ts'
 import { chooseRun, readNumber, recordsFor, stepOf } from './choose-run.ts'
 import { replayRun, type Audience } from '../../host/records/replay-run.ts'
@@ -47,7 +48,7 @@ async function print(input: Input, run: RunBrief, part: Part): Promise<number> {
   if (!input.flag('json') && !input.flag('raw') && end !== 'closed') printQueue(run, terminal)
   if (end === 'dead') {
     terminal.warn('[forkhestra] The process of this run is dead, and the run has not ended.')
-    terminal.warn(`[forkhestra] Resume it: forkhestra resume ${run.id}`)
+    terminal.warn(`[forkhestra] Resume it: ${resumeCommand(run.id, isChat(run.folder))}`)
   }
   await terminal.close({ stop: closed.signal, force: closed.signal })
   return end === 'dead' ? 1 : 0

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { errorCode, errorText } from '../../base/errors.ts'
 import type { MaskStream } from '../../base/secrets/mask.ts'
 import type { Fact, LoopLaunch } from '../engine.ts'
-import type { UserMessage } from './conversation.ts'
+import { isInternal, type UserMessage } from './conversation.ts'
 import { usageWithUnfinished } from './conversation/budget.ts'
 import { readConversation } from './conversation/conversation-file.ts'
 import { PartialAnswer, readPartialAnswer } from './conversation/partial-answer.ts'
@@ -124,7 +124,12 @@ export function lastExchange(storage: Pick<ConversationStorage, 'path' | 'env'>)
 } {
   const entries = readConversation(storage.path, storage.env)?.entries ?? []
   const messages = entries.filter(({ type }) => type !== 'begin' && type !== 'end')
-  const at = messages.findLastIndex(({ type }) => type === 'user')
+  const at = messages.findLastIndex((message, index) => {
+    const next = messages[index + 1]
+    // The text before files that were read in advance.
+    const isBeforeFiles = next?.type === 'assistant' && next.isMade === true
+    return message.type === 'user' && !isBeforeFiles && !isInternal(message.text)
+  })
   const said = messages[at]
   const texts = messages.slice(at + 1).flatMap((message) => {
     const parts = message.type === 'assistant' ? message.parts : []

@@ -234,6 +234,11 @@ function isHandedBack(messages: readonly Message[]): boolean {
   return isAsked && messages.slice(at).some(isOwnAnswer)
 }
 
+/** Whether a user message was written here, and not by a person or for a task. */
+export function isInternal(text: string): boolean {
+  return text === CONTINUE || text === BUDGET_AGAIN || text.endsWith(HAND_BACK)
+}
+
 function asksToContinue(message: Message | undefined): boolean {
   return message?.type === 'user' && message.text === CONTINUE
 }

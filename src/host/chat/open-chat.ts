@@ -95,7 +95,11 @@ export async function resumeChat(frontEnd: FrontEnd, options: ChatOptions): Prom
   const changed = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
   const plan = withModel(changed, chosenIn(options))
   for (const step of stepsOf(plan.root)) checkKey(step, readFacts(env))
-  const ended = await endOrphansOf(id, options.killOrphans, frontEnd.confirm)
+  const ended = await endOrphansOf(
+    { run: id, record: folder },
+    options.killOrphans,
+    frontEnd.confirm,
+  )
   const stamp = makeStamp(id, `w-${randomLetters(6)}`, seq + 1)
   const agents = await agentsOf(plan)
   const resumed = { folder, lock, state }

@@ -3,6 +3,7 @@ import { printable } from '../../base/terminal/printable.ts'
 import type { Leftover } from '../../records/events/schema.ts'
 import type { RecordPlaces } from '../../records/journal/record-folder.ts'
 import { listOwnRuns, unreadableNewerThan } from '../../records/journal/runs.ts'
+import { resumeCommand } from '../../views/runs.ts'
 import { Family } from '../../run/process/family.ts'
 import { withQueue } from '../records/with-queue.ts'
 import type { QueuedBrief } from '../records/describe-run.ts'
@@ -31,11 +32,11 @@ export function checkRuns(cwd: string, places: RecordPlaces): Check {
 }
 
 function describeRuns(runs: readonly QueuedBrief[]): Check {
-  for (const { id } of runs.filter(({ status }) => status === 'dead')) {
+  for (const { id, isChat } of runs.filter(({ status }) => status === 'dead')) {
     const processes = Family.left(id).list()
     if (processes.length === 0) continue
     const text = `the run ${id} is dead and left these processes running: ${namesOf(processes)}`
-    return problem('runs', text, `Resume it: forkhestra resume ${id} --kill-orphans`)
+    return problem('runs', text, `Resume it: ${resumeCommand(id, isChat)} --kill-orphans`)
   }
   const [newest] = runs
   // Nothing can be queued until this is fixed.
@@ -53,7 +54,7 @@ function describeRuns(runs: readonly QueuedBrief[]): Check {
   if (newest === undefined) return ok('runs', 'none yet')
   if (newest.status !== 'dead') return ok('runs', `last run ${newest.id}: ${newest.status}`)
   const text = `the last run ${newest.id} was killed`
-  return warning('runs', text, `Resume it: forkhestra resume ${newest.id}`)
+  return warning('runs', text, `Resume it: ${resumeCommand(newest.id, newest.isChat)}`)
 }
 
 function namesOf(processes: readonly Leftover[]): string {

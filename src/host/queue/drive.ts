@@ -35,7 +35,7 @@ export async function driveQueue(
   const env = makeAgentEnvironment(outer, ownFolder())
   const { state, seq } = readRunState(folder)
   const { plan } = await readRecorded(run, folder, env)
-  const warnings = await endOrphansOf(run, mayKill, confirm)
+  const warnings = await endOrphansOf({ run, record: folder }, mayKill, confirm)
   const stamp = makeStamp(run, `w-${randomLetters(6)}`, seq + 1)
   const session = { env, stamp, agents: await agentsOf(plan), resumed: { folder, lock, state } }
   let stopped: number | 'asked' | undefined
@@ -94,7 +94,12 @@ export async function driveUnfinished<Result>(
     const driven = { store, run, record }
     const names = await unfinishedIn(driven)
     if (names.length === 0) return undefined
-    const mayKill = await mayEndOrphans(run, killOrphans, () => isDriven({ record }), confirm)
+    const mayKill = await mayEndOrphans(
+      { run, record },
+      killOrphans,
+      () => isDriven({ record }),
+      confirm,
+    )
     return await drive(driven, names, mayKill)
   } finally {
     await store.close()
@@ -112,7 +117,7 @@ async function checkCanDrive(
   const { ready, running } = await store.counts(run)
   const isAny = ready + running > 0 || (await client.hasQueued())
   if (!isAny) return mayKill
-  return mayEndOrphans(run, mayKill, () => isDriven({ record }), confirm)
+  return mayEndOrphans({ run, record }, mayKill, () => isDriven({ record }), confirm)
 }
 
 /**

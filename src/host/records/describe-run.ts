@@ -15,6 +15,8 @@ export interface QueuedBrief extends Omit<RunBrief, 'status'> {
   readonly unreadable?: string
   /** Whether it is dead and has left processes running. */
   readonly hasOrphans?: boolean
+  /** Set for a run that is not complete. */
+  readonly isChat?: boolean
 }
 
 /** How many iterations of a step are listed. */

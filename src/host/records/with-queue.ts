@@ -9,6 +9,8 @@ import { missingStore } from '../queue/store.ts'
 import { hasOrphans } from '../orphans.ts'
 import { storePath } from '../queue/store-path.ts'
 import { isPresentable, type QueuedBrief } from './describe-run.ts'
+import { isFamiliar } from './foreign.ts'
+import { isChat } from './is-chat.ts'
 import type { Places } from './place.ts'
 import { openIn } from './unfinished-queues.ts'
 
@@ -27,7 +29,12 @@ export function readAllRuns(places: Places) {
 
 export function withQueue(run: RunBrief): QueuedBrief {
   const isLeft = run.status === 'dead' && run.foreign === undefined && hasOrphans(run.id)
-  return { ...withCounts(run), ...(isLeft ? { hasOrphans: true } : {}) }
+  const isTalk = run.status !== 'complete' && isFamiliar(run) && isChat(run.folder)
+  return {
+    ...withCounts(run),
+    ...(isLeft ? { hasOrphans: true } : {}),
+    ...(isTalk ? { isChat: true } : {}),
+  }
 }
 
 function withCounts(run: RunBrief): QueuedBrief {
