@@ -18,6 +18,7 @@ import type { Configuration } from '../host/configuration.ts'
 import { pathFromProject, type Project } from '../host/project.ts'
 import { readFacts } from '../host/facts.ts'
 import { ownFolder } from '../host/own-folder.ts'
+import { readStdin } from './read-stdin.ts'
 import { promptCheckJson, renderPromptCheck, type PromptPreview } from '../views/prompt-check.ts'
 import { UsageError, type Input } from './command.ts'
 import { makeIdentity } from '../host/identity.ts'
@@ -150,15 +151,9 @@ function checkChain(
 }
 
 async function readStandardInput(): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of Bun.stdin.stream()) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > PROMPT_LIMIT_BYTES) {
-      const limit = formatBytes(PROMPT_LIMIT_BYTES)
-      throw new UserError(`The prompt on standard input is too long, the limit is ${limit}.`)
-    }
-  }
-  return decodePrompt(Buffer.concat(chunks), 'The prompt on standard input')
+  const limit = formatBytes(PROMPT_LIMIT_BYTES)
+  const tooLong = () =>
+    new UserError(`The prompt on standard input is too long, the limit is ${limit}.`)
+  const bytes = await readStdin(PROMPT_LIMIT_BYTES, tooLong)
+  return decodePrompt(bytes, 'The prompt on standard input')
 }

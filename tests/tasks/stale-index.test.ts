@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TaskProject, taskText } from '../support/forge-tasks.ts'
+import { FORGE_TASKS, TaskProject, taskText } from '../support/forge-tasks.ts'
 
 /** Ten indexed tasks; the second one depends on the last. */
 async function makeIndexed(): Promise<TaskProject> {
@@ -44,3 +44,31 @@ describe.each([['next'], ['next', '--claim']])('%s %s', (...args) => {
     expect(project.read('TASK-002 - T.md')).toContain('status: To Do')
   })
 })
+
+test('list reads a file again whose size and time are as before', async () => {
+  const project = await makeIndexed()
+  changeSecretly(project, 'TASK-002 - T.md', 'title: T1', 'title: X1')
+  expect(await project.must('list', '--plain')).toContain('X1')
+})
+
+const POISON = JSON.stringify({ seenAt: 9e15, rows: [[null, null]] })
+
+test.each([
+  ['an older version', `${Bun.hash(POISON, 7)}\n${POISON}`],
+  ['another machine', `${new Bun.CryptoHasher('sha256').update(POISON).digest('hex')}\n${POISON}`],
+])('an index from %s is ignored', async (_, index) => {
+  const project = await makeIndexed()
+  writeFileSync(join(project.folder, '.local/index'), index)
+  expect((await project.must('list', '--plain')).trim().split('\n')).toHaveLength(10)
+})
+
+test.each([[['--description', '-', 'x']], [['--batch']]])(
+  'create %j does not read endless input',
+  async (args) => {
+    const project = new TaskProject()
+    const program = ['sh', '-c', 'exec "$0" "$@" </dev/zero', FORGE_TASKS]
+    const { code, stderr } = await project.run(['create', ...args], { program })
+    expect(code).toBe(2)
+    expect(stderr).toContain('stdin is longer than')
+  },
+)

@@ -11,6 +11,7 @@ import { readPushOptions } from '../../queue/push-options.ts'
 import { QueueError } from '../../queue/refusal.ts'
 import { UsageError, type Input } from '../command.ts'
 import { frontEndOf } from '../front-end.ts'
+import { readStdin } from '../read-stdin.ts'
 import { print } from '../tasks/print.ts'
 import { PUSH_OPTIONS, QueueArguments, queueRequest } from './arguments.ts'
 import { describeResume, isAbandoned } from './explain.ts'
@@ -98,7 +99,11 @@ function describeStopped(opened: OpenQueue, names: readonly string[]): string {
 
 /** Reads UTF-8 text from stdin, up to the size limit of the run. */
 async function readStdinText(input: Input, what: 'prompt' | 'message'): Promise<string> {
-  const bytes = await readUpTo(await messageLimitFor(queueRequest(input)), what)
+  const limit = await messageLimitFor(queueRequest(input))
+  const bytes = await readStdin(
+    limit,
+    (size) => new QueueError({ kind: 'too_big', what, bytes: size, limit }),
+  )
   // A program argument cannot contain NUL; a message can.
   if (what === 'prompt' && bytes.includes(0)) {
     throw new UserError('stdin is not text: it contains NUL bytes.')
@@ -107,18 +112,6 @@ async function readStdinText(input: Input, what: 'prompt' | 'message'): Promise<
   if (text.trim() === '')
     throw new UsageError('stdin is empty.', 'A - means that the text is read from stdin.')
   return text
-}
-
-async function readUpTo(limit: number, what: 'prompt' | 'message'): Promise<Buffer> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of Bun.stdin.stream()) {
-    size += chunk.length
-    // Do not read on: it may never end.
-    if (size > limit) throw new QueueError({ kind: 'too_big', what, bytes: size, limit })
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 function decode(bytes: Buffer): string {

@@ -53,7 +53,8 @@ function optionFor(why: string): string[] {
 }
 
 function makeWhyKept(input: Input, { origins }: Places): WhyWanted {
-  return (folder) => {
+  return (folder, run) => {
+    if (run !== undefined) return input.flag('with-queues') ? undefined : whyWanted(folder, run)
     const foreign = origins.checkStrictly(folder)
     if (foreign === 'tracked') return TRACKED
     const isOwn = foreign === undefined || foreign === 'changed'

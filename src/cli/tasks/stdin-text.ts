@@ -1,4 +1,7 @@
+import { UserError } from '../../base/errors.ts'
+import { formatBytes } from '../../base/files.ts'
 import { UsageError, type Input } from '../command.ts'
+import { readStdin } from '../read-stdin.ts'
 
 /** Options that accept `-` for stdin. */
 const LONG = ['description', 'plan', 'notes', 'append-notes']
@@ -8,7 +11,7 @@ export async function withStdin(input: Input): Promise<Input> {
   const asked = LONG.flatMap((option) => input.texts(option)).filter((value) => value === '-')
   if (asked.length === 0) return input
   if (asked.length > 1) throw new UsageError('Only one option can read from stdin.')
-  const given = (await Bun.stdin.text()).trimEnd()
+  const given = (await readTextOnStdin()).trimEnd()
   if (given === '')
     throw new UsageError('stdin is empty.', 'The value - reads the text from stdin.')
   const texts = (option: string) => {
@@ -16,4 +19,12 @@ export async function withStdin(input: Input): Promise<Input> {
     return LONG.includes(option) ? values.map((value) => (value === '-' ? given : value)) : values
   }
   return { ...input, texts, text: (option) => texts(option).at(-1) }
+}
+
+/** Far more than a task file may have; stdin may be endless. */
+const LIMIT = 64 * 1024 * 1024
+
+export async function readTextOnStdin(): Promise<string> {
+  const tooLong = () => new UserError(`stdin is longer than ${formatBytes(LIMIT)}.`)
+  return new TextDecoder().decode(await readStdin(LIMIT, tooLong))
 }

@@ -1,5 +1,6 @@
 import { chmodSync } from 'node:fs'
 import { NotNow, UserError, errorText } from '../../base/errors.ts'
+import { lstatOf } from '../../base/files.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import type { Foreign } from '../../records/journal/origins.ts'
 import type { RecordPlaces } from '../../records/journal/record-folder.ts'
@@ -41,6 +42,8 @@ export class ForeignRecord extends NotNow {
 
 /** Refuses to run or change a record that was not made here, or whose plan was changed. */
 export function checkOwn(run: Run, { origins }: RecordPlaces): void {
+  if (lstatOf(run.folder) === undefined)
+    throw new NotNow(`The record of run ${run.id} was removed.`)
   const foreign = origins.checkStrictly(run.folder)
   if (foreign !== undefined) throw new ForeignRecord(run, foreign)
 }

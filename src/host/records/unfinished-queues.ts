@@ -9,9 +9,12 @@ import { hasStore, storePath } from '../queue/store-path.ts'
 import { readEventsOf } from '../../records/journal/read-run.ts'
 
 /** Why the record of a run should be kept; undefined if it can be removed. */
-export async function whyWanted(folder: string): Promise<string | undefined> {
+export async function whyWanted(
+  folder: string,
+  run: string = basename(folder),
+): Promise<string | undefined> {
   if (statOf(storePath(folder)) === undefined) return undefined
-  const counts = await countTasks(folder)
+  const counts = await countTasks(folder, run)
   if ('why' in counts) return 'its queue cannot be read'
   const open = openIn(counts)
   if (open > 0) return `${tasksAre(open)} queued in it`
@@ -56,7 +59,10 @@ export function openIn({ queued, ready, running }: QueueSummary): number {
 }
 
 /** Loads the code for stores only if there is one: every run calls this at its start and end. */
-async function countTasks(folder: string): Promise<QueueSummary | Unreadable> {
+async function countTasks(
+  folder: string,
+  run: string = basename(folder),
+): Promise<QueueSummary | Unreadable> {
   const { readSummary } = await import('../../queue/sqlite/summary.ts')
-  return readSummary(storePath(folder), basename(folder))
+  return readSummary(storePath(folder), run)
 }

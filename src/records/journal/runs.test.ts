@@ -7,7 +7,15 @@ import { UserError } from '../../base/errors.ts'
 import { makeStamp, type EventBody } from '../events/event.ts'
 import { RunLock } from './run-lock.ts'
 import { RunRecord } from './run-record.ts'
-import { findRun, listRuns, oldRecords, pruneRuns, readRuns, removeOldRuns } from './runs.ts'
+import {
+  findRun,
+  listRuns,
+  oldRecords,
+  pruneRuns,
+  readRuns,
+  removeOldRuns,
+  unreadableNewerThan,
+} from './runs.ts'
 
 const STARTED: EventBody = {
   type: 'run_started',
@@ -54,6 +62,14 @@ function record(root: string, id: string, bodies: readonly EventBody[], isLeftOp
 
 /** The lock of a process that is no more, as a crash leaves it. */
 const DEAD_LOCK = JSON.stringify({ pid: 1, identity: '', since: '' })
+
+test('a run that was killed before its first event is not reported as unreadable', () => {
+  const root = makeProject()
+  record(root, '1-failed', [ended(false)])
+  writeFiles(root, { '2-killed/events.ndjson': '', '2-killed/lock': DEAD_LOCK })
+  placesAt(root).origins.sign(join(root, '2-killed'), undefined)
+  expect(unreadableNewerThan(placesAt(root))).toEqual([])
+})
 
 test('runs are listed with their status, newest first', () => {
   const root = makeProject()
@@ -177,6 +193,16 @@ describe('old runs are removed', () => {
     expect(existsSync(join(root, 'r3/lock'))).toBe(true)
     open.close()
     expect(await prune(root, 0)).toEqual(['r5', 'r3'])
+  })
+
+  test('unless something is queued in one while it is being removed', async () => {
+    const root = makeProject()
+    record(root, 'r1', [ended(true)])
+    const whyWanted = (folder: string, run?: string) =>
+      run === 'r1' && folder !== join(root, 'r1') ? 'a task is queued in it' : undefined
+    const { removed } = await pruneRuns(placesAt(root), [join(root, 'r1')], whyWanted)
+    expect(removed).toEqual([])
+    expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'r1'])
   })
 
   test('but no other files', async () => {

@@ -5,7 +5,7 @@ import { lstatOf } from '../../base/files.ts'
 import { holdFolder } from '../../base/linux/lock.ts'
 import { addWork, type RunState } from '../events/state.ts'
 import type { Foreign } from './origins.ts'
-import { eventsPath, readRunState } from './read-run.ts'
+import { eventsPath, PLAN, readRunState } from './read-run.ts'
 import type { RecordPlaces } from './record-folder.ts'
 import { holderOf, isDriven, lastBeatOf, type Holder } from './run-lock.ts'
 
@@ -88,10 +88,13 @@ export function newestOwnRun(places: RecordPlaces): RunBrief | undefined {
   return firstReadable(own, places)
 }
 
-/** Ids of unreadable records made here that are newer than that run. */
+/** Ids of unreadable records made here that are newer than that run. A run that was killed before its first event has nothing to read. */
 export function unreadableNewerThan(places: RecordPlaces, id = ''): string[] {
+  const isBegun = (folder: string) =>
+    lstatOf(eventsPath(folder))?.size !== 0 || lstatOf(join(folder, PLAN)) !== undefined
   return recordsIn(places.roots)
     .filter((folder) => basename(folder) > id && places.origins.isSigned(folder))
+    .filter(isBegun)
     .filter((folder) => readBrief(folder, places) === undefined)
     .map((folder) => basename(folder))
 }
@@ -101,8 +104,11 @@ function firstReadable(folders: readonly string[], places: RecordPlaces): RunBri
   return runs.find((run) => run !== undefined)
 }
 
-/** Why the record in a folder must be kept; undefined if it may be removed. */
-export type WhyWanted = (folder: string) => string | undefined | Promise<string | undefined>
+/** Why a record must be kept; undefined if it may be removed. `run` is its id if the folder was renamed already. */
+export type WhyWanted = (
+  folder: string,
+  run?: string,
+) => string | undefined | Promise<string | undefined>
 
 /** The records after the newest `keep` ones; foreign ones count as older than all own ones. */
 export function oldRecords(
@@ -140,8 +146,12 @@ export async function pruneRuns(
   }
   // Folders that a dead process was about to remove.
   for (const root of places.roots) {
-    for (const name of namesIn(root).filter((each) => each.startsWith(REMOVED)))
-      await attempt(name.slice(REMOVED.length), () => removeFolder(join(root, name)))
+    for (const name of namesIn(root).filter((each) => each.startsWith(REMOVED))) {
+      const folder = join(root, name)
+      await attempt(name.slice(REMOVED.length), () => {
+        if (places.origins.checkStrictly(folder) !== 'tracked') removeFolder(folder)
+      })
+    }
   }
   for (const folder of old) {
     const id = basename(folder)
@@ -263,8 +273,13 @@ async function remove(folder: string, whyWanted?: WhyWanted): Promise<boolean> {
   try {
     const removed = join(dirname(folder), `${REMOVED}${basename(folder)}`)
     renameSync(folder, removed)
-    removeFolder(removed)
-    return true
+    // Tasks may have been queued since the first look; later ones do not find the store any more.
+    if ((await whyWanted?.(removed, basename(folder))) === undefined) {
+      removeFolder(removed)
+      return true
+    }
+    renameSync(removed, folder)
+    return false
   } finally {
     giveBack()
   }

@@ -1,18 +1,19 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { errorCode, errorText, UserError } from '../../base/errors.ts'
 import { statOf } from '../../base/files.ts'
 
 /** Detects whether a file has changed. Clocks may go backwards, so a time alone is not enough. */
 export interface FileStamp {
   readonly mtimeMs: number
+  readonly ctimeMs: number
   readonly size: number
   readonly ino: number
 }
 
 export function stampOf(stat: FileStamp | undefined): FileStamp | null {
   if (stat === undefined) return null
-  const { mtimeMs, size, ino } = stat
-  return { mtimeMs, size, ino }
+  const { mtimeMs, ctimeMs, size, ino } = stat
+  return { mtimeMs, ctimeMs, size, ino }
 }
 
 /** The Markdown files in a folder; null for a broken link. */
@@ -46,4 +47,10 @@ export function listNames(folder: string): string[] {
   } catch {
     return []
   }
+}
+
+/** Identifies a folder even after it was moved; an archive cannot know this value in advance. */
+export function placeOf(folder: string): string {
+  const { ino, birthtimeNs } = statSync(folder, { bigint: true })
+  return `${ino}-${birthtimeNs}`
 }

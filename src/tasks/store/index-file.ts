@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import type { Task } from '../task.ts'
-import type { FileStamp } from './folder.ts'
+import { placeOf, type FileStamp } from './folder.ts'
 import { isOwnFolder, isRealFile } from './foreign-links.ts'
 import { makeLocal } from './local-folder.ts'
 import { UNFINISHED_INDEX } from './moves.ts'
@@ -17,7 +17,7 @@ interface Index {
 }
 
 /** Increase it when the format changes. */
-const VERSION = 7
+const VERSION = 8
 
 /** File times are coarse: a file that changed just before its stamp was taken may have changed again. */
 const DOUBT_MS = 50
@@ -39,8 +39,12 @@ export function takeKnown(
   const tasks: Task[] = []
   for (const [old, task] of rows) {
     const now = folder.get(task.file)
-    const isSame = now?.mtimeMs === old.mtimeMs && now.size === old.size && now.ino === old.ino
-    if (!isSame || old.mtimeMs > seenAt - DOUBT_MS) continue
+    const isSame =
+      now?.mtimeMs === old.mtimeMs &&
+      now.ctimeMs === old.ctimeMs &&
+      now.size === old.size &&
+      now.ino === old.ino
+    if (!isSame || Math.max(old.mtimeMs, old.ctimeMs) > seenAt - DOUBT_MS) continue
     tasks.push(task)
     changed.delete(task.file)
   }
@@ -59,16 +63,17 @@ function readIndex(folders: TaskFolders): Index {
     const content = isTrusted(folders) && isRealFile(path) ? readFileSync(path, 'utf8') : ''
     const end = content.indexOf('\n') + 1
     const json = content.slice(end)
-    if (content.slice(0, end) === checksumLine(json)) return JSON.parse(json) as Index
+    // With this checksum it is as we wrote it.
+    if (content.slice(0, end) === checksumLine(json, folders)) return JSON.parse(json) as Index
   } catch {
     // Every file is read.
   }
   return { seenAt: 0, rows: [] }
 }
 
-/** A damaged index would show wrong tasks. */
-function checksumLine(json: string): string {
-  return `${Bun.hash(json, VERSION)}\n`
+/** A damaged index would show wrong tasks, and so would one that came with an archive: it belongs to its folder. */
+function checksumLine(json: string, { own }: TaskFolders): string {
+  return `${new Bun.CryptoHasher('sha256').update(`${VERSION} ${placeOf(own)} ${json}`).digest('hex')}\n`
 }
 
 /** If the folder is read-only, no index is written. */
@@ -87,7 +92,7 @@ export function writeIndex(
     if (!isTrusted(folders)) return
     makeLocal(folders.own, folders)
     const as = { durable: false, unfinished: UNFINISHED_INDEX }
-    writeFileAtomic(pathOf(folders), checksumLine(json) + json, as)
+    writeFileAtomic(pathOf(folders), checksumLine(json, folders) + json, as)
   } catch {
     // Every file is read the next time.
   }

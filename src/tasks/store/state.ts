@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeFileAtomic } from '../../base/atomic-write.ts'
 import { parseJson } from '../../base/json.ts'
 import { lifeOf } from '../../base/linux/process-identity.ts'
 import { isTracked } from '../../base/tracked.ts'
+import { placeOf } from './folder.ts'
 import { isOwnFolder, isRealFile } from './foreign-links.ts'
 import { isOurMove } from './our-moves.ts'
 import type { TaskFolders } from '../folders.ts'
@@ -24,12 +25,6 @@ export function readLocalState(folders: TaskFolders): State {
   const { moves = [] } = state
   const ours = moves.filter((move) => isOurMove(move, folders, state))
   return ours.length === moves.length ? state : { ...state, moves: ours }
-}
-
-/** Identifies a folder even after it was moved; an archive cannot know this value in advance. */
-function placeOf(folder: string): string {
-  const { ino, birthtimeNs } = statSync(folder, { bigint: true })
-  return `${ino}-${birthtimeNs}`
 }
 
 /**

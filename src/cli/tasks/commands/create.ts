@@ -8,7 +8,7 @@ import { readPriority, readStatus } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input, type Options } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
 import { print } from '../print.ts'
-import { withStdin } from '../stdin-text.ts'
+import { readTextOnStdin, withStdin } from '../stdin-text.ts'
 
 const FIELD_OPTIONS: Options = {
   description: { short: 'd', value: '<text>', help: 'why the task exists; -: from stdin' },
@@ -51,7 +51,7 @@ export const createCommand: Command = {
     if (statOf(database.folder) === undefined)
       checkBeginning(openProject(input.text('cwd'), process.env), 'forge-tasks create')
     const { tasks, ids } = isBatch
-      ? await createBatch(database, await Bun.stdin.text())
+      ? await createBatch(database, await readTextOnStdin())
       : createOne(database, readTask(await withStdin(input)))
     if (input.flag('json')) print(JSON.stringify(isBatch ? { ids } : { id: ids[0] }))
     else if (input.flag('plain')) print(ids.join('\n'))
