@@ -1,21 +1,13 @@
 import { errorText } from '../base/errors.ts'
 import type { QueueProvider } from '../queue/tools/provider.ts'
-import { callTool, type QueueTool } from '../queue/tools/tool.ts'
+import { callTool } from '../queue/tools/tool.ts'
 import { TOOLS } from '../queue/tools/tools.ts'
 import { answer, refuse, type ServedTool } from './tool.ts'
 
 /** The tools of queue and inbox. */
 export function queueTools(provider: QueueProvider): ServedTool[] {
-  return TOOLS.map((tool) => asServedTool(tool, provider))
-}
-
-function asServedTool(tool: QueueTool, provider: QueueProvider): ServedTool {
-  const { name, description, input, isReading } = tool
-  return {
-    name,
-    description,
-    input,
-    isReading,
+  return TOOLS.map((tool) => ({
+    ...tool,
     async call(given, call) {
       try {
         const { json, finish } = await callTool(tool, given, provider, call)
@@ -31,5 +23,5 @@ function asServedTool(tool: QueueTool, provider: QueueProvider): ServedTool {
         return refuse(error)
       }
     },
-  }
+  }))
 }

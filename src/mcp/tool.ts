@@ -1,25 +1,16 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { z } from 'zod'
 import { UserError } from '../base/errors.ts'
+import type { Tool, ToolCall } from '../queue/tools/tool.ts'
 
-/** A request of a client. */
-export interface Call {
-  /** Aborts when the client cancels the request or is gone. */
-  readonly signal: AbortSignal
+/** A request of a client; its signal also aborts when the client is gone. */
+export interface Call extends ToolCall {
   clientName(): string | undefined
   /** Resolves to whether the client has read the answer; must be called before answering. */
   isTaken(): Promise<boolean>
-  /** Reports progress if the client asked for it. */
-  progress(): void
 }
 
 /** A tool as the server offers it. */
-export interface ServedTool {
-  readonly name: string
-  readonly description: string
-  readonly input: z.ZodObject
-  /** Read-only: clients need not ask their user. */
-  readonly isReading?: boolean | undefined
+export interface ServedTool extends Tool {
   call(input: Readonly<Record<string, unknown>>, call: Call): Promise<CallToolResult>
 }
 

@@ -23,7 +23,7 @@ export function createTasks(
   folders: TaskFolders,
   tasks: readonly NewTask[],
   now: Date,
-  placeOf: DescribePosition = (index) => (tasks.length === 1 ? '' : `tasks[${index}]`),
+  describePosition: DescribePosition = (index) => (tasks.length === 1 ? '' : `tasks[${index}]`),
 ): string[] {
   for (const task of tasks) checkTask(task)
   const config = readConfig(folders)
@@ -32,13 +32,13 @@ export function createTasks(
     const used = findUsedIds(folders)
     const first = takeNumbers(draft.state, used, prefix, tasks.length)
     const ids = tasks.map((_, index) => ({ prefix, number: first + index }))
-    const { resolved, faults } = resolveReferences(folders, tasks, ids, used)
+    const { resolved, mistakes } = resolveReferences(folders, tasks, ids, used)
     // A task with a bad reference gets one error, not two.
     const unfinished = findUnfinished(folders, resolved, ids).filter(
-      ({ index }) => !faults.some((fault) => fault.index === index),
+      ({ index }) => !mistakes.some((mistake) => mistake.index === index),
     )
-    if (faults.length + unfinished.length > 0)
-      throw new BatchError([...faults, ...unfinished], placeOf)
+    if (mistakes.length + unfinished.length > 0)
+      throw new BatchError([...mistakes, ...unfinished], describePosition)
     refuseCycles(ids.map(renderId), resolved)
     for (const [index, task] of resolved.entries()) {
       const id = ids[index]!
@@ -58,7 +58,7 @@ export function findMistakes(
 ): readonly TaskMistake[] {
   const { prefix } = readConfig(folders)
   const ids = tasks.map((_, index) => ({ prefix, number: index }))
-  return resolveReferences(folders, tasks, ids, findUsedIds(folders)).faults
+  return resolveReferences(folders, tasks, ids, findUsedIds(folders)).mistakes
 }
 
 export function checkTask({ title, status, labels = [], criteria = [] }: NewTask): void {
@@ -119,7 +119,7 @@ function withDefaults(task: NewTask, { defaults }: TasksConfig): NewTask {
 interface Resolved {
   /** The tasks with all references replaced by ids. */
   readonly resolved: readonly NewTask[]
-  readonly faults: readonly TaskMistake[]
+  readonly mistakes: readonly TaskMistake[]
 }
 
 /** `@key` refers to another task of the batch, anything else to an existing task. */
@@ -129,7 +129,7 @@ function resolveReferences(
   ids: readonly TaskId[],
   used: ReadonlySet<string>,
 ): Resolved {
-  const faults: TaskMistake[] = []
+  const mistakes: TaskMistake[] = []
   let open: readonly Task[] | undefined
   const keys = new Map<string, number>()
   for (const [index, { key }] of tasks.entries()) {
@@ -137,7 +137,7 @@ function resolveReferences(
     if (key !== undefined && other === undefined) keys.set(key, index)
     if (other === undefined) continue
     const hint = `"${tasks[other]!.title.trim()}" has the same key.`
-    faults.push({ index, error: new Refused(`Duplicate key '${key}'.`, hint) })
+    mistakes.push({ index, error: new Refused(`Duplicate key '${key}'.`, hint) })
   }
   const resolve = (word: string): string => {
     const index = word.startsWith('@') ? keys.get(word.slice(1)) : undefined
@@ -154,7 +154,7 @@ function resolveReferences(
         return resolve(word)
       } catch (error) {
         if (!(error instanceof UserError)) throw error
-        faults.push({ index, error })
+        mistakes.push({ index, error })
         return word
       }
     }
@@ -164,7 +164,7 @@ function resolveReferences(
       parent: task.parent === undefined ? undefined : attempt(task.parent),
     }
   })
-  return { resolved, faults }
+  return { resolved, mistakes }
 }
 
 /** Only tasks of the same batch can form a cycle: no existing task depends on a new one. */

@@ -1,7 +1,6 @@
 import { basename } from 'node:path'
 import type { Changes } from './text/changes.ts'
 import type { Batch } from './batch.ts'
-import type { DescribePosition } from './batch-error.ts'
 import {
   claimTask,
   nextTask,
@@ -110,8 +109,8 @@ export class TaskDatabase {
   }
 
   /** All or none; `@key` refers to another task of the list. */
-  createAll(tasks: readonly NewTask[], describePosition?: DescribePosition): string[] {
-    return createTasks(this.#folders, tasks, this.#caller().now, describePosition)
+  createAll(tasks: readonly NewTask[]): string[] {
+    return createTasks(this.#folders, tasks, this.#caller().now)
   }
 
   /** Creates the tasks of a text with one JSON object per line, all or none; `source` names the text in errors. */

@@ -3,7 +3,7 @@ import type { TaskDatabase } from '../../tasks/database.ts'
 import { brokenLine, describeEndedClaim } from '../../tasks/render.ts'
 import type { Broken } from '../../tasks/store/scan.ts'
 import type { Claim } from '../../tasks/store/state-shape.ts'
-import type { ServedTool } from '../tool.ts'
+import type { Tool } from '../../queue/tools/tool.ts'
 
 export interface TaskContext {
   readonly database: TaskDatabase
@@ -12,8 +12,7 @@ export interface TaskContext {
 }
 
 /** An operation as data; it answers with what the command line prints with `--plain`. */
-interface Definition<Schema extends z.ZodObject> extends Omit<ServedTool, 'call'> {
-  readonly input: Schema
+interface Definition<Schema extends z.ZodObject> extends Tool<Schema> {
   readonly run: (input: z.output<Schema>, context: TaskContext) => string
 }
 

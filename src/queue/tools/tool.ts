@@ -9,26 +9,30 @@ interface ToolAnswer {
 }
 
 /** A call, while it is answered. */
-export interface Call {
+export interface ToolCall {
   /** Aborts when the call is cancelled. */
   readonly signal: AbortSignal
   /** Reports that the call is still running. */
   progress(): void
 }
 
-/** A tool as data. */
-interface Definition<Schema extends z.ZodObject> {
+/** What every tool of an agent has: those of queues here, those of tasks in `mcp`. */
+export interface Tool<Schema extends z.ZodObject = z.ZodObject> {
   readonly name: string
   readonly description: string
   readonly input: Schema
+  /** Read-only: clients need not ask their user. */
   readonly isReading?: boolean
+}
+
+interface Definition<Schema extends z.ZodObject> extends Tool<Schema> {
   /** Whether a missing queue is created. */
   readonly createsQueue?: boolean
   /** The agent that a call names; it is checked before anything is queued. */
   agentOf?(input: z.output<Schema>): string | undefined
   /** The answer if there is no queue; may throw. */
   withoutQueue(): object
-  run(input: z.output<Schema>, session: QueueSession, call: Call): Promise<ToolAnswer>
+  run(input: z.output<Schema>, session: QueueSession, call: ToolCall): Promise<ToolAnswer>
 }
 
 export type QueueTool = Definition<z.ZodObject>
@@ -51,7 +55,7 @@ export async function callTool(
   tool: QueueTool,
   input: Readonly<Record<string, unknown>>,
   provider: QueueProvider,
-  call: Call,
+  call: ToolCall,
 ): Promise<ToolResult> {
   const agent = tool.agentOf?.(input)
   if (agent !== undefined) await provider.checkAgent(agent)

@@ -109,10 +109,10 @@ function putBack(
   draft: Draft,
   { path, text }: TaskText,
   note: string,
-  isHopeless: boolean,
+  isLast: boolean,
   now: Date,
 ): void {
-  const status = isHopeless ? 'Blocked' : 'To Do'
+  const status = isLast ? 'Blocked' : 'To Do'
   draft.write(path, applyChanges(text, { status, assignee: '', appendNotes: [note] }, now))
 }
 
