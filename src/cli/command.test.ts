@@ -28,7 +28,7 @@ function refusal(...args: string[]): UsageError {
   throw new Error('was not refused')
 }
 
-describe('what is not an option', () => {
+describe('positional arguments', () => {
   test.each([
     [['a:3 -> b', 'VAR=x=y']],
     [['-']],
@@ -38,17 +38,17 @@ describe('what is not an option', () => {
     [['->', 'a']],
     [['->a:-3']],
     [['VAR=--verbose']],
-  ])('%j is passed on word by word', (words) => {
+  ])('are passed on unchanged: %j', (words) => {
     expect(parse(...words).positionals).toEqual(words)
   })
 
-  test('may stand before, between and behind options', () => {
+  test('may come before, between or after options', () => {
     const input = parse('a', '-v', 'b', '--chain', 'c', 'd')
     expect(input.positionals).toEqual(['a', 'b', 'd'])
   })
 })
 
-test('a command that takes no words refuses the first one', () => {
+test('a command without positional arguments refuses the first one', () => {
   const command = { ...COMMAND, words: [] }
   expect(() => parseInput(['-v', 'x', 'y'], command)).toThrow("Unexpected argument 'x'.")
   expect(() => parseInput(['-v', '--', 'x'], command)).toThrow("Unexpected argument 'x'.")
@@ -72,7 +72,7 @@ describe('an option with a value', () => {
     expect(input.positionals).toEqual([])
   })
 
-  test('is absent where it was not given, and is no flag', () => {
+  test('is undefined if not given, and is not a flag', () => {
     expect(parse('a').text('prompt')).toBeUndefined()
     expect(parse('-p', 'x').flag('prompt')).toBe(false)
   })
@@ -80,7 +80,7 @@ describe('an option with a value', () => {
   test.each([
     [['a', '-p'], 'Option -p needs a value: -p <text>'],
     [['--chain'], 'Option --chain needs a value: --chain <name>'],
-  ])('is demanded: %j', (args, message) => {
+  ])('without a value is refused: %j', (args, message) => {
     expect(refusal(...args).message).toBe(message)
   })
 })
@@ -118,7 +118,7 @@ test.each([
   ],
   [['a', '--'], []],
   [['a'], []],
-])('behind the first -- of %j nothing is looked at', (args, rest) => {
+])('arguments after the first -- of %j are not parsed', (args, rest) => {
   expect(parse(...args).rest).toEqual(rest)
 })
 
@@ -137,13 +137,13 @@ test.each([
   expect(refusal('a', word).message).toBe(message)
 })
 
-test('where nothing is close all options are named', () => {
+test('if no option is similar, the hint lists all options', () => {
   expect(refusal('--nonsense').hint).toBe(
     'Known options: --chain, --prompt, --dry-run, --verbose, --help.',
   )
 })
 
-test('whatever is typed is read or refused, and what stands behind -- is kept', () => {
+test('any arguments are parsed or refused, and those after -- are kept', () => {
   const word = fc.oneof(
     fc.constantFrom(
       '-v',
@@ -164,7 +164,7 @@ test('whatever is typed is read or refused, and what stands behind -- is kept', 
   fc.assert(
     fc.property(words, fc.array(word), (before, rest) => {
       try {
-        // The word in between keeps a last option from taking the -- for its value.
+        // Without the word in between, a last option could take -- as its value.
         expect(parse(...before, 'end', '--', ...rest).rest).toEqual(rest)
       } catch (error) {
         if (!(error instanceof UserError)) throw error

@@ -4,12 +4,12 @@ import { asked, conversationOf, openNative } from '../support/native.ts'
 import { problemsOf, tasksOf } from '../support/queue.ts'
 import { fileIn } from '../support/until.ts'
 
-// Commands in what is typed: those of prompts, in all phases, and the person's own.
+// Commands in typed messages: prompt commands in every phase, and commands of the chat itself.
 
 const call = (name: string, input: Record<string, unknown> = {}) => ({ name, input })
 const READY = /\$0\.\d+\n\n>/
 
-/** Sub-agents answer what they are asked; whoever is talked to says the next of these. */
+/** Sub-agents get fixed answers by prompt; the agent of the chat gets these turns in order. */
 function crewAnd(...turns: readonly Record<string, unknown>[]) {
   return {
     conversations: [
@@ -20,7 +20,7 @@ function crewAnd(...turns: readonly Record<string, unknown>[]) {
   }
 }
 
-test('files are read, tasks queued and started before an answer, and queued after it', async () => {
+test('files are read and tasks started before the answer, and later tasks are queued after it', async () => {
   await using stage = await openNative(crewAnd({ text: 'Good.' }, { text: 'Later.' }), {
     files: { 'design.md': 'Blue.' },
   })
@@ -58,7 +58,7 @@ test('files are read, tasks queued and started before an answer, and queued afte
   expect(await problemsOf(stage.cwd)).toEqual([])
 })
 
-test('commands without a word ask nobody, and files are there for what is said then', async () => {
+test('a message with only commands does not call the model, and its files go with the next message', async () => {
   await using stage = await openNative(crewAnd({ text: 'Blue.' }), {
     files: { 'design.md': 'Blue.' },
   })
@@ -85,7 +85,7 @@ test.each([
   ['/push name=x "Do it"\n/queue\nGo.', 'the prompt:2:1'],
   ['/push retry=many "Do it"\nGo.', 'the prompt:1:'],
   ['Go.\n/read x', 'the prompt:2:1'],
-])('%j is refused as a whole, with its place', async (text, words) => {
+])('%j is refused as a whole, with line and column', async (text, words) => {
   await using stage = await openNative(crewAnd({ text: 'Never.' }))
   const { code, stderr } = await pipe(stage, text, 'nat')
   expect(code).toBe(2)
@@ -125,7 +125,7 @@ test.each([
   ['see /read', 'see /read'],
   // oxlint-disable-next-line no-template-curly-in-string
   ['${HOME} $${X}', '${HOME} $${X}'],
-])('%j is said as %j', async (typed, said) => {
+])('%j is sent as %j', async (typed, said) => {
   await using stage = await openNative([{ text: 'Yes.' }])
   expect(await pipe(stage, typed, 'nat')).toMatchObject({ code: 0, stdout: 'Yes.\n' })
   expect(conversationOf(stage.cwd)[1]).toMatchObject({ type: 'user', text: said })
@@ -138,7 +138,7 @@ test.each([
   ['/send nobody Hello', 'nobody'],
   ['/cancel nothing', 'nothing'],
   ['/receive timeout=soon', 'timeout'],
-])('%j says what is wrong with it, and the chat goes on', async (typed, words) => {
+])('%j reports its mistake, and the chat continues', async (typed, words) => {
   await using stage = await openNative([{ text: 'Yes.' }])
   await using chat = openChat(stage)
   await chat.shows('/help')
@@ -150,7 +150,7 @@ test.each([
   await chat.shows('Yes.')
 })
 
-test('sub-agents are worked off while the person does nothing, and can be sent to and stopped', async () => {
+test('sub-agents run while the user is idle, and can be sent messages and cancelled', async () => {
   await using stage = await openNative(crewAnd({ text: 'Good.' }))
   await using chat = openChat(stage)
   await chat.shows('/help')
@@ -172,7 +172,7 @@ test('sub-agents are worked off while the person does nothing, and can be sent t
   expect(await chat.exited).toBe(0)
 })
 
-test('a command that is typed while another waits leaves Ctrl-C to the one that waits', async () => {
+test('Ctrl-C ends a waiting command, even if another command was typed meanwhile', async () => {
   await using stage = await openNative(crewAnd({ text: 'Good.' }))
   await using chat = openChat(stage)
   await chat.shows('/help')
@@ -191,7 +191,7 @@ test('a command that is typed while another waits leaves Ctrl-C to the one that 
   expect(await chat.exited).toBe(0)
 })
 
-test('with --raw-prompt all is said as it is typed, on a terminal as in a pipe', async () => {
+test('with --raw-prompt everything is sent as typed, on a terminal and from a pipe', async () => {
   await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
   await using chat = openChat(stage, { args: ['nat', '--raw-prompt'] })
   await chat.shows('/help')
@@ -206,14 +206,14 @@ test('with --raw-prompt all is said as it is typed, on a terminal as in a pipe',
   expect(texts).toEqual(['/queue', '//help', '/queue'])
 })
 
-test('/quit ends a chat of lines, and what comes behind it is not said', async () => {
+test('/quit ends a chat with --lines, and later lines are not sent', async () => {
   await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
   const { code, stdout } = await pipe(stage, 'a\n/quit\nb\n', 'nat', '--lines')
   expect(`${code} ${stdout}`).toBe('0 One.\n')
 })
 
 test.each(['/exit', '/bye', 'exit', 'quit'])(
-  '%s ends a chat, and no turn is paid for it',
+  '%s ends a chat without calling the model',
   async (word) => {
     await using stage = await openNative([{ text: 'Never.' }])
     expect(await pipe(stage, word, 'nat')).toMatchObject({ code: 0, stdout: '' })
@@ -225,7 +225,7 @@ test.each(['/exit', '/bye', 'exit', 'quit'])(
   },
 )
 
-test('what looks like a command is not sent on a terminal, where a person can type it again', async () => {
+test('on a terminal, an unknown command is not sent, and the hint says how to send it as text', async () => {
   await using stage = await openNative([{ text: 'Cleared.' }])
   await using chat = openChat(stage)
   await chat.shows('/help')
@@ -241,7 +241,7 @@ test('what looks like a command is not sent on a terminal, where a person can ty
   await chat.exited
 })
 
-test('whoever leaves while a sub-agent works waits for it, and Ctrl-C ends it', async () => {
+test('quitting waits for running sub-agents, and Ctrl-C ends them', async () => {
   await using stage = await openNative(crewAnd({ text: 'Good.' }))
   await using chat = openChat(stage)
   await chat.shows('/help')
@@ -259,13 +259,13 @@ test.each([
   ['/raed x', "did you mean '/read'?"],
   ['/qeue', "did you mean '/queue'?"],
   ['/clear', "'/clear' is not a command and is sent as text"],
-])('%j is said, and somebody is told that it is no command', async (typed, words) => {
+])('from a pipe, %j is sent as text with a warning', async (typed, words) => {
   await using stage = await openNative([{ text: 'Yes.' }])
   expect((await pipe(stage, typed, 'nat')).stderr).toContain(words)
   expect(conversationOf(stage.cwd)[1]).toMatchObject({ type: 'user', text: typed })
 })
 
-test('a task after the answer whose name is taken keeps the others from nothing', async () => {
+test('a task with a taken name after the answer does not stop the next tasks', async () => {
   await using stage = await openNative(crewAnd({ text: 'Good.' }))
   const said = '/push name=one "Count"\nGo.\n/push name=one "Count"\n/push name=two "Count"\n'
   const { code, stdout, stderr } = await pipe(stage, said, 'nat')
@@ -275,7 +275,7 @@ test('a task after the answer whose name is taken keeps the others from nothing'
   expect((await tasksOf(stage.cwd)).map(({ name }) => name)).toEqual(['one', 'two'])
 })
 
-test('the agent leads sub-agents of its own, which are shown while they work', async () => {
+test('sub-agents started by the agent are shown while they work', async () => {
   await using stage = await openNative(
     crewAnd(
       {
@@ -298,7 +298,7 @@ test('the agent leads sub-agents of its own, which are shown while they work', a
   expect(await problemsOf(stage.cwd)).toEqual([])
 })
 
-test('a task that was at work when its chat was killed is tried again by the next session', async () => {
+test('a task that was running when its chat was killed is retried after a resume', async () => {
   await using stage = await openNative({
     conversations: [
       {

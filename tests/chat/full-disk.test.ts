@@ -3,13 +3,13 @@ import { dirname } from 'node:path'
 import { environment, FORKHESTRA } from '../support/forkhestra.ts'
 import { makeProject } from '../support/project.ts'
 
-// A file system of its own, in a namespace of its own: gone with the script, root or not.
+// A separate file system in a separate namespace: it goes away with the script and needs no root.
 const DISK = `
   mount -t tmpfs -o size=600k none "$PWD" && cd "$PWD" && mkdir forge || exit 99
 `
 const fill = { name: 'bash', input: { command: 'cat /dev/zero > fill' } }
 
-test('a disk that is full during a chat is told with what to do, and the chat goes on later', async () => {
+test('a disk that fills up during a chat is reported with a hint, and the chat can be resumed', async () => {
   const { stdout, stderr, code } = await onOwnDisk(
     [{ text: 'Hello.' }, { text: 'I fill.', tool: fill }, { text: 'Full.' }, { text: 'Back.' }],
     `
@@ -26,7 +26,7 @@ test('a disk that is full during a chat is told with what to do, and the chat go
   expect(code).toBe(0)
 })
 
-test('a chat that cannot be written neither starts nor continues, and says why', async () => {
+test('a chat whose record cannot be written neither starts nor resumes, and says why', async () => {
   const { stdout, stderr } = await onOwnDisk(
     [{ text: 'Hello.' }],
     `

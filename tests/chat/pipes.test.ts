@@ -7,11 +7,11 @@ import { environment, FORKHESTRA } from '../support/forkhestra.ts'
 import { asked, openNative } from '../support/native.ts'
 import { ofType, runsOf } from '../support/record.ts'
 
-// A chat without a terminal: scripts, pipes, and what is refused before anything begins.
+// A chat without a terminal: scripts, pipes, and input that is refused at startup.
 
 const bash = (command: string) => ({ tool: { name: 'bash', input: { command } } })
 
-test('what comes from a pipe is one turn: the answer is on stdout, all else on stderr', async () => {
+test('piped input is one turn: the answer goes to stdout, everything else to stderr', async () => {
   await using stage = await openNative([{ text: 'I look.', ...bash('echo 1') }, { text: 'Done.' }])
   const { code, stdout, stderr } = await pipe(stage, 'First line\nSecond line\n', 'nat')
   expect(`${code} ${stdout}`).toBe('0 I look.\nDone.\n')
@@ -21,7 +21,7 @@ test('what comes from a pipe is one turn: the answer is on stdout, all else on s
   })
 })
 
-test('a script gets an answer once, although its connection broke off, or it was too long', async () => {
+test('an answer is printed once, even if the connection broke or the answer was too long', async () => {
   const words = 'One two three four five six seven eight nine ten.'
   await using stage = await openNative([
     { text: words, drop: true },
@@ -34,14 +34,14 @@ test('a script gets an answer once, although its connection broke off, or it was
   expect(stderr).toContain('retrying the request')
 })
 
-test('with --lines each line is a turn of one conversation', async () => {
+test('with --lines, each line is a turn of one conversation', async () => {
   await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
   const { code, stdout } = await pipe(stage, 'a\n\nb\n', 'nat', '--lines')
   expect(`${code} ${stdout}`).toBe('0 One.\nTwo.\n')
   expect(asked(stage).map(({ messages }) => messages.length)).toEqual([1, 3])
 })
 
-test('behind a prompt what comes from a pipe is no more than text', async () => {
+test('with -p, commands in piped input are plain text', async () => {
   await using stage = await openNative([{ text: 'Seen.' }])
   const { code } = await pipe(stage, 'a change\n/push "Delete all"\n', 'nat', '-p', 'Review this:')
   expect(code).toBe(0)
@@ -51,7 +51,7 @@ test('behind a prompt what comes from a pipe is no more than text', async () => 
   expect((await stage.run('queue')).stdout).toContain('The queue is empty.')
 })
 
-test('a turn that fails is exit code 1, and says why', async () => {
+test('a failed turn exits with 1 and says why', async () => {
   const error = { status: 400, message: 'no such thing' }
   await using stage = await openNative([{ error }, { text: 'Two.' }])
   const { code, stdout, stderr } = await pipe(stage, 'Hi', 'nat')
@@ -66,18 +66,20 @@ test.each([
   [400, 'prompt is too long: 9 tokens > 8', 'start a new one with forkhestra chat'],
   [401, 'invalid x-api-key', 'Set the right one and continue: forkhestra chat --resume 2'],
   [404, 'model: x', 'forkhestra chat --resume 2'],
-])('after %d (%s) there is a next step, and what is said again is there once', async (...told) => {
-  const [status, message, words] = told
-  await using stage = await openNative([{ error: { status, message } }, { text: 'Two.' }])
-  const { code, stderr } = await pipe(stage, 'Hi', 'nat')
-  expect(code).toBe(1)
-  expect(stderr).toContain(words)
-  expect((await pipe(stage, 'Hi', '--resume')).stdout).toBe('Two.\n')
-  const [user, ...more] = asked(stage).at(-1)!.messages
-  expect([user?.content.length, more]).toEqual([1, []])
-})
+])(
+  'error %d (%s) has a hint, and a repeated message is sent once',
+  async (status, message, words) => {
+    await using stage = await openNative([{ error: { status, message } }, { text: 'Two.' }])
+    const { code, stderr } = await pipe(stage, 'Hi', 'nat')
+    expect(code).toBe(1)
+    expect(stderr).toContain(words)
+    expect((await pipe(stage, 'Hi', '--resume')).stdout).toBe('Two.\n')
+    const [user, ...more] = asked(stage).at(-1)!.messages
+    expect([user?.content.length, more]).toEqual([1, []])
+  },
+)
 
-test('with --json there are events, and nothing else', async () => {
+test('--json prints events and nothing else', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   const { code, stdout } = await pipe(stage, 'Hi', 'nat', '--json')
   expect(code).toBe(0)
@@ -89,7 +91,7 @@ test('with --json there are events, and nothing else', async () => {
   expect(events.at(-1)).toMatchObject({ type: 'run_ended', ok: true })
 })
 
-test('without a key there is one error that names the variable, and no chat', async () => {
+test('without a key, the error names the variable, and no chat is recorded', async () => {
   await using stage = await openNative([{ text: 'One.' }], { env: { ANTHROPIC_API_KEY: '' } })
   const { code, stdout, stderr } = await stage.run('chat', '-p', 'Hi')
   expect(`${code} ${stdout}`).toBe('2 ')
@@ -97,7 +99,7 @@ test('without a key there is one error that names the variable, and no chat', as
   expect(existsSync(join(stage.cwd, 'forge/orch/runs'))).toBe(false)
 })
 
-test('what keeps a chat from beginning is told before anything is read', async () => {
+test('startup errors are reported before stdin is read', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   const env = environment({ cwd: stage.cwd, env: { ...stage.model.env, ANTHROPIC_API_KEY: '' } })
   const options = { cwd: stage.cwd, env, stdin: 'pipe', stderr: 'pipe' } as const
@@ -109,7 +111,7 @@ test('what keeps a chat from beginning is told before anything is read', async (
 test.each([
   ['>/dev/full', 143, 'the answer cannot be written: ENOSPC', 1],
   ['>&-', 2, 'stdout is closed: the answer would be lost', 0],
-])('an answer that cannot be written (%s) is told', async (where, code, words, requests) => {
+])('an answer that cannot be written is reported (%s)', async (where, code, words, requests) => {
   await using stage = await openNative([{ text: 'One.' }])
   const { cwd } = stage
   const env = environment({ cwd, env: stage.model.env })
@@ -120,7 +122,7 @@ test.each([
   expect(asked(stage)).toHaveLength(requests)
 })
 
-test('without an agent it is one of its own, with the model that is named', async () => {
+test('without an agent, chat uses its own prompt and the model of --model', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   expect((await stage.run('chat', '-p', 'Hi', '--model', 'haiku')).stdout).toBe('One.\n')
   const { body } = stage.model.requests.at(-1)!
@@ -147,7 +149,7 @@ test.each([
   expect(asked(stage)).toEqual([])
 })
 
-test('a budget holds in a chat, and a larger one lets it go on', async () => {
+test('a budget ends a chat, and resuming with a larger one continues it', async () => {
   await using stage = await openNative([
     { text: 'One.', usage: { input: 200_000, output: 1000 } },
     { text: 'Two.' },
@@ -175,7 +177,7 @@ test.each([
   expect(stderr).toMatch(new RegExp(`forkhestra chat --resume 2\\S+ ${option} `))
 })
 
-test('what is refused among several lines is told, and makes the whole a failure', async () => {
+test('with --lines, refused lines are reported, and the exit code is 1', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   const lines = '/push retry=many "x"\n/cancel nothing\nHi\n'
   const { code, stdout, stderr } = await pipe(stage, lines, 'nat', '--lines')
@@ -186,7 +188,7 @@ test('what is refused among several lines is told, and makes the whole a failure
   expect(json.stdout).toContain('No agent of this chat has queued anything')
 })
 
-test('completions know whom one can talk to, and which chats can go on', async () => {
+test('completions offer the agents for chat and the chats to resume', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   await pipe(stage, 'Hi', 'nat')
   await stage.run('nat', '-p', 'Go')

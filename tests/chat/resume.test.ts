@@ -6,11 +6,11 @@ import { asked, conversationOf, openNative } from '../support/native.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { fileIn } from '../support/until.ts'
 
-// A chat is a run with a record: it goes on after its end, and after a kill.
+// A chat is a run with a record: it can be resumed after its end and after a kill.
 
 const bash = (command: string) => ({ tool: { name: 'bash', input: { command } } })
 
-test('kill -9 in the middle of an answer loses nothing that was shown', async () => {
+test('kill -9 during an answer loses nothing that was shown', async () => {
   const text = 'One two three four five six seven eight nine ten.'
   await using stage = await openNative([
     { text: `${text} ${text}`, chunkDelayMs: 400 },
@@ -39,7 +39,7 @@ function filesIn(cwd: string): string[] {
   return readdirSync(join(cwd, 'forge/orch/runs'), { recursive: true, encoding: 'utf8' })
 }
 
-test('kill -9 in the middle of a tool: its call is answered, and it is told that it was interrupted', async () => {
+test('kill -9 during a tool call: after a resume, the result of the call says that it was interrupted', async () => {
   await using stage = await openNative([bash('touch begun; sleep 600'), { text: 'I see.' }])
   await using chat = openChat(stage)
   await chat.shows('/help')
@@ -59,7 +59,7 @@ test('kill -9 in the middle of a tool: its call is answered, and it is told that
   ])
 })
 
-test('an earlier chat goes on by its id, with other words of its agent, and with another model', async () => {
+test('a chat resumed by its id keeps its system prompt, and can change its model', async () => {
   await using stage = await openNative([{ text: 'One.' }, { text: 'Other.' }, { text: 'Two.' }])
   await pipe(stage, 'First', 'nat')
   const [first] = runsOf(stage.cwd)
@@ -82,7 +82,7 @@ test('an earlier chat goes on by its id, with other words of its agent, and with
   expect(bodies.at(-1)?.tools).toEqual(bodies[0]?.tools)
 })
 
-test('a chat has its cost, its list, its logs and its place among the runs', async () => {
+test('a chat appears in chat --list, cost and logs, and resume refers to chat --resume', async () => {
   await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
   await pipe(stage, 'First', 'nat')
   await pipe(stage, 'Second', '--resume')
@@ -102,7 +102,7 @@ test('a chat has its cost, its list, its logs and its place among the runs', asy
   expect(conversationOf(stage.cwd).filter(({ type }) => type === 'user')).toHaveLength(2)
 })
 
-test('a chat that somebody has open cannot be taken by another, and one that is none not at all', async () => {
+test('an open chat is locked, and a run that is not a chat is refused', async () => {
   const error = { status: 400, message: 'not now' }
   await using stage = await openNative([{ error }, { text: 'Two.' }])
   expect(await stage.run('chat', '--resume', '-p', 'x')).toMatchObject({
@@ -117,13 +117,13 @@ test('a chat that somebody has open cannot be taken by another, and one that is 
   const taken = await stage.run('chat', '--resume', '-p', 'x')
   expect(taken.code).toBe(1)
   expect(taken.stderr).toContain('is already running (process')
-  // Whoever asks for what is left to do does not mean a chat.
+  // `resume` without an id skips chats.
   chat.signal('SIGKILL')
   await chat.exited
   expect((await stage.run('resume')).stdout).toContain(`Resuming run ${run}`)
 })
 
-test('what a record may not hold is masked in it, also in the middle of an answer', async () => {
+test('secrets are masked in the record, even in an unfinished answer', async () => {
   const key = 'sk-ant-secret-0123456789abcdef'
   await using stage = await openNative([
     { text: `The key is ${key}, and much more is to be said of it.`, chunkDelayMs: 300 },
@@ -141,7 +141,7 @@ test('what a record may not hold is masked in it, also in the middle of an answe
   expect(text).not.toContain(key)
 })
 
-test('chats from before there was a folder forge/ are listed, and can be resumed', async () => {
+test('chats recorded before forge/ existed are listed and can be resumed', async () => {
   await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
   const { cwd } = stage
   renameSync(join(cwd, 'forge'), join(cwd, 'away'))

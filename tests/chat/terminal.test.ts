@@ -7,13 +7,13 @@ import { asked, openNative } from '../support/native.ts'
 import { Pty } from '../support/pty.ts'
 import { until } from '../support/until.ts'
 
-// A person types to the built-in agent on a real terminal; a scripted model answers.
+// A user types on a real terminal; a scripted model answers.
 
 const bash = (command: string) => ({ tool: { name: 'bash', input: { command } } })
 const PASTE = (text: string) => `\u001b[200~${text}\u001b[201~`
 const READY = /\$0\.\d+\n\n>/
 
-test('what is typed is answered, tools are shown in a line, and a turn ends with what it took', async () => {
+test('messages are answered, a tool call takes one line, and each turn ends with its cost', async () => {
   await using stage = await openNative([
     { text: 'Hello.\nWhat is it?' },
     { text: 'I look.', ...bash('echo 42') },
@@ -38,7 +38,7 @@ test('what is typed is answered, tools are shown in a line, and a turn ends with
   ).toEqual(['user', 'assistant', 'user', 'assistant', 'user'])
 })
 
-test('an answer is shown while it comes, and Ctrl-C keeps what was said of it', async () => {
+test('an answer is streamed, and Ctrl-C keeps the part that was received', async () => {
   const text = 'One two three four five six seven eight nine ten.'
   await using stage = await openNative([
     { text: `${text} ${text}`, chunkDelayMs: 400 },
@@ -61,7 +61,7 @@ test('an answer is shown while it comes, and Ctrl-C keeps what was said of it', 
   expect(next).toMatchObject({ text: 'Go on' })
 })
 
-test('an answer that is stopped is paid for, so that it counts, and budgets hold', async () => {
+test('a stopped answer counts towards the budget', async () => {
   const text = 'One two three four five six seven eight nine ten.'
   await using stage = await openNative([{ text: `${text} ${text}`, chunkDelayMs: 400 }])
   await using chat = openChat(stage, { args: ['nat', '--max-cost', '0.1'] })
@@ -75,7 +75,7 @@ test('an answer that is stopped is paid for, so that it counts, and budgets hold
   expect(asked(stage)).toHaveLength(1)
 })
 
-test('Ctrl-C in the middle of a tool ends its processes, and the call has its result', async () => {
+test('Ctrl-C during a tool call ends its processes, and the call gets an error result', async () => {
   await using stage = await openNative([
     bash('echo $$ >pid; echo begun; sleep 600'),
     { text: 'What now?' },
@@ -116,7 +116,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('several lines are one message: by a backslash, by Alt-Enter, by a paste', async () => {
+test('a backslash, Alt-Enter or a paste puts several lines into one message', async () => {
   await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
   await using chat = openChat(stage)
   await chat.shows('/help')
@@ -130,7 +130,7 @@ test('several lines are one message: by a backslash, by Alt-Enter, by a paste', 
   expect(texts).toEqual(['a\nb', 'c\nd', 'e\nf\n\tg'])
 })
 
-test('what was typed is there again in the next chat, only for its user and without secrets', async () => {
+test('the input history is kept for the next chat, readable only by its user and without secrets', async () => {
   const key = 'sk-ant-secret-0123456789abcdef'
   const env = { ANTHROPIC_API_KEY: key }
   await using stage = await openNative([{ text: 'One.' }, { text: 'Two.' }])
@@ -153,7 +153,7 @@ test('what was typed is there again in the next chat, only for its user and with
   await second.shows('> hi world\nTwo.')
 })
 
-test('Ctrl-C clears the line, and twice at an empty prompt ends the chat', async () => {
+test('Ctrl-C clears the line, and pressed twice at an empty prompt ends the chat', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   await using chat = openChat(stage)
   await chat.shows('/help')
@@ -169,7 +169,7 @@ test('Ctrl-C clears the line, and twice at an empty prompt ends the chat', async
   expect(chat.leftBehind()).toEqual([])
 })
 
-test('a narrow terminal, and one that changes its size, show all of it', async () => {
+test('text wraps on a narrow terminal and after a resize', async () => {
   const words = 'alpha beta gamma delta epsilon zeta eta theta iota kappa'
   await using stage = await openNative([{ text: words }, { text: '漢字 two.' }])
   await using chat = openChat(stage, { columns: 20, rows: 12 })
@@ -188,7 +188,7 @@ test('a narrow terminal, and one that changes its size, show all of it', async (
   expect(chat.text).toContain('> typed while it is being made small!\n')
 })
 
-test('without colour nothing is coloured', async () => {
+test('NO_COLOR turns colours off', async () => {
   await using stage = await openNative([{ text: 'I look.', ...bash('false') }, { text: 'Well.' }])
   await using chat = openChat(stage, { env: { NO_COLOR: '1' } })
   await chat.shows('/help')
@@ -198,7 +198,7 @@ test('without colour nothing is coloured', async () => {
   expect(chat.output).not.toMatch(/\u001b\[3[0-7]m/)
 })
 
-test('what is edited is shown as a short diff', async () => {
+test('an edit is shown as a short diff', async () => {
   const input = { path: 'poem.txt', content: 'roses\nviolets\n' }
   await using stage = await openNative([{ tool: { name: 'write', input } }, { text: 'Written.' }])
   await using chat = openChat(stage)
@@ -208,7 +208,7 @@ test('what is edited is shown as a short diff', async () => {
   expect(chat.text).toContain('[write] poem.txt\n  1 + roses\n  2 + violets\nWritten.\n')
 })
 
-test('what is typed during a turn is said after it, and is back in the line where the turn is stopped', async () => {
+test('a message typed during a turn is sent after it, or returns to the prompt if the turn is stopped', async () => {
   await using stage = await openNative([
     bash('touch begun; while [ ! -e go ]; do sleep 0.02; done'),
     { text: 'One.' },
@@ -233,7 +233,7 @@ test('what is typed during a turn is said after it, and is back in the line wher
   expect(asked(stage)).toHaveLength(4)
 })
 
-test('what is typed while an answer comes does not cut it, and is shown before its own', async () => {
+test('a message typed during an answer does not split it, and is shown before its own answer', async () => {
   await using stage = await openNative([
     { text: 'Unbelievably extraordinary words.', chunkDelayMs: 150 },
     { text: 'Two.' },
@@ -263,7 +263,7 @@ test('Ctrl-D during a turn ends the chat after it', async () => {
   await chat.shows(/One\.[^]*To continue/)
 })
 
-test('on a terminal that can show no chat it is said how what is typed ends', async () => {
+test('a dumb terminal explains how to end the input', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   await using chat = openChat(stage, { env: { TERM: 'dumb' } })
   await chat.shows('Everything you type is one turn; Ctrl-D')
@@ -272,7 +272,7 @@ test('on a terminal that can show no chat it is said how what is typed ends', as
   expect(await chat.exited).toBe(0)
 })
 
-test('a signal ends the chat, and the terminal is as it was', async () => {
+test('a signal ends the chat and restores the terminal', async () => {
   await using stage = await openNative([{ text: 'One.', delayMs: 600_000 }])
   await using chat = openChat(stage)
   await chat.shows('/help')
@@ -292,12 +292,12 @@ test('a signal ends the chat, and the terminal is as it was', async () => {
   expect(stdout.match(/ stopped /g)).toHaveLength(2)
 })
 
-test('what stops the program, and a long paste, leave the chat as it was', async () => {
+test('the chat survives Ctrl-Z without a shell, and a long paste', async () => {
   await using stage = await openNative([{ text: 'One.' }])
   await using chat = openChat(stage)
   await chat.shows('/help')
   chat.type('\u001a')
-  // Nobody could continue it here, so that it goes on by itself.
+  // No shell could continue it here, so it continues by itself.
   await chat.until(() => chat.output.split('\u001b[?2004h').length === 3)
   const long = 'some words and more\n'.repeat(10_000)
   chat.type(`\u001b[200~${long}\u001b[201~`)
@@ -308,7 +308,7 @@ test('what stops the program, and a long paste, leave the chat as it was', async
 })
 
 test.each(['SIGSTOP', 'SIGTSTP'] as const)(
-  'after %s the terminal is the chat’s again',
+  'after %s and fg the chat has the terminal again',
   async (signal) => {
     await using stage = await openNative([{ text: 'One.' }])
     const { cwd, model } = stage
@@ -331,7 +331,7 @@ test.each(['SIGSTOP', 'SIGTSTP'] as const)(
   },
 )
 
-test('another process can end a chat, and /quit ends a turn with it', async () => {
+test('stop ends a chat, and /quit ends it during a turn', async () => {
   await using stage = await openNative([{ text: 'One.', delayMs: 600_000 }])
   await using chat = openChat(stage)
   await chat.shows('/help')

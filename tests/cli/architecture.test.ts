@@ -33,7 +33,7 @@ function importsOf(path: string, imports = ALL): string[] {
   return Array.from(found, ([, name = '']) => relative(ROOT, join(ROOT, path, '..', name)))
 }
 
-test('the table names every module, and no other', () => {
+test('the table lists exactly the modules that exist', () => {
   expect([...TABLE.keys()].toSorted()).toEqual(MODULES)
 })
 
@@ -60,7 +60,7 @@ test('other modules use the tasks through TaskDatabase', () => {
   expect(bypasses).toEqual([])
 })
 
-test('the table has no circle', () => {
+test('the table has no cycle', () => {
   const done = new Set<string>()
   const isReady = (name: string) => TABLE.get(name)!.every((other) => done.has(other))
   for (const _ of MODULES) for (const name of MODULES) if (isReady(name)) done.add(name)

@@ -33,12 +33,12 @@ const configurations: readonly (readonly [string, string | Uint8Array, string])[
   ['cut off', '{ "chains": { "a": ', 'forge/orch/chains.json:1:20'],
 ]
 
-test.each(configurations)('a configuration that is %s', async (_, content, message) => {
+test.each(configurations)('a configuration that is refused: %s', async (_, content, message) => {
   const cwd = makeProject({ ok, 'forge/orch/chains.json': content })
   expect(await refusal(['ok'], cwd)).toContain(message)
 })
 
-test('a folder where the configuration should be, a link in a circle, a FIFO', async () => {
+test('a configuration that is a folder, a link loop, a FIFO or missing is refused', async () => {
   const cwd = makeProject({ ok })
   mkdirSync(join(cwd, 'forge/orch/chains.json'), { recursive: true })
   expect(await refusal(['ok'], cwd)).toContain('is a directory, expected a file')
@@ -51,7 +51,7 @@ test('a folder where the configuration should be, a link in a circle, a FIFO', a
   )
 })
 
-test('prompt files that are no text', async () => {
+test('prompt files that are not text are refused', async () => {
   const cwd = makeProject({
     ok,
     'bad.md': new Uint8Array([0xff, 0xfe]),
@@ -108,17 +108,17 @@ const usage: readonly (readonly [readonly string[], string])[] = [
   [['completions', 'tcsh'], "No completions for 'tcsh'."],
 ]
 
-test.each(usage)('%j is refused with a message that says what to do', async (args, message) => {
+test.each(usage)('%j is refused with a clear message', async (args, message) => {
   const cwd = makeProject({ ok })
   expect(await refusal(args, cwd)).toContain(message)
 })
 
-test('a caret stands under the place of a mistake', async () => {
+test('a caret marks the place of a mistake', async () => {
   const stderr = await refusal(['ok -> ok:x -> ok'], makeProject({ ok }))
   expect(stderr).toContain('    ok -> ok:x -> ok\n             ^\n')
 })
 
-test('no arguments at all: help and exit code 2', async () => {
+test('without arguments, help is printed and the exit code is 2', async () => {
   const { code, stdout } = await forkhestra([], { cwd: makeProject() })
   expect(code).toBe(2)
   expect(stdout).toContain('Examples:')
@@ -127,7 +127,7 @@ test('no arguments at all: help and exit code 2', async () => {
 const programs: readonly (readonly [string, string | Uint8Array, number, string])[] = [
   ['is not executable', 'echo hi\n', 0o644, 'is not executable'],
   [
-    'asks for an interpreter that is not there',
+    'asks for a missing interpreter',
     '#!/no/such/sh\n',
     0o755,
     "asks for '/no/such/sh' in its first line",
@@ -136,14 +136,14 @@ const programs: readonly (readonly [string, string | Uint8Array, number, string]
   ['is garbage', new Uint8Array([1, 2, 0, 3, 0, 4]), 0o755, 'is not a script and not a program'],
 ]
 
-test.each(programs)('an agent that %s', async (_, content, mode, message) => {
+test.each(programs)('an agent is refused if it %s', async (_, content, mode, message) => {
   const cwd = makeProject()
   writeFileSync(join(cwd, 'agent'), content)
   chmodSync(join(cwd, 'agent'), mode)
   expect(await refusal(['./agent'], cwd)).toContain(message)
 })
 
-test('an agent that is a truncated program fails to start with the right reason', async () => {
+test('a truncated program fails to start with the right reason', async () => {
   const cwd = makeProject()
   writeFileSync(join(cwd, 'agent'), new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 0]))
   chmodSync(join(cwd, 'agent'), 0o755)
@@ -152,7 +152,7 @@ test('an agent that is a truncated program fails to start with the right reason'
   expect(stderr).toContain('is not an executable for this system')
 })
 
-test('an agent that deletes its own working directory is not blamed for it', async () => {
+test('if an agent deletes its working directory, the error names the directory', async () => {
   const cwd = makeProject({ agent: sh('rm -rf "$PWD"'), 'sub/x': '' })
   const { code, stderr } = await forkhestra(['agent:3', '--cwd', 'sub'], { cwd })
   expect(code).toBe(1)
@@ -161,14 +161,14 @@ test('an agent that deletes its own working directory is not blamed for it', asy
   )
 })
 
-test('an agent that deletes itself is named', async () => {
+test('if an agent deletes its own program, the error names the program', async () => {
   const cwd = makeProject({ agent: sh('rm "$0"') })
   const { code, stderr } = await forkhestra(['agent:3'], { cwd })
   expect(code).toBe(1)
   expect(stderr).toContain(`${cwd}/agent no longer exists`)
 })
 
-test('a program called from a folder that is gone says so', async () => {
+test('a deleted current folder is reported', async () => {
   const cwd = makeProject({
     ok,
     start: sh('mkdir gone; cd gone; rmdir ../gone; exec forkhestra ok'),
@@ -178,20 +178,20 @@ test('a program called from a folder that is gone says so', async () => {
   expect(stderr).not.toMatch(/^\s+at /m)
 })
 
-test('a record that cannot be written is a warning; the run goes on', async () => {
+test('a record that cannot be written is a warning, and the run continues', async () => {
   const cwd = makeProject({ ok, 'forge/orch/runs': 'a file where a folder should be' })
   const { code, stderr } = await forkhestra(['ok'], { cwd })
   expect(code).toBe(0)
   expect(stderr).toContain('[forkhestra] Warning: the run continues without a record: ')
 })
 
-test('an entry of PATH that is not a folder harms nobody', async () => {
+test('an entry of PATH that is not a folder is harmless', async () => {
   const cwd = makeProject({ ok })
   const PATH = `/etc/passwd:${cwd}:${process.env['PATH']}`
   expect((await forkhestra(['ok'], { cwd, env: { PATH } })).code).toBe(0)
 })
 
-test('a file of garbage is refused quickly and not in full', async () => {
+test('a configuration of garbage is refused quickly, with a shortened message', async () => {
   const cwd = makeProject({ ok, 'forge/orch/chains.json': `[${'1 2 '.repeat(200_000)}` })
   const began = performance.now()
   const message = await refusal(['ok'], cwd)
@@ -200,7 +200,7 @@ test('a file of garbage is refused quickly and not in full', async () => {
   expect(performance.now() - began).toBeLessThan(5000)
 })
 
-test('names of agents with spaces work from the configuration', async () => {
+test('agent names with spaces work in the configuration', async () => {
   const cwd = makeProject({
     'my agent': sh('echo spaced'),
     'forge/orch/chains.json': '{"chains":{"c":{"steps":[{"agent":"./my agent"}]}}}',
@@ -215,7 +215,7 @@ test('a chain that starts itself is stopped', async () => {
   expect(stderr).toContain('Runs are nested too deeply (16 levels).')
 })
 
-test('an argument that no system takes is refused before anything runs', async () => {
+test('an argument that is too long for the system is refused before anything runs', async () => {
   const args = ['x'.repeat(140_000)]
   const chains = { c: { steps: [{ agent: 'ok', args }] } }
   const cwd = makeProject({ ok, 'forge/orch/chains.json': JSON.stringify({ chains }) })

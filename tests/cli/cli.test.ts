@@ -11,7 +11,7 @@ const project = () =>
       '{"chains":{"build":{"steps":[{"agent":"x"}]},"brew":{"steps":[{"agent":"x"}]}}}',
   })
 
-test('--version and --help answer on stdout', async () => {
+test('--version and --help print to stdout', async () => {
   const cwd = project()
   expect(await forkhestra(['--version'], { cwd })).toEqual({
     code: 0,
@@ -27,7 +27,7 @@ test('--version and --help answer on stdout', async () => {
   )
 })
 
-test('a first word is a verb only if it is exactly that word', async () => {
+test('a first word is a command only if it matches exactly', async () => {
   const cwd = project()
   expect((await forkhestra(['list'], { cwd })).stdout).toContain('Chains of')
   expect((await forkhestra(['list:1'], { cwd })).stdout).toContain('agent list')
@@ -35,7 +35,7 @@ test('a first word is a verb only if it is exactly that word', async () => {
   expect((await forkhestra(['run', 'list'], { cwd })).stdout).toContain('agent list')
 })
 
-test('nothing of the working directory is loaded unasked', async () => {
+test('.env and bunfig.toml of the working directory are not loaded', async () => {
   const cwd = makeProject({
     '.env': 'LEAKED=from-dotenv\n',
     'bunfig.toml': 'preload = ["./evil.ts"]\n',
@@ -59,7 +59,7 @@ _forkhestra; printf '%s\\n' "\${COMPREPLY[@]}"`
   return (await child.stdout.text()).trim().split('\n')
 }
 
-test('completing the name of a chain executes nothing', async () => {
+test('completing a chain name does not execute it', async () => {
   const cwd = makeProject({
     'forge/orch/chains.json':
       '{"chains":{"$(touch pwned)":{"steps":[{"agent":"x"}]},"two words":{"steps":[{"agent":"x"}]}}}',
@@ -71,7 +71,7 @@ test('completing the name of a chain executes nothing', async () => {
   expect(await Bun.file(`${cwd}/pwned`).exists()).toBe(false)
 })
 
-test('completions know verbs, options and the names of the chains here', async () => {
+test('completions offer commands, options and the chains of the project', async () => {
   const cwd = project()
   expect(await complete(cwd, ['forkhestra', 'val'])).toEqual(['validate'])
   expect(await complete(cwd, ['forkhestra', '--dr'])).toEqual(['--dry-run'])

@@ -6,7 +6,7 @@ const say = sh('echo "said: $*"')
 const chain = (steps: unknown[], more: object = {}) =>
   JSON.stringify({ chains: { c: { steps } }, ...more })
 
-test('the configuration is found in three places, the newest layout first', async () => {
+test('the configuration is searched for in three places, the newest layout first', async () => {
   const of = (word: string) =>
     `{ "chains": { "c": { "steps": [{ "agent": "say", "args": ["${word}"] }] } } }`
   const cwd = makeProject({
@@ -26,7 +26,7 @@ test('the configuration is found in three places, the newest layout first', asyn
   expect(await run()).toContain('said: user')
 })
 
-test('relative paths of the user’s own configuration are relative to it', async () => {
+test('paths in the user configuration are relative to it', async () => {
   const cwd = makeProject({
     '.config/forkhestra/chains.json': chain([{ agent: './say', promptFile: 'p.md' }]),
     '.config/forkhestra/p.md': 'from the user',
@@ -45,7 +45,7 @@ test('comments and trailing commas are allowed', async () => {
   expect((await forkhestra(['--chain', 'c'], { cwd })).code).toBe(0)
 })
 
-test('all mistakes of a file are listed at once with line, column, path, found and expected', async () => {
+test('all mistakes in a file are listed at once with line, column, path, found and expected value', async () => {
   const cwd = makeProject({
     'forge/orch/chains.json': `{
   "agents": { "a": { "model": "sonet", "maxTurn": 5 } },
@@ -67,7 +67,7 @@ test('all mistakes of a file are listed at once with line, column, path, found a
 `)
 })
 
-test('a broken configuration is an error in DSL mode too', async () => {
+test('a broken configuration is an error for typed chains as well', async () => {
   const cwd = makeProject({ say, 'forge/orch/chains.json': '{ "chains": ' })
   const { code, stderr } = await forkhestra(['say'], { cwd })
   expect(code).toBe(2)
@@ -94,7 +94,7 @@ test('an unknown chain lists the known ones with their descriptions', async () =
 `)
 })
 
-test('an agent with a system prompt that is not there is refused in the words of the contract', async () => {
+test('an agent whose system prompt file is missing is refused', async () => {
   const cwd = makeProject({
     'forge/orch/chains.json': chain([{ agent: 'fk:planner' }], {
       agents: { 'fk:planner': { systemPrompt: 'prompts/foo.md' } },
@@ -107,7 +107,7 @@ test('an agent with a system prompt that is not there is refused in the words of
   )
 })
 
-test('every agent of the chain is looked for before the first one runs', async () => {
+test('every agent of the chain is checked before the first one runs', async () => {
   const cwd = makeProject({ say: sh('touch ran'), text: 'no program' })
   const { code, stderr } = await forkhestra(['say -> nowhere:3 -> ./gone -> ./text'], { cwd })
   expect(code).toBe(2)
@@ -128,7 +128,7 @@ test('namespaced agents are found on PATH, and only a number is a count', async 
   )
 })
 
-test('variables are filled in arguments and prompts, once, and are all demanded at once', async () => {
+test('variables are replaced once in arguments and prompts, and missing ones are reported together', async () => {
   const cwd = makeProject({
     say,
     'forge/orch/chains.json': JSON.stringify({
@@ -173,7 +173,7 @@ test('the built-in variables change with the iteration', async () => {
   expect(stdout).toMatch(/said: 2\/2 \d{8}-\d{6}-\w{6}\n/)
 })
 
-test('the dry run shows every step, and what is only known later as written', async () => {
+test('the dry run shows every step, and leaves runtime variables as written', async () => {
   const cwd = makeProject({
     say: sh('touch ran'),
     'p.md': `${'long '.repeat(30)}\nsecond line`,
@@ -212,7 +212,7 @@ test('the dry run refuses what the run would refuse', async () => {
   expect((await forkhestra(['nowhere', '--dry-run'], { cwd })).code).toBe(2)
 })
 
-test('list shows chains and agents for people and scripts', async () => {
+test('list shows chains and agents as text, plain and JSON', async () => {
   const cwd = makeProject({
     'forge/orch/chains.json': chain([{ agent: 'say', iterations: 3 }, { agent: 'b' }], {
       agents: { x: { systemPromptText: 'You are x.' }, say: {} },
@@ -262,7 +262,7 @@ Built-in agents:
   })
 })
 
-test('validate checks every chain and every file, and says all of it', async () => {
+test('validate checks every chain and file, and reports all problems', async () => {
   const cwd = makeProject({
     say,
     'forge/orch/chains.json': chain(
@@ -302,7 +302,7 @@ test('validate checks every chain and every file, and says all of it', async () 
   ])
 })
 
-test('agent defaults of the user’s own configuration hold for a typed chain', async () => {
+test('agent defaults of the user configuration apply to typed chains', async () => {
   const cwd = makeProject({
     say,
     '.config/forkhestra/chains.json': '{"agents":{"say":{"defaultPromptFile":"p.md"}},"chains":{}}',
@@ -311,7 +311,7 @@ test('agent defaults of the user’s own configuration hold for a typed chain', 
   expect((await forkhestra(['say'], { cwd })).stdout).toContain('said: from the user')
 })
 
-test('files that an agent names must be there for programs, too', async () => {
+test('files that a program agent references must exist as well', async () => {
   const agents = { say: { settings: 'gone.json' } }
   const cwd = makeProject({ say, 'forge/orch/chains.json': chain([{ agent: 'say' }], { agents }) })
   const { code, stderr } = await forkhestra(['say'], { cwd })
@@ -319,7 +319,7 @@ test('files that an agent names must be there for programs, too', async () => {
   expect(stderr).toContain("Agent 'say' references settings 'gone.json' which does not exist")
 })
 
-test('a key that is there twice does not hide other mistakes', async () => {
+test('a duplicate key does not hide other mistakes', async () => {
   const cwd = makeProject({
     'forge/orch/chains.json':
       '{"chains":{"a":{"steps":[]},"a":{"steps":[1]},"b":{"stepz":[]},"c\\u001b":{"steps":[{"agent":"x"}]}}}',
@@ -331,7 +331,7 @@ test('a key that is there twice does not hide other mistakes', async () => {
   expect(stderr).not.toContain('chains.a.steps')
 })
 
-test('a name that is no agent is met with what may have been meant', async () => {
+test('the hint for an unknown agent says what was probably meant', async () => {
   const cwd = makeProject({
     'forge/orch/chains.json': chain([{ agent: 'say:3' }, { agent: 'say it' }]),
   })
@@ -341,7 +341,7 @@ test('a name that is no agent is met with what may have been meant', async () =>
   expect(stderr).toContain('Put arguments into "args"')
 })
 
-test('validate looks at every agent that forkhestra plays itself, also if no chain calls it', async () => {
+test('validate checks every native agent, even if no chain uses it', async () => {
   const agents = {
     typo: { engine: 'native', model: 'sonnet', allowedTools: ['Raed'] },
     part: { engine: 'native', model: 'sonnet', allowedTools: ['Bash(git *)'] },

@@ -6,7 +6,7 @@ import { forkhestra, type Finished } from '../support/forkhestra.ts'
 import { makeProject, sh } from '../support/project.ts'
 import { runsOf } from '../support/record.ts'
 
-// JSON that comes from outside may be nested so deeply that whatever walks through it has no stack left.
+// JSON from outside may be nested so deeply that a recursive walk overflows the stack.
 
 const DEPTH = 100_000
 const DEEP = `${'{"a":'.repeat(DEPTH)}1${'}'.repeat(DEPTH)}`
@@ -16,7 +16,7 @@ function expectCalm({ stdout, stderr }: Finished): void {
 }
 
 test.each([[[]], [['-v']], [['--json']]])(
-  'an agent that prints it does not end the run (%j)',
+  'deeply nested output of an agent does not end the run (%j)',
   async (options) => {
     const cwd = makeProject({
       'forge/orch/chains.json': JSON.stringify({
@@ -54,23 +54,26 @@ function insert(path: string, place: string): void {
   writeFileSync(path, text.replace(place, `${place}"deep":${DEEP},`))
 }
 
-test.each(DAMAGES)('a record that has it in %s can be shown and resumed', async (_, damage) => {
-  const cwd = makeProject({ 'forge/.keep': '', agent: sh('[ -e go ]') })
-  await forkhestra(['./agent'], { cwd })
-  damage(join(cwd, 'forge/orch/runs', runsOf(cwd)[0]!))
-  const views = [['show'], ['show', '--step', '1', '--iteration', '1'], ['runs'], ['cost']]
-  for (const view of views) {
-    const finished = await forkhestra([...view, '--json'], { cwd })
-    expectCalm(finished)
-    expect({ view, code: finished.code }).toEqual({ view, code: 0 })
-  }
-  writeFileSync(join(cwd, 'go'), '')
-  const resumed = await forkhestra(['resume'], { cwd })
-  expectCalm(resumed)
-  expect(resumed.code).toBe(0)
-})
+test.each(DAMAGES)(
+  'a record with deeply nested JSON in %s can be shown and resumed',
+  async (_, damage) => {
+    const cwd = makeProject({ 'forge/.keep': '', agent: sh('[ -e go ]') })
+    await forkhestra(['./agent'], { cwd })
+    damage(join(cwd, 'forge/orch/runs', runsOf(cwd)[0]!))
+    const views = [['show'], ['show', '--step', '1', '--iteration', '1'], ['runs'], ['cost']]
+    for (const view of views) {
+      const finished = await forkhestra([...view, '--json'], { cwd })
+      expectCalm(finished)
+      expect({ view, code: finished.code }).toEqual({ view, code: 0 })
+    }
+    writeFileSync(join(cwd, 'go'), '')
+    const resumed = await forkhestra(['resume'], { cwd })
+    expectCalm(resumed)
+    expect(resumed.code).toBe(0)
+  },
+)
 
-test('a configuration that has it is refused', async () => {
+test('a deeply nested configuration is refused', async () => {
   for (const text of [DEEP, `{"agents":${DEEP}}`, '['.repeat(DEPTH)]) {
     const cwd = makeProject({ 'forge/orch/chains.json': text })
     const finished = await forkhestra(['validate'], { cwd })
@@ -80,7 +83,7 @@ test('a configuration that has it is refused', async () => {
   }
 })
 
-test('forge-tasks refuses it in a batch and in its configuration', async () => {
+test('forge-tasks refuses a deeply nested batch or configuration', async () => {
   const project = new TaskProject({ 'config.json': `{"deep":${DEEP}}` })
   for (const stdin of [DEEP, `{"title":"x","deep":${DEEP}}`]) {
     const finished = await project.run(['create', '--batch'], { stdin: `${stdin}\n` })

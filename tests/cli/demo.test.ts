@@ -11,7 +11,7 @@ beforeEach(() => {
   home = makeProject()
 })
 
-/** Runs the demo without a terminal and without any setting of git, in a temp folder of its own. */
+/** Runs the demo without a terminal or git settings, in a separate temporary folder. */
 async function runDemo(programs: Files = {}) {
   const tools = makeProject(programs)
   const child = Bun.spawn([process.execPath, join(ROOT, 'demo/demo.ts')], {
@@ -76,7 +76,7 @@ test('the bad night waits for a limit, is refused by a check, killed, and resume
   expect(code).toBe(0)
 })
 
-test('the demo says so with its exit code when the chain fails', async () => {
+test('if the chain fails, the demo exits with 1', async () => {
   const git = Bun.which('git')
   const deaf = sh(`[ "$1" = commit ] && exit 1`, `exec ${git} "$@"`)
   const { code, stdout } = await runDemo({ git: deaf })

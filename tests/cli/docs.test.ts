@@ -10,7 +10,7 @@ import chainsSchema from '../../schema/chains.schema.json'
 import { environment, forkhestra, FORKHESTRA } from '../support/forkhestra.ts'
 import { makeProject, writeFiles } from '../support/project.ts'
 
-// How a page marks its examples is told in CONTRIBUTING.md.
+// CONTRIBUTING.md describes how a page marks its examples.
 
 const ROOT = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -20,7 +20,7 @@ const PAGES = TALK.filter((page) => page === 'README.md' || page.startsWith('doc
 
 interface Block {
   readonly language: string
-  /** Path in the page's project, where the block names one. */
+  /** Path in the page's project, if the block names one. */
   readonly file: string | undefined
   readonly text: string
 }
@@ -35,7 +35,7 @@ function blocksOf(markdown: string): Block[] {
   }))
 }
 
-/** Does what a page shows, from top to bottom in one folder; what differs is thrown. */
+/** Runs the examples of a page from top to bottom in one folder, and throws if the output differs. */
 function followPage(markdown: string): void {
   // The home folder of these tests is the project, so git must ignore what programs keep there.
   const project = makeProject({ '.config/git/ignore': '/.config\n/.state\n' })
@@ -69,11 +69,11 @@ function checkConsole(text: string, project: string): void {
   }
 }
 
-/** Runs commands in one shell, so that `$?` means the one before, and returns what each printed. */
+/** Runs commands in one shell, so that `$?` is that of the previous command, and returns the output of each. */
 function runCommands(commands: readonly string[], cwd: string): string[] {
   const seam = '<<< end of the command >>>'
   const lines = commands.map((line) => `${line}\ns=$?; printf '%s' '${seam}'; (exit $s)`)
-  // Not the folder of the page: readers do not have theirs on PATH either.
+  // Without the page's folder: readers do not have theirs on PATH either.
   const folders = [dirname(FORKHESTRA), join(ROOT, 'node_modules/.bin'), process.env['PATH']]
   const { stdout } = Bun.spawnSync(['sh', '-c', ['exec 2>&1', ...lines].join('\n')], {
     cwd,
@@ -82,7 +82,7 @@ function runCommands(commands: readonly string[], cwd: string): string[] {
   return stdout.toString().split(seam).slice(0, -1)
 }
 
-/** `…` alone on a line stands for any lines, and within a line for anything on it. */
+/** `…` on its own line matches any lines, and within a line any text. */
 function isAsShown(output: string, wanted: string): boolean {
   const pattern = wanted
     .split(/^…\n/m)
@@ -95,12 +95,12 @@ function escapeRegExp(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 }
 
-test.each(PAGES)('the examples of %s do what the page shows', (page) => {
+test.each(PAGES)('the examples of %s print what the page shows', (page) => {
   followPage(read(page))
 })
 
 test('every page for users has examples that a test runs', () => {
-  // A chat is typed in, MCP is spoken by programs, and an index has only links.
+  // A chat needs a terminal, MCP is for programs, and an index has only links.
   const without = new Set(['docs/README.md', 'docs/reference/chat.md', 'docs/reference/mcp.md'])
   const pages = PAGES.filter((page) => !page.startsWith('docs/internals/') && !without.has(page))
   expect(pages.length).toBeGreaterThan(12)
@@ -116,8 +116,8 @@ test.each([
   ['an exit code that is not what the page shows', '```console\n$ false\n$ echo $?\n0\n```\n'],
   ['an unknown option', '```console\n$ forkhestra --dry a\n```\n'],
   ['an unknown field of the configuration', '```jsonc\n{ "chain": {} }\n```\n'],
-  ['a console block that nobody runs', '- so:\n\n  ```console\n  $ false\n  ```\n'],
-  ['a program that nobody runs', '```ts\nthrow 1\n```\n'],
+  ['a console block that is not run', '- so:\n\n  ```console\n  $ false\n  ```\n'],
+  ['a program that is not run', '```ts\nthrow 1\n```\n'],
 ])('a page is refused for %s', (_, markdown) => {
   expect(() => followPage(markdown)).toThrow()
 })
@@ -126,7 +126,7 @@ test('a page may leave out lines and parts of lines', () => {
   followPage("```console\n$ printf '1\\n2\\n3 at noon\\n'\n…\n3 at …\n```\n")
 })
 
-test('every link within the documentation leads somewhere', () => {
+test('every link within the documentation has a target', () => {
   const broken = TALK.flatMap((page) =>
     Array.from(read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g), ([, link = '']) => link)
       .filter((link) => !leadsSomewhere(page, link))
@@ -154,7 +154,7 @@ function anchorOf(heading: string): string {
 const inCode = (text: string, words: Iterable<string>) =>
   [...words].filter((word) => !text.includes(`\`${word}`))
 
-test('the guide names every command and option', async () => {
+test('the command-line reference names every command and option', async () => {
   const guide = read('docs/reference/command-line.md')
   const commands = await Promise.all(COMMAND_NAMES.map((name) => loadCommand(PROGRAM, name)))
   const options = commands.flatMap((command) =>
@@ -166,13 +166,13 @@ test('the guide names every command and option', async () => {
   expect(COMMAND_NAMES.filter((name) => !guide.includes(`forkhestra ${name}`))).toEqual([])
 })
 
-test('the page about the configuration names every field', () => {
+test('the configuration reference names every field', () => {
   const names = fieldsOf(chainsSchema)
   expect(names.size).toBeGreaterThan(40)
   expect(inCode(read('docs/reference/configuration.md'), names)).toEqual([])
 })
 
-test('the page about events names every type, field, outcome, reason and refusal', () => {
+test('the events reference names every type, field, outcome, reason and refusal', () => {
   const page = read('docs/reference/events.md')
   const types = eventSchema.options.map(({ shape }) => shape.type.value)
   expect(inCode(page, [...types, ...fieldsOf(z.toJSONSchema(eventSchema))])).toEqual([])
@@ -194,7 +194,7 @@ function firstColumn(page: string, heading: string): string[] {
   return Array.from(section.matchAll(/^\| `(\w+)`/gm), ([, word = '']) => word).toSorted()
 }
 
-test('the page about outcomes lists every outcome and reason, and no other', () => {
+test('the outcomes reference lists exactly the outcomes and reasons that exist', () => {
   const page = read('docs/reference/outcomes.md')
   const shapes = eventSchema.options.map(({ shape }) => shape)
   const outcomes = shapes.flatMap((shape) => ('outcome' in shape ? shape.outcome.options : []))
@@ -212,7 +212,7 @@ function fieldsOf(schema: unknown): Set<string> {
   return new Set([...own, ...Object.values(schema).flatMap((part) => [...fieldsOf(part)])])
 }
 
-test('every source file that the documentation names is there', () => {
+test('every source file that the documentation names exists', () => {
   const files = ['src/**/*.ts', 'tests/**/*.ts', 'bench/**/*.ts', 'scripts/*'].flatMap(find)
   const isThere = (name: string) => files.some((file) => `/${file}`.endsWith(`/${name}`))
   const missing = TALK.flatMap((page) =>
@@ -223,7 +223,7 @@ test('every source file that the documentation names is there', () => {
   expect(missing).toEqual([])
 })
 
-/** A page without its blocks and the files that those make. */
+/** A page without the names of files that its examples create. */
 function prose(markdown: string): string {
   const made = blocksOf(markdown).flatMap(({ file, language }) => (language === 'ts' ? file! : []))
   return made.reduce((text, file) => text.replaceAll(`\`${file}\``, ''), markdown)
@@ -232,7 +232,7 @@ function prose(markdown: string): string {
 const EXAMPLE = 'examples/forge/orch/chains.json'
 const CHAINS = Object.entries(parseChainsFile(read(EXAMPLE), EXAMPLE).chains)
 
-/** The examples as a user has them: a copy in a repository of its own. */
+/** The examples as a user has them: a copy in a separate repository. */
 function copyExamples(): string {
   const cwd = makeProject()
   cpSync(join(ROOT, 'examples'), cwd, { recursive: true })
@@ -263,7 +263,7 @@ test('the example chain build leaves one commit per task', async () => {
   ])
 })
 
-test('the example agents refuse to commit into a repository around them', async () => {
+test('the example agents refuse to commit into an enclosing repository', async () => {
   const outer = copyExamples()
   const cwd = join(outer, 'inner')
   cpSync(join(ROOT, 'examples'), cwd, { recursive: true })

@@ -6,7 +6,7 @@ import { forkhestra, FORKHESTRA, isAlive, Running } from '../support/forkhestra.
 import { makeProject, sh } from '../support/project.ts'
 import { Pty } from '../support/pty.ts'
 
-// What ruins a night, each on a machine that nothing else is wrong with.
+// Each test has one problem of the environment, on a machine that is otherwise fine.
 
 test.each([
   ['1.0.60', '1', 'warning'],
@@ -22,7 +22,7 @@ test.each([
   expect(check?.text).toContain(version)
 })
 
-test('a key beside a login, and a login that is over', async () => {
+test('a key that overrides a login is a warning, and an expired login is a problem', async () => {
   const login = JSON.stringify({ claudeAiOauth: { accessToken: 'a', expiresAt: 1 } })
   const machine = makeMachine({ ...CLAUDE, '.claude/.credentials.json': login })
   expect(await found('login', machine)).toMatchObject({
@@ -35,7 +35,7 @@ test('a key beside a login, and a login that is over', async () => {
   })
 })
 
-test('who started us is told only where it is another coding CLI', async () => {
+test('nesting is reported only inside another coding CLI', async () => {
   const machine = makeMachine()
   expect(await found('nesting', withVariables(machine, { BUN_OPTIONS: '' }))).toBeUndefined()
   const nested = withVariables(machine, { CLAUDECODE: '1', CLAUDE_CODE_ENTRYPOINT: 'cli' })
@@ -51,7 +51,7 @@ const READ_ONLY = [
   '-c',
   'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" && cd "$PWD" && exec "$0" "$@"',
 ]
-/** Permissions hold for root as well. */
+/** Makes permissions apply to root as well. */
 const UNPRIVILEGED =
   process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : []
 
@@ -80,7 +80,7 @@ test.each(['.', '.git', '.git/objects', 'forge/tasks', 'forge/orch', 'forge/orch
   },
 )
 
-test('folders outside the project matter, too', async () => {
+test('folders outside the project are checked', async () => {
   const machine = makeMachine()
   const lost = await found('folders', withVariables(machine, { TMPDIR: '/no/such/folder' }))
   expect(lost).toMatchObject({ state: 'problem' })
@@ -124,7 +124,7 @@ const SLEEPER = {
   sleeper: sh('echo "pid $$"', 'exec sleep 999'),
 }
 
-test('a run that is under way, one with orphans, and one that only died', async () => {
+test('an active run, a dead run with orphans, and a dead run without', async () => {
   const machine = makeMachine(CLAUDE, SLEEPER)
   await using sleeper = await startSleeper(machine)
   const driven = await found('runs', machine)
@@ -153,7 +153,7 @@ test('a run that is under way, one with orphans, and one that only died', async 
   expect((await found('runs', machine))?.text).toMatch(/^last run \S+: complete$/)
 })
 
-test('dead runs of other projects are not told', async () => {
+test('dead runs of other projects are not reported', async () => {
   const state = { XDG_STATE_HOME: makeProject() }
   const { env } = withVariables(makeMachine(), state)
   const one = { cwd: makeProject({ sleeper: SLEEPER.sleeper }), env }
@@ -163,7 +163,7 @@ test('dead runs of other projects are not told', async () => {
   expect(await found('runs', { cwd: makeProject(), env })).toMatchObject({ state: 'ok' })
 })
 
-/** A run whose agent sleeps; nothing of it is left, however the test ends. */
+/** A run with a sleeping agent, which is killed however the test ends. */
 async function startSleeper(machine: Machine) {
   const running = new Running(['run', './sleeper'], machine)
   await running.printed('pid ')
@@ -175,13 +175,13 @@ async function startSleeper(machine: Machine) {
   const end = async () => {
     await orphan()
     if (isAlive(pid)) process.kill(pid, 'SIGKILL')
-    // Whoever adopted it may take a moment to notice.
+    // The process that adopted it may need a moment to reap it.
     while (isAlive(pid)) await Bun.sleep(5)
   }
   return { running, pid, orphan, end, [Symbol.asyncDispose]: end }
 }
 
-test('a clock that was set back, and a time zone that nobody knows', async () => {
+test('a clock that was set back, and an unknown time zone, are warnings', async () => {
   const machine = makeMachine()
   const unknown = await found('clock', withVariables(machine, { TZ: 'Middle/Earth' }))
   expect(unknown).toMatchObject({ state: 'warning' })
@@ -193,12 +193,12 @@ test('a clock that was set back, and a time zone that nobody knows', async () =>
   expect(check?.text).toContain('.git/index was changed')
 })
 
-test('under nohup nothing is ended by a closed terminal', async () => {
+test('nohup is detected', async () => {
   const check = await found('terminal', makeMachine(), ['nohup'])
   expect(check?.text).toBe('none, under nohup; output is passed through unchanged')
 })
 
-test('on a terminal over ssh it says what keeps a run alive', async () => {
+test('on a terminal over ssh, tmux and nohup are suggested', async () => {
   const { cwd, env } = makeMachine()
   const more = { SSH_CONNECTION: '1 2 3 4', LANG: 'C.UTF-8' }
   await using pty = new Pty([FORKHESTRA, 'doctor'], {

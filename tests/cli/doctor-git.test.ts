@@ -6,7 +6,7 @@ import { forkhestra } from '../support/forkhestra.ts'
 import { makeProject } from '../support/project.ts'
 
 test.each<[string, string, (machine: Machine) => void, string, string]>([
-  ['a branch of all', 'branch', (m) => git(m, 'switch', '-qc', 'main'), 'warning', 'main:'],
+  ['a shared branch', 'branch', (m) => git(m, 'switch', '-qc', 'main'), 'warning', 'main:'],
   ['no branch', 'branch', (m) => git(m, 'switch', '-q', '--detach'), 'warning', 'on no branch'],
   [
     'the default branch of a clone',
@@ -57,7 +57,7 @@ function write({ cwd }: Machine, path: string, text = ''): void {
   writeFileSync(join(cwd, path), text)
 }
 
-/** Two branches that changed the same file, and a git that stops in the middle of joining them. */
+/** Two branches that changed the same file, and a merge of them that stops at the conflict. */
 function conflict(machine: Machine, command: string): void {
   const commit = (text: string) => {
     write(machine, 'file', text)
@@ -71,7 +71,7 @@ function conflict(machine: Machine, command: string): void {
   git(machine, command, 'other')
 }
 
-test('worktrees are counted, and those that are gone are named', async () => {
+test('worktrees are counted, and missing ones are reported', async () => {
   const machine = makeMachine()
   expect(await found('worktrees', machine)).toBeUndefined()
   const tree = join(makeProject(), 'tree')
@@ -92,7 +92,7 @@ test('worktrees are counted, and those that are gone are named', async () => {
   })
 })
 
-test('a secret or an override of direction in the name of a branch is not printed', async () => {
+test('a secret or a direction override in a branch name is not printed', async () => {
   const machine = makeMachine()
   const secret = 'ghp_0123456789abcdefABCDEF0123456789abcd'
   git(machine, 'switch', '-qc', `fix-sk-ant-secret-${secret}-\u202egnp`)

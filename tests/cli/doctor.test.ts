@@ -7,7 +7,7 @@ import { makeProject, sh, writeFiles } from '../support/project.ts'
 
 const CHAINS = JSON.stringify({ chains: { c: { steps: [{ agent: '/bin/true' }] } } })
 
-test('where nothing is wrong it says so, check by check', async () => {
+test('if nothing is wrong, every check is ok', async () => {
   const machine = makeMachine(CLAUDE)
   const { code, stdout, stderr } = await forkhestra(['doctor'], machine)
   expect(stderr).toBe('')
@@ -37,7 +37,7 @@ All checks passed.
   expect(code).toBe(0)
 })
 
-test('each finding has its next action, and the end counts them', async () => {
+test('each finding has a next step, and the last line counts them', async () => {
   const { cwd, env } = makeMachine({}, { 'forge/orch/chains.json': '{ "chains": ' })
   await Bun.$`rm -r forge/orch/specs`.cwd(cwd)
   const { code, stdout } = await forkhestra(['doctor'], {
@@ -77,7 +77,7 @@ test('secrets are never printed', async () => {
   }
 })
 
-test('a project whose chains call programs alone does without claude', async () => {
+test('if chains call only programs, a missing claude is a warning', async () => {
   const machine = makeMachine({}, { 'forge/orch/chains.json': CHAINS })
   const { claude, login } = Object.fromEntries(
     await doctor({ ...machine, env: { ...machine.env, ANTHROPIC_API_KEY: '' } }),
@@ -98,7 +98,7 @@ test.each([
   expect(check?.text).toContain(text)
 })
 
-test('a doctor who is interrupted leaves nobody behind', async () => {
+test('an interrupted doctor leaves no processes', async () => {
   const machine = makeMachine({ claude: sh('echo up >"$HOME/up"', 'sleep 999') })
   const up = join(machine.env['HOME']!, 'up')
   Bun.spawnSync(['mkfifo', up])
@@ -108,25 +108,25 @@ test('a doctor who is interrupted leaves nobody behind', async () => {
   expect((await running.finished).code).toBe(130)
 })
 
-test('what a claude says is shown as one clean line', async () => {
+test('the version that claude prints is shown as one clean line', async () => {
   const claude = sh(String.raw`printf '\033[31m2.0\007\nmore\n'`)
   const check = (await doctor(makeMachine({ claude }))).get('claude')
   expect(check?.text).toMatch(/^[ -~]+$/)
   expect(check?.text).not.toContain('more')
 })
 
-test('other coding CLIs are named only where they are', async () => {
+test('other coding CLIs are listed only if they are installed', async () => {
   const checks = await doctor(makeMachine({ ...CLAUDE, codex: sh('echo codex-cli 0.9') }))
   expect(checks.get('codex')?.text).toStartWith('codex-cli 0.9 (')
   expect([checks.has('gemini'), checks.has('opencode')]).toEqual([false, false])
 })
 
-test("another coding CLI that is broken is in nobody's way", async () => {
+test('a broken coding CLI other than claude is a warning', async () => {
   const checks = await doctor(makeMachine({ ...CLAUDE, codex: sh('exit 1') }))
   expect(checks.get('codex')).toMatchObject({ state: 'warning' })
 })
 
-test('on a machine without git and claude it says what to install', async () => {
+test('a missing git or claude is a problem', async () => {
   const { cwd, env } = makeMachine({})
   const checks = await doctor({ cwd, env: { ...env, PATH: env['HOME']! } })
   expect(checks.get('git')).toMatchObject({ state: 'problem', text: 'not found on PATH' })
@@ -162,7 +162,7 @@ test('nothing of the working directory is executed', async () => {
   expect(ran.filter((name) => existsSync(join(cwd, name)))).toEqual([])
 })
 
-test('outside a repository, and without a name for commits, it says what to type', async () => {
+test('a missing repository is a warning, and a missing git identity a problem', async () => {
   const { env } = makeMachine(CLAUDE)
   const plain = await doctor({ cwd: makeProject(), env })
   expect(plain.get('git')).toMatchObject({ state: 'warning', next: 'Run: git init' })
@@ -176,7 +176,7 @@ test('outside a repository, and without a name for commits, it says what to type
   expect(check).toMatchObject({ state: 'problem' })
 })
 
-test('templates that nobody filled in and broken task files are named', async () => {
+test('unchanged templates and broken task files are reported', async () => {
   const { cwd, env } = makeMachine(CLAUDE)
   await Bun.$`rm -r forge`.cwd(cwd)
   await forkhestra(['init'], { cwd })
@@ -190,7 +190,7 @@ test('templates that nobody filled in and broken task files are named', async ()
   expect(checks.get('configuration')?.state).toBe('ok')
 })
 
-test('--config and --cwd say what is looked at', async () => {
+test('--config and --cwd select what is checked', async () => {
   const { cwd, env } = makeMachine(CLAUDE, { 'other.json': CHAINS })
   const args = ['doctor', '--json', '--cwd', cwd, '--config', 'other.json']
   const { stdout } = await forkhestra(args, { cwd: makeProject(), env })
@@ -200,7 +200,7 @@ test('--config and --cwd say what is looked at', async () => {
   expect(missing.code).toBe(2)
 })
 
-test('agents that forkhestra plays itself are enough, without chains and without claude', async () => {
+test('native agents are enough, without chains and without claude', async () => {
   const agents = {
     nat: {
       engine: 'native',
@@ -217,7 +217,7 @@ test('agents that forkhestra plays itself are enough, without chains and without
   expect(stdout).not.toContain('me:pw')
 })
 
-test('it knows the keys of agents that forkhestra plays itself, and that they need no claude', async () => {
+test('the keys of native agents are checked, and native agents do not need claude', async () => {
   const agents = {
     nat: { engine: 'native', model: 'openai/gpt-6-sol' },
     local: { engine: 'native', model: 'compatible/llama', baseUrl: 'http://127.0.0.1:1/v1' },

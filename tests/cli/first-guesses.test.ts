@@ -59,14 +59,14 @@ test.each([
   [['list', 'agents'], 'Usage: forkhestra list'],
   [['help', 'tsks'], 'Did you mean: forkhestra tasks'],
   [['help', 'chains'], 'forkhestra list'],
-])('forkhestra %p is answered with what to type', async (args, hint) => {
+])('the hint for forkhestra %p says what to type', async (args, hint) => {
   const { code, stdout, stderr } = await forkhestra(args, { cwd: makeProject() })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(hint)
 })
 
 test.each(['ui', 'watch', 'worker', 'workers', 'worktrees', 'store', 'upgrade', 'uninstall'])(
-  '%s is reserved, and an agent of that name is run with run',
+  '%s is reserved, and forkhestra run starts an agent of that name',
   async (word) => {
     const cwd = makeProject({ [word]: sh(`echo agent ${word}`) })
     const { code, stderr } = await forkhestra([word], { cwd })
@@ -78,7 +78,7 @@ test.each(['ui', 'watch', 'worker', 'workers', 'worktrees', 'store', 'upgrade', 
   },
 )
 
-test('help and version are what the options are', async () => {
+test('the commands help and version are the same as the options', async () => {
   const cwd = makeProject()
   const [help, option] = await Promise.all(
     [['help'], ['--help']].map((a) => forkhestra(a, { cwd })),
@@ -152,13 +152,13 @@ test.each([
   [['edit', '1', '--done'], '--status done'],
   [['list', 'done'], 'forge-tasks list --status done'],
   [['list', '--done'], '--status done'],
-])('forge-tasks %p is answered with what to type', async (args, hint) => {
+])('the hint for forge-tasks %p says what to type', async (args, hint) => {
   const { code, stdout, stderr } = await new TaskProject().run(args)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(hint)
 })
 
-test('obvious names for commands of forge-tasks work', async () => {
+test('common aliases of forge-tasks commands work', async () => {
   const project = new TaskProject()
   const tasks = async (...args: string[]) => (await project.run(args)).stdout
   expect(await tasks('add', 'One')).toBe('Created TASK-001: One\n')
@@ -171,7 +171,7 @@ test('obvious names for commands of forge-tasks work', async () => {
   expect(await tasks('--help', 'add')).toStartWith('Create a task')
 })
 
-test('the chains of the help exist after init, and reference their variables', async () => {
+test('the chain examples of the help work after init', async () => {
   const cwd = makeProject({ claude: sh('exit 0') })
   const env = { IS_SANDBOX: '1' }
   await forkhestra(['init'], { cwd })
@@ -188,7 +188,7 @@ test('the chains of the help exist after init, and reference their variables', a
   }
 })
 
-test('a program in the folder that a built-in agent shadows is named with its command', async () => {
+test('a program shadowed by a built-in agent is reported with the command to run it', async () => {
   const cwd = makeProject({ builder: sh('exit 0'), 'forge/.keep': '' })
   await forkhestra(['tasks', 'create', 'One'], { cwd })
   const env = { PATH: process.env['PATH'] ?? '' }
@@ -196,7 +196,7 @@ test('a program in the folder that a built-in agent shadows is named with its co
   expect(stderr).toContain('there is also ./builder here; to run it: forkhestra ./builder:5\n')
 })
 
-test('a variable in another case is answered with its name', async () => {
+test('the hint corrects the case of a variable', async () => {
   const chains = { ship: { steps: [{ agent: './a', prompt: 'Build ${FEATURE}.' }] } }
   const cwd = makeProject({ 'forge/orch/chains.json': JSON.stringify({ chains }) })
   const { code, stderr } = await forkhestra(['--chain', 'ship', 'feature=login'], { cwd })
@@ -204,7 +204,7 @@ test('a variable in another case is answered with its name', async () => {
   expect(stderr).toContain('Write FEATURE=… instead of feature=…\n')
 })
 
-test('prompt check warns of files that cannot be read, and exits with 0', async () => {
+test('prompt check warns about unreadable files and exits with 0', async () => {
   const cwd = makeProject({ 'p.md': '/read missing.md\nDo it\n' })
   const { code, stdout } = await forkhestra(['prompt', 'check', 'p.md'], { cwd })
   expect(code).toBe(0)
@@ -216,7 +216,7 @@ test.each([
   [['tasks', '--cwd', '.', 'list'], 'Did you mean: forge-tasks list --cwd .\n'],
   [['chat'], 'and set OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY.'],
   [['validate'], 'with "engine": "native" also provider/id such as "openai/gpt-6-sol"'],
-])('%p leads to what was meant', async (args, hint) => {
+])('the hint for %p says what was probably meant', async (args, hint) => {
   const agents = { x: { engine: 'native', model: 'foo' } }
   const files = { 'forge/orch/chains.json': JSON.stringify({ agents, chains: {} }) }
   const cwd = makeProject(args[0] === 'validate' ? files : {})
@@ -225,7 +225,7 @@ test.each([
   expect(stderr).toContain(hint)
 })
 
-test('an unquoted chain: the file that the shell has emptied is named', async () => {
+test('for an unquoted chain, the error names the file that the shell has emptied', async () => {
   const cwd = makeProject({ a: sh('true'), b: sh('echo mine') })
   const { code, stderr } = await shell('forkhestra ./a:2 -> ./b', cwd)
   expect(code).toBe(2)

@@ -39,10 +39,10 @@ To tell coding agents about forkhestra in AGENTS.md, run
 `
 
 const AGENTS_MD = readFileSync(join(import.meta.dir, '../../AGENTS.md'), 'utf8')
-/** The section for users' projects, which AGENTS.md of this repository ends with. */
+/** The section for users' projects, at the end of this repository's AGENTS.md. */
 const SECTION = AGENTS_MD.slice(AGENTS_MD.indexOf('## forkhestra\n'))
 
-test('a fresh project gets a configuration and templates, and is told what comes next', async () => {
+test('a new project gets a configuration and templates, and the next step is printed', async () => {
   const cwd = makeProject()
   const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
   expect(stderr).toBe('')
@@ -51,7 +51,7 @@ test('a fresh project gets a configuration and templates, and is told what comes
   expect(filesIn(cwd)).toEqual(ALL.toSorted())
 })
 
-test('what init writes is valid and can be run', async () => {
+test('the written files are valid and can be run', async () => {
   const claude = sh('echo ORCHESTRA_COMPLETE')
   const cwd = makeProject({ claude })
   const env = { IS_SANDBOX: '1' }
@@ -80,7 +80,7 @@ test('existing files are not changed, and the rest is written', async () => {
   expect(readFileSync(join(cwd, plan), 'utf8')).toBe('Mine\n')
 })
 
-test('a persona that is there is kept as it is, and can be read into a prompt', async () => {
+test('an existing persona is kept, and /read works with all personas', async () => {
   const mine = 'I work slowly.\n'
   const agent = sh('echo "$1"')
   const cwd = makeProject({ agent, '.agents/personas/worker.md': mine })
@@ -94,7 +94,7 @@ test('a persona that is there is kept as it is, and can be read into a prompt', 
   expect(run.code).toBe(0)
 })
 
-test('where a file is in place of the folder of personas, nothing is written', async () => {
+test('if a file has the name of the personas folder, nothing is written', async () => {
   const cwd = makeProject({ '.agents': 'mine\n' })
   const { code, stderr } = await forkhestra(['init'], { cwd })
   expect(stderr).toContain('.agents/personas/worker.md cannot be written: .agents is not a folder')
@@ -113,7 +113,7 @@ test('--eject-prompts also writes every built-in prompt, complete', async () => 
   }
 })
 
-test('--agents-md writes AGENTS.md where there is none, once', async () => {
+test('--agents-md writes a missing AGENTS.md, once', async () => {
   const cwd = makeProject()
   const first = await forkhestra(['init', '--agents-md'], { cwd })
   expect(first.stderr).toBe('')
@@ -134,7 +134,7 @@ test.each([
   ['AGENTS.md', '# Ours\n\nBe kind.\n', '\n'],
   ['CLAUDE.md', '# Ours, without a last newline', '\n\n'],
   ['AGENTS.md', '', ''],
-])('--agents-md appends to %s, and only when asked', async (path, mine, gap) => {
+])('init appends to %s only with --agents-md', async (path, mine, gap) => {
   const cwd = makeProject({ [path]: mine })
   const plain = await forkhestra(['init'], { cwd })
   expect(plain.stdout).toEndWith(NEXT + OFFER.replace('AGENTS.md', path))
@@ -146,7 +146,7 @@ test.each([
   expect(filesIn(cwd)).toEqual([...ALL, path].toSorted())
 })
 
-test('where AGENTS.md cannot be added to, nothing is written', async () => {
+test('if AGENTS.md is not text, nothing is written', async () => {
   const cwd = makeProject()
   writeFileSync(join(cwd, 'AGENTS.md'), new Uint8Array([0xff, 0xfe]))
   const { code, stderr } = await forkhestra(['init', '--agents-md'], { cwd })
@@ -157,7 +157,7 @@ test('where AGENTS.md cannot be added to, nothing is written', async () => {
   expect(filesIn(cwd)).toEqual(['AGENTS.md'])
 })
 
-test('nothing is written through a link that leads out of the project', async () => {
+test('nothing is written through a link to a file outside the project', async () => {
   const folder = makeProject({ '.profile': 'mine\n', 'clone/src/a': '' })
   const cwd = join(folder, 'clone')
   symlinkSync('../.profile', join(cwd, 'AGENTS.md'))
@@ -175,7 +175,7 @@ test.each([
   ['forge/orch', ['init']],
   ['.agents', ['init', '--agents-md']],
   ['forge/orch/prompts', ['init', '--eject-prompts']],
-])('nothing is written through a committed link in place of a folder: %s', async (link, args) => {
+])('nothing is written through a committed link to a folder outside: %s', async (link, args) => {
   const folder = makeProject({ 'mine/.keep': '', 'clone/src/a': '' })
   const cwd = join(folder, 'clone')
   mkdirSync(dirname(join(cwd, link)), { recursive: true })
@@ -192,7 +192,7 @@ test.each([
   expect(existsSync(join(cwd, 'AGENTS.md'))).toBe(false)
 })
 
-test('a link that the user made in place of a folder is followed', async () => {
+test('an uncommitted link to a folder is followed', async () => {
   const folder = makeProject({ 'mine/.keep': '', 'clone/src/a': '' })
   const cwd = join(folder, 'clone')
   await Bun.$`git init -q`.cwd(cwd).quiet()
@@ -201,14 +201,14 @@ test('a link that the user made in place of a folder is followed', async () => {
   expect(existsSync(join(folder, 'mine/orch/chains.json'))).toBe(true)
 })
 
-test('where another file cannot be written, AGENTS.md is as it was', async () => {
+test('if another file cannot be written, AGENTS.md is unchanged', async () => {
   const cwd = makeProject({ 'AGENTS.md': 'Mine\n', '.agents': 'a file\n' })
   const { code } = await forkhestra(['init', '--agents-md'], { cwd })
   expect(code).toBe(1)
   expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe('Mine\n')
 })
 
-test('nothing is written that would hide what counts today', async () => {
+test('nothing is written that would hide existing configuration or specs', async () => {
   const cwd = makeProject({
     'forge/chains.json': '{ "chains": {} }',
     'ralph/SPECS.md': 'All of it\n',
@@ -225,7 +225,7 @@ test('nothing is written that would hide what counts today', async () => {
   expect(filesIn(cwd)).toEqual([...PERSONAS, 'forge/chains.json', 'ralph/SPECS.md'].toSorted())
 })
 
-test('--cwd names the project, and --json answers with one object', async () => {
+test('--cwd selects the project, and --json prints one object', async () => {
   const cwd = makeProject({ 'sub/forge/orch/specs/PLAN.md': 'Mine\n' })
   const { stdout } = await forkhestra(['init', '--cwd', 'sub', '--json'], { cwd })
   const [plan = '', ...others] = SPECS
@@ -244,21 +244,18 @@ test.each([
     'forge/orch/specs',
     'forge/orch/specs/PLAN.md cannot be written: forge/orch/specs is not a folder',
   ],
-])(
-  'a file in place of the folder %s is one error, and nothing is half done',
-  async (path, words) => {
-    const cwd = makeProject({ [path]: 'a file\n' })
-    const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
-    expect(stderr).toBe(`[forkhestra] Error: ${words}
+])('if %s is a file instead of a folder, nothing is written', async (path, words) => {
+  const cwd = makeProject({ [path]: 'a file\n' })
+  const { code, stdout, stderr } = await forkhestra(['init'], { cwd })
+  expect(stderr).toBe(`[forkhestra] Error: ${words}
   Nothing was written. Make it writable and retry.
 `)
-    expect(stdout).toBe('')
-    expect(code).toBe(1)
-    expect(filesIn(cwd)).toEqual([path])
-  },
-)
+  expect(stdout).toBe('')
+  expect(code).toBe(1)
+  expect(filesIn(cwd)).toEqual([path])
+})
 
-test('a folder, or a link to nowhere, in place of a file is one error', async () => {
+test('a folder or a broken link in place of a file is refused', async () => {
   const cwd = makeProject()
   mkdirSync(join(cwd, 'forge/orch/specs'), { recursive: true })
   symlinkSync('/no/such/file', join(cwd, 'forge/orch/specs/SPECS.md'))
@@ -274,7 +271,7 @@ test('a folder, or a link to nowhere, in place of a file is one error', async ()
   expect(filesIn(cwd)).toEqual(['forge/orch/specs/SPECS.md'])
 })
 
-/** The program where the file system refuses, also for root. */
+/** Runs init in a namespace whose file system refuses writes, even for root. */
 async function initUnder(program: readonly string[], cwd: string): Promise<Finished> {
   const child = Bun.spawn([...program, 'init'], {
     cwd,
@@ -290,7 +287,7 @@ async function initUnder(program: readonly string[], cwd: string): Promise<Finis
   return { code, stdout, stderr }
 }
 
-test('on a read-only disk there is one error', async () => {
+test('a read-only disk is reported as one error', async () => {
   const cwd = makeProject()
   const mount = 'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" && cd "$PWD"'
   const program = ['unshare', '-rm', 'sh', '-c', `${mount} && exec "$0" "$@"`, FORKHESTRA]
@@ -301,9 +298,9 @@ test('on a read-only disk there is one error', async () => {
   expect(code).toBe(1)
 })
 
-test('where the disk is full in the middle, everything is taken back', async () => {
+test('if the disk fills up, all written files are removed', async () => {
   const cwd = makeProject()
-  // Room for the first files and not for the last: each file takes at least one page.
+  // Space for the first files only: each file takes at least one page.
   const mount = 'mount -t tmpfs -o size=20k tmpfs "$PWD" && cd "$PWD"'
   const script = `${mount} && "$0" "$@"; code=$?; ls -A; exit $code`
   const { code, stdout, stderr } = await initUnder(
@@ -316,7 +313,7 @@ test('where the disk is full in the middle, everything is taken back', async () 
   expect(code).toBe(1)
 })
 
-test('a word too many is refused', async () => {
+test('an extra argument is refused', async () => {
   const cwd = makeProject()
   const { code, stderr } = await forkhestra(['init', 'here'], { cwd })
   expect(stderr).toStartWith("[forkhestra] Error: Unexpected argument 'here'.\n")

@@ -33,9 +33,9 @@ test('--json prints events of the schema and nothing else', async () => {
   const { code, stdout, stderr } = await forkhestra(['a:3 -> b -> c', '--json'], { cwd })
   expect([code, stderr]).toEqual([1, ''])
   const events = parse(stdout)
-  const told = events.filter(({ type }) => type !== 'output')
-  expect(told.map(({ seq }) => seq)).toEqual(told.map((_, index) => index + 1))
-  expect(told.map(({ type }) => type)).toEqual([
+  const numbered = events.filter(({ type }) => type !== 'output')
+  expect(numbered.map(({ seq }) => seq)).toEqual(numbered.map((_, index) => index + 1))
+  expect(numbered.map(({ type }) => type)).toEqual([
     'run_started',
     'step_started',
     'iteration_started',
@@ -70,14 +70,14 @@ test('--json prints events of the schema and nothing else', async () => {
   expect(text('out')).toEndWith('ORCHESTRA_COMPLETE\n')
 })
 
-test('a character that is cut in two by a pause arrives whole', async () => {
+test('a character split by a pause is joined', async () => {
   const cwd = makeProject({ a: sh('printf "\\303"', 'sleep 0.3', 'printf "\\274\\377"') })
   const { stdout } = await forkhestra(['a', '--json'], { cwd })
   const text = parse(stdout).flatMap((event) => (event.type === 'output' ? [event.text] : []))
   expect(text.join('')).toBe('ü\uFFFD')
 })
 
-test('a refused start is an event too', async () => {
+test('a refused start is an event', async () => {
   const cwd = makeProject()
   const { code, stdout } = await forkhestra(['nowhere', '--json'], { cwd })
   expect(code).toBe(2)
@@ -86,7 +86,7 @@ test('a refused start is an event too', async () => {
   ])
 })
 
-test('the dry run tells a script everything', async () => {
+test('the dry run prints one event with every step', async () => {
   const cwd = makeProject({ a: sh('exit 0') })
   const args = ['a:2', '--json', '--dry-run', '-p', 'hi', '--', '--flag']
   const { stdout } = await forkhestra(args, { cwd })
@@ -102,7 +102,7 @@ test('the dry run tells a script everything', async () => {
   expect(parse(stdout)).toMatchObject([{ type: 'dry_run', steps: [step] }])
 })
 
-test('a wrong option is told as JSON where JSON was asked for', async () => {
+test('with --json, a wrong option is reported as JSON', async () => {
   const cwd = makeProject({ 'bad.json': '[]' })
   const run = await forkhestra(['a', '--json', '--bogus'], { cwd })
   expect(parse(run.stdout)).toMatchObject([{ type: 'run_refused', exitCode: 2 }])
@@ -110,12 +110,12 @@ test('a wrong option is told as JSON where JSON was asked for', async () => {
   expect(JSON.parse(list.stdout)).toMatchObject({ ok: false, problems: [{}] })
 })
 
-test('the published schema lets fields be added', () => {
+test('the published schema allows additional fields', () => {
   const text = readFileSync(join(import.meta.dir, '../../schema/events.schema.json'), 'utf8')
   expect(text).not.toContain('"additionalProperties": false')
 })
 
-test('an interrupted run says so in its last event', async () => {
+test('the last event of an interrupted run has its exit code', async () => {
   const cwd = makeProject({ a: sh('echo begun', 'exec tail -f /dev/null') })
   const run = new Running(['a', '--json'], { cwd })
   await run.printed('begun')
@@ -129,7 +129,7 @@ test('an interrupted run says so in its last event', async () => {
   ])
 })
 
-test('the journal holds the same events, and the output by offset in a log', async () => {
+test('the journal has the same events, with output as offsets into a log', async () => {
   const cwd = makeProject({
     a: sh('printf one', 'printf two >&2', 'sleep 0.1', 'printf three'),
     'forge/x': '',
@@ -158,7 +158,7 @@ test('the journal holds the same events, and the output by offset in a log', asy
   expect(statSync(folder).mode & 0o777).toBe(0o700)
 })
 
-test('without a forge folder the record is with the user, not in the project', async () => {
+test('without a forge folder, the record is in the state folder of the user', async () => {
   const cwd = makeProject({ a: sh('exit 0') })
   await forkhestra(['a'], { cwd })
   const folders = readdirSync(join(cwd, '.state/forkhestra'))
@@ -181,7 +181,7 @@ test('the log of a chatty iteration is capped', async () => {
   expect(events.length).toBeLessThan(100)
 })
 
-test('after kill -9 every line of the journal but the last is whole', async () => {
+test('after kill -9, every line of the journal but the last is complete', async () => {
   const cwd = makeProject({ a: sh('echo $FORKHESTRA_ITERATION'), 'forge/x': '' })
   const run = new Running(['a:100000'], { cwd })
   await run.printed('Iteration 20/')
@@ -191,15 +191,15 @@ test('after kill -9 every line of the journal but the last is whole', async () =
   expect(
     events.filter((event) => event.type === 'iteration_started').length,
   ).toBeGreaterThanOrEqual(20)
-  // Nobody ends the agent of a killed run; this one ends by itself.
+  // The agent of a killed run keeps running; this one ends by itself.
   while (survivors().length > 0) await Bun.sleep(5)
 })
 
-test('a record that an agent deletes is a warning, and the run goes on', async () => {
+test('if an agent deletes the record, the run continues with a warning', async () => {
   const cwd = makeProject({
     agent: sh(
       'head -c 9000000 /dev/zero',
-      // The run still writes the last of it, perhaps into a new file of a folder that is being emptied.
+      // The run may still write, so a folder may get a new file while it is being deleted.
       'until rm -rf forge/orch/runs 2>/dev/null; do :; done',
       'head -c 9000000 /dev/zero',
       'echo done',
@@ -213,18 +213,18 @@ test('a record that an agent deletes is a warning, and the run goes on', async (
   expect(existsSync(join(cwd, 'forge/orch/runs'))).toBe(false)
 })
 
-test('records stay out of git whatever happened to their .gitignore', async () => {
+test('an emptied .gitignore of the records is restored', async () => {
   const cwd = makeProject({ agent: sh('echo hi'), 'forge/orch/runs/.gitignore': '' })
   await forkhestra(['agent'], { cwd })
   expect(readFileSync(join(cwd, 'forge/orch/runs/.gitignore'), 'utf8')).toBe('*\n')
 })
 
-test('output reaches the journal while the agent is still silent about anything else', async () => {
+test('output reaches the journal while the agent is still running', async () => {
   const cwd = makeProject({ agent: sh('echo early', 'exec tail -f /dev/null'), 'forge/x': '' })
   const run = new Running(['agent'], { cwd })
   await run.printed('early')
-  const isTold = () => journalOf(cwd).events.some((event) => event.type === 'output')
-  while (!isTold()) await Bun.sleep(50)
+  const isRecorded = () => journalOf(cwd).events.some((event) => event.type === 'output')
+  while (!isRecorded()) await Bun.sleep(50)
   run.signal('SIGTERM')
   await run.finished
 })

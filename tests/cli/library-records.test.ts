@@ -6,7 +6,7 @@ import { makeScriptProject, runScript } from '../support/script.ts'
 const CONFIG = { 'forge/orch/chains.json': '{ "chains": {} }' }
 const PRINT = 'const print = (value) => console.log(JSON.stringify(value))'
 
-test('a run has an id, and a folder where it is recorded', async () => {
+test('a result has the run id and, if recorded, the folder of the record', async () => {
   const cwd = makeScriptProject({ ...CONFIG, agent: sh('echo hi') })
   const [none, kept, single] = (await runScript(
     cwd,
@@ -27,13 +27,13 @@ test('a run has an id, and a folder where it is recorded', async () => {
   })
 })
 
-test('resume continues a recorded run, and has nothing to do for one that is complete', async () => {
+test('resume continues a recorded run, and does nothing if it is complete', async () => {
   const cwd = makeScriptProject({
     ...CONFIG,
     once: sh('echo once >> log'),
     agent: sh('echo again >> log', 'test -e ready || exit 1', 'echo ORCHESTRA_COMPLETE'),
   })
-  const told = await runScript(
+  const printed = await runScript(
     cwd,
     `import { executeChain, parseDSL, resume } from 'forkhestra'
      ${PRINT}
@@ -49,7 +49,7 @@ test('resume continues a recorded run, and has nothing to do for one that is com
      print(await resume({ run: first.run, maxCost: -1 }).catch((error) => error.message))
      print((await Bun.file('log').text()).split('\\n'))`,
   )
-  expect(told).toEqual([
+  expect(printed).toEqual([
     [false, 1, true, true, true],
     'run_resumed',
     ['single_run', 'marker'],
@@ -60,13 +60,13 @@ test('resume continues a recorded run, and has nothing to do for one that is com
   ])
 })
 
-test('a recorded run takes the working tree, unless it shares it', async () => {
+test('a recorded run locks the working tree, except against anyway and unrecorded runs', async () => {
   const cwd = makeScriptProject({
     ...CONFIG,
     agent: sh('test -e go || tail -f /dev/null'),
     other: sh('true'),
   })
-  const told = await runScript(
+  const printed = await runScript(
     cwd,
     `import { run } from 'forkhestra'
      ${PRINT}
@@ -81,7 +81,7 @@ test('a recorded run takes the working tree, unless it shares it', async () => {
      print((await first).reason)
      print((await run({ agent: './other', record: true })).complete)`,
   )
-  expect(told).toEqual([
+  expect(printed).toEqual([
     'Run X is still active in this working tree.',
     true,
     true,
@@ -95,7 +95,7 @@ test('a callback that throws leaves a record that can be resumed in the same pro
     ...CONFIG,
     agent: sh('echo hi', 'test -e ready || exec tail -f /dev/null'),
   })
-  const told = await runScript(
+  const printed = await runScript(
     cwd,
     `import { listRuns, resume, run } from 'forkhestra'
      ${PRINT}
@@ -105,12 +105,12 @@ test('a callback that throws leaves a record that can be resumed in the same pro
      await Bun.write('ready', '')
      print((await resume()).success)`,
   )
-  expect(told).toEqual(['disk full', ['dead'], true])
+  expect(printed).toEqual(['disk full', ['dead'], true])
 })
 
-test('listRuns, readRun and readEvents tell what runs, show and the journal tell', async () => {
+test('listRuns, readRun and readEvents return what runs, show and the journal contain', async () => {
   const cwd = makeScriptProject({ ...CONFIG, agent: sh('echo hi') })
-  const told = await runScript(
+  const printed = await runScript(
     cwd,
     `import { listRuns, readEvents, readRun, run } from 'forkhestra'
      ${PRINT}
@@ -128,7 +128,7 @@ test('listRuns, readRun and readEvents tell what runs, show and the journal tell
       JSON.stringify(`${import.meta.dir}/../../bin/forkhestra`),
     ),
   )
-  expect(told).toEqual([
+  expect(printed).toEqual([
     true,
     true,
     true,
@@ -145,13 +145,13 @@ test('listRuns, readRun and readEvents tell what runs, show and the journal tell
   ])
 })
 
-test('an agent of a recorded run can queue tasks, and they are worked off', async () => {
+test('an agent of a recorded run can queue tasks, and they are run', async () => {
   const cwd = makeScriptProject({
     ...CONFIG,
     agent: sh('forkhestra push --agent ./work "one" && forkhestra run-queue && forkhestra receive'),
     work: sh('echo "done: $1"'),
   })
-  const told = await runScript(
+  const printed = await runScript(
     cwd,
     `import { run } from 'forkhestra'
      ${PRINT}
@@ -160,12 +160,12 @@ test('an agent of a recorded run can queue tasks, and they are worked off', asyn
      const { complete } = await run({ agent: './agent', record: true, onOutput })
      print([complete, said.includes('done: one')])`,
   )
-  expect(told).toEqual([[true, true]])
+  expect(printed).toEqual([[true, true]])
 })
 
-test('a queue is filled, worked off and read', async () => {
+test('a program can push to a queue, run it and read the results', async () => {
   const cwd = makeScriptProject({ ...CONFIG, work: sh('test "$1" != bad && echo "done: $1"') })
-  const told = await runScript(
+  const printed = await runScript(
     cwd,
     `import { openQueue } from 'forkhestra'
      ${PRINT}
@@ -192,7 +192,7 @@ test('a queue is filled, worked off and read', async () => {
      print((await queue.receive({ timeout: '1s' })).status)
      await queue.close()`,
   )
-  expect(told).toEqual([
+  expect(printed).toEqual([
     [[], [], []],
     'first',
     ['first queued', 'second queued', 'third queued'],
@@ -215,9 +215,9 @@ test('a queue is filled, worked off and read', async () => {
   ])
 })
 
-test('a program can receive while its queue is worked off', async () => {
+test('a program can receive while its queue is running', async () => {
   const cwd = makeScriptProject({ ...CONFIG, work: sh('echo "done: $1"') })
-  const told = await runScript(
+  const printed = await runScript(
     cwd,
     `import { openQueue } from 'forkhestra'
      ${PRINT}
@@ -229,15 +229,15 @@ test('a program can receive while its queue is worked off', async () => {
      const { status, messages } = await queue.receive({ from: ['one'] })
      print([status, messages[0].output, (await running).success])`,
   )
-  expect(told).toEqual([['received', 'done: one', true]])
+  expect(printed).toEqual([['received', 'done: one', true]])
 })
 
-test('resume works off what an earlier process has started in a queue', async () => {
+test('resume continues the queued tasks that a closed queue had started', async () => {
   const cwd = makeScriptProject({
     ...CONFIG,
     work: sh('test -e ready || { echo started; exec tail -f /dev/null; }', 'echo done'),
   })
-  const told = await runScript(
+  const printed = await runScript(
     cwd,
     `import { openQueue, resume } from 'forkhestra'
      ${PRINT}
@@ -252,5 +252,5 @@ test('resume works off what an earlier process has started in a queue', async ()
      print((await resume()).success)
      print((await openQueue().check()).map(({ success }) => success))`,
   )
-  expect(told).toEqual([false, true, [true]])
+  expect(printed).toEqual([false, true, [true]])
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { sh } from '../support/project.ts'
 import { makeScriptProject, Script } from '../support/script.ts'
 
-// After each test no process may be left, see tests/support/guards.ts.
+// tests/support/guards.ts checks after each test that no process is left.
 
 const waits = sh('echo started', 'exec tail -f /dev/null')
 const deaf = sh("trap '' INT TERM HUP", 'echo started', 'while :; do tail -f /dev/null; done')
@@ -27,7 +27,7 @@ test.each(SIGNALS)(
   },
 )
 
-test('a signal ends what an agent of a recorded chain has started in the background, and the record says so', async () => {
+test('a signal ends the background processes of a recorded chain, and the record shows it', async () => {
   const cwd = makeScriptProject({
     'forge/orch/chains.json': '{ "chains": {} }',
     agent: sh('setsid tail -f /dev/null &', 'echo started', 'exec tail -f /dev/null'),
@@ -50,7 +50,7 @@ test('a signal ends what an agent of a recorded chain has started in the backgro
   expect((await after.end()).lines).toEqual(['stopped: interrupted by SIGTERM'])
 })
 
-test('listeners of the program decide what happens after the agents have ended', async () => {
+test('if the program has a signal listener, it continues after the agents have ended', async () => {
   const script = new Script(
     makeScriptProject({ agent: waits }),
     `import { run } from 'forkhestra'
@@ -64,7 +64,7 @@ test('listeners of the program decide what happens after the agents have ended',
   expect(await script.end()).toEqual({ end: 0, lines: ['heard', 'interrupted 0'] })
 })
 
-test('a program that exits at once leaves no agent behind', async () => {
+test('a program that exits at once leaves no agent running', async () => {
   const script = new Script(
     makeScriptProject({ agent: deaf }),
     `import { run } from 'forkhestra'
@@ -93,7 +93,7 @@ test('a second signal kills a deaf agent at once', async () => {
   expect(performance.now() - began).toBeLessThan(5000)
 })
 
-test('of two runs at once both end before the program does', async () => {
+test('both of two parallel runs end before the program does', async () => {
   const script = new Script(
     makeScriptProject({
       agent: waits,
@@ -110,7 +110,7 @@ test('of two runs at once both end before the program does', async () => {
   expect(await script.end()).toEqual({ end: 'SIGINT', lines: [] })
 })
 
-test('after a run, and with handleSignals: false, nobody listens', async () => {
+test('after a run, and with handleSignals: false, there are no listeners', async () => {
   const script = new Script(
     makeScriptProject({ agent: sh('echo hi') }),
     `import { run } from 'forkhestra'

@@ -22,7 +22,7 @@ import { isAlive } from '../support/forkhestra.ts'
 import { makeProject, sh } from '../support/project.ts'
 import { makeScriptProject, runScript } from '../support/script.ts'
 
-test('parseDSL gives the steps of a chain', () => {
+test('parseDSL returns the steps of a chain', () => {
   expect(parseDSL('a:3 -> b')).toEqual([
     { agent: 'a', iterations: 3, loop: true },
     { agent: 'b', iterations: 1, loop: false },
@@ -33,7 +33,7 @@ test('parseDSL gives the steps of a chain', () => {
   ])
 })
 
-test('loadConfig, getChain and substituteVars lead from a file to steps', async () => {
+test('loadConfig, getChain and substituteVars make steps from a file', async () => {
   const cwd = makeProject({
     'forge/orch/chains.json':
       '{"chains":{"c":{"prompt":"on ${X}","steps":[{"agent":"a","iterations":2,"args":["${X}"]}]}}}',
@@ -45,7 +45,7 @@ test('loadConfig, getChain and substituteVars lead from a file to steps', async 
     chainPrompt: 'on 1',
     chainPromptFile: undefined,
   })
-  // Each of these is a call that the first documents show.
+  // Early documentation shows each of these calls.
   const calls: ChainOptions['steps'][] = [
     chain,
     chain.steps,
@@ -60,7 +60,7 @@ test('loadConfig, getChain and substituteVars lead from a file to steps', async 
   expect(() => getChain({ chains: {} }, 'c')).toThrow("There is no chain 'c'")
 })
 
-test('resolvePrompt follows the order of the levels', async () => {
+test('resolvePrompt follows the order of precedence', async () => {
   const cwd = makeProject({ 'p.md': 'from file', 'blank.md': '\n' })
   expect(await resolvePrompt({ cwd, stepPrompt: 'step', chainPrompt: 'chain' })).toBe('step')
   expect(await resolvePrompt({ cwd, stepPromptFile: 'blank.md', chainPromptFile: 'p.md' })).toBe(
@@ -71,7 +71,7 @@ test('resolvePrompt follows the order of the levels', async () => {
   expect(readPromptFile('gone.md', cwd)).rejects.toThrow('Prompt file not found: gone.md')
 })
 
-test('run gives one result, executeChain one a step, and events on the way', async () => {
+test('run returns one result, executeChain one per step, and both emit events', async () => {
   const cwd = makeProject({
     ok: sh('echo "$1"'),
     loop: sh('echo ORCHESTRA_COMPLETE'),
@@ -123,7 +123,7 @@ test('a run that cannot start throws before anything runs', () => {
   expect(run({ agent: 'no-such-agent' })).rejects.toThrow('Agent not found: no-such-agent')
 })
 
-test('an abort signal ends a library run, and other children of the program are left alone', async () => {
+test('an abort signal ends the run, but not other children of the program', async () => {
   const cwd = makeProject({ agent: sh('tail -f /dev/null & echo $! > pid', 'echo ready', 'wait') })
   const bystander = Bun.spawn(['tail', '-f', '/dev/null'])
   const abort = new AbortController()
@@ -140,7 +140,7 @@ test('an abort signal ends a library run, and other children of the program are 
   await bystander.exited
 })
 
-test('values that were filled in are not looked into again', async () => {
+test('variables inside values are not replaced', async () => {
   const cwd = makeProject({ say: sh('printf "%s" "$1"') })
   const { steps } = substituteVars(
     [{ agent: './say', iterations: 1, loop: false, prompt: '${A} $${B} ${STEP}' }],
@@ -161,7 +161,7 @@ test.each([[Number.NaN], [0], [1.5], [1e9]])('%d iterations are refused', (maxIt
   )
 })
 
-test('no steps, and a folder that is not there, are refused', () => {
+test('an empty chain and a missing folder are refused', () => {
   expect(executeChain({ steps: [] })).rejects.toThrow('at least one step')
   expect(run({ agent: 'true', cwd: '/no/such/folder' })).rejects.toThrow('does not exist')
 })
@@ -174,7 +174,7 @@ test('a callback that throws ends the agent and the run', () => {
   expect(run({ agent: './agent', cwd, onOutput })).rejects.toThrow('no room')
 })
 
-test('a value is no command of a prompt, whoever fills it in', async () => {
+test('commands inside values of variables are plain text', async () => {
   const cwd = makeProject({ say: sh('printf "%s" "$1" > said.txt') })
   const step = { agent: './say', iterations: 1, loop: false }
   const vars = { TEXT: '/push "x"' }
@@ -186,7 +186,7 @@ test('a value is no command of a prompt, whoever fills it in', async () => {
   expect(await readPromptFile('said.txt', cwd)).toBe(vars.TEXT)
 })
 
-test('a prompt with a mistake starts nothing, and a raw one has none', async () => {
+test('a prompt with a mistake is refused, except as a raw prompt', async () => {
   const cwd = makeProject({ say: sh('printf "%s" "$1" > said.txt') })
   const options = { cwd, agent: './say', prompt: '/push "x' }
   expect(run(options)).rejects.toThrow('the prompt:1:7  The quote " is never closed.')
@@ -194,7 +194,7 @@ test('a prompt with a mistake starts nothing, and a raw one has none', async () 
   expect(await readPromptFile('said.txt', cwd)).toBe(options.prompt)
 })
 
-test('a chain of the configuration runs with its own prompt and policy, filled in or as it is', async () => {
+test('a chain of the configuration runs with its prompt and policy, with or without substituteVars', async () => {
   const cwd = makeScriptProject({
     'forge/orch/chains.json': JSON.stringify({
       chains: {
@@ -209,7 +209,7 @@ test('a chain of the configuration runs with its own prompt and policy, filled i
     bad: sh('exit 3'),
     say: sh('printf "%s\\n" "$1"', 'echo ORCHESTRA_COMPLETE'),
   })
-  const told = await runScript(
+  const printed = await runScript(
     cwd,
     `import { executeChain, getChain, loadConfig, substituteVars } from 'forkhestra'
      const config = await loadConfig(process.cwd())
@@ -230,10 +230,10 @@ test('a chain of the configuration runs with its own prompt and policy, filled i
      await said({ steps: chain, chainPromptFile: 'p.md' })
      await said({ steps: config.chains.plain })`,
   )
-  expect(told).toEqual(['on 1', '', 'plain', 'given', 'given', 'from a file', 'plain'])
+  expect(printed).toEqual(['on 1', '', 'plain', 'given', 'given', 'from a file', 'plain'])
 })
 
-test('a configuration that was loaded says which steps loop', async () => {
+test('a loaded configuration says which steps loop', async () => {
   const cwd = makeProject({
     'forge/orch/chains.json':
       '{"chains":{"x":{"steps":[{"agent":"a","iterations":2},{"agent":"b"}]}}}',
@@ -248,17 +248,17 @@ test('a configuration that was loaded says which steps loop', async () => {
   expect(getChain(written, 'x').steps).toEqual([{ agent: 'a', iterations: 1, loop: false }])
 })
 
-test('run takes the configuration of its agent', async () => {
+test('run accepts the configuration of its agent', async () => {
   const result = JSON.stringify({ type: 'result', is_error: false, result: 'done' })
   const cwd = makeScriptProject({ claude: sh('printf "%s\\n" "$@" > args', `echo '${result}'`) })
-  const [told] = await runScript(
+  const [printed] = await runScript(
     cwd,
     `import { run } from 'forkhestra'
      process.env.IS_SANDBOX = '1'
      const agentConfig = { systemPromptText: 'You greet.', model: 'haiku' }
      console.log(JSON.stringify(await run({ agent: 'greeter', agentConfig, prompt: 'Say hello' })))`,
   )
-  expect(told).toEqual({ complete: true, iterations: 1, exitCode: 0, reason: 'single_run' })
+  expect(printed).toEqual({ complete: true, iterations: 1, exitCode: 0, reason: 'single_run' })
   expect((await readPromptFile('args', cwd)).split('\n')).toContain('haiku')
   const options: DirectRunOptions = { agent: 'none', cwd, agentConfig: undefined }
   expect(run(options)).rejects.toThrow('Agent not found: none')
@@ -266,14 +266,14 @@ test('run takes the configuration of its agent', async () => {
 
 test.each([
   ['after a marker', 'echo ORCHESTRA_COMPLETE; exit 3', 3],
-  ['of an agent that is blocked', 'echo "ORCHESTRA_BLOCKED: no key"; exit 4', 4],
-  ['of an agent that is killed', 'kill -KILL $$', null],
+  ['of a blocked agent', 'echo "ORCHESTRA_BLOCKED: no key"; exit 4', 4],
+  ['of a killed agent', 'kill -KILL $$', null],
   [
     'of an agent that hangs after its marker',
     'echo ORCHESTRA_COMPLETE; exec tail -f /dev/null',
     null,
   ],
-])('the exit code %s', async (_, line, exitCode) => {
+])('the result has the exit code %s', async (_, line, exitCode) => {
   const cwd = makeProject({ agent: sh(line) })
   const grace = { markerMs: 100, termMs: 100 }
   expect(await run({ agent: './agent', cwd, loop: true, grace })).toMatchObject({ exitCode })
@@ -287,7 +287,7 @@ test('maxIterations alone means a loop', async () => {
   expect(result).toMatchObject({ complete: true, iterations: 2, reason: 'marker' })
 })
 
-test('system prompts are read and composed with promises', async () => {
+test('loadAgentSystemPrompt and composeSystemPrompt return promises', async () => {
   const cwd = makeProject({ 'system.md': 'You build.' })
   const own = loadAgentSystemPrompt({ systemPrompt: 'system.md' }, cwd)
   expect(own).toBeInstanceOf(Promise)

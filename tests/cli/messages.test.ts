@@ -10,7 +10,7 @@ const env = { IS_SANDBOX: '1' }
 const claude = sh('exit 0')
 const chains = (content: object) => ({ 'forge/orch/chains.json': JSON.stringify(content) })
 
-test('an agent without a system prompt is told from a name that nobody knows', async () => {
+test('the error for an agent without a system prompt differs from that for an unknown agent', async () => {
   const cwd = makeProject(chains({ agents: { helper: { defaultPrompt: 'x' } }, chains: {} }))
   const { code, stderr } = await forkhestra(['helper'], { cwd })
   expect(code).toBe(2)
@@ -22,9 +22,9 @@ test('an agent without a system prompt is told from a name that nobody knows', a
 })
 
 test.each([
-  ['where the specs are missing', { claude }],
-  ['where claude is missing', { 'forge/orch/specs/PLAN.md': 'Build it.' }],
-])('a program that a built-in agent shadows is named %s', async (_, files) => {
+  ['if the specs are missing', { claude }],
+  ['if claude is missing', { 'forge/orch/specs/PLAN.md': 'Build it.' }],
+])('a program shadowed by a built-in agent is reported %s', async (_, files) => {
   const cwd = makeProject({ planner: sh('echo program'), ...files })
   const { code, stderr } = await forkhestra(['planner:3'], {
     cwd,
@@ -36,7 +36,7 @@ test.each([
   )
 })
 
-test('a variable with a wrong name is shown beside the one that is missing', async () => {
+test('a misspelt variable is reported with the missing one', async () => {
   const step = { agent: 'echo', args: ['${TASK_ID}'] }
   const cwd = makeProject(chains({ chains: { one: { steps: [step] } } }))
   const { code, stderr } = await forkhestra(['--chain', 'one', 'TASKID=1'], { cwd })
@@ -48,7 +48,7 @@ test('a variable with a wrong name is shown beside the one that is missing', asy
   )
 })
 
-test('a prompt file that lacks a variable overrides what is below it', async () => {
+test('a missing variable of a prompt file is reported alone, without those of lower levels', async () => {
   const steps = [{ agent: 'echo', promptFile: 'prompts/${NAME}.md' }]
   const cwd = makeProject(
     chains({
@@ -63,7 +63,7 @@ test('a prompt file that lacks a variable overrides what is below it', async () 
   )
 })
 
-test('a configuration that names the prompts of built-in agents says how to get them', async () => {
+test('if a prompt file of a built-in agent is missing, the hint says how to write it', async () => {
   const agents = {
     planner: { systemPrompt: 'forge/orch/prompts/planner.md' },
     builder: { systemPrompt: './forge/orch/prompts/builder.md' },
@@ -106,7 +106,7 @@ test('a task for an agent that does not exist is refused when it is pushed', asy
   )
 })
 
-test('a bundled agent joins its words to one prompt', async () => {
+test('a bundled agent joins its arguments into one prompt', async () => {
   const cwd = makeProject({ claude: sh('for last; do :; done; printf %s "$last" > prompt') })
   const program = join(dirname(FORKHESTRA), 'forge-task-manager')
   const call = (...words: string[]) =>
@@ -118,7 +118,7 @@ test('a bundled agent joins its words to one prompt', async () => {
   expect(call('version').stdout.toString()).toBe(`${version}\n`)
 })
 
-test('a step that has a name is called by it', async () => {
+test('a step with a name is shown by its name', async () => {
   const steps = [
     { name: 'lint', agent: 'sh', args: ['-c', 'exit 0'] },
     { name: 'build', agent: './agent', iterations: 2 },

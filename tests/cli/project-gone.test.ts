@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { environment, FORKHESTRA, forkhestra } from '../support/forkhestra.ts'
 import { makeProject, sh, writeFiles } from '../support/project.ts'
 
-// The run may write into its record meanwhile.
+// Repeated because the run may write to its record meanwhile.
 const DELETE = 'while [ -e project ]; do rm -rf project; done'
 
-/** A project inside a folder, with an agent that does something to it. */
+/** A project in a subfolder, with an agent that does something to it. */
 function projectWith(change: string, files: Readonly<Record<string, string>> = { 'forge/x': '' }) {
   const outer = makeProject()
   const cwd = join(outer, 'project')
@@ -15,8 +15,8 @@ function projectWith(change: string, files: Readonly<Record<string, string>> = {
   return { outer, cwd }
 }
 
-describe('a project folder that is gone at the end of a run', () => {
-  test('because it was renamed: the message says where the record is', async () => {
+describe('a project folder that is missing at the end of a run', () => {
+  test('after a rename, the message says where the record is', async () => {
     const { outer, cwd } = projectWith('mv project elsewhere')
     const { code, stdout, stderr } = await forkhestra(['./agent'], { cwd })
     expect(code).toBe(1)
@@ -28,7 +28,7 @@ describe('a project folder that is gone at the end of a run', () => {
     expect(shown.stdout).toContain('exit code 1')
   })
 
-  test('because it was deleted with its record', async () => {
+  test('is reported if it was deleted with its record', async () => {
     const { cwd } = projectWith(DELETE)
     const { code, stderr } = await forkhestra(['./agent'], { cwd })
     expect(code).toBe(1)
@@ -37,7 +37,7 @@ describe('a project folder that is gone at the end of a run', () => {
     expect(stderr).not.toContain('undefined')
   })
 
-  test('because it was deleted, while the record is elsewhere', async () => {
+  test('is reported if it was deleted, and the record is elsewhere', async () => {
     const { outer, cwd } = projectWith(DELETE, {})
     const env = { XDG_STATE_HOME: join(outer, 'state') }
     const { code, stderr } = await forkhestra(['./agent'], { cwd, env })
@@ -45,7 +45,7 @@ describe('a project folder that is gone at the end of a run', () => {
     expect(stderr).toContain(`the record of the run is in ${outer}/state/forkhestra/project-`)
   })
 
-  test('is told to scripts as well', async () => {
+  test('is reported in JSON', async () => {
     const { cwd } = projectWith(DELETE)
     const { code, stdout } = await forkhestra(['./agent', '--json'], { cwd })
     expect(code).toBe(1)
@@ -72,7 +72,7 @@ async function unprivileged(args: readonly string[], cwd: string) {
   return { stderr, code }
 }
 
-describe('a project folder without permission', () => {
+describe('a project folder without permission is reported', () => {
   test('at the end of a run', async () => {
     const { outer, cwd } = projectWith('chmod 000 .')
     const { code, stderr } = await unprivileged(['./agent'], cwd)
@@ -82,7 +82,7 @@ describe('a project folder without permission', () => {
     expect(stderr).not.toContain('undefined')
   })
 
-  test('before anything is done', async () => {
+  test('at startup', async () => {
     const outer = makeProject()
     const cwd = join(outer, 'project')
     mkdirSync(cwd)

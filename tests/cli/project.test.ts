@@ -19,13 +19,13 @@ const PROJECT: Files = {
   'src/deep/x': '',
 }
 
-/** A repository with a project at its top, and a folder deep in it. */
+/** A repository with a project at its top, and a nested folder. */
 function makeRepository(files: Files = {}): { readonly top: string; readonly deep: string } {
   const top = makeProject({ ...PROJECT, ...files })
   return { top, deep: join(top, 'src/deep') }
 }
 
-/** All calls have the same home and state, wherever they are made. */
+/** Calls from all folders share a home and a state folder. */
 async function call(program: string, args: readonly string[], cwd: string, home: string) {
   const child = Bun.spawn([program, ...args], {
     cwd,
@@ -44,7 +44,7 @@ async function call(program: string, args: readonly string[], cwd: string, home:
 
 const HOME = '/nonexistent'
 
-test('a run in a subfolder is a run of the project: its chain, its gate, its records', async () => {
+test('a run in a subfolder uses the chain, gate and records of the project', async () => {
   const { top, deep } = makeRepository()
   const { code, stdout, stderr } = await call(FORKHESTRA, ['--chain', 'build'], deep, top)
   expect(stdout).toContain('Go\n')
@@ -56,7 +56,7 @@ test('a run in a subfolder is a run of the project: its chain, its gate, its rec
   expect(existsSync(join(deep, 'forge'))).toBe(false)
 })
 
-test('a gate of the project counts in a subfolder', async () => {
+test('--verify works in a subfolder', async () => {
   const { top, deep } = makeRepository()
   const args = ['./../../worker:1', '-p', 'Go', '--verify', 'test -f nothing']
   const { code, stdout } = await call(FORKHESTRA, args, deep, top)
@@ -64,7 +64,7 @@ test('a gate of the project counts in a subfolder', async () => {
   expect(stdout).toContain('test -f nothing')
 })
 
-test('paths that are typed are relative to where they are typed', async () => {
+test('typed paths are relative to the current folder', async () => {
   const { top, deep } = makeRepository({
     'src/deep/note.md': 'From below',
     'src/deep/own': sh('pwd', 'echo "$1"'),
@@ -83,7 +83,7 @@ test('paths that are typed are relative to where they are typed', async () => {
   expect(missing.stderr).toContain('Prompt file not found: src/deep/no.md')
 })
 
-test('the agent of a queued task is relative to where it was typed', async () => {
+test('the agent path of a queued task is relative to the current folder', async () => {
   const { top, deep } = makeRepository({ 'src/deep/own': sh('pwd > result') })
   await call(FORKHESTRA, ['push', '--agent', './own', 'Do it'], deep, top)
   await call(FORKHESTRA, ['push', '--agent', '../../worker', 'Do it'], deep, top)
@@ -116,7 +116,7 @@ const READING = [
   'completions --candidates 2 forkhestra --chain ',
 ]
 
-test('commands that only read show the same in a subfolder', async () => {
+test('reading commands show the same in a subfolder', async () => {
   const { top, deep } = makeRepository()
   await call(FORKHESTRA, ['--chain', 'build'], top, top)
   const plain = (text: string) => text.replaceAll(/[\d.]+ s ago|"\w+Ms":\d+|\d{8}-\d{6}-\w+/g, '')
@@ -129,7 +129,7 @@ test('commands that only read show the same in a subfolder', async () => {
   }
 })
 
-test('doctor checks the project, and advises no nested one', async () => {
+test('doctor checks the project, and does not suggest a nested one', async () => {
   const { top, deep } = makeRepository({ 'forge/orch/specs/PLAN.md': 'Plan' })
   const { stdout, stderr } = await call(FORKHESTRA, ['doctor'], deep, top)
   expect(stderr).toBe(`[forkhestra] Project: ${top}\n`)
@@ -138,7 +138,7 @@ test('doctor checks the project, and advises no nested one', async () => {
 })
 
 describe('forge-tasks', () => {
-  test('works from a subfolder, and says on which project', async () => {
+  test('works from a subfolder, and prints the project', async () => {
     const { top, deep } = makeRepository()
     await call(FORGE_TASKS, ['create', 'Task'], top, top)
     for (const line of ['list', 'next', 'view 1', 'search task', 'stats', 'doctor']) {
@@ -151,7 +151,7 @@ describe('forge-tasks', () => {
   })
 
   test.each(['src/forge/main.py', 'src/deep/forge/x', 'src/forge'])(
-    'is not captured by %s, which is no project',
+    'does not mistake %s for a project',
     async (path) => {
       const { top, deep } = makeRepository({ [path]: '' })
       await call(FORGE_TASKS, ['create', 'Task'], deep, top)
@@ -159,7 +159,7 @@ describe('forge-tasks', () => {
     },
   )
 
-  test('begins a project in the middle of a repository only where --cwd says so', async () => {
+  test('creates a project below the top of a repository only with --cwd', async () => {
     const top = makeProject({ '.git/HEAD': '', 'src/x': '' })
     const src = join(top, 'src')
     const refused = await call(FORGE_TASKS, ['create', 'One'], src, HOME)
@@ -184,7 +184,7 @@ test('--cwd is taken literally', async () => {
   expect(existsSync(join(deep, 'forge/tasks'))).toBe(true)
 })
 
-test('a nested project is a project of its own', async () => {
+test('a nested project is a separate project', async () => {
   const { top, deep } = makeRepository({ 'src/forge/tasks/config.json': '{"prefix":"SUB"}' })
   const { stdout, stderr } = await call(FORGE_TASKS, ['create', 'Inner'], deep, top)
   expect([stdout, stderr]).toEqual([
@@ -194,9 +194,9 @@ test('a nested project is a project of its own', async () => {
 })
 
 test.each([
-  ['a repository inside of it', '.git/HEAD', ''],
-  ['a worktree or submodule inside of it', '.git', 'gitdir: ../../.git/modules/deep\n'],
-])('%s has its own top', async (_, path, text) => {
+  ['a nested repository', '.git/HEAD', ''],
+  ['a nested worktree or submodule', '.git', 'gitdir: ../../.git/modules/deep\n'],
+])('the project is not searched for above %s', async (_, path, text) => {
   const { top, deep } = makeRepository({ [`src/deep/${path}`]: text })
   const { stdout, stderr } = await call(FORKHESTRA, ['list'], deep, top)
   expect(stdout).not.toContain('chains.json')
@@ -206,13 +206,13 @@ test.each([
 describe('without a repository', () => {
   const outside = { ...PROJECT, '.git/HEAD': undefined }
 
-  test('the search goes up to the folder below the home', async () => {
+  test('the search goes up to the folder below the home folder', async () => {
     const home = makeProject({ 'site/forge/orch/chains.json': CHAINS, 'site/src/x': '' })
     const { stderr } = await call(FORKHESTRA, ['list'], join(home, 'site/src'), home)
     expect(stderr).toBe(`[forkhestra] Project: ${home}/site\n`)
   })
 
-  test('the home itself captures nothing below it', async () => {
+  test('a project in the home folder is not used for its subfolders', async () => {
     const { '.git/HEAD': _, ...files } = outside
     const home = makeProject(files)
     const { stdout, stderr } = await call(FORKHESTRA, ['list'], join(home, 'src'), home)
@@ -223,7 +223,7 @@ describe('without a repository', () => {
 })
 
 test.skipIf(process.getuid?.() !== 0)(
-  'the project of another user is named, and not used',
+  'the project of another user is reported, and not used',
   async () => {
     const { top, deep } = makeRepository()
     chownSync(top, 12_345, 12_345)
@@ -241,7 +241,7 @@ describe('init', () => {
   test.each([
     ['forkhestra init', FORKHESTRA],
     ['forge-tasks init', FORGE_TASKS],
-  ])('%s proposes the top of the repository', async (command, program) => {
+  ])('%s suggests the top of the repository', async (command, program) => {
     const top = makeProject({ '.git/HEAD': '', 'src/x': '' })
     const src = join(top, 'src')
     const { code, stderr } = await call(program, ['init'], src, HOME)
@@ -252,7 +252,7 @@ describe('init', () => {
     expect([here.code, existsSync(join(src, 'forge'))]).toEqual([0, true])
   })
 
-  test('in a project it goes on with that project', async () => {
+  test('in a subfolder of a project, files are written to that project', async () => {
     const { top, deep } = makeRepository()
     await call(FORKHESTRA, ['init'], deep, top)
     expect(existsSync(join(top, 'forge/orch/specs/PLAN.md'))).toBe(true)
@@ -261,7 +261,7 @@ describe('init', () => {
 })
 
 describe('records', () => {
-  test('from before there was a folder forge/ are found after it, also from a subfolder', async () => {
+  test('from before forge/ existed are found, even from a subfolder', async () => {
     const top = makeProject({ '.git/HEAD': '', 'src/x': '', worker: sh('exit 3') })
     const src = join(top, 'src')
     await forkhestra(['./worker'], { cwd: top })
@@ -303,13 +303,13 @@ test.each([
   'delete 1',
   'doctor --fix',
   'create A --depends-on 7',
-])('forge-tasks %s leaves a folder without a project as it is', async (words) => {
+])('forge-tasks %s does not create a project', async (words) => {
   const cwd = makeProject()
   await call(FORGE_TASKS, words.split(' '), cwd, cwd)
   expect(readdirSync(cwd).filter((name) => !name.startsWith('.'))).toEqual([])
 })
 
-test('the first task makes a project, with its lock and its state', async () => {
+test('the first task creates a project with its local state', async () => {
   const cwd = makeProject()
   expect((await call(FORGE_TASKS, ['create', 'A'], cwd, cwd)).code).toBe(0)
   expect(readdirSync(join(cwd, 'forge/tasks')).toSorted()).toEqual(['.local', 'TASK-001 - A.md'])
@@ -318,17 +318,17 @@ test('the first task makes a project, with its lock and its state', async () => 
 test.each([
   ['forkhestra', FORKHESTRA, ['runs', 'list', 'queue', 'show', 'validate', 'doctor']],
   ['forge-tasks', FORGE_TASKS, ['list', 'next', 'stats']],
-])('%s says that a folder above hides the current one', async (_, program, verbs) => {
+])('%s reports that the current folder is hidden by a mount', async (_, program, commands) => {
   const { top, deep } = makeRepository()
-  for (const verb of verbs) {
-    const script = `cd ${deep} && mount -t tmpfs none ${join(top, 'src')} && exec ${program} ${verb}`
+  for (const command of commands) {
+    const script = `cd ${deep} && mount -t tmpfs none ${join(top, 'src')} && exec ${program} ${command}`
     const { code, stdout, stderr } = await call('unshare', ['-rm', 'sh', '-c', script], top, top)
-    expect({ verb, code, stdout }).toEqual({ verb, code: 1, stdout: '' })
+    expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' })
     expect(stderr).toContain(`The current folder no longer exists: ${deep}\n  Change to`)
   }
 })
 
-test.skipIf(process.getuid?.() !== 0)('a current folder without access is named', async () => {
+test.skipIf(process.getuid?.() !== 0)('a current folder without access is reported', async () => {
   const { deep, top } = makeRepository()
   const script = `cd ${deep} && exec setpriv --reuid 65534 --clear-groups ${FORKHESTRA} runs`
   const { code, stderr } = await call('sh', ['-c', script], top, HOME)
@@ -349,7 +349,7 @@ test('a run whose agent deletes the current folder says so and fails', async () 
   expect(code).toBe(1)
 })
 
-test('a folder that is named is used from a current folder that is hidden', async () => {
+test('--cwd works from a hidden current folder', async () => {
   const { top, deep } = makeRepository()
   const hide = `cd ${deep} && mount -t tmpfs none ${join(top, 'src')}`
   const script = `${hide} && exec ${FORKHESTRA} --chain build --cwd ${top}`

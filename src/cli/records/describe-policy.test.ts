@@ -2,12 +2,12 @@ import { expect, test } from 'bun:test'
 import { DEFAULT_POLICY } from '../../chain/plan/policy.ts'
 import { describePolicy } from './describe-policy.ts'
 
-test('what nobody has set is not told', () => {
+test('defaults are not shown', () => {
   expect(describePolicy(DEFAULT_POLICY)).toEqual([])
   expect(describePolicy({})).toEqual([])
 })
 
-test('gates, budgets and what happens on failure are told', () => {
+test('gates, budgets and the action on failure are shown', () => {
   expect(
     describePolicy({
       ...DEFAULT_POLICY,

@@ -32,11 +32,11 @@ test.each<[string, readonly Action[]]>([
   ['x\u0004', []],
   ['x\u0003', [{ type: 'interrupt' }]],
   ['\u001a\u000c', [{ type: 'suspend' }, { type: 'clear' }]],
-])('%j asks for %j', (keys, actions) => {
+])('%j requests %j', (keys, actions) => {
   expect(type(keys).actions).toEqual([...actions])
 })
 
-test('what was typed before comes back, and what is being typed is not lost by that', () => {
+test('the history can be browsed without losing the draft', () => {
   const past = ['one', 'two\nlines']
   expect(type(`draft${UP}`, past).text).toBe('two\nlines|')
   expect(type(`draft${UP}${UP}${UP}${UP}`, past).text).toBe('one|')
@@ -45,7 +45,7 @@ test('what was typed before comes back, and what is being typed is not lost by t
   expect(type('same\rsame\r', past).prompt.past.entries).toEqual([...past, 'same'])
 })
 
-test('rows are no wider than the terminal, and the cursor is where the next character comes', () => {
+test('rows fit the terminal, and the cursor is at the end of the text', () => {
   const paint = makePaint(false)
   for (const text of [
     '',
@@ -64,7 +64,7 @@ test('rows are no wider than the terminal, and the cursor is where the next char
   }
 })
 
-test('of a text that is too long for the terminal what is around the cursor is shown', () => {
+test('of a text with more rows than the terminal, the part around the cursor is shown', () => {
   const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`).join('\n')
   const { rows, cursor } = promptRows(atEnd(lines), 20, 3, makePaint(false))
   expect(rows.map((row) => row.trim())).toEqual(['line 17', 'line 18', 'line 19'])
