@@ -9,7 +9,7 @@ import type { Timed } from './timed-run.ts'
 const ROUNDS = 9
 const ITERATIONS = 1000
 
-/** What the events, and the record as a whole, are of a run in which nothing else happens. */
+/** The share of the events, and of the whole record, in a run that does nothing else. */
 export async function measureAppends({ forkhestra }: Programs): Promise<Figure[]> {
   const cwd = makeProject({ agent: '#!/bin/sh\n' })
   const [timed, report] = [join(cwd, 'timed-run'), join(cwd, 'report.json')]
@@ -18,7 +18,7 @@ export async function measureAppends({ forkhestra }: Programs): Promise<Figure[]
   const runs: Timed[] = []
   const [recorded, bare]: number[][] = [[], []]
   for (let round = 0; round < ROUNDS; round++) {
-    // No marker ever comes, so each run ends incomplete: exit code 1.
+    // Without a marker each run ends incomplete, with exit code 1.
     timeOf([timed, report, agent], cwd, 1)
     runs.push(JSON.parse(readFileSync(report, 'utf8')) as Timed)
     recorded!.push(timeOf(['env', forkhestra, agent], cwd, 1))

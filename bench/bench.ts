@@ -16,7 +16,7 @@ import { leadFigures, measurePeers, type PeerReport } from './tasks/peers.ts'
 import { renderPeers } from './tasks/tables.ts'
 import { measureTasks } from './tasks/measure.ts'
 
-// `npm run bench [-- GROUP…] [--json] [--quick]`: exit code 1 where a target is missed.
+// `npm run bench [-- GROUP…] [--json] [--quick]`: exits with 1 if a target is missed.
 
 type Measure = (programs: Programs) => Figure[] | Promise<Figure[]>
 

@@ -5,7 +5,7 @@ import type { Figure } from './figure.ts'
 import { usageOf } from './process.ts'
 import { environment, makeProject, type Programs } from './project.ts'
 
-/** What direct agents cost: reading their events, showing their words, and calling the real one. */
+/** What direct agents cost: reading their events, showing their text, and calling the real `claude`. */
 export async function measureClaude({ forkhestra }: Programs): Promise<Figure[]> {
   return [
     ...(await measureStream(forkhestra)),
@@ -36,7 +36,7 @@ for await (const chunk of child.stdout) {
 process.exit(events > 0 ? 0 : 1)
 `
 
-/** Writes words, calls of tools, and what those answer, which is most of it. */
+/** Writes text, tool calls and their results, which are most of it. */
 const PART = `
 const words = 'What the agent does now and why, in a sentence or two. '.repeat(4)
 const answer = 'a line of what a command printed\\n'.repeat(50)
@@ -59,7 +59,7 @@ for (let length = 0, turn = 0; length < ${STREAM_BYTES / PARTS}; turn++) {
 await Bun.write('part.jsonl', lines.join('\\n') + '\\n')
 `
 
-/** A stand-in that prints a long run, against a program that parses each line and does nothing else. */
+/** A stand-in that prints a long run, compared with a program that only parses each line. */
 async function measureStream(forkhestra: string): Promise<Figure[]> {
   const repeat = Array.from({ length: PARTS }, (_, index) => index).join(' ')
   const cwd = makeProject({
@@ -68,7 +68,7 @@ async function measureStream(forkhestra: string): Promise<Figure[]> {
     'reader.ts': READER,
     'forge/orch/chains.json': CONFIGURATION,
   })
-  // By a process of its own: the memory that this one has taken is counted for its children, too.
+  // In a separate process: children inherit the peak memory of this one.
   await usageOf([process.execPath, 'part.ts'], cwd, 0)
   let [ours, bare, peak] = [Infinity, Infinity, 0]
   for (let round = 0; round < STREAM_ROUNDS; round++) {
@@ -94,7 +94,7 @@ async function measureStream(forkhestra: string): Promise<Figure[]> {
 
 const WORDS_SHOWN = 60
 
-/** From the moment in which the agent writes a message until it stands on our stdout. */
+/** From the agent writing a message to the message on our stdout. */
 async function measureLatency(forkhestra: string): Promise<Figure> {
   const event = `{"type":"assistant","message":{"id":"%s","content":[{"type":"text","text":"at %s"}]}}`
   const cwd = makeProject({
@@ -125,7 +125,7 @@ async function measureLatency(forkhestra: string): Promise<Figure> {
 const CLI = join(import.meta.dir, '../tests/e2e/node_modules/.bin/claude')
 const CALLS = 15
 
-/** The real one with a scripted model, by us and by itself. Nothing where it is not installed. */
+/** The real `claude` with a scripted model, called by us and directly. Skipped if it is not installed. */
 async function measureOverhead(forkhestra: string): Promise<Figure[]> {
   if (!existsSync(CLI)) {
     console.error(`The real claude is not measured: npm ci in tests/e2e installs it.`)
@@ -153,7 +153,7 @@ async function measureOverhead(forkhestra: string): Promise<Figure[]> {
       await timeOf([forkhestra, 'direct', '-p', 'Go'], cwd, env),
       await timeOf(direct, cwd, env),
     ]
-    // The first call in a new home takes longer than all that follow.
+    // The first call in a new home folder takes longer than later ones.
     if (call === 0) continue
     ours.push(one)
     bare.push(other)

@@ -1,12 +1,12 @@
-/** One number of the benchmark, and what it must not exceed. */
+/** One number of the benchmark and its limit. */
 export interface Figure {
   readonly group: string
   readonly name: string
   readonly measured: number
   readonly unit: 'µs' | 'ms' | 's' | 's/GB' | 'MB' | 'processes'
-  /** What it is compared with, measured in the same run and in the same unit. */
+  /** The baseline, measured in the same run and in the same unit. */
   readonly base?: number
-  /** Bounds the ratio where there is a base, else the measured value; absent: for information. */
+  /** Limit of the ratio to the base, or of the value if there is no base; without it, for information only. */
   readonly limit?: number
 }
 
@@ -18,7 +18,7 @@ export function isMissed(figure: Figure): boolean {
   return figure.limit !== undefined && (ratioOf(figure) ?? figure.measured) > figure.limit
 }
 
-/** The figures as a Markdown table, so that it can be read here and pasted there. */
+/** The figures as a Markdown table, readable in a terminal and ready to paste. */
 export function renderTable(figures: readonly Figure[]): string {
   const head = ['group', 'figure', 'measured', 'compared with', 'ratio', 'target', 'result']
   const rows = [head, ...figures.map(cellsOf)]

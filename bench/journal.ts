@@ -12,7 +12,7 @@ import { makeProject, type Programs } from './project.ts'
 const ROUNDS = 5
 const CHUNK_BYTES = 256 * 1024
 
-/** An agent that works says and does so much in one iteration. */
+/** Messages and tool calls in a typical iteration. */
 const TALK = 98
 const LONG = { iterations: 10_000, talk: TALK }
 const MILLION = 'a record of 1 000 000 events'
@@ -20,7 +20,7 @@ const MILLION = 'a record of 1 000 000 events'
 const stamp = makeStamp('20260101-000000-bench', 'w-bench')
 const TEXT = 'The tests pass. Next I look at how the parser treats a file that ends in a comment.'
 
-/** What the record of a run costs to write, and what it takes to know where a run was. */
+/** What it costs to write the record of a run, and to read its state back. */
 export async function measureJournal(programs: Programs): Promise<Figure[]> {
   return [...measureReading(), ...measureWriting(), ...(await measureAppends(programs))]
 }

@@ -10,7 +10,7 @@ const ROUNDS = 8
 /** 125 MB/s: faster than any agent prints. */
 const LIMIT = 8
 
-// Made up, in the forms of real ones.
+// Made up, in the format of real secrets.
 const VALUES = {
   ANTHROPIC_API_KEY: `sk-ant-api03-${'aB3dE5gH7jK9'.repeat(7)}`,
   GITHUB_TOKEN: 'ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5',
@@ -25,7 +25,7 @@ function filesIn(folder: string, end: string): string {
     .join('\n')
 }
 
-/** The processor time of looking for secrets in a gigabyte of what agents print. */
+/** The processor time to search a gigabyte of agent output for secrets. */
 export function measureMask(): Figure[] {
   const prose = filesIn('docs', '.md')
   const lines = prose.split('\n').map((text) => JSON.stringify({ type: 'assistant', text }))

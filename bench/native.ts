@@ -11,7 +11,7 @@ const ROUNDS = 20
 const AGENTS = 50
 const MESSAGES = 1000
 
-/** What the built-in agent costs: to those who do not use it, at its start, in numbers, and at resume. */
+/** What the built-in agent costs: if it is not used, at its start, in parallel, and at resume. */
 export async function measureNative(programs: Programs): Promise<Figure[]> {
   return [
     measureBystander(programs),
@@ -21,7 +21,7 @@ export async function measureNative(programs: Programs): Promise<Figure[]> {
   ]
 }
 
-/** The libraries of the providers lie in the same file. */
+/** The same file contains the libraries of the providers. */
 function measureBystander({ forkhestra, empty }: Programs): Figure {
   const commands = { empty: [empty], version: [forkhestra, '--version'] }
   const best = fastest(commands, makeProject({}))
@@ -36,17 +36,17 @@ function measureBystander({ forkhestra, empty }: Programs): Figure {
 }
 
 const configuration = (more: object = {}) => {
-  // The long conversation has used up more turns than an agent has by default.
+  // The long conversation has more turns than the default limit.
   const nat = { engine: 'native', model: 'sonnet', maxTurns: 10_000 }
   return JSON.stringify({ agents: { nat }, chains: {}, ...more })
 }
 
-/** A model that takes every request and never answers. */
+/** A model that accepts every request and never answers. */
 class SilentModel {
   readonly #server: Server
   #count = 0
   #onRequest: () => void = () => undefined
-  /** Length of the request that came last. */
+  /** Length of the last request. */
   lastBytes = 0
 
   constructor() {
@@ -69,7 +69,7 @@ class SilentModel {
     return { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: 'none' }
   }
 
-  /** Settles at the n-th request from now on. */
+  /** Resolves at the n-th request from now on. */
   requests(count: number): Promise<void> {
     this.#count = 0
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -85,7 +85,7 @@ class SilentModel {
   }
 }
 
-/** Starts it, waits for requests, looks at it, and kills it. */
+/** Starts the program, waits for requests, inspects the process, and kills it. */
 async function untilRequests<Seen>(
   argv: readonly string[],
   cwd: string,
@@ -157,7 +157,7 @@ function peakOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
 }
 
-/** As a process leaves it that is killed after so many messages. */
+/** Resumes the record of a process that was killed after this many messages. */
 async function measureResume(forkhestra: string): Promise<Figure> {
   const model = new SilentModel()
   await model.start()
@@ -188,7 +188,7 @@ function conversationIn(cwd: string): string {
   )
 }
 
-/** Calls and what they answered, in turn. */
+/** Alternating tool calls and results. */
 function longConversation(): string {
   const answer = 'a line of what a command printed\n'.repeat(40)
   const tokens = { input: 100, output: 20, cacheRead: 0, cacheWrite: 0 }

@@ -7,14 +7,14 @@ interface Kind {
   readonly command: string
   readonly bytes: number
   readonly rounds: number
-  /** Absent: for information. */
+  /** Without a limit, it is for information only. */
   readonly limit?: number
 }
 
 const GIGABYTE = 1e9
 const PEAK_LIMIT_MEGABYTES = 150
 
-// What an agent says at the end of its work; a block of code every few lines.
+// Typical final output of an agent, with a code block every few lines.
 const MARKDOWN = `## What changed
 
 The configuration is now read in one pass, and **all** errors of a file are listed at once, each
@@ -42,7 +42,7 @@ a note about the new messages in the documentation.
 `
 const FENCES = '```sh\nls\n```\n\n~~~\n1\n~~~\n'
 
-// `yes` repeats its argument faster than anything reads it, and is everywhere.
+// `yes` prints faster than anything reads, and is available everywhere.
 const KINDS: readonly Kind[] = [
   {
     name: 'lines of 100 bytes',
@@ -73,7 +73,7 @@ const KINDS: readonly Kind[] = [
   },
 ]
 
-/** What looking for the marker costs, against the same reader that does not look for it. */
+/** What the search for the marker costs, compared with the same reader without it. */
 export async function measureOutput({ forkhestra }: Programs): Promise<Figure[]> {
   const figures: Figure[] = []
   let peak = 0
@@ -105,8 +105,8 @@ async function measureKind(
   let looking = Infinity
   let peakBytes = 0
   for (let round = 0; round < rounds; round++) {
-    // Once: the marker is not looked for. -v: neither does anything else with the bytes, such as
-    // cutting long lines, which would make the difference look small.
+    // A single run does not search for the marker. With -v nothing else processes the bytes, such as
+    // the cutting of long lines, which would make the difference look small.
     const once = await usageOf([forkhestra, '-v', './agent'], cwd, 0)
     const loop = await usageOf([forkhestra, '-v', './agent:1'], cwd, 1)
     reading = Math.min(reading, once.cpuSeconds)

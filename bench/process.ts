@@ -7,7 +7,7 @@ interface Usage {
   readonly peakBytes: number
 }
 
-/** Thrown where a program ends otherwise than it should: a run that fails early is no fast run. */
+/** Thrown for an unexpected exit code: a run that fails early must not count as a fast one. */
 class UnexpectedEnd extends Error {}
 
 /** How long a command takes from the start of the process to its end, in ms. */
@@ -26,12 +26,11 @@ export function timeOf(argv: readonly string[], cwd: string, code = 0): number {
 }
 
 /**
- * What a command itself uses, without its children. The usage that the system hands to a waiting
- * parent holds the waited-for descendants too, and here those make the gigabyte. `/proc/PID/stat`
- * keeps own and children's time apart, and a process that has ended can still be read there until it
- * is reaped: so its end is waited for with WNOWAIT, before the runtime gets a chance to reap it.
- * The peak is a maximum, not a sum: of forkhestra, its small children, and this process at the time
- * of the spawn, whose peak the system hands down. It can only be too high.
+ * What a command itself uses, without its children. `wait4` would include the descendants that it has
+ * waited for, and here those produce the gigabyte. `/proc/PID/stat` separates own and children's time,
+ * and an ended process stays readable there until it is reaped. So its end is awaited with WNOWAIT,
+ * before the runtime can reap it. The peak is the maximum of forkhestra, its small children, and this
+ * process at the time of the spawn, whose peak a child inherits. It can only be too high.
  */
 export async function usageOf(argv: readonly string[], cwd: string, code: number): Promise<Usage> {
   const child = Bun.spawn([...argv], {
@@ -48,7 +47,7 @@ export async function usageOf(argv: readonly string[], cwd: string, code: number
   return { cpuSeconds: ticks / TICKS_PER_SECOND, peakBytes: child.resourceUsage()?.maxRSS ?? NaN }
 }
 
-/** Living processes that were called with a path that begins like this. */
+/** Live processes with an argument that begins with this path. */
 export function livingWith(path: string): number[] {
   return readdirSync('/proc')
     .map(Number)
@@ -62,7 +61,7 @@ export function livingWith(path: string): number[] {
 
 const USER_TICKS = 11
 const SYSTEM_TICKS = 12
-/** Fixed by Linux for what it shows to programs, whatever the kernel counts in. */
+/** Linux reports times to programs in this unit, whatever the kernel uses internally. */
 const TICKS_PER_SECOND = 100
 
 const P_PID = 1
@@ -84,7 +83,7 @@ function waitUnreaped(pid: number): void {
   if (result !== 0) throw new Error(`process ${pid} could not be waited for`)
 }
 
-/** The fields behind the name, which may itself hold spaces; the first one is the state. */
+/** The fields after the name, which may contain spaces; the first one is the state. */
 function statOf(pid: number): string[] {
   const stat = readProc(pid, 'stat')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -8,7 +8,7 @@ const FOLDERS = 400
 const FILES_EACH = 25
 const ROUNDS = 31
 
-/** What it takes after an iteration to see whether anything moved, in a repository of 10 000 files. */
+/** The time to detect progress after an iteration, in a repository of 10 000 files. */
 export async function measureProgress(): Promise<Figure[]> {
   const root = await makeRepository()
   const env = environment(root)
@@ -18,7 +18,7 @@ export async function measureProgress(): Promise<Figure[]> {
     await work()
     times[name]!.push(performance.now() - began)
   }
-  // Side by side, so that what else the machine does is in all of them.
+  // Interleaved, so that other load on the machine affects all of them.
   for (let round = 0; round < ROUNDS; round++) {
     await take('status', async () => git(root, '--no-optional-locks', 'status', '--porcelain'))
     await take('unchanged', async () => takeSnapshot(root, env))

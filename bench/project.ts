@@ -5,7 +5,7 @@ import { compile } from '../scripts/build.ts'
 
 const made: string[] = []
 
-/** A throw-away folder with these files; what begins with `#!` becomes executable. */
+/** A temporary folder with these files; those that begin with `#!` are made executable. */
 export function makeProject(files: Readonly<Record<string, string>>): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'forkhestra-bench-')))
   made.push(folder)
@@ -22,7 +22,7 @@ export function removeProjects(): void {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
 }
 
-/** The project's folder is on PATH, so its scripts are agents; nothing of the user's is read. */
+/** The project's folder is on PATH, so that its scripts are agents; no user settings are read. */
 export function environment(cwd: string): Record<string, string> {
   return {
     PATH: `${cwd}:${process.env['PATH']}`,
@@ -33,14 +33,14 @@ export function environment(cwd: string): Record<string, string> {
   }
 }
 
-/** The programs under measurement. */
+/** The programs to measure. */
 export interface Programs {
   readonly forkhestra: string
-  /** Does nothing: what any program costs that is compiled with the same flags. */
+  /** Does nothing: the minimum cost of a program that is compiled with the same flags. */
   readonly empty: string
 }
 
-/** Compiled afresh, so that never an old build is measured. */
+/** Always compiled anew, so that no old build is measured. */
 export async function buildPrograms(): Promise<Programs> {
   const folder = makeProject({ 'empty.ts': 'export {}\n' })
   const forkhestra = join(folder, 'forkhestra')

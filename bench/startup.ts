@@ -6,7 +6,7 @@ const ROUNDS = 60
 
 const CHAINS = `{
   "$schema": "../../schema/chains.schema.json",
-  // Programs of the project, with what they are told unless a step says otherwise.
+  // Programs of the project, with their default prompts.
   "agents": {
     "manager": { "defaultPromptFile": "prompts/manager.md" },
     "worker": { "defaultPrompt": "Take the next ready task and finish it" },
@@ -36,7 +36,7 @@ const CHAINS = `{
 }
 `
 
-/** What a call costs before any agent runs, in units of a program that does nothing. */
+/** What a call costs before any agent runs, relative to a program that does nothing. */
 export function measureStartup({ forkhestra, empty }: Programs): Figure[] {
   const agent = '#!/bin/sh\n'
   const cwd = makeProject({
@@ -70,7 +70,7 @@ export function measureStartup({ forkhestra, empty }: Programs): Figure[] {
   ]
 }
 
-/** Interleaved, so that a busy moment of the machine meets all alike; of each the minimum. */
+/** The minimum time of each command, interleaved so that load on the machine affects all alike. */
 export function fastest<Name extends string>(
   commands: Readonly<Record<Name, readonly string[]>>,
   cwd: string,
@@ -79,8 +79,8 @@ export function fastest<Name extends string>(
   const best = Object.fromEntries(entries.map(([name]) => [name, Infinity])) as Record<Name, number>
   for (let round = 0; round < ROUNDS; round++) {
     for (const [name, argv] of entries) {
-      // Not counted: behind another program a call would find the processor's caches cold, and that
-      // hits the empty program, which is alone in its file, harder than the others.
+      // Not counted: after another program, the processor's caches would be cold, which affects the
+      // empty program more than the others, because it shares its file with none of them.
       timeOf(argv, cwd)
       best[name] = Math.min(best[name], timeOf(argv, cwd))
     }

@@ -6,10 +6,10 @@ import { environment, makeProject, type Programs } from './project.ts'
 
 const DESCENDANTS = 50
 const ROUNDS = 3
-/** What a child may take after a signal before it is no longer asked; see the chapter on signals. */
+/** How long a child may take to end after a signal before it is killed. */
 const GRACE_SECONDS = 10
 
-// All that can get away from a group, a session or a look at the environment.
+// Processes that escape the process group, the session or a search of environments.
 const FAMILY = `here=$(dirname "$0")
 for i in $(seq 20); do "$here/sleep" 1000 & done
 for i in $(seq 10); do setsid "$here/sleep" 1000 & done
@@ -18,13 +18,13 @@ for i in $(seq 10); do env -i setsid "$here/sleep" 1000 & done
 `
 const AGENTS = {
   obedient: `#!/bin/sh\n${FAMILY}wait\n`,
-  // As a daemon would be: nothing of it holds the agent's output open.
+  // Like a daemon: none of its processes holds the agent's output open.
   silent: `#!/bin/sh\nexec >/dev/null 2>&1\n${FAMILY}wait\n`,
-  // What is ignored stays ignored in all that is started.
+  // Child processes inherit ignored signals.
   deaf: `#!/bin/sh\ntrap '' INT TERM\n${FAMILY}wait\n`,
 }
 
-/** How long a run takes to end after Ctrl-C, and whether anything of it stays behind. */
+/** How long a run takes to end after Ctrl-C, and how many processes are left. */
 export async function measureStop({ forkhestra }: Programs): Promise<Figure[]> {
   const obedient = await stopOften(forkhestra, 'obedient', ROUNDS)
   const silent = await stopOften(forkhestra, 'silent', ROUNDS)
@@ -60,7 +60,7 @@ async function stopOften(
   let left = 0
   for (let round = 0; round < rounds; round++) {
     const cwd = makeProject({ agent: AGENTS[kind] })
-    // Called by a path of this run, a process can be told from all others whatever it has shed.
+    // The path in its arguments identifies a process of this run, even without its environment.
     symlinkSync(Bun.which('sleep')!, join(cwd, 'sleep'))
     best = Math.min(best, await stopOnce(forkhestra, cwd))
     const survivors = livingWith(`${cwd}/`)

@@ -3,10 +3,10 @@ import { FORKHESTRA } from '../src/cli/forkhestra.ts'
 import { runProgram } from '../src/cli/program.ts'
 import { EventFile } from '../src/records/journal/event-file.ts'
 
-// The program itself, with a clock around every append to the events of the run. What it has measured
-// goes to the file that its first argument names.
+// The program itself, with a timer around every append to the events of the run. It writes the result
+// to the file named by its first argument.
 
-/** How long the run took, and how much of that its appends, in ms. */
+/** How long the run and its appends took, in ms. */
 export interface Timed {
   readonly whole: number
   readonly appends: number
@@ -14,7 +14,7 @@ export interface Timed {
 
 const [path = '', ...args] = process.argv.slice(2)
 let appends = 0
-/** One may call the other. */
+/** The methods may call each other, and only the outermost call is timed. */
 let depth = 0
 
 for (const name of ['append', 'write', 'sync'] as const) {

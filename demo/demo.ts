@@ -11,14 +11,14 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { build } from '../scripts/build.ts'
 
-// What forkhestra is for, in some seconds: agents plan and build in a throw-away repository, and then
-// a night goes wrong in every way that it can. The agents are small scripts, or with --claude the real
-// Claude Code with a scripted model; the program that runs them is the real one.
+// What forkhestra does, in a few seconds: agents plan and build in a temporary repository, and then a
+// night goes wrong in several ways. The agents are small scripts or, with --claude, the real Claude
+// Code with a scripted model; the program that runs them is the real one.
 
 const root = join(import.meta.dir, '..')
 const program = join(root, 'bin/forkhestra')
 
-/** Whether the program is missing or older than what it is made of. */
+/** Whether the program is missing or older than its sources. */
 function isOutdated(): boolean {
   const built = statSync(program, { throwIfNoEntry: false })
   if (built === undefined) return true
@@ -29,7 +29,7 @@ function isOutdated(): boolean {
   return parts.some((path) => statSync(join(root, path)).mtimeMs > built.mtimeMs)
 }
 
-/** The user's environment without their git settings: a hook or a signing key is not for a demo. */
+/** The user's environment without git settings: hooks and signing keys must not affect the demo. */
 function makeEnvironment(folder: string): Record<string, string> {
   const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))
   return {
@@ -39,7 +39,7 @@ function makeEnvironment(folder: string): Record<string, string> {
     XDG_CONFIG_HOME: join(folder, 'config'),
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
-    // The stand-in for Claude Code may be called by root, too: it does no harm.
+    // Lets root run the stand-in for Claude Code, which is harmless.
     IS_SANDBOX: '1',
   }
 }
@@ -71,12 +71,12 @@ function git(args: readonly string[], { cwd, env }: Place): string {
 
 const SCRIPTED_AGENTS = ['plan:3 -> build:10', '--prompt', 'Build the web site']
 
-/** The built-in agents with a real `claude`, whose model is a script. */
+/** Prepares a run of the built-in agents, with the real `claude` and a scripted model. */
 function makeSpecs({ cwd, env }: Place): readonly string[] {
   copyFileSync(join(import.meta.dir, 'night.jsonc'), join(cwd, '../night.jsonc'))
   mkdirSync(join(cwd, 'forge/orch/specs'), { recursive: true })
   copyFileSync(join(import.meta.dir, 'SPECS.md'), join(cwd, 'forge/orch/specs/SPECS.md'))
-  // A home of its own: the settings of a user could lead to the real model.
+  // A separate home folder: the user's settings could select the real model.
   env['HOME'] = join(cwd, '../home')
   delete env['CLAUDE_CONFIG_DIR']
   return ['fake-model', '../night.jsonc', '--', 'forkhestra', '--chain', 'build-all']
@@ -84,13 +84,13 @@ function makeSpecs({ cwd, env }: Place): readonly string[] {
 
 const quote = (word: string) => (/^[\w./:-]+$/.test(word) ? word : `"${word}"`)
 
-/** The run that signals are for. */
+/** The run that receives our signals. */
 let running: Bun.Subprocess | undefined
 
-/** Signals are for the run to answer, so that we can clean up. */
+/** Passes signals on to the run, so that we can clean up after it. */
 function handSignalsOn(): void {
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const) {
-    // What is typed at a terminal reaches both of us; a second one would mean: at once.
+    // A key typed at the terminal signals both processes; a second signal would kill the agent at once.
     const isTyped = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
     process.on(signal, () => (isTyped ? undefined : running?.kill(signal)))
   }
@@ -100,14 +100,14 @@ function showCommand(args: readonly string[]): void {
   console.log(`$ forkhestra ${args.map(quote).join(' ')}\n`)
 }
 
-/** Runs the program in front of the person. */
+/** Runs the program on the user's terminal. */
 async function runProgram(args: readonly string[], { cwd, env }: Place): Promise<number> {
   showCommand(args)
   running = Bun.spawn([program, ...args], { cwd, env, stdio: ['ignore', 'inherit', 'inherit'] })
   return running.exited
 }
 
-/** Runs it until it has printed the words, and kills it then; where it ended before, its exit code. */
+/** Kills the program once it has printed the words; returns its exit code if it ends before. */
 async function killWhenItSays(
   words: string,
   args: readonly string[],
@@ -131,7 +131,7 @@ async function killWhenItSays(
   return child.signalCode === 'SIGKILL' ? undefined : exitCode
 }
 
-/** A usage limit, a check that fails, and a kill -9 in the middle; then the run goes on. */
+/** A usage limit, a failing check and a kill -9; then the run is resumed. */
 async function showBadNight(place: Place): Promise<number> {
   const folder = join(place.cwd, 'forge/orch')
   mkdirSync(folder, { recursive: true })

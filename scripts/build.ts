@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-// The same program under further names; what it does depends on the name by which it is called.
+// Links to the same program, which picks its behaviour by the name it is called with.
 const BUNDLED = ['manager', 'coordinator', 'worker'].flatMap((agent) => [
   `forge-task-${agent}`,
   `task-${agent}`,
@@ -9,12 +9,12 @@ const BUNDLED = ['manager', 'coordinator', 'worker'].flatMap((agent) => [
 
 const root = join(import.meta.dir, '..')
 
-/** Functions run so many times more often than usual before they are compiled: most calls end before that pays. */
+/** Delays JIT compilation: most invocations exit before it pays off. */
 const JIT_POLICY = 30
 
 /**
- * Compiles one entry file into one stand-alone program. Splitting keeps what a call does not need
- * unloaded; nothing is read from `.env` and `bunfig.toml` of the folder in which it is called.
+ * Compiles an entry file into a stand-alone program. With splitting, a call loads only the modules it
+ * needs. The program ignores `.env` and `bunfig.toml` of the current folder.
  */
 export async function compile(entry: string, outfile: string): Promise<void> {
   await Bun.build({
@@ -33,7 +33,7 @@ export async function compile(entry: string, outfile: string): Promise<void> {
   })
 }
 
-/** The program in `bin/`, under all its names. */
+/** Builds the program and its links in `bin/`. */
 export async function build(): Promise<void> {
   mkdirSync(join(root, 'bin'), { recursive: true })
   await compile('src/main.ts', 'bin/forkhestra')

@@ -1,5 +1,5 @@
-// Runs the pinned Bun on a machine that has only Node and npm: installs what the lockfile names when
-// it changed since the last time, then hands everything over to Bun.
+// Runs the pinned Bun on a machine that has only Node and npm: installs the dependencies if the
+// lockfile has changed, then starts Bun with the same arguments.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ if (read(stamp) !== lock) {
   must('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'])
   writeFileSync(stamp, lock)
 }
-// Bun's package ships a short text file in place of the program until its install script has run.
+// Until its install script has run, Bun's package has a short text file in place of the program.
 if (!existsSync(bun) || statSync(bun).size < 1_000_000) {
   must(process.execPath, [join(root, 'node_modules/bun/install.js')])
 }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-// Installs the real `claude` for the end-to-end tests, when it is missing or its lockfile changed.
-// It is a package of its own: nobody but `npm test` needs its 350 MB.
+// Installs the real `claude` for the end-to-end tests if it is missing or its lockfile has changed.
+// It is a separate package because only `npm test` needs its 350 MB.
 
 const folder = join(import.meta.dir, '../tests/e2e')
 const stamp = join(folder, 'node_modules/.lock-sha256')
@@ -23,5 +23,5 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
   must(['npm', 'ci', '--no-fund', '--no-audit', '--loglevel=error'])
   writeFileSync(stamp, lock)
 }
-// Where the install script was not allowed to run, there is only a text in place of the program.
+// Without its install script, the package has only a text file in place of the program.
 must([claude, '--version'])

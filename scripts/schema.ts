@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { eventSchema } from '../src/records/events/schema.ts'
 import { makeChainsSchema } from '../src/chain/parse/chains-schema.ts'
 
-// The JSON Schemas that editors and scripts use, made from the schemas that the program uses.
-// `--check` writes nothing and fails where a file is not what it would write.
+// Generates the JSON Schemas for editors and scripts from the schemas of the program. `--check` writes
+// nothing and fails if a file is out of date.
 
 const folder = join(import.meta.dir, '../schema')
 const files = {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// Everything that must hold before a change is taken: `npm test`. Each gate counts as one test.
+// `npm test`: everything that must pass before a change is merged. Each gate counts as one test.
 
 const root = join(import.meta.dir, '..')
 const bin = (name: string) => join(root, 'node_modules/.bin', name)
@@ -50,7 +50,7 @@ for (const name of report.failures) console.log(`FAIL  ${name}`)
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)
 
-/** What Bun's report says: the counts of all, and the names of those that failed. */
+/** Reads the number of passed tests and the names of failed ones from Bun's report. */
 function readReport(): { passed: number; failures: string[] } {
   const xml = existsSync(junit) ? readFileSync(junit, 'utf8') : ''
   const count = (name: string) =>

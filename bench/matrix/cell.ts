@@ -1,4 +1,4 @@
-/** Whether a tool did what is right, and what was seen of it. */
+/** Whether a tool reacted correctly, and what was observed. */
 export interface Cell {
   readonly verdict: 'yes' | 'no' | '?'
   readonly seen: string

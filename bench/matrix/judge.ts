@@ -5,16 +5,16 @@ import { MARKERS, PROGRESS } from './markers.ts'
 import { succeeds } from './session.ts'
 import { watch, type Setup, type Watched } from './watch.ts'
 
-/** A tool that runs coding agents in a loop, and how it is set up with the least that it needs. */
+/** A tool that runs coding agents in a loop, with a minimal setup. */
 export interface Tool {
   readonly name: string
   readonly version: string
-  /** How its agents say that all is done. */
+  /** How its agents report that everything is done. */
   readonly marker: string
   readonly setUp: (program: string, iterations: number) => Setup
-  /** Whether it takes the work for done, by what it writes or says itself. */
+  /** Whether it considers the work done, judging by its own output and files. */
   readonly isDone: (watched: Watched) => boolean
-  /** What one must know to read its column. */
+  /** A note for readers of its column. */
   readonly remark: string
 }
 
@@ -25,18 +25,18 @@ export interface Column {
   readonly remark: string
 }
 
-/** How long a tool is watched after its first call, unless it ends before. */
+/** How long a tool is watched after its first call, unless it exits earlier. */
 const WINDOW_SECONDS = 30
-/** Far behind the window: whoever calls again has not waited. */
+/** Far beyond the window: a tool that calls again has not waited. */
 const RESET_SECONDS = 3600
-/** How many runs of a tool go on at once. */
+/** How many runs of a tool are active at once. */
 const AT_ONCE = availableParallelism()
 
 interface Seen extends Watched {
   readonly isDone: boolean
 }
 
-/** Tries all cases with one tool, which is watched from outside. */
+/** Tries all cases with one tool and watches it from outside. */
 export async function judgeTool(tool: Tool, program: string): Promise<Column> {
   const see = async (session: Parameters<typeof watch>[1], iterations: number): Promise<Seen> => {
     const watched = await watch(tool.setUp(program, iterations), session, WINDOW_SECONDS * 1000)
@@ -45,7 +45,7 @@ export async function judgeTool(tool: Tool, program: string): Promise<Column> {
   const times = timesAt(Date.now(), RESET_SECONDS)
   const plain = await see(PLAIN_FAILURE, 3)
   const limits = await inTurns(LIMITS, async (limit) =>
-    // With one iteration, a second call is a repetition of the first one that is not counted.
+    // With one iteration, a second call is a retry that does not count as an iteration.
     judgeLimit(limit, await see(limit.say(times), limit.want === 'retry' ? 1 : 3), plain),
   )
   const markers = await inTurns(MARKERS, async ({ say, isDone }) => {

@@ -1,30 +1,30 @@
 import { fails, limitEvent, refuses, type Session } from './session.ts'
 
-/** What is right: wait for the reset, try again a little later, or take it as a failure like any. */
+/** The right reaction: wait for the reset, retry soon, or treat it as any other failure. */
 type Want = 'wait' | 'retry' | 'fail'
 
 export interface LimitCase {
   readonly id: string
-  /** How the table names it. */
+  /** The name in the table. */
   readonly title: string
   readonly want: Want
   readonly say: (times: Times) => Session
-  /** Which of the times it gives as its reset, in seconds since 1970. */
+  /** Which of the times is its reset, in seconds since 1970. */
   readonly resetsAt?: (times: Times) => number
 }
 
 /** All in seconds since 1970. */
 export interface Times {
-  /** A full hour; wordings with a clock time can say no other. */
+  /** A full hour, for messages with a clock time. */
   readonly hour: number
   readonly twentyPast: number
-  /** What only an event can say. */
+  /** To the second, for events. */
   readonly exact: number
 }
 
 const HOUR = 3600
 
-/** Between one and two hours ahead: longer than anything here runs, shorter than patience lasts. */
+/** Between one and two hours ahead: longer than any run here, shorter than the longest allowed wait. */
 export function timesAt(now: number, exactlyInSeconds: number): Times {
   const hour = (Math.floor(now / 1000 / HOUR) + 2) * HOUR
   return {
@@ -38,7 +38,7 @@ const FAILURE = 'Error: 2 of 14 tests failed'
 const OVERLOADED =
   'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
 const PROSE = 'I implemented the rate limit middleware: it returns 429 once the limit is reached.'
-// Zones without summer time, so that every hour of the year is there exactly once.
+// A zone without daylight saving time, so that every clock time is unambiguous.
 const ZONE = 'Asia/Tokyo'
 
 export const LIMITS: readonly LimitCase[] = [
@@ -113,10 +113,10 @@ export const LIMITS: readonly LimitCase[] = [
   },
 ]
 
-/** What a tool does when nothing of limits is said at all: by it the others are judged. */
+/** A failure that does not mention limits, as the baseline of each tool. */
 export const PLAIN_FAILURE: Session = fails(FAILURE)
 
-/** As text, the event is a line before the words, like a wrapper around `claude` hands it on. */
+/** In text output, the event is a line before the message, as a wrapper around `claude` passes it on. */
 function eventAnd({ text, events, exit }: Session, info: object): Session {
   const event = limitEvent(info)
   return {

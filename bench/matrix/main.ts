@@ -11,7 +11,7 @@ import { judgeOwnLimit, judgeOwnMarker } from './own.ts'
 import { installPeer, listOthers, PEERS } from './peers.ts'
 import { renderMatrices } from './table.ts'
 
-// `npm run bench:matrix [-- --own]`: exit code 1 where forkhestra itself is wrong in a case.
+// `npm run bench:matrix [-- --own]`: exits with 1 if forkhestra itself fails a case.
 
 if (process.platform === 'linux') await main()
 else {
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Watched like the others, and asked for its events: only what is right both times is right. */
+/** Watched like the others, and judged by its events: a case is right only if both say so. */
 async function judgeOwn(): Promise<Column[]> {
   const { forkhestra } = await buildPrograms()
   const place: Place = { program: forkhestra, makeProject, environment }
@@ -57,8 +57,9 @@ async function judgeOwn(): Promise<Column[]> {
   return columns
 }
 
-function worseOf(seen: Cell, told: Cell): Cell {
-  return seen.verdict === 'yes' ? { ...told, seen: `${seen.seen} (${told.seen})` } : seen
+function worseOf(watched: Cell, byEvents: Cell): Cell {
+  if (watched.verdict !== 'yes') return watched
+  return { ...byEvents, seen: `${watched.seen} (${byEvents.seen})` }
 }
 
 async function judgePeers(missing: string[]): Promise<Column[]> {

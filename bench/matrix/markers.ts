@@ -8,7 +8,7 @@ export interface MarkerCase {
   readonly say: (marker: string) => Session
 }
 
-/** What an agent says that is not done yet. */
+/** What an agent says while it is not done. */
 export const PROGRESS = 'The first of two tasks is done. The tests of the second still fail.'
 
 export const MARKERS: readonly MarkerCase[] = [

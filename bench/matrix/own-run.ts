@@ -2,7 +2,7 @@ import type { RunEvent } from '../../src/records/events/schema.ts'
 import type { Session } from './session.ts'
 import { callsIn, standInFiles } from './stand-in.ts'
 
-/** How forkhestra meets the stand-in: as a program that prints text, or as the `claude` it calls. */
+/** How forkhestra runs the stand-in: as a program that prints text, or as `claude`. */
 export const WAYS = { text: './claude', direct: 'direct' } as const
 export type Way = keyof typeof WAYS
 
@@ -18,7 +18,7 @@ export interface OwnRun {
   readonly calls: readonly number[]
 }
 
-/** So that a second call does not take the ten seconds of the default. */
+/** Avoids the default delay of ten seconds before a second call. */
 const RETRY = { for: '1m', backoff: '200ms' }
 const CONFIGURATION = JSON.stringify({
   agents: {
@@ -27,10 +27,10 @@ const CONFIGURATION = JSON.stringify({
   },
   chains: {},
 })
-/** Nothing here takes longer, unless it is wrong. */
+/** No correct run takes longer. */
 const DEADLINE_MS = 20_000
 
-/** Runs forkhestra to its end, or until an event after which it is asked to stop. */
+/** Runs forkhestra to its end, or stops it after a certain event. */
 export async function runOwn(
   place: Place,
   way: Way,

@@ -9,7 +9,7 @@ const REMARKS: Readonly<Record<Way, string>> = {
   text: 'the stand-in is a program of the chain, and prints text',
 }
 
-/** Forkhestra as the others are tried: with its defaults, and seen from outside. */
+/** forkhestra, tried like the others: with its defaults, and watched from outside. */
 export function ownTool(way: Way): Tool {
   return {
     name: `forkhestra (${way})`,

@@ -6,16 +6,16 @@ import type { MarkerCase } from './markers.ts'
 import { runOwn, type OwnRun, type Place, type Way } from './own-run.ts'
 
 export const MARKER = 'ORCHESTRA_COMPLETE'
-/** How far ahead the reset lies that is really waited for. */
+/** How far ahead a reset is that the run really waits for. */
 const RESET_SECONDS = 2
-/** The latest that a wait may end behind its reset. */
+/** How long after its reset a wait may end at most. */
 const LATEST_MS = 61_000
 
-/** From the events of the run and the calls of the stand-in. */
+/** Judges by the events of the run and the calls of the stand-in. */
 export async function judgeOwnLimit(place: Place, way: Way, limit: LimitCase): Promise<Cell> {
   const times = timesAt(Date.now(), RESET_SECONDS)
   const resetsAt = limit.resetsAt?.(times)
-  // A clock time is hours ahead: there the announced wait is enough, and no second call before it.
+  // A clock time is hours ahead: then the announced wait counts, and no second call before it.
   const isSoon = resetsAt === times.exact || limit.want === 'retry'
   const isLast = ({ type, ...event }: RunEvent) =>
     isSoon

@@ -4,10 +4,10 @@ import { install, type Peer as Installable } from '../tasks/install.ts'
 import type { Tool } from './judge.ts'
 import { TASK_MASTER_FILES } from './task-master.ts'
 
-/** One that npm can install. */
+/** A tool that npm can install. */
 interface Peer extends Tool {
   readonly package: string
-  /** Inside of the folder where it is installed. */
+  /** Relative to the folder where it is installed. */
   readonly program: string
 }
 
@@ -117,12 +117,12 @@ console.log(JSON.stringify({ completionSignal: result.completionSignal }))
 `
 }
 
-/** Gives the path of the program; throws `Unavailable` where npm does not have it. */
+/** Returns the path of the program; throws `Unavailable` if npm cannot install it. */
 export function installPeer(peer: Peer): string {
   return install({ ...peer, from: 'npm' } as Installable, peer.program)
 }
 
-/** Known tools of the same kind that are not driven, and why. */
+/** Similar tools that are not compared, and why. */
 export function listOthers(): string[] {
   return OTHERS.map(
     (other) =>

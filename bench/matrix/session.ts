@@ -8,12 +8,12 @@ export interface Session {
 const BEGIN = { type: 'system', subtype: 'init', session_id: 'stand-in', model: 'stand-in' }
 const USAGE = { input_tokens: 1, output_tokens: 1 }
 
-/** A session that ends with these words. */
+/** A session that ends with this text. */
 export function succeeds(words: string, before: readonly object[] = []): Session {
   return { text: words, events: [BEGIN, ...before, says(words), result(words, false)], exit: 0 }
 }
 
-/** A session that fails with these words, which the agent itself said. */
+/** A session that fails with this text from the agent itself. */
 export function fails(words: string, status?: number): Session {
   const end = {
     ...result(words, true),
@@ -22,7 +22,7 @@ export function fails(words: string, status?: number): Session {
   return { text: words, events: [BEGIN, says(words), end], exit: 1 }
 }
 
-/** A session that fails with words of the CLI, which no model said. */
+/** A session that fails with a message of the CLI, not of the model. */
 export function refuses(words: string): Session {
   return {
     text: words,
@@ -44,7 +44,7 @@ export function promptEvent(words: string): object {
   }
 }
 
-/** The agent reads a file: the call of the tool, and what comes back. */
+/** The agent reads a file: the tool call and its result. */
 export function readEvents(path: string, content: string): object[] {
   const id = 'toolu_1'
   return [

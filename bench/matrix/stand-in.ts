@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import type { Session } from './session.ts'
 
 /**
- * Stands in for `claude`: notes the time of each call, prints what is in the files beside it and
- * ends. Of all that it is asked only the output format matters. What comes on stdin is taken, for
- * whoever sends a prompt should not fail at a closed pipe; but not waited for. It leaves a file
- * behind, for some tools do not believe an agent that changed nothing.
+ * A stand-in for `claude`: records the time of each call, prints the files next to it and exits. It
+ * ignores all options but the output format. It reads stdin, so that a tool that sends a prompt does
+ * not fail with a closed pipe, but does not wait for its end. It writes a file, because some tools
+ * reject an agent that changes nothing.
  */
 const PROGRAM = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
@@ -26,7 +26,7 @@ cat "$here/said.$format"
 exit "$(cat "$here/said.exit")"
 `
 
-/** The program and what it says, below a folder of the project. */
+/** The program and its output, in a folder of the project. */
 export function standInFiles(session: Session, folder = '.'): Record<string, string> {
   const lines = session.events.map((event) => `${JSON.stringify(event)}\n`)
   return {
@@ -41,6 +41,6 @@ export function standInFiles(session: Session, folder = '.'): Record<string, str
 export function callsIn(folder: string): number[] {
   const path = join(folder, 'calls')
   if (!existsSync(path)) return []
-  // The last line may not be complete yet, nor any.
+  // The last line may be incomplete.
   return readFileSync(path, 'utf8').split('\n').slice(0, -1).map(Number)
 }

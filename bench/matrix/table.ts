@@ -9,7 +9,7 @@ const WANTS: Readonly<Record<LimitCase['want'], string>> = {
   fail: 'an ordinary failure',
 }
 
-/** Both matrices as Markdown, with what was seen below. */
+/** Both matrices as Markdown, followed by the observed behaviour. */
 export function renderMatrices(columns: readonly Column[]): string {
   const limits = LIMITS.map(({ id, title, want }) => [id, title, WANTS[want]])
   const markers = MARKERS.map(({ id, title, isDone }) => [id, title, isDone ? 'done' : 'not done'])
@@ -51,7 +51,7 @@ function scoreOf(cells: readonly Cell[]): string {
   return `${cells.filter(({ verdict }) => verdict === 'yes').length}/${cells.length}`
 }
 
-/** Of each tool what it did, cases with the same together. */
+/** What each tool did, with cases of the same behaviour grouped. */
 function renderSeen(
   heads: readonly (readonly string[])[],
   columns: readonly Column[],

@@ -4,11 +4,11 @@ import { makeProject } from '../project.ts'
 import type { Session } from './session.ts'
 import { callsIn, standInFiles } from './stand-in.ts'
 
-/** What is seen of a tool from outside. */
+/** What can be observed of a tool from outside. */
 export interface Watched {
   readonly cwd: string
   readonly calls: readonly number[]
-  /** Undefined where it still ran when the time was over, null where a signal ended it. */
+  /** Undefined if it was still running at the end of the window, null if a signal ended it. */
   readonly code: number | null | undefined
   readonly output: string
 }
@@ -20,13 +20,13 @@ export interface Setup {
 
 const ROOT = join(import.meta.dir, '../..')
 const VARIABLE = 'FORKHESTRA_MATRIX'
-/** Until the first call; some take their time to start. */
+/** Time until the first call; some tools start slowly. */
 const START_MS = 90_000
 const POLL_MS = 100
 
 /**
- * Runs a tool in a git repository of its own with the stand-in as `claude`, until it ends or the time
- * since the first call is over. Then nothing of it is left running.
+ * Runs a tool in a separate git repository with the stand-in as `claude`, until it exits or the window
+ * after the first call is over. Then all its processes are killed.
  */
 export async function watch(setup: Setup, session: Session, windowMs: number): Promise<Watched> {
   const folder = makeProject({
@@ -52,7 +52,7 @@ export async function watch(setup: Setup, session: Session, windowMs: number): P
   const hasEnded = child.exited.then(() => true)
   const isRunning = async () => !(await Promise.race([hasEnded, Bun.sleep(POLL_MS)]))
   while (!isOver() && (await isRunning()));
-  // Undefined while it runs.
+  // Undefined while it is running.
   const code = child.signalCode === null ? (child.exitCode ?? undefined) : null
   endAll(folder)
   await child.exited
@@ -77,7 +77,7 @@ function prepare(cwd: string, env: Record<string, string>, setup: Setup): void {
   }
 }
 
-/** Nothing of the user's is there: no home, no key, no settings, and no `claude` but ours. */
+/** Without anything of the user: no home, keys or settings, and no `claude` but ours. */
 function shutIn(folder: string): Record<string, string> {
   const node = Bun.which('node')
   const path = [
@@ -104,21 +104,21 @@ function shutIn(folder: string): Record<string, string> {
 
 let prefix: readonly string[] | undefined
 
-/** A network of its own, which has nothing in it; where the system allows that. */
+/** An empty network namespace, if the system allows it. */
 function offline(): readonly string[] {
   const words = ['unshare', '--map-root-user', '--net']
   prefix ??= Bun.which('unshare') && Bun.spawnSync([...words, 'true']).exitCode === 0 ? words : []
   return prefix
 }
 
-/** By their environment, for some have left the process group. */
+/** Finds processes by their environment, because some leave the process group. */
 function endAll(stamp: string): void {
   for (const pid of readdirSync('/proc')) {
     if (!/^\d+$/.test(pid) || !isOf(pid, stamp)) continue
     try {
       process.kill(Number(pid), 'SIGKILL')
     } catch {
-      // Gone by itself.
+      // Already gone.
     }
   }
 }

@@ -13,7 +13,7 @@ const MANY = 10_000
 const MANY_ROUNDS = 3
 const PROMPT = 'Do it'
 
-/** Many queued tasks of an agent that exits at once, against `xargs` over the same command. */
+/** Many queued tasks of an agent that exits at once, compared with `xargs` and the same command. */
 export async function measureCrowd(programs: Programs): Promise<Figure[]> {
   const [ours, theirs] = [[] as number[], [] as number[]]
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -39,7 +39,7 @@ export async function measureCrowd(programs: Programs): Promise<Figure[]> {
   ]
 }
 
-/** What one task takes must not grow with how many wait behind it. */
+/** The time per task must not grow with the length of the queue. */
 async function measureMany(programs: Programs): Promise<Figure> {
   const [many, few] = [[] as number[], [] as number[]]
   for (let round = 0; round < MANY_ROUNDS; round += 1) {
@@ -56,7 +56,7 @@ async function measureMany(programs: Programs): Promise<Figure> {
   }
 }
 
-/** From the start of the program to its end; that they are queued is not part of it. */
+/** From the start of the program to its end, without the time to queue the tasks. */
 async function timeOfTasks({ forkhestra }: Programs, count: number): Promise<number> {
   const cwd = makeProject({ agent: '#!/bin/sh\n' })
   timeOf([forkhestra, 'push', '--agent', 'agent', '--name', 'first', PROMPT], cwd)

@@ -10,18 +10,18 @@ const TASKS = 50
 const ROUNDS = 41
 const RUN = 'bench'
 
-/** One that does a task from its push to its end. */
+/** Takes a task from its push to its end. */
 interface Worker {
   work(place: number): Promise<void> | void
   close(): Promise<void> | void
 }
 
-/** Three commits a task, each of them on the disk: pushed, taken, finished. */
+/** Three durable commits per task: pushed, claimed, finished. */
 export async function measureCycle(): Promise<Figure> {
   const folder = mkdtempSync(join(tmpdir(), 'forkhestra-bench-'))
   const workers = [bareWorker(join(folder, 'bare.db')), await ourWorker(join(folder, 'queue.db'))]
   const times: [number[], number[]] = [[], []]
-  // By turns and in small parts, so that what else the machine does falls on both.
+  // In turns and in small parts, so that other load on the machine affects both alike.
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [who, worker] of workers.entries()) times[who]!.push(await part(worker, round))
   }
@@ -38,7 +38,7 @@ export async function measureCycle(): Promise<Figure> {
   }
 }
 
-/** In µs a task. */
+/** In µs per task. */
 async function part(worker: Worker, round: number): Promise<number> {
   const start = performance.now()
   for (let place = 0; place < TASKS; place += 1) await worker.work(round * TASKS + place)
@@ -70,7 +70,7 @@ async function ourWorker(path: string): Promise<Worker> {
       { id: `task-${place}`, run: RUN, parent: 'main', name: `n${place}`, prompt: 'Do it' },
     ])
   await store.openRun(RUN)
-  // One ahead of the others keeps the drain going.
+  // One extra task at the front keeps the drain active.
   await push(-1)
   await store.drain(RUN, 'main', 4)
   return {

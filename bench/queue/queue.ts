@@ -5,7 +5,7 @@ import { measureCycle } from './cycle.ts'
 import { measureWaiters } from './waiters.ts'
 import { measureWake } from './wake.ts'
 
-/** What the queues of a run cost, from a single commit to a crowd of agents. */
+/** What the queues of a run cost, from a single commit to many agents. */
 export async function measureQueue(programs: Programs): Promise<Figure[]> {
   return [
     await measureCycle(),

@@ -4,13 +4,13 @@ import { timeOf } from '../process.ts'
 import { environment, makeProject, type Programs } from '../project.ts'
 
 const WAITERS = 100
-/** Until all have begun and the runtime has calmed down; then they are watched. */
+/** Until all processes have started and the runtime is idle; then they are measured. */
 const SETTLE_MS = 60_000
-/** As long as the longest pause between two looks. */
+/** As long as the longest polling interval. */
 const QUIET_MS = 60_000
 const DOES_NOTHING = 'setInterval(() => undefined, 1e9)'
 
-/** Agents that wait in processes of their own, beside as many of the runtime that do nothing. */
+/** Waiting agents in separate processes, compared with as many idle processes of the runtime. */
 export async function measureWaiters({ forkhestra }: Programs): Promise<Figure[]> {
   const cwd = makeProject({ agent: '#!/bin/sh\nexec sleep 600\n' })
   const start = (argv: readonly string[]) =>
@@ -18,7 +18,7 @@ export async function measureWaiters({ forkhestra }: Programs): Promise<Figure[]
   const startAll = (argv: readonly string[]) => Array.from({ length: WAITERS }, () => start(argv))
   timeOf([forkhestra, 'push', '--agent', 'agent', 'Do it'], cwd)
   const crew = start([forkhestra, 'run-queue'])
-  // Without somebody at work there is nothing to wait for.
+  // `receive` returns at once unless a task is running.
   await Bun.sleep(2000)
   const ours = startAll([forkhestra, 'receive'])
   const idle = startAll([process.execPath, '-e', DOES_NOTHING])
@@ -44,10 +44,10 @@ function figure(who: string, measured: number, limit?: number): Figure {
   return { group: 'queue', name, measured, unit: 'ms', ...(limit === undefined ? {} : { limit }) }
 }
 
-/** Fixed by Linux for what it shows to programs. */
+/** Linux reports times to programs in this unit. */
 const MS_A_TICK = 10
 
-/** What these processes have used up to now. */
+/** The processor time that these processes have used so far. */
 function ticksOf(children: readonly { readonly pid: number }[]): number {
   return children.reduce((sum, { pid }) => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

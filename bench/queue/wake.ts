@@ -6,12 +6,12 @@ import type { Figure } from '../figure.ts'
 
 const RUN = 'bench'
 const ROUNDS = 40
-/** Long enough that it polls at its longest interval. */
+/** Long enough that the waiting process polls at its longest interval. */
 const PAUSE_MS = 1500
 const WAITERS = 100
 const QUIET_MS = 5000
 
-/** What it takes until another process knows, and what a hundred cost that wait. */
+/** The delay until a waiting process sees a change, and the cost of a hundred waits. */
 export async function measureWake(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'forkhestra-bench-'))
   try {
@@ -38,7 +38,7 @@ async function measureDelay(path: string): Promise<Figure> {
   for (let round = 0; round <= ROUNDS; round += 1) {
     const { promise, resolve } = Promise.withResolvers<void>()
     next = resolve
-    // The first word comes by itself: it listens.
+    // The first message of the child says that it listens.
     if (round > 0) {
       await store.send({ id: `m${round}`, run: RUN, from: 'main', to: 'main', body: 'x' })
       sent = preciseNow()

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { install, PEERS } from './install.ts'
-import type { Tool, Verb } from './tool.ts'
+import type { Tool, Command } from './tool.ts'
 import type { Work } from './work.ts'
 
-/** Its compiled program, not the script around it that npm links and that costs a start of Node. */
+/** The compiled program, not the script that npm links, which would add a start of Node. */
 export function makeBacklog(): Tool {
   const program = install(PEERS.backlog, `node_modules/backlog.md-linux-${process.arch}/backlog`)
   const { name, version } = PEERS.backlog
@@ -13,7 +13,7 @@ export function makeBacklog(): Tool {
     version,
     store: 'backlog/tasks',
     prepare,
-    argv: (verb, target, turn) => [program, ...argsOf(verb, target, turn)],
+    argv: (command, target, turn) => [program, ...argsOf(command, target, turn)],
     claim: ({ number }, agent) => [
       program,
       'task',
@@ -29,7 +29,7 @@ export function makeBacklog(): Tool {
   }
 }
 
-// As `backlog init --defaults` writes it, but without the network.
+// What `backlog init --defaults` writes, but without the network.
 const CONFIG = `project_name: "bench"
 default_status: "To Do"
 statuses: ["To Do", "In Progress", "Done"]
@@ -84,9 +84,9 @@ ${criteria.map((text, index) => `- [ ] #${index + 1} ${text}`).join('\n')}
 `
 }
 
-function argsOf(verb: Verb, target: Work, turn: number): string[] {
+function argsOf(command: Command, target: Work, turn: number): string[] {
   const id = String(target.number)
-  switch (verb) {
+  switch (command) {
     case 'start':
       return ['--version']
     case 'list':

@@ -1,13 +1,13 @@
 import { LIMIT_MS, storedText, targetOf, type Bench } from './tool.ts'
 import { countMarks, makeNew } from './work.ts'
 
-/** What is left of many creates at the same time. */
+/** The result of many concurrent creates. */
 export interface Crowd {
   readonly calls: number
   readonly seconds: number
-  /** Calls that said that they failed. */
+  /** Calls that reported a failure. */
   readonly refused: number
-  /** Tasks that are there afterwards, and how many ids they have among them. */
+  /** Tasks that exist afterwards, and how many distinct ids they have. */
   readonly kept: number
   readonly ids: number
 }
@@ -33,7 +33,7 @@ export async function measureCreates(bench: Bench, calls: number): Promise<Crowd
   }
 }
 
-/** Eight agents want the same task at the same moment: their exit codes. */
+/** The exit codes of eight agents that claim the same task at the same time. */
 export async function measureClaims(bench: Bench): Promise<number[]> {
   const claim = (turn: number) => bench.tool.claim(targetOf(bench), `agent-${turn}`)
   return inParallel(AT_ONCE, claim, bench)

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { install, PEERS } from './install.ts'
-import type { Tool, Verb } from './tool.ts'
+import type { Tool, Command } from './tool.ts'
 import type { Work } from './work.ts'
 
-/** It knows neither criteria nor labels: they are part of the description. */
+/** It has no criteria and no labels: they go into the description. */
 export function makeDex(): Tool {
   const script = install(PEERS.dex, 'node_modules/@zeeg/dex/dist/index.js')
   const { name, version } = PEERS.dex
@@ -13,7 +13,7 @@ export function makeDex(): Tool {
     version,
     store: '.dex',
     prepare,
-    argv: (verb, target, turn) => ['node', script, ...argsOf(verb, target, turn)],
+    argv: (command, target, turn) => ['node', script, ...argsOf(command, target, turn)],
     claim: ({ number }) => ['node', script, 'start', idOf(number)],
     ids: (stored) => [...stored.matchAll(/^\{"id":"(\w+)"/gm)].map((match) => match[1]!),
   }
@@ -50,9 +50,9 @@ function toJson(task: Work, blocks: readonly string[]) {
   }
 }
 
-function argsOf(verb: Verb, target: Work, turn: number): string[] {
+function argsOf(command: Command, target: Work, turn: number): string[] {
   const id = idOf(target.number)
-  switch (verb) {
+  switch (command) {
     case 'start':
       return ['--version']
     case 'list':

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path'
 import { version } from '../../package.json'
 import type { Programs } from '../project.ts'
-import type { Tool, Verb } from './tool.ts'
+import type { Tool, Command } from './tool.ts'
 import type { Work } from './work.ts'
 
-/** Clocks of file systems tick slowly, and the index doubts what is as young as itself. */
+/** File timestamps are coarse, and the index does not trust files as new as itself. */
 const SETTLED_MS = 200
 
 export function makeForge({ forkhestra }: Programs): Tool {
@@ -16,13 +16,13 @@ export function makeForge({ forkhestra }: Programs): Tool {
     version,
     store: 'forge/tasks',
     prepare: (project, tasks) => prepare(program, project, tasks),
-    argv: (verb, target, turn) => [program, ...argsOf(verb, target, turn), ...plain(verb)],
+    argv: (command, target, turn) => [program, ...argsOf(command, target, turn), ...plain(command)],
     claim: ({ number }, agent) => [program, 'claim', idOf(number), '--as', agent, '--plain'],
     ids: (stored) => [...stored.matchAll(/^id: (\S+)$/gm)].map((match) => match[1]!),
   }
 }
 
-/** What a first call after a checkout meets. */
+/** Makes the next call like the first one after a checkout. */
 export function deleteIndex(project: string): void {
   rmSync(indexOf(project), { force: true })
 }
@@ -74,8 +74,8 @@ ${criteria.map((text, index) => `- ${box} #${index + 1} ${text}`).join('\n')}
 `
 }
 
-function argsOf(verb: Verb, target: Work, turn: number): string[] {
-  switch (verb) {
+function argsOf(command: Command, target: Work, turn: number): string[] {
+  switch (command) {
     case 'start':
       return ['--version']
     case 'list':
@@ -98,8 +98,8 @@ function argsOf(verb: Verb, target: Work, turn: number): string[] {
   }
 }
 
-function plain(verb: Verb): string[] {
-  return verb === 'start' ? [] : ['--plain']
+function plain(command: Command): string[] {
+  return command === 'start' ? [] : ['--plain']
 }
 
 function idOf(number: number): string {

@@ -12,10 +12,10 @@ export const PEERS = {
 
 export type Peer = (typeof PEERS)[keyof typeof PEERS]
 
-/** Thrown where a peer cannot be had here; the others are compared all the same. */
+/** Thrown if a peer cannot be installed; the others are still compared. */
 export class Unavailable extends Error {}
 
-/** Installs once, below the user's cache, and gives the program's path. */
+/** Installs a peer once, in the user's cache, and returns the path of its program. */
 export function install(peer: Peer, program: string): string {
   const folder = join(cacheFolder(), `${peer.package.replace('/', '-')}@${peer.version}`)
   const path = join(folder, program)
@@ -37,11 +37,11 @@ function cacheFolder(): string {
 
 function installFromNpm(peer: Peer, folder: string): void {
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  // From inside of the folder: seen from above, its name would be taken for the package to install.
+  // Run inside the folder: from its parent, npm would take its name for the package to install.
   run(['npm', 'install', '--prefix', '.', ...flags, `${peer.package}@${peer.version}`], folder)
 }
 
-/** Unpacked instead of installed, so that it needs no rights. */
+/** Unpacked instead of installed, so that root is not needed. */
 function installFromDebian(peer: Peer, folder: string): void {
   run(
     ['sh', '-c', `apt-get download ${peer.package} && dpkg-deb -x ${peer.package}_*.deb .`],

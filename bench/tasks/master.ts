@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { install, PEERS } from './install.ts'
-import type { Tool, Verb } from './tool.ts'
+import type { Tool, Command } from './tool.ts'
 import type { Work } from './work.ts'
 
-/** It knows no criteria and no labels; what can be edited without a model is the status. */
+/** It has no criteria and no labels, and only the status can be edited without a model. */
 export function makeMaster(): Tool {
   const script = install(PEERS.taskMaster, 'node_modules/task-master-ai/dist/task-master.js')
   const { name, version } = PEERS.taskMaster
@@ -13,7 +13,7 @@ export function makeMaster(): Tool {
     version,
     store: '.taskmaster/tasks/tasks.json',
     prepare,
-    argv: (verb, target, turn) => ['node', script, ...argsOf(verb, target, turn)],
+    argv: (command, target, turn) => ['node', script, ...argsOf(command, target, turn)],
     claim: ({ number }) => ['node', script, 'set-status', String(number), 'in-progress'],
     ids: (stored) => (JSON.parse(stored) as Stored).master.tasks.map(({ id }) => String(id)),
     env: () => ({ TASKMASTER_SKIP_AUTO_UPDATE: '1', TM_HIDE_BANNER: '1' }),
@@ -55,10 +55,10 @@ function toJson({ number, title, description, criteria, dependencies, isDone }: 
   }
 }
 
-function argsOf(verb: Verb, target: Work, turn: number): string[] {
+function argsOf(command: Command, target: Work, turn: number): string[] {
   const id = String(target.number)
   const details = target.criteria.join('\n')
-  switch (verb) {
+  switch (command) {
     case 'start':
       return ['--version']
     case 'list':

@@ -3,30 +3,38 @@ import type { Figure } from '../figure.ts'
 import type { Programs } from '../project.ts'
 import { AT_ONCE, measureClaims, measureCreates } from './crowd.ts'
 import { deleteIndex, hasIndex, makeForge } from './forge.ts'
-import { measureVerb, median } from './rounds.ts'
-import { argvOf, makeBench, timeOfCall, VERBS, type Bench, type Tool, type Verb } from './tool.ts'
+import { measureCommand, median } from './rounds.ts'
+import {
+  argvOf,
+  makeBench,
+  timeOfCall,
+  COMMANDS,
+  type Bench,
+  type Tool,
+  type Command,
+} from './tool.ts'
 import { makeOnly, makeWork } from './work.ts'
 
 export const SIZES = [100, 1_000, 10_000]
 const ROUNDS = 31
 const CREATES = 200
 
-/** In units of the empty program. */
+/** Limits as multiples of the empty program. */
 const LISTS: Readonly<Record<number, number>> = { 100: 3.5, 1_000: 5.5, 10_000: 17 }
 const ONE_TASK: Readonly<Record<number, number>> = { 1_000: 4.5 }
 
-/** forge-tasks alone: how long a call takes, how it stands a crowd, what memory it needs. */
+/** Measures forge-tasks alone: the time of a call, behaviour under concurrency, and memory. */
 export async function measureTasks(programs: Programs): Promise<Figure[]> {
   const forge = makeForge(programs)
   const figures: Figure[] = []
   for (const size of SIZES) {
     const bench = makeBench(forge, makeWork(size))
     if (size === SIZES[0]) figures.push(measureCall(bench, 'start', programs, 1.5))
-    for (const verb of VERBS.slice(1)) {
-      // A measurement blocks: only between two of them Ctrl-C is heard.
+    for (const command of COMMANDS.slice(1)) {
+      // A measurement blocks, so Ctrl-C is only handled between two of them.
       await Bun.sleep(1)
-      const limits = verb === 'list' || verb === 'ready' ? LISTS : ONE_TASK
-      figures.push(measureCall(bench, verb, programs, limits[size]))
+      const limits = command === 'list' || command === 'ready' ? LISTS : ONE_TASK
+      figures.push(measureCall(bench, command, programs, limits[size]))
     }
     figures.push(measureListAfterEdit(bench, programs))
     if (size === SIZES.at(-1)) figures.push(measureLast(bench), ...measureMemory(bench))
@@ -34,25 +42,25 @@ export async function measureTasks(programs: Programs): Promise<Figure[]> {
   return [...figures, ...(await measureCrowd(forge))]
 }
 
-/** What is said of a command at a size, in every table. */
-export function nameOf(verb: Verb, size: number): string {
-  if (verb === 'start') return 'start-up (--version)'
-  const name = verb === 'ready' ? 'list --ready' : verb
+/** The name of a measurement in every table. */
+export function nameOf(command: Command, size: number): string {
+  if (command === 'start') return 'start-up (--version)'
+  const name = command === 'ready' ? 'list --ready' : command
   return `${name}, ${size.toLocaleString('en').replace(',', ' ')} tasks`
 }
 
-function measureCall(bench: Bench, verb: Verb, { empty }: Programs, limit?: number): Figure {
+function measureCall(bench: Bench, command: Command, { empty }: Programs, limit?: number): Figure {
   const patience = { rounds: ROUNDS, budgetMs: Infinity }
-  const result = measureVerb(verb, [bench], empty, patience)
+  const result = measureCommand(command, [bench], empty, patience)
   const timing = result.timings[0]!
-  if (timing.kind !== 'measured') throw new Error(`${verb}: ${JSON.stringify(timing)}`)
+  if (timing.kind !== 'measured') throw new Error(`${command}: ${JSON.stringify(timing)}`)
   return {
-    ...figure(nameOf(verb, bench.tasks.length), timing.ms, 'ms', limit),
+    ...figure(nameOf(command, bench.tasks.length), timing.ms, 'ms', limit),
     base: result.empty,
   }
 }
 
-/** The index is then behind by one file, as it mostly is between two calls of an agent. */
+/** The index is then out of date by one file, as it usually is between two calls of an agent. */
 function measureListAfterEdit(bench: Bench, { empty }: Programs): Figure {
   const [lists, empties]: number[][] = [[], []]
   for (let round = 0; round < ROUNDS; round++) {
@@ -65,7 +73,7 @@ function measureListAfterEdit(bench: Bench, { empty }: Programs): Figure {
   return { ...figure(name, median(lists!), 'ms'), base: median(empties!) }
 }
 
-/** The next create at 10 000 tasks against the first one of an empty project. */
+/** A create at 10 000 tasks against the first one of an empty project. */
 function measureLast(bench: Bench): Figure {
   const [firsts, lasts]: number[][] = [[], []]
   for (let round = 0; round < ROUNDS; round++) {
@@ -83,9 +91,9 @@ function measureMemory(bench: Bench): Figure[] {
   const program = argvOf(bench, 'start', 0)[0]!
   const commands: Readonly<Record<string, (turn: number) => readonly string[]>> = {
     ...Object.fromEntries(
-      VERBS.slice(1).map((verb) => [
-        verb === 'ready' ? 'list --ready' : verb,
-        (turn: number) => argvOf(bench, verb, 200 + turn),
+      COMMANDS.slice(1).map((command) => [
+        command === 'ready' ? 'list --ready' : command,
+        (turn: number) => argvOf(bench, command, 200 + turn),
       ]),
     ),
     'next --claim': (turn) => [program, 'next', '--claim', '--as', `agent-${turn}`, '--plain'],

@@ -7,14 +7,14 @@ import { makeDex } from './dex.ts'
 import { makeForge } from './forge.ts'
 import { PEERS, Unavailable, type Peer } from './install.ts'
 import { makeMaster } from './master.ts'
-import { measureVerb, type Patience, type Timing } from './rounds.ts'
-import { makeBench, VERBS, type Tool, type Verb } from './tool.ts'
+import { measureCommand, type Patience, type Timing } from './rounds.ts'
+import { makeBench, COMMANDS, type Tool, type Command } from './tool.ts'
 import { makeWarrior } from './warrior.ts'
 import { makeOnly, makeWork } from './work.ts'
 
 /** One command of all tools at one size. */
 export interface Comparison {
-  readonly verb: Verb
+  readonly command: Command
   readonly size: number
   readonly empty: number
   readonly timings: Readonly<Record<string, Timing>>
@@ -25,7 +25,7 @@ export interface PeerReport {
   readonly missing: Readonly<Record<string, string>>
   readonly comparisons: readonly Comparison[]
   readonly crowds: Readonly<Record<string, Crowd>>
-  /** Of eight who want one task, the exit codes. */
+  /** The exit codes of eight processes that claim the same task. */
   readonly claims: Readonly<Record<string, readonly number[]>>
 }
 
@@ -39,7 +39,7 @@ const MAKERS: readonly (readonly [Peer, () => Tool])[] = [
 const PATIENCE: Patience = { rounds: 21, budgetMs: 4_000 }
 const QUICK: Patience = { rounds: 7, budgetMs: 1_000 }
 
-/** forge-tasks and its peers, with the same work, in turns. */
+/** Measures forge-tasks and its peers in turns, with the same work. */
 export async function measurePeers(programs: Programs, isQuick: boolean): Promise<PeerReport> {
   const missing: Record<string, string> = {}
   const peers = MAKERS.flatMap(([peer, make]) => findPeer(peer, make, missing))
@@ -77,15 +77,15 @@ async function* compare(
   patience: Patience,
 ): AsyncGenerator<Comparison> {
   const benches = tools.map((tool) => makeBench(tool, makeWork(size)))
-  const verbs = size === SIZES[0] ? VERBS : VERBS.slice(1)
-  for (const verb of verbs) {
-    // A measurement blocks: only between two of them Ctrl-C is heard.
+  const commands = size === SIZES[0] ? COMMANDS : COMMANDS.slice(1)
+  for (const command of commands) {
+    // A measurement blocks, so Ctrl-C is only handled between two of them.
     await Bun.sleep(1)
-    console.error(`  ${nameOf(verb, size)}`)
-    const result = measureVerb(verb, benches, empty, patience)
+    console.error(`  ${nameOf(command, size)}`)
+    const result = measureCommand(command, benches, empty, patience)
     const named = result.timings.map((timing, index) => [tools[index]!.name, timing] as const)
     yield {
-      verb,
+      command,
       size,
       empty: result.empty,
       timings: Object.fromEntries(named),
@@ -93,21 +93,21 @@ async function* compare(
   }
 }
 
-/** One that takes seconds for each gets fewer: it is about what is lost, not about minutes. */
+/** A tool that takes seconds per create gets fewer: lost tasks are counted, not time. */
 function creates(tool: Tool, isQuick: boolean): number {
   if (tool.name === PEERS.taskMaster.name) return AT_ONCE
   return isQuick ? 40 : 200
 }
 
 /**
- * Ahead of every peer: the time of forge-tasks in units of that of the fastest one. Taskwarrior is a
- * native program with one file for all tasks: it is compared, but no target at the smallest size.
+ * The time of forge-tasks relative to the fastest peer. Taskwarrior is a native program with one file
+ * for all tasks: it is compared, but is not a target at the smallest size.
  */
 export function leadFigures({ comparisons }: PeerReport): Figure[] {
-  return comparisons.flatMap(({ verb, size, timings }) => {
+  return comparisons.flatMap(({ command, size, timings }) => {
     const [own, best] = [timings['forge-tasks'], bestPeer(timings)]
     if (own?.kind !== 'measured' || best === undefined) return []
-    const name = `${nameOf(verb, size)}, against ${best.name}`
+    const name = `${nameOf(command, size)}, against ${best.name}`
     const hasTarget = size > SIZES[0]! || best.name !== PEERS.taskwarrior.name
     const figure: Figure = {
       group: 'tasks-peers',

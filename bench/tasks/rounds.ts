@@ -1,6 +1,6 @@
-import { argvOf, Failed, timeOfCall, tryOut, type Bench, type Verb } from './tool.ts'
+import { argvOf, Failed, timeOfCall, tryOut, type Bench, type Command } from './tool.ts'
 
-/** How long one command may be repeated, and how often at most. */
+/** How long, and how often at most, one command is repeated. */
 export interface Patience {
   readonly rounds: number
   readonly budgetMs: number
@@ -11,9 +11,9 @@ export type Timing =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'too slow' }
 
-/** Longer than this, and once is enough. */
+/** Slower commands are measured once. */
 const ONCE_MS = 20_000
-/** What is faster than this is sensitive to cold caches. */
+/** Faster commands are sensitive to cold caches. */
 const QUICK_MS = 100
 
 interface Entry {
@@ -25,18 +25,18 @@ interface Entry {
   readonly bench: Bench
 }
 
-/** One command of several tools, in turns with the empty program; of each the median. */
-export function measureVerb(
-  verb: Verb,
+/** Medians of one command of several tools, measured in turns with the empty program. */
+export function measureCommand(
+  command: Command,
   benches: readonly Bench[],
   empty: string,
   patience: Patience,
 ): { readonly empty: number; readonly timings: readonly Timing[] } {
-  const trials = benches.map((bench) => tryOut(bench, verb))
+  const trials = benches.map((bench) => tryOut(bench, command))
   const entries = benches.map((bench, index) => {
     const trial = trials[index]!
     const ms = trial.kind === 'worked' ? trial.ms : Infinity
-    return makeEntry(bench, verb, ms, patience)
+    return makeEntry(bench, command, ms, patience)
   })
   const base: Entry = {
     argv: () => [empty],
@@ -56,10 +56,10 @@ export function measureVerb(
   return { empty: median(base.samples), timings }
 }
 
-function makeEntry(bench: Bench, verb: Verb, ms: number, patience: Patience): Entry {
+function makeEntry(bench: Bench, command: Command, ms: number, patience: Patience): Entry {
   const affordable = Math.max(1, Math.floor(patience.budgetMs / ms))
   return {
-    argv: (turn) => argvOf(bench, verb, turn),
+    argv: (turn) => argvOf(bench, command, turn),
     warmUp: ms < QUICK_MS ? argvOf(bench, 'start', 0) : undefined,
     rounds: ms > ONCE_MS ? 0 : Math.min(patience.rounds, affordable),
     samples: [],
@@ -67,7 +67,7 @@ function makeEntry(bench: Bench, verb: Verb, ms: number, patience: Patience): En
   }
 }
 
-/** Slow ones skip rounds evenly, so that all meet the same busy and quiet moments of the machine. */
+/** Slow tools skip rounds evenly, so that the load of the machine affects all tools alike. */
 function takeTurns(entries: readonly Entry[], rounds: number): void {
   for (let round = 0; round < rounds; round++) {
     for (const entry of entries) {
@@ -78,11 +78,11 @@ function takeTurns(entries: readonly Entry[], rounds: number): void {
   }
 }
 
-/** A peer that fails in the middle is named in the table, and the others go on. */
+/** A peer that fails is marked in the table, and the others continue. */
 function takeTurn(entry: Entry, turn: number): void {
   if (entry.failure !== undefined) return
   try {
-    // Not counted: behind another program a call would find the processor's caches cold.
+    // Not counted: after another program, the processor's caches would be cold.
     if (entry.warmUp !== undefined) timeOfCall(entry.warmUp, entry.bench)
     entry.samples.push(timeOfCall(entry.argv(turn), entry.bench))
   } catch (error) {

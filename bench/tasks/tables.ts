@@ -1,7 +1,7 @@
 import { bestPeer, type Comparison, type PeerReport } from './peers.ts'
 import type { Timing } from './rounds.ts'
 
-/** The comparison as Markdown: a table per size, one for the crowds, and who could not come. */
+/** The comparison as Markdown: a table per size, one for concurrency, and the tools that could not be installed. */
 export function renderPeers(report: PeerReport): string {
   const sizes = [...new Set(report.comparisons.map(({ size }) => size))]
   return [
@@ -22,7 +22,7 @@ function renderSize({ versions, comparisons }: PeerReport, size: number): string
   const rows = comparisons
     .filter((comparison) => comparison.size === size)
     .map((row) => [
-      row.verb,
+      row.command,
       `${row.empty.toFixed(1)} ms`,
       ...names.map((name) => renderTiming(row.timings[name]!, row.empty)),
       renderLead(row),

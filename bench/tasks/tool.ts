@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import { makeProject } from '../project.ts'
 import { countMarks, countReady, makeNew, markOf, wordOf, type Work } from './work.ts'
 
-export const VERBS = ['start', 'list', 'ready', 'view', 'edit', 'create'] as const
-export type Verb = (typeof VERBS)[number]
+export const COMMANDS = ['start', 'list', 'ready', 'view', 'edit', 'create'] as const
+export type Command = (typeof COMMANDS)[number]
 
-/** One program that keeps tasks, and how it is told to do the same work as the others. */
+/** A task tracker, and the commands that make it do the same work as the others. */
 export interface Tool {
   readonly name: string
   readonly version: string
-  /** Files or folders of the project in which it keeps its tasks. */
+  /** The file or folder of the project in which it keeps its tasks. */
   readonly store: string
-  /** Writes tasks in its own format: to create 10 000 by its own command would take some of them hours. */
+  /** Writes tasks in its own format: creating 10 000 by command would take hours with some tools. */
   prepare(project: string, tasks: readonly Work[]): void
-  /** `turn` differs from call to call, so that no edit finds nothing to do. */
-  argv(verb: Verb, target: Work, turn: number): readonly string[]
-  /** The nearest it has to a claim. */
+  /** `turn` differs from call to call, so that every edit changes something. */
+  argv(command: Command, target: Work, turn: number): readonly string[]
+  /** The command that comes closest to a claim. */
   claim(target: Work, agent: string): readonly string[]
   ids(stored: string): string[]
   env?(project: string): Readonly<Record<string, string>>
@@ -32,7 +32,7 @@ export interface Bench {
 
 export const LIMIT_MS = 120_000
 
-/** In a git repository with everything committed, and with a home of its own. */
+/** In a git repository with everything committed, and with a separate home folder. */
 export function makeBench(tool: Tool, tasks: readonly Work[]): Bench {
   const folder = makeProject({ 'home/.keep': '', 'project/README.md': '# A project\n' })
   const project = join(folder, 'project')
@@ -57,16 +57,16 @@ function git(cwd: string, env: Record<string, string>, ...args: string[]): void 
   if (exitCode !== 0) throw new Error(`git ${args.join(' ')}: ${stderr.toString()}`)
 }
 
-/** What views and edits are about: not done, and neither the first nor the last. */
+/** The task to view and edit: not done, and neither the first nor the last. */
 export function targetOf({ tasks }: Bench): Work {
   return tasks[Math.floor(tasks.length * 0.6)] ?? makeNew(0)
 }
 
-export function argvOf(bench: Bench, verb: Verb, turn: number): readonly string[] {
-  return bench.tool.argv(verb, verb === 'create' ? makeNew(turn) : targetOf(bench), turn)
+export function argvOf(bench: Bench, command: Command, turn: number): readonly string[] {
+  return bench.tool.argv(command, command === 'create' ? makeNew(turn) : targetOf(bench), turn)
 }
 
-/** Thrown where a call that worked when it was tried out fails later. */
+/** Thrown if a call fails that worked in the trial. */
 export class Failed extends Error {}
 
 /** How long a call takes, in ms. */
@@ -91,14 +91,14 @@ export type Trial =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'too slow' }
 
-/** Calls once and looks whether the work was done: a command that fails at once is no fast one. */
-export function tryOut(bench: Bench, verb: Verb): Trial {
-  const before = verb === 'edit' ? storedText(bench) : ''
-  // Into a file: what ends before its pipe is empty loses the rest, and that is not the question here.
+/** Runs a command once and checks its effect: one that fails at once must not count as fast. */
+export function tryOut(bench: Bench, command: Command): Trial {
+  const before = command === 'edit' ? storedText(bench) : ''
+  // To a file: some tools exit before their pipe is drained and lose output.
   const out = join(bench.project, '..', 'out')
   rmSync(out, { force: true })
   const began = performance.now()
-  const { exitCode, exitedDueToTimeout, stderr } = Bun.spawnSync([...argvOf(bench, verb, 0)], {
+  const { exitCode, exitedDueToTimeout, stderr } = Bun.spawnSync([...argvOf(bench, command, 0)], {
     cwd: bench.project,
     env: bench.env,
     stdin: 'ignore',
@@ -111,17 +111,22 @@ export function tryOut(bench: Bench, verb: Verb): Trial {
   if (exitCode !== 0) {
     return { kind: 'failed', why: `exit code ${exitCode}: ${firstLine(stderr.toString())}` }
   }
-  const why = whyUndone(bench, verb, readFileSync(out, 'utf8'), before)
+  const why = whyUndone(bench, command, readFileSync(out, 'utf8'), before)
   return why === undefined ? { kind: 'worked', ms } : { kind: 'failed', why }
 }
 
-function whyUndone(bench: Bench, verb: Verb, out: string, before: string): string | undefined {
+function whyUndone(
+  bench: Bench,
+  command: Command,
+  out: string,
+  before: string,
+): string | undefined {
   const shows = (text: string) => (out.includes(text) ? undefined : `does not print ${text}`)
   const counts = (expected: number) => {
     const found = countMarks(out)
     return found === expected ? undefined : `prints ${found} tasks instead of ${expected}`
   }
-  switch (verb) {
+  switch (command) {
     case 'start':
       return shows(bench.tool.version)
     case 'list':
@@ -137,7 +142,7 @@ function whyUndone(bench: Bench, verb: Verb, out: string, before: string): strin
   }
 }
 
-/** All that a tool has on disk about its tasks. */
+/** Everything that a tool stores about its tasks. */
 export function storedText({ tool, project }: Bench): string {
   return textBelow(join(project, tool.store))
 }

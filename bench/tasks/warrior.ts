@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { install, PEERS } from './install.ts'
-import type { Tool, Verb } from './tool.ts'
+import type { Tool, Command } from './tool.ts'
 import type { Work } from './work.ts'
 
-/** It knows no bodies: description and criteria are annotations. Its export is faster than its tables. */
+/** Its tasks have no body: description and criteria are annotations. Its export is faster than its tables. */
 export function makeWarrior(): Tool {
   const program = install(PEERS.taskwarrior, 'usr/bin/task')
   const { name, version } = PEERS.taskwarrior
@@ -13,7 +13,7 @@ export function makeWarrior(): Tool {
     version,
     store: 'task/pending.data',
     prepare,
-    argv: (verb, target, turn) => [program, ...argsOf(verb, target, turn)],
+    argv: (command, target, turn) => [program, ...argsOf(command, target, turn)],
     claim: ({ number }) => [program, uuidOf(number), 'start'],
     ids: (stored) => [...stored.matchAll(/uuid:"([^"]+)"/g)].map((match) => match[1]!),
     env: (project) => ({ TASKRC: join(project, 'taskrc'), TASKDATA: join(project, 'task') }),
@@ -59,9 +59,9 @@ function render({
   return `[${pairs.join(' ')}]`
 }
 
-function argsOf(verb: Verb, target: Work, turn: number): string[] {
+function argsOf(command: Command, target: Work, turn: number): string[] {
   const uuid = uuidOf(target.number)
-  switch (verb) {
+  switch (command) {
     case 'start':
       return ['--version']
     case 'list':

@@ -1,7 +1,7 @@
 /** One generated task, the same for every tool. */
 export interface Work {
   readonly number: number
-  /** Begins with a mark that no other task has, so that it can be counted in any output. */
+  /** Begins with a unique mark, so that tasks can be counted in any output. */
   readonly title: string
   readonly description: string
   readonly criteria: readonly string[]
@@ -16,7 +16,7 @@ const WORDS =
   )
 const LABELS = ['backend', 'frontend', 'docs', 'security', 'tests', 'release', 'speed']
 
-/** Thirty words, three criteria, two labels, none to two dependencies; the oldest quarter is done. */
+/** Tasks of thirty words with three criteria, two labels and up to two dependencies; the oldest quarter is done. */
 export function makeWork(size: number): Work[] {
   return Array.from({ length: size }, (_, index) => makeTask(index + 1, index < size / 4))
 }
@@ -26,7 +26,7 @@ export function makeNew(turn: number): Work {
   return { ...makeTask(50_000 + turn, false), dependencies: [] }
 }
 
-/** One that nothing keeps from being begun. */
+/** A task that is ready. */
 export function makeOnly(): Work {
   return { ...makeTask(1, false), dependencies: [] }
 }
@@ -47,12 +47,12 @@ export function markOf(number: number): string {
   return `W${String(number).padStart(5, '0')}`
 }
 
-/** The first word of the description: only a command that shows the description prints it. */
+/** The first word of the description, which only a command that shows the description prints. */
 export function wordOf(number: number): string {
   return `D${String(number).padStart(5, '0')}`
 }
 
-/** How many different tasks a text names. */
+/** How many distinct tasks a text mentions. */
 export function countMarks(text: string): number {
   return new Set(text.match(/W\d{5}/g)).size
 }
