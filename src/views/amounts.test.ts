@@ -51,7 +51,7 @@ test('spent shows only what the agents reported', () => {
   const spent = { ...NOTHING_SPENT, ms: 7_500_000, iterations: 12 }
   expect(formatSpent(spent)).toBe('2 h 05 min, 12 iterations')
   const tokens = { input: 300, output: 20, cacheRead: 12_000, cacheWrite: 25 }
-  const told = { ...spent, tokens, costUsd: 1.234 }
-  expect(formatSpent(told)).toBe('2 h 05 min, 12 iterations, 12.3k tokens, $1.23')
-  expect(formatSpent({ ...told, billing: 'subscription' })).toEndWith('$1.23 (API-equivalent)')
+  const full = { ...spent, tokens, costUsd: 1.234 }
+  expect(formatSpent(full)).toBe('2 h 05 min, 12 iterations, 12.3k tokens, $1.23')
+  expect(formatSpent({ ...full, billing: 'subscription' })).toEndWith('$1.23 (API-equivalent)')
 })

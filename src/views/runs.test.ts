@@ -8,11 +8,11 @@ const NOW = Date.parse('2026-01-20T12:00:00.000Z')
 const at = '2026-01-20T10:00:00.000Z'
 const ITERATION = { scope: ['s2', 'i5'], step: 2, iteration: 5, attempt: 1 }
 
-type Told = EventBody & { readonly at?: string }
+type TimedEvent = EventBody & { readonly at?: string }
 
-const fold = (...events: Told[]) => events.reduce(next, NO_EVENTS)
+const fold = (...events: TimedEvent[]) => events.reduce(next, NO_EVENTS)
 
-const STARTED: Told = {
+const STARTED: TimedEvent = {
   type: 'run_started',
   at,
   schema: 1,
@@ -26,10 +26,10 @@ const STARTED: Told = {
   ],
   plan: {},
 }
-const SECOND: Told = { type: 'step_started', at, scope: ['s2'], step: 2, agent: 'builder' }
-const FIFTH: Told = { type: 'iteration_started', at, ...ITERATION }
-const MENDER: Told = { type: 'step_started', at, scope: ['s3'], step: 3, agent: 'mender' }
-const ended = (step: number, reason: 'stalled' | 'single_run' | 'marker' | 'auth'): Told => ({
+const SECOND: TimedEvent = { type: 'step_started', at, scope: ['s2'], step: 2, agent: 'builder' }
+const FIFTH: TimedEvent = { type: 'iteration_started', at, ...ITERATION }
+const MENDER: TimedEvent = { type: 'step_started', at, scope: ['s3'], step: 3, agent: 'mender' }
+const ended = (step: number, reason: 'stalled' | 'single_run' | 'marker' | 'auth'): TimedEvent => ({
   type: 'step_ended',
   at,
   scope: [`s${step}`],
@@ -39,7 +39,7 @@ const ended = (step: number, reason: 'stalled' | 'single_run' | 'marker' | 'auth
   iterations: 5,
   failures: 0,
 })
-const WAITING: Told = {
+const WAITING: TimedEvent = {
   type: 'waiting',
   ...ITERATION,
   why: 'quota',

@@ -16,17 +16,17 @@ test('a blocked agent gets the same grace period as after a marker', async () =>
   const script = [{ ...BLOCKED, tool: bash(FOREVER) }]
   const step = { iterations: 3, grace: { marker: '1s' } }
   await using stage = await openStage({ script, ...writes({}, step) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'blocked', reason: 'the disk is full' }])
-  expect(eventsOf(told, 'run_ended')[0]?.leftovers).toEqual([])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'blocked', reason: 'the disk is full' }])
+  expect(eventsOf(result, 'run_ended')[0]?.leftovers).toEqual([])
 })
 
 test('blocked takes precedence over the marker in either order', async () => {
   const both = [{ text: `${DONE.text}\n${BLOCKED.text}` }]
   await using stage = await openStage({ script: both, ...writes() })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'blocked', reason: 'the disk is full' }])
-  expect([told.code, reasons(told)]).toEqual([1, ['blocked']])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'blocked', reason: 'the disk is full' }])
+  expect([result.code, reasons(result)]).toEqual([1, ['blocked']])
 })
 
 test('blocked in a code fence, a tool or a sub-agent does not count', async () => {
@@ -48,14 +48,14 @@ test('blocked in a code fence, a tool or a sub-agent does not count', async () =
     ],
   }
   await using stage = await openStage({ script, ...writes() })
-  const told = await stage.tell('--chain', 'w')
+  const result = await stage.runJson('--chain', 'w')
   expect(stage.asks.flatMap(({ results }) => results).join('\n')).toContain(BLOCKED.text)
-  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }, { kind: 'marker' }])
-  expect([told.code, eventsOf(told, 'step_ended')[0]?.iterations]).toEqual([0, 2])
+  expect(outcomes(result)).toEqual([{ kind: 'exited', code: 0 }, { kind: 'marker' }])
+  expect([result.code, eventsOf(result, 'step_ended')[0]?.iterations]).toEqual([0, 2])
 })
 
 test('an agent that runs once can be blocked as well', async () => {
   await using stage = await openStage({ script: [BLOCKED], ...writes({}, {}) })
-  const told = await stage.tell('--chain', 'w')
-  expect([told.code, reasons(told)]).toEqual([1, ['blocked']])
+  const result = await stage.runJson('--chain', 'w')
+  expect([result.code, reasons(result)]).toEqual([1, ['blocked']])
 })

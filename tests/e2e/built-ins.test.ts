@@ -62,13 +62,13 @@ test('an early marker of a builder is refused, and the loop continues', async ()
       [...builds(3), DONE],
     ],
   })
-  const told = await stage.tell('--chain', 'build-all')
-  expect(eventsOf(told, 'marker_refused').map(({ iteration, why }) => [iteration, why])).toEqual([
+  const result = await stage.runJson('--chain', 'build-all')
+  expect(eventsOf(result, 'marker_refused').map(({ iteration, why }) => [iteration, why])).toEqual([
     [1, 'tasks_ready'],
     [2, 'tasks_ready'],
   ])
-  expect(outcomes(told).map(({ kind }) => kind)).toEqual(['marker', 'exited', 'exited', 'marker'])
-  expect([told.code, reasons(told)]).toEqual([0, ['marker', 'marker']])
+  expect(outcomes(result).map(({ kind }) => kind)).toEqual(['marker', 'exited', 'exited', 'marker'])
+  expect([result.code, reasons(result)]).toEqual([0, ['marker', 'marker']])
 })
 
 test('a blocked task makes the run incomplete, with the counts in the summary', async () => {
@@ -99,20 +99,20 @@ test('a blocked task makes the run incomplete, with the counts in the summary', 
 test('--json reports the reason blocked for tasks left blocked', async () => {
   await using stage = await openRepository({ builder: [[...blocks(1), DONE]] })
   await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
-  const told = await stage.tell('--chain', 'build')
-  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({
+  const result = await stage.runJson('--chain', 'build')
+  expect(eventsOf(result, 'step_ended')[0]).toMatchObject({
     reason: 'blocked',
     detail: 'tasks left: 1 blocked, 0 waiting',
   })
-  expect(told.code).toBe(1)
+  expect(result.code).toBe(1)
 })
 
 test('a task of a builder that dies goes to the next iteration', async () => {
   const die = [...builds(1).slice(0, 1), { tool: bash('kill -KILL $PPID') }]
   await using stage = await openRepository({ builder: [die, [...builds(1), DONE]] })
   await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
-  const told = await stage.tell('--chain', 'build')
-  expect(outcomes(told)).toEqual([{ kind: 'signalled', signal: 'SIGKILL' }, { kind: 'marker' }])
+  const result = await stage.runJson('--chain', 'build')
+  expect(outcomes(result)).toEqual([{ kind: 'signalled', signal: 'SIGKILL' }, { kind: 'marker' }])
   expect(await tasks(stage)).toEqual(['TASK-001 | Done | - | Page 1'])
 })
 
@@ -136,15 +136,15 @@ test("build-all continues without the planner's marker if tasks exist", async ()
       [...builds(3), DONE],
     ],
   })
-  const told = await stage.tell('--chain', 'build-all')
-  expect([told.code, reasons(told)]).toEqual([0, ['until', 'marker']])
+  const result = await stage.runJson('--chain', 'build-all')
+  expect([result.code, reasons(result)]).toEqual([0, ['until', 'marker']])
 })
 
 test('build-all stops if the planner gives no marker and creates no task', async () => {
   const unsure = [{ text: 'I do not understand the specs.' }]
   await using stage = await openRepository({ planner: [unsure, unsure, unsure] })
-  const told = await stage.tell('--chain', 'build-all')
-  expect([told.code, reasons(told)]).toEqual([1, ['max_iterations', 'skipped']])
+  const result = await stage.runJson('--chain', 'build-all')
+  expect([result.code, reasons(result)]).toEqual([1, ['max_iterations', 'skipped']])
 })
 
 test.each(['build-all', 'plan', 'ralph'])(
@@ -164,12 +164,12 @@ test('the planner is sonnet, has 50 turns and cannot edit files', async () => {
     { planner: [[DONE]] },
     { env: { ENABLE_TOOL_SEARCH: 'false' } },
   )
-  const told = await stage.tell('--chain', 'plan')
+  const result = await stage.runJson('--chain', 'plan')
   const [ask] = stage.asks
   expect(ask?.model).toContain('sonnet')
   expect(ask?.tools.toSorted()).toEqual(['Bash', 'Glob', 'Grep', 'Read'])
   expect(ask?.system).toContain('`forge/orch/specs/`')
-  const [{ argv = [] } = {}] = eventsOf(told, 'iteration_started')
+  const [{ argv = [] } = {}] = eventsOf(result, 'iteration_started')
   expect(argv[argv.indexOf('--max-turns') + 1]).toBe('50')
 })
 

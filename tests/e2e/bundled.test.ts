@@ -42,9 +42,9 @@ test('task-worker runs in a chain until its marker', async () => {
   await using stage = await openWork([{ text: 'Not yet.' }, ...WORK], {
     work: { steps },
   })
-  const told = await stage.tell('--chain', 'work', 'TASK_ID=TASK-001')
-  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }, { kind: 'marker' }])
-  expect([told.code, reasons(told)]).toEqual([0, ['marker']])
+  const result = await stage.runJson('--chain', 'work', 'TASK_ID=TASK-001')
+  expect(outcomes(result)).toEqual([{ kind: 'exited', code: 0 }, { kind: 'marker' }])
+  expect([result.code, reasons(result)]).toEqual([0, ['marker']])
   expect(stage.asks[0]?.prompt).toBe('Work on the task TASK-001 and on no other.')
   expect(readFileSync(join(stage.cwd, 'page-1.txt'), 'utf8')).toBe('Page 1\n')
 })

@@ -12,7 +12,7 @@ test('an iteration reports session, model and usage', async () => {
     { ...DONE, usage },
   ]
   await using stage = await openStage({ script, ...writes() })
-  const [ended] = eventsOf(await stage.tell('--chain', 'w'), 'iteration_ended')
+  const [ended] = eventsOf(await stage.runJson('--chain', 'w'), 'iteration_ended')
   expect(ended?.usage).toEqual({
     session: expect.stringMatching(/^[0-9a-f-]{36}$/),
     model: expect.stringContaining('sonnet'),
@@ -65,10 +65,10 @@ test('a replacement for claude that prints plain text works', async () => {
 test('lines of a wrapper between events are text, and its exit code is ignored', async () => {
   const claude = sh('echo "Entering the container"', `"${CLAUDE}" "$@"`, 'exit 7')
   await using stage = await openStage({ script: [DONE], ...writes(), files: { claude } })
-  const told = await stage.tell('--chain', 'w')
-  const said = eventsOf(told, 'message').map(({ text }) => text)
+  const result = await stage.runJson('--chain', 'w')
+  const said = eventsOf(result, 'message').map(({ text }) => text)
   expect(said).toEqual(['Entering the container', DONE.text])
-  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  expect(outcomes(result)).toEqual([{ kind: 'marker' }])
 })
 
 test("a user's chain can be tried with forkhestra fake-model", async () => {
@@ -105,18 +105,18 @@ test('started inside another claude, it is a separate session', async () => {
   }
   const show = bash('echo "$FORKHESTRA_AGENT $FORKHESTRA_ITERATION $CLAUDE_CODE_ENTRYPOINT"')
   await using stage = await openStage({ script: [{ tool: show }, DONE], env: nested, ...writes() })
-  const told = await stage.tell('--chain', 'w')
+  const result = await stage.runJson('--chain', 'w')
   expect(stage.asks[1]?.results).toEqual(['writer 1 sdk-cli'])
-  const [ended] = eventsOf(told, 'iteration_ended')
+  const [ended] = eventsOf(result, 'iteration_ended')
   expect(ended?.usage?.session).not.toBe(outer)
 })
 
 test('a command that exceeds its timeout does not keep claude alive', async () => {
   const tool = { name: 'Bash', input: { command: 'tail -s 9999 -f /dev/null', timeout: 500 } }
   await using stage = await openStage({ script: [{ tool }, DONE], ...writes() })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
-  expect(eventsOf(told, 'run_ended')[0]?.leftovers).toEqual([])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'marker' }])
+  expect(eventsOf(result, 'run_ended')[0]?.leftovers).toEqual([])
 })
 
 test('only --verbose shows sub-agents', async () => {

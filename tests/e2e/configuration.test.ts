@@ -58,10 +58,10 @@ test('every field of an agent reaches claude', async () => {
     DONE,
   ]
   await using stage = await openStage({ script, files, env: ALL_TOOLS, ...writes(agent, once) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'marker' }])
 
-  const [argv] = commands(told)
+  const [argv] = commands(result)
   expect(argv?.slice(1, 3)).toEqual(['--print', '--dangerously-skip-permissions'])
   expect(valueOf(argv, '--max-turns')).toBe('7')
   expect(valueOf(argv, '--mcp-config')).toBe(join(stage.cwd, 'mcp.json'))
@@ -94,9 +94,9 @@ test('allowedTools is a whitelist: the model is offered these tools and no other
 
 test('an empty allowedTools allows no tool', async () => {
   await using stage = await openStage({ script: [DONE], ...writes({ allowedTools: [] }, once) })
-  const told = await stage.tell('--chain', 'w')
+  const result = await stage.runJson('--chain', 'w')
   expect(stage.asks[0]?.tools).toEqual([])
-  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  expect(outcomes(result)).toEqual([{ kind: 'marker' }])
 })
 
 test('allowedTools may name a tool of an MCP server', async () => {
@@ -107,7 +107,7 @@ test('allowedTools may name a tool of an MCP server', async () => {
   const agent = { mcpConfig: 'mcp.json', allowedTools: ['Read', 'mcp__bell__ring'] }
   const script = [{ tool: { name: 'mcp__bell__ring', input: {} } }, DONE]
   await using stage = await openStage({ script, files, env: ALL_TOOLS, ...writes(agent, once) })
-  await stage.tell('--chain', 'w')
+  await stage.runJson('--chain', 'w')
   expect(stage.asks[0]?.tools.toSorted()).toEqual(['Read', 'mcp__bell__ring'])
   expect(stage.asks[1]?.results).toEqual(['It rang.'])
 })
@@ -124,7 +124,7 @@ test.each(['of the agent', 'of the user'])(
     const script = [{ tool: { name: 'mcp__bell__ring', input: {} } }, DONE]
     await using stage = await openStage({ script, files, env: ALL_TOOLS, ...writes(agent, once) })
     if (whose === 'of the user') copyFileSync(join(stage.cwd, 'mcp.json'), stage.userState)
-    await stage.tell('--chain', 'w')
+    await stage.runJson('--chain', 'w')
     expect(stage.asks[0]?.tools).toEqual(['Read'])
     expect(stage.asks[1]?.results[0]).toContain('No such tool available')
   },
@@ -134,37 +134,37 @@ test('a permission mode replaces skipped permissions and is enforced', async () 
   const script = [{ tool: bash('touch forbidden') }, DONE]
   const agent = { permissionMode: 'default', allowedTools: ['Bash(git:*)', 'Read'] }
   await using stage = await openStage({ script, ...writes(agent, once) })
-  const told = await stage.tell('--chain', 'w')
-  const [argv] = commands(told)
+  const result = await stage.runJson('--chain', 'w')
+  const [argv] = commands(result)
   expect(valueOf(argv, '--permission-mode')).toBe('default')
   expect(argv).not.toContain('--dangerously-skip-permissions')
   expect(existsSync(join(stage.cwd, 'forbidden'))).toBe(false)
-  expect([told.code, told.stderr, eventsOf(told, 'warning')]).toEqual([0, '', []])
+  expect([result.code, result.stderr, eventsOf(result, 'warning')]).toEqual([0, '', []])
 })
 
 test('args of the step and after -- are passed to claude before the prompt', async () => {
   const step = { ...once, args: ['--session-id', '${ID}'] }
   await using stage = await openStage({ script: [DONE], ...writes({}, step) })
   const id = '11111111-2222-4333-8444-555555555555'
-  const told = await stage.tell('--chain', 'w', `ID=${id}`, '--', '--disallowedTools', 'Bash')
-  const [argv] = commands(told)
+  const result = await stage.runJson('--chain', 'w', `ID=${id}`, '--', '--disallowedTools', 'Bash')
+  const [argv] = commands(result)
   expect(argv?.slice(-6)).toEqual(['--disallowedTools', 'Bash', '--session-id', id, '--', 'Write.'])
-  expect(eventsOf(told, 'iteration_ended')[0]?.usage?.session).toBe(id)
+  expect(eventsOf(result, 'iteration_ended')[0]?.usage?.session).toBe(id)
   expect(stage.asks[0]?.tools).not.toContain('Bash')
 })
 
 test('a full model id is passed on unchanged, known or not', async () => {
   const model = 'house-model-9'
   await using stage = await openStage({ script: [DONE], ...writes({ model }, once) })
-  const told = await stage.tell('--chain', 'w')
+  const result = await stage.runJson('--chain', 'w')
   expect(stage.asks[0]?.model).toBe(model)
-  expect(told.code).toBe(0)
+  expect(result.code).toBe(0)
 })
 
 test('by default an agent uses sonnet with 100 turns', async () => {
   await using stage = await openStage({ script: [DONE], ...writes({}, once) })
-  const told = await stage.tell('--chain', 'w')
-  expect(valueOf(commands(told)[0], '--max-turns')).toBe('100')
+  const result = await stage.runJson('--chain', 'w')
+  expect(valueOf(commands(result)[0], '--max-turns')).toBe('100')
   expect(stage.asks[0]?.model).toContain('sonnet')
 })
 
@@ -173,11 +173,11 @@ test('texts over 100 KiB are passed by stdin and file, and no file remains', asy
   const files = { 'long.md': long }
   const agent = { systemPromptText: '', systemPrompt: 'long.md' }
   await using stage = await openStage({ script: [DONE], files, ...writes(agent, once) })
-  const told = await stage.tell('--chain', 'w', '--prompt-file', 'long.md')
-  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  const result = await stage.runJson('--chain', 'w', '--prompt-file', 'long.md')
+  expect(outcomes(result)).toEqual([{ kind: 'marker' }])
   expect(stage.asks[0]?.system).toContain(MODE_AWARENESS_PREFIX + long)
   expect(stage.asks[0]?.prompt).toContain(long)
-  const [argv = []] = commands(told)
+  const [argv = []] = commands(result)
   expect(argv).toContain('--append-system-prompt-file')
   expect(argv.join(' ').length).toBeLessThan(1000)
   const left = readdirSync(stage.temp).filter((name) => name.startsWith('forkhestra'))

@@ -32,23 +32,23 @@ test.each([
 
 test('--json reports the reason auth for a refused key', async () => {
   await using stage = await openStage({ script: [fails(401, 'bad key')], ...writes() })
-  const told = await stage.tell('--chain', 'w')
+  const result = await stage.runJson('--chain', 'w')
   const error = 'Failed to authenticate. API Error: 401 bad key'
-  expect(outcomes(told)).toEqual([{ kind: 'auth_failed', error }])
-  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'auth', detail: error })
+  expect(outcomes(result)).toEqual([{ kind: 'auth_failed', error }])
+  expect(eventsOf(result, 'step_ended')[0]).toMatchObject({ reason: 'auth', detail: error })
 })
 
 test('an unknown model ends the chain at once', async () => {
   const script = [fails(404, 'model: no-such'), fails(404, 'model: no-such'), DONE]
   await using stage = await openStage({ script, ...writes({ model: 'claude-no-such-1' }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([
     {
       kind: 'auth_failed',
       error: expect.stringContaining('issue with the selected model (claude-no-such-1)'),
     },
   ])
-  expect([told.code, reasons(told)]).toEqual([1, ['auth']])
+  expect([result.code, reasons(result)]).toEqual([1, ['auth']])
 })
 
 test('a temporary failure is retried and counts no iteration', async () => {
@@ -61,22 +61,22 @@ test('a temporary failure is retried and counts no iteration', async () => {
   ]
   const step = { iterations: 1, retry: { attempts: 5, backoff: '10ms' } }
   await using stage = await openStage({ script, ...writes({}, step) })
-  const told = await stage.tell('--chain', 'w')
+  const result = await stage.runJson('--chain', 'w')
   const overloaded = (error: string): Outcome => ({
     kind: 'overloaded',
     error: expect.stringContaining(`API Error: ${error}`),
   })
-  expect(outcomes(told)).toEqual([
+  expect(outcomes(result)).toEqual([
     overloaded('Request rejected (429) · slow down'),
     overloaded('Request rejected (429) · come back later'),
     overloaded('529 Overloaded'),
     overloaded('500 Internal server error'),
     { kind: 'marker' },
   ])
-  expect(eventsOf(told, 'waiting').map(({ why }) => why)).toEqual(Array(4).fill('retry'))
-  expect(attempts(told)).toEqual(['1.1 again', '1.2 again', '1.3 again', '1.4 again', '1.5'])
-  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'marker', iterations: 1 })
-  expect([told.code, stage.asks.length]).toEqual([0, 5])
+  expect(eventsOf(result, 'waiting').map(({ why }) => why)).toEqual(Array(4).fill('retry'))
+  expect(attempts(result)).toEqual(['1.1 again', '1.2 again', '1.3 again', '1.4 again', '1.5'])
+  expect(eventsOf(result, 'step_ended')[0]).toMatchObject({ reason: 'marker', iterations: 1 })
+  expect([result.code, stage.asks.length]).toEqual([0, 5])
 })
 
 test('an agent that runs once fails on an overloaded model and reports why', async () => {
@@ -98,16 +98,16 @@ test('claude itself retries a request after a short refusal', async () => {
   const script = [fails(429, 'slow down', { 'retry-after': '1' }), DONE]
   const env = { CLAUDE_CODE_MAX_RETRIES: '1' }
   await using stage = await openStage({ script, env, ...writes() })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'marker' }])
   expect(stage.asks).toHaveLength(2)
 })
 
 test('a broken stream is retried, and half a marker does not count', async () => {
   const script = [{ text: 'Half a page.\nORCHESTRA_COM', drop: true as const }, { text: 'A page.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'exited', code: 0 }])
   expect(stage.asks).toHaveLength(2)
 })
 
@@ -115,9 +115,9 @@ test('a connection that always breaks is not retried forever', async () => {
   const drops = Array.from({ length: 12 }, () => ({ drop: true as const }))
   const step = { iterations: 1, retry: { attempts: 1 } }
   await using stage = await openStage({ script: drops, ...writes({}, step) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'overloaded', error: expect.any(String) }])
-  expect(reasons(told)).toEqual(['agent_failed'])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'overloaded', error: expect.any(String) }])
+  expect(reasons(result)).toEqual(['agent_failed'])
 })
 
 test('reaching maxTurns is not a failure of the agent', async () => {
@@ -133,22 +133,22 @@ test('reaching maxTurns is not a failure of the agent', async () => {
 })
 
 test.each([0, 3])('is_error is a failure, even with exit code %d', async (exit) => {
-  const result = { type: 'result', subtype: 'success', is_error: true, result: 'It broke.' }
-  const claude = sh(`echo '${JSON.stringify(result)}'`, `exit ${exit}`)
+  const event = { type: 'result', subtype: 'success', is_error: true, result: 'It broke.' }
+  const claude = sh(`echo '${JSON.stringify(event)}'`, `exit ${exit}`)
   await using stage = await openStage({ script: [DONE], files: { claude }, ...writes({}, {}) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'exited', code: exit, error: 'It broke.' }])
-  expect([told.code, reasons(told)]).toEqual([1, ['agent_failed']])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'exited', code: exit, error: 'It broke.' }])
+  expect([result.code, reasons(result)]).toEqual([1, ['agent_failed']])
 })
 
 test('without a login the chain ends with a hint', async () => {
   const env = { ANTHROPIC_API_KEY: '' }
   await using stage = await openStage({ script: [DONE], env, ...writes() })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([
     { kind: 'auth_failed', error: expect.stringContaining('Not logged in') },
   ])
-  expect([reasons(told), stage.asks]).toEqual([['auth'], []])
+  expect([reasons(result), stage.asks]).toEqual([['auth'], []])
 })
 
 test('an error of claude itself is shown in a loop, too', async () => {
@@ -172,7 +172,7 @@ test('an unreadable file for claude is refused before anything starts', async ()
 test('a killed claude is an outcome, and the next iteration starts a new one', async () => {
   const script = [{ tool: bash('kill -KILL $PPID') }, DONE]
   await using stage = await openStage({ script, ...writes() })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'signalled', signal: 'SIGKILL' }, { kind: 'marker' }])
-  expect(told.code).toBe(0)
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'signalled', signal: 'SIGKILL' }, { kind: 'marker' }])
+  expect(result.code).toBe(0)
 })

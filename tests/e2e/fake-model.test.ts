@@ -14,11 +14,11 @@ function scriptOf(name: string): string {
 test('the first documented example runs the built-in agents to completion', async () => {
   await using stage = await openRepository({})
   writeFileSync(join(stage.cwd, 'night.jsonc'), scriptOf('night.jsonc'))
-  const told = await must(
+  const result = await must(
     stage,
     'forkhestra fake-model night.jsonc -- forkhestra --chain build-all',
   )
-  expect(told).toContain('[forkhestra] Chain complete (2/2 steps)')
+  expect(result).toContain('[forkhestra] Chain complete (2/2 steps)')
   expect(await must(stage, 'forge-tasks list --plain')).toContain('| Done |')
   expect(await must(stage, 'git log --format=%s -1')).toBe('Built')
 })
@@ -26,8 +26,8 @@ test('the first documented example runs the built-in agents to completion', asyn
 test('the documented limit is waited for with two lines of output', async () => {
   await using stage = await openRepository({})
   writeFileSync(join(stage.cwd, 'limit.jsonc'), scriptOf('limit.jsonc').replace('5h', '1s'))
-  const told = await must(stage, 'forkhestra fake-model limit.jsonc -- forkhestra planner:1')
-  expect(told).toContain("You've hit your 5-hour limit")
-  expect(told).toContain('[forkhestra] The wait is over')
-  expect(told).toContain('[forkhestra] Complete after 1 iteration')
+  const result = await must(stage, 'forkhestra fake-model limit.jsonc -- forkhestra planner:1')
+  expect(result).toContain("You've hit your 5-hour limit")
+  expect(result).toContain('[forkhestra] The wait is over')
+  expect(result).toContain('[forkhestra] Complete after 1 iteration')
 })

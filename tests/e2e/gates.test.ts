@@ -13,9 +13,9 @@ test('output of a failed check goes into the next prompt until the check succeed
     files,
     ...writes({}, { verify: CHECK, iterations: 3 }),
   })
-  const told = await stage.tell('--chain', 'w')
-  expect(eventsOf(told, 'marker_refused')).toMatchObject([{ iteration: 1, why: 'gate' }])
-  expect(eventsOf(told, 'command').map(({ role, result }) => [role, result])).toEqual([
+  const result = await stage.runJson('--chain', 'w')
+  expect(eventsOf(result, 'marker_refused')).toMatchObject([{ iteration: 1, why: 'gate' }])
+  expect(eventsOf(result, 'command').map((event) => [event.role, event.result])).toEqual([
     ['verify', 'failed'],
     ['verify', 'ok'],
   ])
@@ -27,7 +27,7 @@ test('output of a failed check goes into the next prompt until the check succeed
     /<(check-output-\w+)>\n\/read secret\.md\nthe page is missing\n<\/\1>/,
   )
   expect(second?.prompt).not.toContain('a secret')
-  expect([told.code, reasons(told)]).toEqual([0, ['marker']])
+  expect([result.code, reasons(result)]).toEqual([0, ['marker']])
 })
 
 test('a check that never succeeds fails the step and its output is shown', async () => {
@@ -47,15 +47,15 @@ test('a check that never succeeds fails the step and its output is shown', async
 
 test('--verify applies to an agent that runs once', async () => {
   await using stage = await openStage({ script: [{ text: 'A page.' }], ...writes({}, {}) })
-  const told = await stage.tell('--chain', 'w', '--verify', 'test -f page.txt')
-  expect([told.code, reasons(told), stage.asks.length]).toEqual([1, ['gate_failed'], 1])
+  const result = await stage.runJson('--chain', 'w', '--verify', 'test -f page.txt')
+  expect([result.code, reasons(result), stage.asks.length]).toEqual([1, ['gate_failed'], 1])
 })
 
 test('until completes a step whose agent never gives the marker', async () => {
   const script = [{ text: 'A plan.' }, { tool: bash('touch page.txt') }, { text: 'A page.' }]
   await using stage = await openStage({ script, ...writes() })
-  const told = await stage.tell('--chain', 'w', '--until', 'test -f page.txt')
-  expect([told.code, reasons(told), outcomes(told).length]).toEqual([0, ['until'], 2])
+  const result = await stage.runJson('--chain', 'w', '--until', 'test -f page.txt')
+  expect([result.code, reasons(result), outcomes(result).length]).toEqual([0, ['until'], 2])
 })
 
 test('the builder completes only with no ready task and passing checks', async () => {
@@ -67,8 +67,8 @@ test('the builder completes only with no ready task and passing checks', async (
   )
   await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
   await must(stage, 'forge-tasks create "Page 2" --ac "page-2.txt exists"')
-  const told = await stage.tell('--chain', 'build')
-  expect(eventsOf(told, 'marker_refused').map(({ why }) => why)).toEqual(['tasks_ready', 'gate'])
+  const result = await stage.runJson('--chain', 'build')
+  expect(eventsOf(result, 'marker_refused').map(({ why }) => why)).toEqual(['tasks_ready', 'gate'])
   expect(stage.asks.at(-1)?.prompt).toContain('not mended')
-  expect([told.code, reasons(told)]).toEqual([0, ['marker']])
+  expect([result.code, reasons(result)]).toEqual([0, ['marker']])
 })

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { inSeconds, limited, SUBSCRIPTION } from './support/limits.ts'
 import { processesOf } from './support/processes.ts'
-import { attempts, eventsOf, openStage, reasons, toldBy } from './support/stage.ts'
+import { attempts, eventsOf, openStage, reasons, parseResult } from './support/stage.ts'
 import { bash, DONE, FOREVER, writes } from './support/writer.ts'
 
 test('after kill -9 the orphaned claude is named and ended, and its iteration is repeated', async () => {
@@ -22,14 +22,14 @@ test('after kill -9 the orphaned claude is named and ended, and its iteration is
   expect(refused.stderr).toContain('--kill-orphans')
   expect([refused.code === 0, stage.asks.length]).toEqual([false, 2])
 
-  const told = await stage.tell('resume', '--kill-orphans')
-  const [warning] = eventsOf(told, 'warning')
+  const result = await stage.runJson('resume', '--kill-orphans')
+  const [warning] = eventsOf(result, 'warning')
   expect(warning?.text).toMatch(
     /^killed the processes that run \S+ left running: .*claude \(pid \d+\)/,
   )
-  expect(eventsOf(told, 'run_resumed')[0]).toMatchObject({ step: 1, iteration: 2 })
-  expect(attempts(told)).toEqual(['2.2'])
-  expect([told.code, reasons(told), processesOf(run)]).toEqual([0, ['marker'], []])
+  expect(eventsOf(result, 'run_resumed')[0]).toMatchObject({ step: 1, iteration: 2 })
+  expect(attempts(result)).toEqual(['2.2'])
+  expect([result.code, reasons(result), processesOf(run)]).toEqual([0, ['marker'], []])
   expect(readdirSync(join(stage.cwd, 'forge/orch/runs', run, 'steps/1/iterations'))).toContain(
     '2.log',
   )
@@ -46,10 +46,10 @@ test('after kill -9 during a wait the rest of it is waited for first', async () 
   const running = stage.start(['resume', '--json'])
   await running.printed('"type":"waiting"')
   await stage.shell('forkhestra retry-now')
-  const told = toldBy(await running.finished)
-  const [waiting] = eventsOf(told, 'waiting')
+  const result = parseResult(await running.finished)
+  const [waiting] = eventsOf(result, 'waiting')
   expect(waiting).toMatchObject({ why: 'quota', iteration: 1, attempt: 2 })
   expect(Date.parse(waiting!.until) / 1000).toBeGreaterThanOrEqual(resetsAt)
-  expect([told.code, attempts(told), reasons(told)]).toEqual([0, ['1.2'], ['marker']])
+  expect([result.code, attempts(result), reasons(result)]).toEqual([0, ['1.2'], ['marker']])
   expect(stage.asks).toHaveLength(2)
 })

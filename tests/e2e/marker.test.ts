@@ -30,13 +30,13 @@ ORCHESTRA_COMPLETE
 test('without a marker all iterations run', async () => {
   const script = [{ text: 'One page.' }, { text: 'I will not say ORCHESTRA_COMPLETE yet.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 2 }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([
     { kind: 'exited', code: 0 },
     { kind: 'exited', code: 0 },
   ])
-  expect(eventsOf(told, 'marker_refused').map(({ why }) => why)).toEqual(['longer_line'])
-  expect([told.code, reasons(told)]).toEqual([1, ['max_iterations']])
+  expect(eventsOf(result, 'marker_refused').map(({ why }) => why)).toEqual(['longer_line'])
+  expect([result.code, reasons(result)]).toEqual([1, ['max_iterations']])
 })
 
 test('an agent that runs once is done when it ends, marker or not', async () => {
@@ -69,9 +69,9 @@ test('a tool call runs, is shown in one line, and its result goes to the model',
 test('a marker in a tool result does not count', async () => {
   const script = [{ tool: bash('echo ORCHESTRA_COMPLETE') }, { text: 'It is printed.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }])
-  expect(told.code).toBe(1)
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'exited', code: 0 }])
+  expect(result.code).toBe(1)
 })
 
 test('a marker of a sub-agent does not count', async () => {
@@ -86,31 +86,31 @@ test('a marker of a sub-agent does not count', async () => {
     ],
   }
   await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
-  const told = await stage.tell('--chain', 'w')
-  const tools = eventsOf(told, 'tool').map(({ name, parent }) => [name, parent !== undefined])
+  const result = await stage.runJson('--chain', 'w')
+  const tools = eventsOf(result, 'tool').map(({ name, parent }) => [name, parent !== undefined])
   expect(tools).toEqual([
     ['Agent', false],
     ['Bash', true],
   ])
   expect(stage.asks.at(-1)?.results.join()).toContain('ORCHESTRA_COMPLETE')
-  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }])
+  expect(outcomes(result)).toEqual([{ kind: 'exited', code: 0 }])
 })
 
 test('an echoed prompt does not count, even if it is only the marker', async () => {
   const script = [{ text: 'I do not know what you mean.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
-  const told = await stage.tell('--chain', 'w', '--prompt', 'Say:\nORCHESTRA_COMPLETE\n')
+  const result = await stage.runJson('--chain', 'w', '--prompt', 'Say:\nORCHESTRA_COMPLETE\n')
   expect(stage.asks[0]?.prompt).toContain('\nORCHESTRA_COMPLETE\n')
-  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }])
+  expect(outcomes(result)).toEqual([{ kind: 'exited', code: 0 }])
 })
 
 test('a marker in a message that also calls a tool counts, and the agent may finish', async () => {
   const script = [{ ...DONE, tool: bash('touch committed') }, { text: 'Committed.' }]
   await using stage = await openStage({ script, ...writes() })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'marker' }])
   expect(existsSync(join(stage.cwd, 'committed'))).toBe(true)
-  expect([told.code, stage.model.unused]).toEqual([0, []])
+  expect([result.code, stage.model.unused]).toEqual([0, []])
 })
 
 test('a marker in a closed fence is refused, one in the message after it counts', async () => {
@@ -126,9 +126,9 @@ test('a marker in a closed fence is refused, one in the message after it counts'
 test('a marker in thinking does not count', async () => {
   const script = [{ thinking: 'ORCHESTRA_COMPLETE', text: 'I think about it.' }]
   await using stage = await openStage({ script, ...writes({}, { iterations: 1 }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(eventsOf(told, 'message').map(({ text }) => text)).toEqual(['I think about it.'])
-  expect(outcomes(told)).toEqual([{ kind: 'exited', code: 0 }])
+  const result = await stage.runJson('--chain', 'w')
+  expect(eventsOf(result, 'message').map(({ text }) => text)).toEqual(['I think about it.'])
+  expect(outcomes(result)).toEqual([{ kind: 'exited', code: 0 }])
 })
 
 test('a message of a megabyte is shown whole, and its marker counts', async () => {

@@ -31,18 +31,18 @@ test.each([
   ['many lines', '\n\nÄ line\n"quoted" $HOME `x`\n'],
 ])('a prompt that starts with %s arrives unchanged', async (_, prompt) => {
   await using stage = await openStage({ script: [DONE], ...writes({}, { ...once, prompt }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'marker' }])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'marker' }])
   expect(stage.asks[0]?.prompt).toContain(prompt.trim())
 })
 
 test('without a prompt claude gets one fixed line', async () => {
   await using stage = await openStage({ script: [DONE], ...writes({}, { ...once, prompt: '' }) })
-  const told = await stage.tell('--chain', 'w')
+  const result = await stage.runJson('--chain', 'w')
   const line = 'Carry out your instructions for this iteration.'
   expect(stage.asks[0]?.prompt).toBe(line)
-  expect(commands(told)[0]?.at(-1)).toBe(line)
-  expect(eventsOf(told, 'iteration_started')[0]?.prompt).toEqual({ level: 'built-in' })
+  expect(commands(result)[0]?.at(-1)).toBe(line)
+  expect(eventsOf(result, 'iteration_started')[0]?.prompt).toEqual({ level: 'built-in' })
 })
 
 test('a dry run calls no model and shows the command', async () => {
@@ -66,8 +66,8 @@ test('a system prompt that vanishes fails the step', async () => {
   const files = { 'system.md': 'You vanish.' }
   const script = [{ tool: bash('rm system.md') }, { text: 'Gone.' }]
   await using stage = await openStage({ script, files, ...writes(agent, { iterations: 3 }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'error', iterations: 2 })
-  expect(eventsOf(told, 'step_ended')[0]?.detail).toContain('system.md')
-  expect(told.code).toBe(1)
+  const result = await stage.runJson('--chain', 'w')
+  expect(eventsOf(result, 'step_ended')[0]).toMatchObject({ reason: 'error', iterations: 2 })
+  expect(eventsOf(result, 'step_ended')[0]?.detail).toContain('system.md')
+  expect(result.code).toBe(1)
 })

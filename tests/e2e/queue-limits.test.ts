@@ -31,12 +31,12 @@ test('all sub-agents are retried after a usage limit is reset', async () => {
     files: { 'forge/.keep': '' },
     ...writes({}, { iterations: 1, prompt }),
   })
-  const told = await stage.tell('--chain', 'w')
-  expect([told.code, ...reasons(told)]).toEqual([0, 'marker'])
-  const rejected = eventsOf(told, 'limit').filter(({ status }) => status === 'rejected')
+  const result = await stage.runJson('--chain', 'w')
+  expect([result.code, ...reasons(result)]).toEqual([0, 'marker'])
+  const rejected = eventsOf(result, 'limit').filter(({ status }) => status === 'rejected')
   expect(rejected).toMatchObject([{ task: 'alpha', resetsAt }])
-  expect(eventsOf(told, 'waiting')).toMatchObject([{ task: 'alpha', why: 'quota' }])
-  const ended = eventsOf(told, 'task_ended')
+  expect(eventsOf(result, 'waiting')).toMatchObject([{ task: 'alpha', why: 'quota' }])
+  const ended = eventsOf(result, 'task_ended')
   const ends = ended.map(({ task, attempt, success }) => `${task} ${attempt} ${success}`)
   expect([ended[0]?.again, ends.toSorted()]).toEqual([
     true,

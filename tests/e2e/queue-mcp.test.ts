@@ -4,8 +4,8 @@ import { FORKHESTRA } from '../support/forkhestra.ts'
 import { openStage, type Stage } from './support/stage.ts'
 import { DONE, writes } from './support/writer.ts'
 
-const tool = (verb: string, input: Record<string, unknown> = {}) => ({
-  name: `mcp__forkhestra__${verb}`,
+const tool = (name: string, input: Record<string, unknown> = {}) => ({
+  name: `mcp__forkhestra__${name}`,
   input,
 })
 

@@ -6,7 +6,7 @@ import {
   openStage,
   outcomes,
   reasons,
-  toldBy,
+  parseResult,
   type Stage,
 } from './support/stage.ts'
 import { bash, DONE, writes } from './support/writer.ts'
@@ -25,24 +25,24 @@ test('a limit is waited for until its reset, then the iteration is repeated', as
   const resetsAt = inSeconds(3)
   const script = [limited(resetsAt), DONE]
   await using stage = await openStage({ script, env, ...writes({}, { iterations: 1 }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([
     { kind: 'rate_limited', error: expect.stringContaining("You've hit your 5-hour"), resetsAt },
     { kind: 'marker' },
   ])
-  expect(attempts(told)).toEqual(['1.1 again', '1.2'])
-  expect(eventsOf(told, 'limit')[0]).toMatchObject({
+  expect(attempts(result)).toEqual(['1.1 again', '1.2'])
+  expect(eventsOf(result, 'limit')[0]).toMatchObject({
     status: 'rejected',
     kind: 'five_hour',
     resetsAt,
   })
-  const [waiting] = eventsOf(told, 'waiting')
+  const [waiting] = eventsOf(result, 'waiting')
   expect(waiting).toMatchObject({ why: 'quota', iteration: 1, attempt: 2 })
   expect(Date.parse(waiting!.until) / 1000).toBeGreaterThanOrEqual(resetsAt)
-  expect(eventsOf(told, 'waited')).toMatchObject([{ iteration: 1, attempt: 2, cause: 'over' }])
+  expect(eventsOf(result, 'waited')).toMatchObject([{ iteration: 1, attempt: 2, cause: 'over' }])
   expect(askedAt(stage)[1]).toBeGreaterThanOrEqual(resetsAt)
-  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'marker', iterations: 1 })
-  expect([told.code, stage.asks.length]).toEqual([0, 2])
+  expect(eventsOf(result, 'step_ended')[0]).toMatchObject({ reason: 'marker', iterations: 1 })
+  expect([result.code, stage.asks.length]).toEqual([0, 2])
 })
 
 test('a log has one line about a wait and how to end it', async () => {
@@ -64,10 +64,10 @@ test('retry-now ends a long wait at once', async () => {
   await running.printed('"type":"waiting"')
   const { code, stdout } = await stage.shell('forkhestra retry-now')
   expect([code, stdout]).toEqual([0, expect.stringContaining('wait cancelled, retrying')])
-  const told = toldBy(await running.finished)
-  expect(eventsOf(told, 'waited')[0]).toMatchObject({ cause: 'retry_now' })
-  expect(eventsOf(told, 'waited')[0]?.ms).toBeLessThan(60_000)
-  expect([told.code, attempts(told)]).toEqual([0, ['1.1 again', '1.2']])
+  const result = parseResult(await running.finished)
+  expect(eventsOf(result, 'waited')[0]).toMatchObject({ cause: 'retry_now' })
+  expect(eventsOf(result, 'waited')[0]?.ms).toBeLessThan(60_000)
+  expect([result.code, attempts(result)]).toEqual([0, ['1.1 again', '1.2']])
 })
 
 test('a limit that lasts too long ends the run, and resume repeats the iteration', async () => {
@@ -85,21 +85,21 @@ test('a limit that lasts too long ends the run, and resume repeats the iteration
   )
   const [, run = ''] = /To resume: forkhestra resume (\S+)\n/.exec(stderr) ?? []
   expect(code).toBe(1)
-  const told = await stage.tell('resume', run)
-  expect(eventsOf(told, 'run_resumed')[0]).toMatchObject({ step: 1, iteration: 2 })
-  expect(eventsOf(told, 'iteration_started')).toMatchObject([{ iteration: 2, attempt: 2 }])
-  expect([told.code, reasons(told), stage.asks.length]).toEqual([0, ['marker'], 3])
+  const result = await stage.runJson('resume', run)
+  expect(eventsOf(result, 'run_resumed')[0]).toMatchObject({ step: 1, iteration: 2 })
+  expect(eventsOf(result, 'iteration_started')).toMatchObject([{ iteration: 2, attempt: 2 }])
+  expect([result.code, reasons(result), stage.asks.length]).toEqual([0, ['marker'], 3])
 })
 
 test('a weekly limit ends the run with the reason quota', async () => {
   const script = [limited(inSeconds(3 * 24 * 3600), 'seven_day')]
   await using stage = await openStage({ script, env, ...writes() })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toMatchObject([
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toMatchObject([
     { kind: 'rate_limited', error: expect.stringContaining("You've hit your weekly limit") },
   ])
-  expect(eventsOf(told, 'waiting')).toEqual([])
-  expect([told.code, reasons(told), stage.asks.length]).toEqual([1, ['quota'], 1])
+  expect(eventsOf(result, 'waiting')).toEqual([])
+  expect([result.code, reasons(result), stage.asks.length]).toEqual([1, ['quota'], 1])
 })
 
 test('an approaching limit is only a warning', async () => {
@@ -127,38 +127,38 @@ test('a rejected overage status is not waited for', async () => {
     { ...DONE, headers },
   ]
   await using stage = await openStage({ script, env, ...writes() })
-  const told = await stage.tell('--chain', 'w')
-  expect(eventsOf(told, 'limit').map(({ status }) => status)).toContain('allowed')
-  expect(attempts(told)).toEqual(['1.1', '2.1'])
-  expect([told.code, told.stderr, eventsOf(told, 'waiting')]).toEqual([0, '', []])
+  const result = await stage.runJson('--chain', 'w')
+  expect(eventsOf(result, 'limit').map(({ status }) => status)).toContain('allowed')
+  expect(attempts(result)).toEqual(['1.1', '2.1'])
+  expect([result.code, result.stderr, eventsOf(result, 'waiting')]).toEqual([0, '', []])
 })
 
 test('after a limit the output of a failed check is in the prompt again', async () => {
   const verify = 'test -f page.txt || { echo "the page is missing"; exit 1; }'
   const script = [DONE, { tool: bash('touch page.txt') }, limited(inSeconds(4)), DONE]
   await using stage = await openStage({ script, env, ...writes({}, { iterations: 2, verify }) })
-  const told = await stage.tell('--chain', 'w')
-  expect(attempts(told)).toEqual(['1.1', '2.1 again', '2.2'])
+  const result = await stage.runJson('--chain', 'w')
+  expect(attempts(result)).toEqual(['1.1', '2.1 again', '2.2'])
   for (const { prompt } of stage.asks.slice(1)) expect(prompt).toContain('the page is missing')
-  expect(eventsOf(told, 'run_ended')[0]?.spent).toMatchObject({
+  expect(eventsOf(result, 'run_ended')[0]?.spent).toMatchObject({
     iterations: 2,
     tokens: { input: 300, output: 60 },
   })
-  expect([told.code, reasons(told)]).toEqual([0, ['marker']])
+  expect([result.code, reasons(result)]).toEqual([0, ['marker']])
 })
 
 test('a marker counts although the limit came after it', async () => {
   const script = [{ ...DONE, tool: bash('true') }, limited(inSeconds(3600))]
   await using stage = await openStage({ script, env, ...writes() })
-  const told = await stage.tell('--chain', 'w')
-  expect([told.code, outcomes(told)]).toEqual([0, [{ kind: 'marker' }]])
+  const result = await stage.runJson('--chain', 'w')
+  expect([result.code, outcomes(result)]).toEqual([0, [{ kind: 'marker' }]])
 })
 
 test('an agent that runs once waits as well', async () => {
   const script = [limited(inSeconds(2)), { text: 'A page.' }]
   await using stage = await openStage({ script, env, ...writes({}, {}) })
-  const told = await stage.tell('--chain', 'w')
-  expect([told.code, attempts(told), reasons(told)]).toEqual([
+  const result = await stage.runJson('--chain', 'w')
+  expect([result.code, attempts(result), reasons(result)]).toEqual([
     0,
     ['1.1 again', '1.2'],
     ['single_run'],

@@ -30,16 +30,16 @@ test.each([
   ['edits a file that is changed already', 'echo "More." >>page.txt'],
 ])('an agent that %s in each iteration makes progress', async (_, command) => {
   await using stage = await openWriting(3, [{ tool: bash(command) }, IDLE])
-  const told = await stage.tell('--chain', 'w', '--stall', '1')
-  expect([reasons(told), stage.asks.length]).toEqual([['max_iterations'], 6])
+  const result = await stage.runJson('--chain', 'w', '--stall', '1')
+  expect([reasons(result), stage.asks.length]).toEqual([['max_iterations'], 6])
 })
 
 test('claiming and releasing a task is not progress', async () => {
   const forget: Turns = [{ tool: bash('forge-tasks next --claim --plain') }, IDLE]
   await using stage = await openRepository({ builder: [forget, forget, forget] })
   await must(stage, 'forge-tasks create "Page 1" --ac "page-1.txt exists"')
-  const told = await stage.tell('--chain', 'build', '--stall', '2')
+  const result = await stage.runJson('--chain', 'build', '--stall', '2')
   const claims = stage.asks.flatMap(({ results }) => results)
-  expect(claims.filter((result) => result.startsWith('id: TASK-001'))).toHaveLength(2)
-  expect(eventsOf(told, 'step_ended')[0]).toMatchObject({ reason: 'stalled', iterations: 2 })
+  expect(claims.filter((text) => text.startsWith('id: TASK-001'))).toHaveLength(2)
+  expect(eventsOf(result, 'step_ended')[0]).toMatchObject({ reason: 'stalled', iterations: 2 })
 })

@@ -27,9 +27,9 @@ test.each([
   running.signal(signal)
   const { code, stdout } = await running.finished
   expect(processesOf(run)).toEqual([])
-  const told = { code, stderr: '', events: parseEvents(stdout) }
-  expect(outcomes(told)).toEqual([{ kind: 'interrupted' }])
-  expect([code, reasons(told), stage.asks.length]).toEqual([exitCode, ['interrupted'], 1])
+  const result = { code, stderr: '', events: parseEvents(stdout) }
+  expect(outcomes(result)).toEqual([{ kind: 'interrupted' }])
+  expect([code, reasons(result), stage.asks.length]).toEqual([exitCode, ['interrupted'], 1])
 })
 
 test('a signal to a bundled agent reaches its claude and its commands', async () => {
@@ -77,8 +77,8 @@ test('a signal during a request ends the run, and no long prompt stays on disk',
   await stage.asked
   running.signal('SIGINT')
   const { code, stdout } = await running.finished
-  const told = { code, stderr: '', events: parseEvents(stdout) }
-  expect(outcomes(told)).toEqual([{ kind: 'interrupted' }])
+  const result = { code, stderr: '', events: parseEvents(stdout) }
+  expect(outcomes(result)).toEqual([{ kind: 'interrupted' }])
   expect(code).toBe(130)
   const left = readdirSync(stage.temp).filter((name) => name.startsWith('forkhestra'))
   expect(left).toEqual([])

@@ -12,21 +12,21 @@ test('an unresponsive model ends the iteration as idle, and the next one starts'
     script,
     ...writes({}, { iterations: 2, idleTimeout: '6s' }),
   })
-  const told = await stage.tell('--chain', 'w')
-  expect(outcomes(told)).toEqual([{ kind: 'idle', ms: 6000 }, { kind: 'marker' }])
-  expect([told.code, attempts(told)]).toEqual([0, ['1.1', '2.1']])
-  expect(eventsOf(told, 'run_ended')[0]?.leftovers).toEqual([])
+  const result = await stage.runJson('--chain', 'w')
+  expect(outcomes(result)).toEqual([{ kind: 'idle', ms: 6000 }, { kind: 'marker' }])
+  expect([result.code, attempts(result)]).toEqual([0, ['1.1', '2.1']])
+  expect(eventsOf(result, 'run_ended')[0]?.leftovers).toEqual([])
 })
 
 test('an iteration that times out ends with its processes, and its cost counts', async () => {
   const script = [{ tool: bash('true'), usage: DEAR }, { tool: HANGING, usage: DEAR }, DONE]
   await using stage = await openStage({ script, ...writes({}, { iterations: 2 }) })
-  const told = await stage.tell('--chain', 'w', '--timeout', '6s', '--max-cost', '1.3')
-  expect(outcomes(told)).toEqual([{ kind: 'timed_out', ms: 6000 }, { kind: 'marker' }])
-  expect(budgets(told)).toEqual(['1.30', '0.10'])
-  const [{ usage } = {}] = eventsOf(told, 'iteration_ended')
+  const result = await stage.runJson('--chain', 'w', '--timeout', '6s', '--max-cost', '1.3')
+  expect(outcomes(result)).toEqual([{ kind: 'timed_out', ms: 6000 }, { kind: 'marker' }])
+  expect(budgets(result)).toEqual(['1.30', '0.10'])
+  const [{ usage } = {}] = eventsOf(result, 'iteration_ended')
   expect(usage?.tokens).toMatchObject({ input: 400_000, output: 40_000 })
-  expect([told.code, eventsOf(told, 'run_ended')[0]?.leftovers]).toEqual([0, []])
+  expect([result.code, eventsOf(result, 'run_ended')[0]?.leftovers]).toEqual([0, []])
 })
 
 test('an agent that runs once and times out fails with the reason timeout', async () => {

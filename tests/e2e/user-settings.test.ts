@@ -27,11 +27,11 @@ test.each([
   [{ userSettings: false }, '[][ours]', false],
 ])('with %j a hook and a variable of the user apply or do not', async (agent, echo, isHooked) => {
   await using stage = await openWithSettings(agent)
-  const told = await stage.tell('--chain', 'w')
-  expect(told.code).toBe(0)
+  const result = await stage.runJson('--chain', 'w')
+  expect(result.code).toBe(0)
   expect(stage.asks[1]?.results).toEqual([echo])
   expect(existsSync(join(stage.cwd, 'hooked'))).toBe(isHooked)
-  const [argv = []] = commands(told)
+  const [argv = []] = commands(result)
   const sources = argv.includes('--setting-sources') && argv[argv.indexOf('--setting-sources') + 1]
   expect(sources).toBe(isHooked ? false : 'project,local')
 })

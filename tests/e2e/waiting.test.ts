@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { FORKHESTRA } from '../support/forkhestra.ts'
 import { Pty } from '../support/pty.ts'
 import { inSeconds, limited, SUBSCRIPTION } from './support/limits.ts'
-import { attempts, eventsOf, openStage, reasons, toldBy } from './support/stage.ts'
+import { attempts, eventsOf, openStage, reasons, parseResult } from './support/stage.ts'
 import { DONE, writes } from './support/writer.ts'
 
 const env = SUBSCRIPTION
@@ -23,9 +23,9 @@ test.each([
   await using waiting = await startWaiting()
   const { stage, running } = waiting
   for (let count = 0; count < times; count += 1) running.signal(signal)
-  const told = toldBy(await running.finished)
-  expect(eventsOf(told, 'waited')[0]).toMatchObject({ cause: 'stopped' })
-  expect([told.code, reasons(told)]).toEqual([exitCode, ['interrupted']])
+  const result = parseResult(await running.finished)
+  expect(eventsOf(result, 'waited')[0]).toMatchObject({ cause: 'stopped' })
+  expect([result.code, reasons(result)]).toEqual([exitCode, ['interrupted']])
   expect(stage.asks).toHaveLength(1)
 })
 
@@ -34,14 +34,18 @@ test('stop ends a wait, and resume repeats the iteration', async () => {
   const { stage, running } = waiting
   const stop = await stage.shell('forkhestra stop')
   expect([stop.code, stop.stdout]).toEqual([0, expect.stringContaining('stops waiting and ends')])
-  const told = toldBy(await running.finished)
-  expect([told.code, reasons(told)]).toEqual([1, ['interrupted']])
-  expect(eventsOf(told, 'run_ended')[0]?.stopped).toEqual({ words: 'stopped by forkhestra stop' })
+  const result = parseResult(await running.finished)
+  expect([result.code, reasons(result)]).toEqual([1, ['interrupted']])
+  expect(eventsOf(result, 'run_ended')[0]?.stopped).toEqual({ words: 'stopped by forkhestra stop' })
   const resumed = stage.start(['resume', '--json'])
   await resumed.printed('"type":"waiting"')
   await stage.shell('forkhestra retry-now')
-  const retold = toldBy(await resumed.finished)
-  expect([retold.code, attempts(retold), reasons(retold)]).toEqual([0, ['1.2'], ['marker']])
+  const resumedResult = parseResult(await resumed.finished)
+  expect([resumedResult.code, attempts(resumedResult), reasons(resumedResult)]).toEqual([
+    0,
+    ['1.2'],
+    ['marker'],
+  ])
 })
 
 /** A run on a terminal that waits for so long. */

@@ -121,7 +121,7 @@ test('a complete answer counts once, and its calls are made once', async () => {
   expect(readFileSync(join(cwd, 'effect'), 'utf8')).toBe('x\n')
 })
 
-test('a call cut off by the output limit is not made, and the model is told why', async () => {
+test('a call cut off by the output limit is not made, and its result says why', async () => {
   const service = SERVICES['a compatible service']!
   const events = JSON.stringify(chatCompletions(TOUCH, 1))
   const short = events.replace(String.raw`effect\"}`, 'eff')

@@ -9,7 +9,7 @@ import { fileIn } from '../support/until.ts'
 // Queue and inbox as tools of the built-in agent, and sub-agents that are built-in agents, too.
 
 const call = (name: string, input: Record<string, unknown> = {}) => ({ name, input })
-const VERBS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
+const QUEUE_TOOLS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
 
 /** What the tools have answered to an agent, in order, as JSON or as they are. */
 function answersTo(stage: Parameters<typeof asked>[0], prompt: string): unknown[] {
@@ -96,7 +96,7 @@ test('null counts as absent', async () => {
 })
 
 test.each<[string, Record<string, unknown>, readonly string[]]>([
-  ['by itself', {}, VERBS],
+  ['by itself', {}, QUEUE_TOOLS],
   ['not where it only reads', { allowedTools: ['Read', 'Grep', 'Glob'] }, []],
   ['not where the configuration says no', { queue: false }, []],
   [
@@ -107,13 +107,13 @@ test.each<[string, Record<string, unknown>, readonly string[]]>([
   [
     'but for those that are shut',
     { disallowedTools: ['cancel', 'send'] },
-    VERBS.filter((name) => name !== 'cancel' && name !== 'send'),
+    QUEUE_TOOLS.filter((name) => name !== 'cancel' && name !== 'send'),
   ],
-])('an agent gets the queue tools %s', async (_, agent, verbs) => {
+])('an agent gets the queue tools %s', async (_, agent, tools) => {
   await using stage = await openNative([{ text: 'Fine.' }], { agent })
   await stage.run('nat', '-p', 'Go')
   const names = asked(stage)[0]?.tools?.map(({ name }) => name) ?? []
-  expect(names.filter((name) => VERBS.includes(name))).toEqual([...verbs])
+  expect(names.filter((name) => QUEUE_TOOLS.includes(name))).toEqual([...tools])
 })
 
 test('sub-agents have their own agent, model and rights, limited by their parent', async () => {

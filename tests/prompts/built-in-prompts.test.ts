@@ -33,7 +33,9 @@ function wordsOf(command: string): string[] {
 
 const commandsOf = (markdown: string) => codeOf(markdown).map(wordsOf)
 const taskCommands = (markdown: string) =>
-  commandsOf(markdown).filter(([program, verb]) => program === 'forge-tasks' && verb !== undefined)
+  commandsOf(markdown).filter(
+    ([program, command]) => program === 'forge-tasks' && command !== undefined,
+  )
 
 function hasMarker(text: string): boolean {
   const scanner = new MarkerScanner()

@@ -5,7 +5,7 @@ import { forkhestra } from '../support/forkhestra.ts'
 import { makeProject, sh, type Files } from '../support/project.ts'
 import { tasksOf } from '../support/queue.ts'
 
-/** Notes what it was told, by its name; `work` is what the step's agent does besides. */
+/** Appends its prompt to a file named after it; the agent of the step also runs `work`. */
 const noting = (work = 'true') =>
   sh(
     'printf "%s\\n" "$1" >> "said-$FORKHESTRA_AGENT_NAME"',
@@ -187,8 +187,8 @@ test('an unreadable file is reported once in each iteration', async () => {
     'prompt.md': '/read lost.md\n/read lost.md\nGo.\n',
   })
   const { stderr } = await forkhestra(['./agent:2', '--prompt-file', 'prompt.md'], { cwd })
-  const told = stderr.split('\n').filter((line) => line.includes('lost.md'))
-  expect(told).toEqual(
+  const warnings = stderr.split('\n').filter((line) => line.includes('lost.md'))
+  expect(warnings).toEqual(
     Array.from({ length: 2 }, () => '[forkhestra] Warning: /read: File does not exist: lost.md'),
   )
 })

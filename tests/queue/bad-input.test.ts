@@ -201,7 +201,7 @@ test('nesting stops at the depth limit, and every level is notified', async () =
   expect(await problemsOf(cwd)).toEqual([])
 })
 
-test('an agent that waits for itself is told so and gets its own messages', async () => {
+test('waiting for itself is reported to an agent, and it gets its own messages', async () => {
   const asks = (name: string) =>
     [
       `forkhestra receive --json --from ${name} >> ${name}.json;`,

@@ -16,7 +16,7 @@ import { storeOf } from '../support/queue-records.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { fileIn } from '../support/until.ts'
 
-const VERBS: readonly (readonly string[])[] = [
+const COMMANDS: readonly (readonly string[])[] = [
   ['push', 'name=late', 'true'],
   ['run-queue'],
   ['queue'],
@@ -38,13 +38,13 @@ async function lived(): Promise<string> {
 /** Every command reports the same problem and leaves the store unchanged. */
 async function expectRefusals(cwd: string, words: RegExp): Promise<void> {
   const before = readFileSync(storeOf(cwd))
-  for (const verb of VERBS) {
-    const { code, stdout, stderr } = await forkhestra(verb, { cwd })
-    expect({ verb, code, stdout }).toEqual({ verb, code: 1, stdout: '' })
+  for (const command of COMMANDS) {
+    const { code, stdout, stderr } = await forkhestra(command, { cwd })
+    expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' })
     expect(stderr).toMatch(words)
     expect(stderr.match(/^\[forkhestra\]/gm)).toHaveLength(1)
     expect(stderr).not.toMatch(/^ +at /m)
-    const json = await forkhestra([...verb, '--json'], { cwd })
+    const json = await forkhestra([...command, '--json'], { cwd })
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false })
   }
   expect(readFileSync(storeOf(cwd)).equals(before)).toBe(true)
@@ -73,9 +73,9 @@ test('a store with overwritten bytes is reported as one clear error', async () =
   const bytes = readFileSync(storeOf(cwd))
   for (const from of [100, 4096, 8192, 12_288]) {
     writeFileSync(storeOf(cwd), Buffer.from(bytes).fill(0xa5, from, from + 3000))
-    for (const verb of VERBS) {
-      const { code, stderr, stdout } = await forkhestra(verb, { cwd })
-      expect({ from, verb, isKnown: code === 0 || code === 1 || code === 2 }).toMatchObject({
+    for (const command of COMMANDS) {
+      const { code, stderr, stdout } = await forkhestra(command, { cwd })
+      expect({ from, command, isKnown: code === 0 || code === 1 || code === 2 }).toMatchObject({
         isKnown: true,
       })
       expect(stderr + stdout).not.toMatch(/^ +at |SQLITE|SqliteError/m)
@@ -196,13 +196,13 @@ test('every command reports a read-only store as one clear error', async () => {
     [
       'forkhestra ./agent --prompt-file prompt.md > /dev/null || exit 98',
       'mount -o remount,ro forge',
-      ...VERBS.map((verb) => `forkhestra ${verb.join(' ')} 2>&1; echo "code $?"`),
+      ...COMMANDS.map((command) => `forkhestra ${command.join(' ')} 2>&1; echo "code $?"`),
     ].join('\n'),
   )
   expect(code).toBe(0)
   const answers = stdout.split(/^code /m).slice(0, -1)
-  expect(answers).toHaveLength(VERBS.length)
-  expect(stdout.match(/^code 1$/gm)).toHaveLength(VERBS.length)
+  expect(answers).toHaveLength(COMMANDS.length)
+  expect(stdout.match(/^code 1$/gm)).toHaveLength(COMMANDS.length)
   for (const answer of answers) expect(answer).toMatch(/queue\.sqlite cannot be written/)
 })
 
@@ -229,13 +229,13 @@ test('every command reports a full disk, and queued tasks are kept', async () =>
     [
       'forkhestra ./agent --prompt-file prompt.md > /dev/null || exit 98',
       'cat /dev/zero > forge/fill 2>/dev/null',
-      ...VERBS.map((verb) => `forkhestra ${verb.join(' ')} 2>&1; echo "code $?"`),
+      ...COMMANDS.map((command) => `forkhestra ${command.join(' ')} 2>&1; echo "code $?"`),
       'rm forge/fill; forkhestra queue; forkhestra queue verify; ls forge/orch/runs/*',
     ].join('\n'),
   )
   expect(code).toBe(0)
   const answers = stdout.split(/^code /m).slice(0, -1)
-  expect(answers).toHaveLength(VERBS.length)
+  expect(answers).toHaveLength(COMMANDS.length)
   for (const answer of answers) expect(answer).toMatch(/queue\.sqlite is full\.\n +Make room/)
   expect(stdout).toContain('1 queued, 0 ready, 0 running, 1 ended')
   expect(stdout).toContain('match their history')
@@ -302,7 +302,7 @@ test('a result that does not fit on a full disk is kept until there is space', a
 
 test.each([
   ['deleted', (path: string) => rmSync(path), /is missing, with everything/],
-  ['spoilt', (path: string) => writeFileSync(path, 'x'.repeat(9000)), /is not a queue store/],
+  ['overwritten', (path: string) => writeFileSync(path, 'x'.repeat(9000)), /is not a queue store/],
   [
     'made by a newer version',
     (path: string) => {
@@ -312,27 +312,24 @@ test.each([
     },
     /was made by a newer forkhestra/,
   ],
-])(
-  'who resumes a run whose store was %s is told so, and nothing hangs',
-  async (_, spoil, words) => {
-    const cwd = makeQueueProject(
-      "/push name=one 'touch up; [ -e go ] || sleep 60'\n/run\n[ -e go ] || sleep 60; forkhestra receive 2>> said\n",
-    )
-    const running = startPrompt(cwd)
-    await fileIn(cwd, 'up')
-    running.signal('SIGKILL')
-    await running.finished
-    for (const end of ['-wal', '-shm']) rmSync(storeOf(cwd) + end, { force: true })
-    spoil(storeOf(cwd))
-    writeFileSync(join(cwd, 'go'), '')
-    const { code, stderr } = await forkhestra(['resume', '--kill-orphans'], { cwd })
-    expect(code).toBe(1)
-    expect(stderr).toMatch(words)
-    expect(stderr).not.toMatch(/^ +at /m)
-    const again = await forkhestra(['resume', '--kill-orphans', '--new-queue'], { cwd })
-    expect(again.stderr).toContain('The run continues with an empty queue.')
-  },
-)
+])('resuming a run whose store was %s reports it, and nothing hangs', async (_, spoil, words) => {
+  const cwd = makeQueueProject(
+    "/push name=one 'touch up; [ -e go ] || sleep 60'\n/run\n[ -e go ] || sleep 60; forkhestra receive 2>> said\n",
+  )
+  const running = startPrompt(cwd)
+  await fileIn(cwd, 'up')
+  running.signal('SIGKILL')
+  await running.finished
+  for (const end of ['-wal', '-shm']) rmSync(storeOf(cwd) + end, { force: true })
+  spoil(storeOf(cwd))
+  writeFileSync(join(cwd, 'go'), '')
+  const { code, stderr } = await forkhestra(['resume', '--kill-orphans'], { cwd })
+  expect(code).toBe(1)
+  expect(stderr).toMatch(words)
+  expect(stderr).not.toMatch(/^ +at /m)
+  const again = await forkhestra(['resume', '--kill-orphans', '--new-queue'], { cwd })
+  expect(again.stderr).toContain('The run continues with an empty queue.')
+})
 
 const FILL = 'cat /dev/zero > forge/fill 2>/dev/null'
 

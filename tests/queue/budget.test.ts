@@ -12,7 +12,7 @@ const CLAUDE = sh(
   'name=$FORKHESTRA_AGENT_NAME',
   'printf "%s\\n" "$@" > "args-$name"',
   'echo "$name" >> begun',
-  `tell() { printf '{"type":"assistant","message":{"id":"m%s","usage":{"input_tokens":%s,"output_tokens":0},"content":[{"type":"text","text":"so far"}]}}\\n' "$1" "$1"; }`,
+  `report() { printf '{"type":"assistant","message":{"id":"m%s","usage":{"input_tokens":%s,"output_tokens":0},"content":[{"type":"text","text":"so far"}]}}\\n' "$1" "$1"; }`,
   `end() { printf '{"type":"result","subtype":"success","is_error":false,"result":"done","total_cost_usd":%s}\\n' "$1"; }`,
   'cost=0.01',
   'eval "$last"',
@@ -121,7 +121,7 @@ test.each([
   ['the run', { chain: { maxTokens: 1000 } }],
   ['the step', { step: { maxTokens: 1000 } }],
 ])('running tasks end together when the tokens of %s are used up', async (of, made) => {
-  const cwd = makeBudgetProject({ work: 'tell 300; sleep 60', ...made })
+  const cwd = makeBudgetProject({ work: 'report 300; sleep 60', ...made })
   const { code, stdout } = await run(cwd)
   expect(code).toBe(1)
   expect(survivors()).toEqual([])

@@ -250,8 +250,8 @@ test('if two users run the same queue, one process runs the tasks for both', asy
   )
   expect(ends.map(({ code }) => code)).toEqual([0, 0])
   // The second one may report that the first one runs the queue.
-  const told = /^(?:\[forkhestra\] Process \d+ runs the queue of this run;.*\n)?$/
-  for (const { stderr } of ends) expect(stderr).toMatch(told)
+  const notice = /^(?:\[forkhestra\] Process \d+ runs the queue of this run;.*\n)?$/
+  for (const { stderr } of ends) expect(stderr).toMatch(notice)
   expect(readFileSync(join(cwd, 'ran'), 'utf8').trim().split('\n').toSorted()).toEqual([
     'four',
     'one',

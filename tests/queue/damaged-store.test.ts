@@ -261,7 +261,7 @@ function dropAll(path: string): void {
   )
 }
 
-const VERBS: readonly (readonly string[])[] = [
+const COMMANDS: readonly (readonly string[])[] = [
   ['resume', '--kill-orphans'],
   ['push', 'name=new', 'true'],
   ['run-queue', '--kill-orphans'],
@@ -300,10 +300,10 @@ test.each(DAMAGES)(
     const cwd = damaged(damage)
     const before = filesOf(cwd)
     const [run] = runsOf(cwd)
-    for (const verb of VERBS) {
-      const finished = await forkhestra(verb, { cwd })
+    for (const command of COMMANDS) {
+      const finished = await forkhestra(command, { cwd })
       const { code, stdout, stderr } = finished
-      expect({ verb, code, stdout }).toEqual({ verb, code: 1, stdout: '' })
+      expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' })
       expect(stderr).toMatch(words)
       expect(stderr).toContain(`forkhestra resume ${run} --new-queue`)
       expect(stderr.match(/^\[forkhestra\]/gm)).toHaveLength(1)
@@ -379,13 +379,13 @@ test('resume, run-queue and verify notice damage that other commands do not', as
     for (let place = 2 * 4096 + 8; place < bytes.length; place += 4096) bytes[place]! ^= 0xff
     writeFileSync(path, bytes)
   })
-  const verbs = [
+  const commands = [
     ['resume', '--kill-orphans'],
     ['run-queue', '--kill-orphans'],
   ]
-  for (const verb of [...verbs, ['queue', 'verify']]) {
-    const finished = await forkhestra(verb, { cwd })
-    expect({ verb, code: finished.code }).toEqual({ verb, code: 1 })
+  for (const command of [...commands, ['queue', 'verify']]) {
+    const finished = await forkhestra(command, { cwd })
+    expect({ command, code: finished.code }).toEqual({ command, code: 1 })
     expectNoStack(finished)
   }
 })
@@ -396,10 +396,10 @@ test.each([
   ['a result', "update task set end = 'null' where end is not null", ['check']],
 ])(
   '%s that another program has written is reported as one clear error',
-  async (_, change, verb) => {
+  async (_, change, command) => {
     const cwd = damaged(sql(change))
     const [run] = runsOf(cwd)
-    const finished = await forkhestra(verb, { cwd })
+    const finished = await forkhestra(command, { cwd })
     expect(finished.code).toBe(1)
     expect(finished.stderr).toMatch(
       /changed by another program: task\.(options|outcome|end) is not/,

@@ -17,10 +17,10 @@ async function unread(cwd: string): Promise<number> {
 
 test('messages stay in the inbox if the reader is gone or the disk is full', async () => {
   const cwd = await makeFullInbox(2, 500_000)
-  for (const verb of ['check', 'check --json', 'receive', 'receive --from main --json']) {
-    const piped = await shell(`forkhestra ${verb} | head -c 1`, cwd)
+  for (const command of ['check', 'check --json', 'receive', 'receive --from main --json']) {
+    const piped = await shell(`forkhestra ${command} | head -c 1`, cwd)
     expect(piped.stderr).toBe('')
-    const full = await shell(`forkhestra ${verb} > /dev/full`, cwd)
+    const full = await shell(`forkhestra ${command} > /dev/full`, cwd)
     expect(full.code).toBe(1)
     expect(full.stderr).toMatch(
       /^\[forkhestra\] Error: Cannot write the output: ENOSPC.*\n.*inbox.*\n$/,
@@ -32,8 +32,8 @@ test('messages stay in the inbox if the reader is gone or the disk is full', asy
 
 test('messages stay in the inbox if stdout is closed, but not if it is /dev/null', async () => {
   const cwd = await makeFullInbox(2)
-  for (const verb of ['check', 'check --json', 'receive', 'receive --from main']) {
-    const closed = await shell(`forkhestra ${verb} >&-`, cwd)
+  for (const command of ['check', 'check --json', 'receive', 'receive --from main']) {
+    const closed = await shell(`forkhestra ${command} >&-`, cwd)
     expect(closed.code).toBe(1)
     expect(closed.stderr).toBe(
       '[forkhestra] Error: Cannot write the output: stdout is closed\n  The messages are still in the inbox.\n',
@@ -52,13 +52,13 @@ test.each([
   'push name=a hi',
   'run-queue 1',
   'cancel held',
-])('%s reports in one line that its output cannot be written', async (verb) => {
+])('%s reports in one line that its output cannot be written', async (command) => {
   const cwd = await makeFullInbox(1)
-  const full = await shell(`forkhestra ${verb} > /dev/full`, cwd)
+  const full = await shell(`forkhestra ${command} > /dev/full`, cwd)
   expect(full.code).toBe(1)
   expect(full.stderr).toMatch(/^\[forkhestra\] Error: (Cannot write the output|stdout): ENOSPC/)
   expect(full.stderr).not.toContain('internal error')
-  const closed = await shell(`forkhestra ${verb} >&-`, await makeFullInbox(1))
+  const closed = await shell(`forkhestra ${command} >&-`, await makeFullInbox(1))
   expect(closed.stderr).toMatch(/^\[forkhestra\] Error: .*: stdout is closed\n/)
   expect(closed.code).toBe(1)
 })

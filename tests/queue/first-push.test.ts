@@ -97,22 +97,22 @@ test.each([
   ['runqueue', 'run-queue'],
   ['chek', 'check'],
   ['reusme', 'resume'],
-])('%s is not an agent, and the hint suggests the command %s', async (word, verb) => {
+])('%s is not an agent, and the hint suggests the command %s', async (word, command) => {
   const cwd = makeWorkerProject()
   const { code, stderr } = await forkhestra([word], { cwd })
   expect(code).toBe(2)
-  expect(stderr).toContain(`Agent not found: ${word}, did you mean the command '${verb}'?\n`)
+  expect(stderr).toContain(`Agent not found: ${word}, did you mean the command '${command}'?\n`)
 })
 
 test.each([
   [['recieve', '--from', 'a'], 'receive'],
   [['runqueue', '3'], 'run-queue'],
   [['pus', '--name', 'a', 'hi'], 'push'],
-])('for %j the hint suggests the command %s', async (words, verb) => {
+])('for %j the hint suggests the command %s', async (words, command) => {
   const { code, stderr } = await forkhestra(words, { cwd: makeWorkerProject() })
   expect(code).toBe(2)
   expect(stderr).toContain(
-    `'${words[0]}' is not a command. Did you mean: forkhestra ${[verb, ...words.slice(1)].join(' ')}\n`,
+    `'${words[0]}' is not a command. Did you mean: forkhestra ${[command, ...words.slice(1)].join(' ')}\n`,
   )
 })
 

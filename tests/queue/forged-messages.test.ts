@@ -29,10 +29,10 @@ const SHOWN = [
 
 test.each(['check', 'receive'])(
   'a line of a message cannot imitate another message: %s',
-  async (verb) => {
+  async (command) => {
     const cwd = makeProject({
       body: BODY,
-      agent: sh('forkhestra send main - <body >/dev/null', `forkhestra ${verb}`),
+      agent: sh('forkhestra send main - <body >/dev/null', `forkhestra ${command}`),
     })
     const env = { PATH: `${dirname(FORKHESTRA)}:${process.env['PATH']}` }
     const { stdout } = await forkhestra(['./agent'], { cwd, env })

@@ -172,15 +172,15 @@ test('tools, permissions and budget can only shrink from parent to child', async
 })
 
 test('the token limit of an agent applies to each of its tasks separately', async () => {
-  const tell = `printf '{"type":"assistant","message":{"id":"m","usage":{"input_tokens":500},"content":[]}}\\n'`
-  const claude = sh('for last; do :; done', `tell() { ${tell}; }`, 'eval "$last"', RESULT)
+  const report = `printf '{"type":"assistant","message":{"id":"m","usage":{"input_tokens":500},"content":[]}}\\n'`
+  const claude = sh('for last; do :; done', `report() { ${report}; }`, 'eval "$last"', RESULT)
   const agents = {
     lead: { systemPromptText: 'Lead.' },
     helper: { systemPromptText: 'Help.', maxTokens: 400 },
   }
   const prompt = [
-    "/push name=greedy agent=helper 'tell; sleep 60'",
-    "/push name=free 'tell; sleep 1'",
+    "/push name=greedy agent=helper 'report; sleep 60'",
+    "/push name=free 'report; sleep 1'",
     '/run',
     'forkhestra receive --from greedy,free > /dev/null',
   ].join('\n')

@@ -8,12 +8,12 @@ import { ask, makeQueueProject, problemsOf, tasksOf } from '../support/queue.ts'
 import { runsOf } from '../support/record.ts'
 import { fileIn, until } from '../support/until.ts'
 
-const VERBS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
+const QUEUE_TOOLS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']
 const TASKS = ['next', 'edit', 'view', 'list', 'create', 'claim', 'archive', 'doctor']
 
 /** Every conversation pays for it: about 1600 tokens, 600 of them for the queue tools. */
 const LIST_BYTES = 6600
-const VERBS_BYTES = 2500
+const QUEUE_TOOLS_BYTES = 2500
 
 /** A task whose prompt is a script. */
 const task = (name: string, prompt: string, more = {}) => ({
@@ -26,9 +26,12 @@ const task = (name: string, prompt: string, more = {}) => ({
 test('the list of tools is short', async () => {
   await using agent = await McpClient.start(makeQueueProject(''))
   const { tools } = await agent.client.listTools()
-  expect(tools.map(({ name }) => name)).toEqual([...VERBS, ...TASKS.map((name) => `task_${name}`)])
+  expect(tools.map(({ name }) => name)).toEqual([
+    ...QUEUE_TOOLS,
+    ...TASKS.map((name) => `task_${name}`),
+  ])
   expect(JSON.stringify(tools).length).toBeLessThan(LIST_BYTES)
-  expect(JSON.stringify(tools.slice(0, VERBS.length)).length).toBeLessThan(VERBS_BYTES)
+  expect(JSON.stringify(tools.slice(0, QUEUE_TOOLS.length)).length).toBeLessThan(QUEUE_TOOLS_BYTES)
   const reading = tools.filter(({ annotations }) => annotations?.readOnlyHint === true)
   expect(reading.map(({ name }) => name)).toEqual(['queue', 'inbox', 'task_view', 'task_list'])
 })
@@ -102,8 +105,8 @@ test('the conversation in the docs is accurate', async () => {
   const cwd = makeProject({ 'forge/.keep': '', worker: sh('echo "done: $1"') })
   await using agent = await McpClient.start(cwd)
   for (let index = 0; index < lines.length; index += 2) {
-    const [, verb = '', input = ''] = /^(\w+) (.*)$/.exec(lines[index]!) ?? []
-    const answer = await agent.call(verb, JSON.parse(input) as object)
+    const [, tool = '', input = ''] = /^(\w+) (.*)$/.exec(lines[index]!) ?? []
+    const answer = await agent.call(tool, JSON.parse(input) as object)
     const steady = answer.replaceAll(/"(at|task)":"[^"]+"/g, '"$1":"…"')
     expect(`→ ${steady}`).toBe(lines[index + 1]!)
   }

@@ -151,8 +151,8 @@ test('a mistake in the prompt of a task is reported with its location and hint',
   rmSync(join(cwd, 'nobody'))
   const { code, stderr } = await forkhestra(['run-queue'], { cwd })
   expect(code).toBe(1)
-  const told = stderr.trim().split('\n').toSorted()
-  expect(told).toEqual([
+  const lines = stderr.trim().split('\n').toSorted()
+  expect(lines).toEqual([
     expect.stringMatching(/Task bad: failed \(precondition: .* did you mean 'name'\?\)$/),
     expect.stringMatching(/Task gone: failed \(precondition: Agent not found: nobody\)$/),
   ])

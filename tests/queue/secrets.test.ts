@@ -100,11 +100,11 @@ test('agents get prompts and messages unmasked', async () => {
   )
   const steps = [{ agent: './lead', env: { DB_PASSWORD: TOKEN } }]
   const config = JSON.stringify({ chains: { work: { steps } } })
-  const files = { lead, helper: sh('echo "$1" > told'), 'forge/orch/chains.json': config }
+  const files = { lead, helper: sh('echo "$1" > prompt'), 'forge/orch/chains.json': config }
   const cwd = makeProject(files)
   await forkhestra(['--chain', 'work'], { cwd })
   expect(read(cwd, 'got')).toBe(`[main] it is ${TOKEN}\n`)
-  expect(read(cwd, 'told')).toBe(`use ${TOKEN}\n`)
+  expect(read(cwd, 'prompt')).toBe(`use ${TOKEN}\n`)
 })
 
 test('no part of a secret that is cut off at the end of a long prompt is shown', async () => {

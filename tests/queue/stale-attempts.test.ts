@@ -26,7 +26,7 @@ function environmentIn(cwd: string, file: string): Record<string, string> {
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s, 2) as [string, string]))
 }
 
-const VERBS = [
+const COMMANDS = [
   ['check'],
   ['receive', '--timeout', '1'],
   ['push', 'name=late', 'x'],
@@ -37,7 +37,7 @@ const VERBS = [
   ['cancel', 'other'],
 ]
 
-test.each(VERBS.map((words) => [words.join(' '), words] as const))(
+test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
   'a process of an ended task is refused even if its name was reused: %s',
   async (_, words) => {
     const cwd = makeProject({ 'forge/.keep': '', worker: WORKER })
@@ -74,7 +74,7 @@ test.each(['nobody', 'x'])(
       FORKHESTRA_RECORD: join(cwd, 'forge/orch/runs', run!),
       FORKHESTRA_AGENT_NAME: name,
     }
-    for (const words of VERBS) {
+    for (const words of COMMANDS) {
       const { code, stderr } = await forkhestra(words, { cwd, env })
       expect([words, code]).toEqual([words, 2])
       expect(stderr).toContain('FORKHESTRA_TASK_ID is not set')

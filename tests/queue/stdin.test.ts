@@ -16,10 +16,10 @@ test.each([
   ['send main -', 'A message of'],
 ])(
   '%s stops reading stdin at the size limit',
-  async (verb, words) => {
+  async (command, words) => {
     const cwd = project()
     await shell('forkhestra push name=first x', cwd)
-    const { code, stderr } = await shell(`forkhestra ${verb} < /dev/zero`, cwd)
+    const { code, stderr } = await shell(`forkhestra ${command} < /dev/zero`, cwd)
     expect(code).toBe(2)
     expect(stderr).toContain(words)
     expect(stderr).toContain('is refused: the limit is 1048576.')
@@ -44,8 +44,8 @@ test.each([
 ])('stdin that is not text is refused: %s', async (source, words) => {
   const cwd = project()
   await shell('forkhestra push name=first x', cwd)
-  for (const verb of ['push name=a -', 'send main -']) {
-    const { code, stderr } = await shell(`${source} | forkhestra ${verb}`, cwd)
+  for (const command of ['push name=a -', 'send main -']) {
+    const { code, stderr } = await shell(`${source} | forkhestra ${command}`, cwd)
     expect(`${code} ${stderr}`).toStartWith(`2 [forkhestra] Error: ${words}\n`)
   }
   expect(await tasksOf(cwd)).toHaveLength(1)

@@ -44,7 +44,7 @@ test.each([
     /^message \S+\.result is gone unread$/,
   ],
   [
-    'an end that is told twice',
+    'an end that is recorded twice',
     `${COPY} what = 'ended' and subject = ${ID}`,
     /^task \S+ ended twice$/,
   ],

@@ -188,9 +188,9 @@ test('two agents that wait for each other are both notified', async () => {
   const { code } = await runPrompt(cwd)
   expect(code).toBe(0)
   const [{ messages } = { messages: [] }] = answersIn(cwd, 'got.json')
-  const told = messages.map(({ partial_output: text = '{}' }) => JSON.parse(text) as Received)
-  expect(told.map(({ status }) => status)).toEqual(['deadlock', 'deadlock'])
-  expect(told[0]?.deadlock).toEqual(['left', 'right'])
+  const answers = messages.map(({ partial_output: text = '{}' }) => JSON.parse(text) as Received)
+  expect(answers.map(({ status }) => status)).toEqual(['deadlock', 'deadlock'])
+  expect(answers[0]?.deadlock).toEqual(['left', 'right'])
 })
 
 test('agents can send to each other, but not to one that has ended', async () => {

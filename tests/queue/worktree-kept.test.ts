@@ -22,12 +22,9 @@ const COMMIT = 'git commit -qam work'
 test.each([
   ['a file that is ignored', 'mkdir notes; echo hours > notes/result.md'],
   ['an untracked file', 'echo new > new.txt'],
+  ['a change that git ignores', 'git update-index --assume-unchanged file.txt; date > file.txt'],
   [
-    'a change that git was told to overlook',
-    'git update-index --assume-unchanged file.txt; date > file.txt',
-  ],
-  [
-    'a change outside of a sparse checkout',
+    'a change outside the sparse checkout',
     'git update-index --skip-worktree file.txt; date > file.txt',
   ],
   [

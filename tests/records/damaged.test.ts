@@ -51,10 +51,15 @@ const DAMAGED_PLANS: readonly (readonly [path: string, value: unknown, place: st
 test.each(DAMAGED_PLANS)('a plan with a wrong %s is refused', async (path, value, place) => {
   const { cwd, id, record } = await failOnce()
   damage(join(record, 'plan.json'), path, value)
-  for (const verb of [`show ${id}`, `logs ${id}`, `resume ${id}`, `resume ${id} --trust-record`]) {
-    const { code, stderr } = await forkhestra(verb.split(' '), { cwd })
-    expect([verb, code, stderr]).toEqual([
-      verb,
+  for (const command of [
+    `show ${id}`,
+    `logs ${id}`,
+    `resume ${id}`,
+    `resume ${id} --trust-record`,
+  ]) {
+    const { code, stderr } = await forkhestra(command.split(' '), { cwd })
+    expect([command, code, stderr]).toEqual([
+      command,
       1,
       [
         `[forkhestra] Error: The plan of run ${id} is damaged: '${place}' has a wrong or missing value.`,
@@ -62,9 +67,9 @@ test.each(DAMAGED_PLANS)('a plan with a wrong %s is refused', async (path, value
       ].join('\n'),
     ])
   }
-  for (const verb of ['runs', 'status', 'cost', 'doctor', 'queue', 'clean --keep 1']) {
-    const { stdout, stderr } = await forkhestra(verb.split(' '), { cwd })
-    expect([verb, stdout + stderr]).not.toEqual([verb, expect.stringContaining('    at ')])
+  for (const command of ['runs', 'status', 'cost', 'doctor', 'queue', 'clean --keep 1']) {
+    const { stdout, stderr } = await forkhestra(command.split(' '), { cwd })
+    expect([command, stdout + stderr]).not.toEqual([command, expect.stringContaining('    at ')])
   }
 })
 
@@ -97,10 +102,10 @@ describe('events with wrong values', () => {
     const path = join(record, 'events.ndjson')
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll(from, to))
     writeFileSync(join(record, 'checkpoint.json'), '')
-    for (const verb of [`show ${id}`, `logs ${id}`, `resume ${id}`]) {
-      const { code, stderr } = await forkhestra(verb.split(' '), { cwd })
-      expect([verb, code, stderr]).toEqual([
-        verb,
+    for (const command of [`show ${id}`, `logs ${id}`, `resume ${id}`]) {
+      const { code, stderr } = await forkhestra(command.split(' '), { cwd })
+      expect([command, code, stderr]).toEqual([
+        command,
         2,
         `[forkhestra] Error: The record of run ${id} cannot be read.\n  See ${record}.\n`,
       ])

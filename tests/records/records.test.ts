@@ -50,7 +50,7 @@ const STARTED: EventBody = {
 
 /** A record of a run in its first iteration, driven by this very process. */
 function begin(cwd: string, id: string, started: Partial<EventBody> = {}): MadeRecord {
-  return new MadeRecord(cwd, id).tell(
+  return new MadeRecord(cwd, id).append(
     { ...STARTED, ...started } as EventBody,
     { type: 'step_started', scope: ['s1'], step: 1, agent: 'builder', maxIterations: 9 },
     { type: 'iteration_started', ...AT(1), pid: 1, argv: ['builder'] },
@@ -106,7 +106,7 @@ describe('runs', () => {
     const cwd = project({ good: sh('true'), bad: sh('exit 3') })
     const dead = begin(cwd, '20200101-000000-aaaaaa').close()
     begin(cwd, '20200102-000000-bbbbbb', { chain: 'build' })
-      .tell(ended({ outcome: { kind: 'marker' } }), STEP_DONE, RUN_DONE)
+      .append(ended({ outcome: { kind: 'marker' } }), STEP_DONE, RUN_DONE)
       .close()
     await forkhestra(['./good -> ./bad'], { cwd })
     expect(await output(['runs'], cwd)).toBe(
@@ -153,7 +153,7 @@ describe('runs', () => {
     for (let i = 0; i < 50; i++) {
       const record = begin(cwd, `20200101-0000${10 + i}-aaaaa`)
       for (let j = 0; j < 200; j++)
-        record.tell({ type: 'message', ...AT(1), text: 'x'.repeat(500) })
+        record.append({ type: 'message', ...AT(1), text: 'x'.repeat(500) })
       record.close()
     }
     const start = performance.now()
@@ -221,10 +221,10 @@ Next:
 
   test('lists the newest twenty iterations, each attempt by itself', async () => {
     const cwd = project()
-    const record = begin(cwd, '20200101-000000-aaaaaa').tell(ended({ again: true }))
+    const record = begin(cwd, '20200101-000000-aaaaaa').append(ended({ again: true }))
     for (let i = 1; i < 25; i++) {
       const place = AT(i, i === 1 ? 2 : 1)
-      record.tell({ type: 'iteration_started', ...place }, ended(place))
+      record.append({ type: 'iteration_started', ...place }, ended(place))
     }
     record.close()
     const text = await output(['show'], cwd)
@@ -239,7 +239,7 @@ Next:
   test('shows a wait and how to end it', async () => {
     const cwd = project()
     const record = begin(cwd, '20200101-000000-aaaaaa')
-      .tell(ended({ again: true }), WAITING)
+      .append(ended({ again: true }), WAITING)
       .flush()
     const text = await output(['show'], cwd)
     expect(text).toStartWith('Run <id>: waiting\n')
@@ -293,8 +293,8 @@ describe('logs', () => {
   test('shows a run as it was on the screen', async () => {
     const cwd = project({ loud })
     const seen = await forkhestra(['./loud:3 -> ./loud'], { cwd })
-    const told = await forkhestra(['logs'], { cwd })
-    expect(told).toEqual({ ...seen, code: 0 })
+    const replayed = await forkhestra(['logs'], { cwd })
+    expect(replayed).toEqual({ ...seen, code: 0 })
     const cut = await forkhestra(['logs', '-v'], { cwd })
     expect(cut.stdout).toContain('[forkhestra]   command: [')
   })
@@ -302,17 +302,17 @@ describe('logs', () => {
   test('gives a script the events as the run itself does', async () => {
     const cwd = project({ loud })
     const { stdout } = await forkhestra(['./loud:3', '--json'], { cwd })
-    const told = await forkhestra(['logs', '--json'], { cwd })
+    const replayed = await forkhestra(['logs', '--json'], { cwd })
     const events = (text: string) =>
       text
         .trimEnd()
         .split('\n')
         .map((line) => ({ ...JSON.parse(line), at: '', text: '' }))
         .filter(({ type }) => type !== 'output')
-    expect(events(told.stdout)).toEqual(events(stdout))
+    expect(events(replayed.stdout)).toEqual(events(stdout))
     const texts = (text: string) =>
       text.matchAll(/"stream":"out","text":"([^"]*)"/g).map(([, each]) => each)
-    expect([...texts(told.stdout)].join('')).toBe([...texts(stdout)].join(''))
+    expect([...texts(replayed.stdout)].join('')).toBe([...texts(stdout)].join(''))
   })
 
   test('shows one step or one iteration', async () => {
@@ -344,9 +344,9 @@ describe('logs', () => {
     const plan = { run: 'r', cwd, root, recoveries: [], budget: {}, hooks: {} }
     begin(cwd, '20200101-000000-aaaaaa', { plan })
       .print('{"type":"assistant"}\n')
-      .tell({ type: 'message', ...AT(1), text: 'Hello' })
+      .append({ type: 'message', ...AT(1), text: 'Hello' })
       .print('trouble\n', { stream: 'err' })
-      .tell(ended())
+      .append(ended())
       .close()
     const { stdout, stderr } = await forkhestra(['logs', '--iteration', '1'], { cwd })
     expect(stdout).toBe('[forkhestra] Iteration 1/9\nHello\n')
@@ -359,7 +359,7 @@ describe('logs', () => {
     const cwd = project()
     const record = begin(cwd, '20200101-000000-aaaaaa')
     for (let i = 0; i < 12; i++) record.print(Buffer.alloc(1024 * 1024, 97 + i))
-    record.tell(ended()).close()
+    record.append(ended()).close()
     const { stdout, stderr } = await forkhestra(['logs', '--raw'], { cwd })
     expect(stderr).toBe('[forkhestra] 4 MiB missing from the record\n')
     expect(stdout.replaceAll(/(.)\1*/g, '$1')).toBe('abcdijkl')
@@ -368,7 +368,7 @@ describe('logs', () => {
   test('shows the last output of a dead run, which no event reports', async () => {
     const cwd = project()
     const record = begin(cwd, '20200101-000000-aaaaaa').print('first\n').flush()
-    record.tell({ type: 'warning', text: 'careful' }).print('last words')
+    record.append({ type: 'warning', text: 'careful' }).print('last words')
     rmSync(join(record.folder, 'lock'))
     const { stdout } = await forkhestra(['logs', '--raw'], { cwd })
     expect(stdout).toBe('first\nlast words')
@@ -382,8 +382,8 @@ describe('logs', () => {
     const logs = new Running(['logs', '--follow'], { cwd })
     await logs.printed('begin 1')
     writeFileSync(join(cwd, 'go'), '')
-    const [seen, told] = await Promise.all([run.finished, logs.finished])
-    expect(told).toEqual({ ...seen, code: 0 })
+    const [seen, replayed] = await Promise.all([run.finished, logs.finished])
+    expect(replayed).toEqual({ ...seen, code: 0 })
   })
 
   test('follows until the process of the run is dead, and says so', async () => {
@@ -437,7 +437,7 @@ describe('logs', () => {
     const cwd = project({ loud })
     const record = begin(cwd, '20200101-000000-aaaaaa')
     for (let i = 0; i < 4; i++) record.print(Buffer.alloc(1024 * 1024, 'x\n'))
-    record.tell(ended()).close()
+    record.append(ended()).close()
     const line = 'set -o pipefail; forkhestra logs --raw | head -n 1'
     const { code, stdout, stderr } = await shell(line, cwd)
     expect([code, Buffer.from(stdout).toString(), stderr]).toEqual([0, 'x\n', ''])
@@ -445,13 +445,14 @@ describe('logs', () => {
 
   test('needs no more memory for a long run', async () => {
     const cwd = project()
-    begin(cwd, '20200101-000000-aaaaaa').print('short').tell(ended()).close()
+    begin(cwd, '20200101-000000-aaaaaa').print('short').append(ended()).close()
     const long = begin(cwd, '20200102-000000-bbbbbb')
     for (let i = 1; i <= 20; i++) {
-      long.tell({ type: 'iteration_started', ...AT(i) })
+      long.append({ type: 'iteration_started', ...AT(i) })
       for (let j = 0; j < 4; j++) long.print(Buffer.alloc(1024 * 1024, 'x\n'), AT(i))
-      for (let j = 0; j < 2000; j++) long.tell({ type: 'message', ...AT(i), text: 'x'.repeat(500) })
-      long.tell(ended(AT(i)))
+      for (let j = 0; j < 2000; j++)
+        long.append({ type: 'message', ...AT(i), text: 'x'.repeat(500) })
+      long.append(ended(AT(i)))
     }
     long.close()
     const peak = (id: string) => {
@@ -470,10 +471,10 @@ describe('cost', () => {
     const usage = { costUsd: 0.5, billing: 'subscription', tokens }
     const at = '2020-01-01T10:00:00.000Z'
     begin(cwd, '20200101-000000-aaaaaa')
-      .tell(ended({ at, usage, tasks: ['t-1', 't-2'] } as object))
+      .append(ended({ at, usage, tasks: ['t-1', 't-2'] } as object))
       .close()
     begin(cwd, '20200102-000000-bbbbbb')
-      .tell(ended({ at, usage } as object))
+      .append(ended({ at, usage } as object))
       .close()
     const rows = async (by: string) => {
       const { rows: found } = await json(['cost', '--by', by], cwd)
@@ -572,7 +573,7 @@ describe('stop and retry-now', () => {
       1,
       '[forkhestra] Error: Run 20200101-000000-aaaaaa is not waiting, it is running.\n',
     ])
-    record.tell(ended({ again: true }), WAITING).flush()
+    record.append(ended({ again: true }), WAITING).flush()
     expect(await output(['retry-now'], cwd)).toBe(
       'Run <id>: wait cancelled, retrying iteration 1/9 of step 1, builder.\n',
     )
@@ -580,13 +581,13 @@ describe('stop and retry-now', () => {
     record.close()
   })
 
-  test.each([['stop'], ['retry-now']])('%s says so if the run is not active', async (verb) => {
+  test.each([['stop'], ['retry-now']])('%s says so if the run is not active', async (command) => {
     const cwd = project()
     begin(cwd, '20200101-000000-aaaaaa').close()
-    const { code, stderr } = await forkhestra([verb], { cwd })
+    const { code, stderr } = await forkhestra([command], { cwd })
     expect(code).toBe(1)
     expect(stderr).toContain('No run is ')
-    const named = await forkhestra([verb, 'aaaaa'], { cwd })
+    const named = await forkhestra([command, 'aaaaa'], { cwd })
     expect(named.code).toBe(1)
     expect(named.stderr).toContain('it is dead.\n  Resume it: forkhestra resume ')
   })

@@ -59,8 +59,8 @@ test('if the newest record cannot be read, no older run is resumed', async () =>
       `  To resume the one before it: forkhestra resume ${older}\n`,
   })
   const warning = `the record of the newer run ${newest} cannot be read; this is run ${older}`
-  for (const verb of ['show', 'logs']) {
-    const { code, stderr } = await forkhestra([verb], { cwd })
+  for (const command of ['show', 'logs']) {
+    const { code, stderr } = await forkhestra([command], { cwd })
     expect(code).toBe(0)
     expect(stderr).toStartWith(`[forkhestra] Warning: ${warning}\n`)
   }

@@ -103,10 +103,18 @@ describe.each(['git', 'an archive'] as const)('a record that came from %s', (fro
   test('gets no tasks, and its queue is not processed', async () => {
     const { cwd, record } = await download(from)
     const before = readdirSync(record).toSorted()
-    for (const verb of ['push x', 'run-queue', 'check', 'receive', 'queue', 'inbox', 'cancel x']) {
-      const args = [...verb.split(' '), '--run', FUTURE]
+    for (const command of [
+      'push x',
+      'run-queue',
+      'check',
+      'receive',
+      'queue',
+      'inbox',
+      'cancel x',
+    ]) {
+      const args = [...command.split(' '), '--run', FUTURE]
       const { code, stderr } = await forkhestra(args, { cwd })
-      expect([verb, code]).toEqual([verb, 1])
+      expect([command, code]).toEqual([command, 1])
       expect(stderr).toContain('was not made here')
     }
     const { code, stdout } = await forkhestra(['push', 'Do it.', '--json'], { cwd })
@@ -196,13 +204,20 @@ describe.each(['git', 'an archive'] as const)('a record that came from %s', (fro
         rmSync(join(record, name), { force: true })
         symlinkSync(target, join(record, name))
       })
-      for (const verb of ['runs', 'status', 'cost', `show ${FUTURE}`, `logs ${FUTURE}`, 'doctor']) {
-        const { stdout, stderr } = await forkhestra(verb.split(' '), { cwd })
+      for (const command of [
+        'runs',
+        'status',
+        'cost',
+        `show ${FUTURE}`,
+        `logs ${FUTURE}`,
+        'doctor',
+      ]) {
+        const { stdout, stderr } = await forkhestra(command.split(' '), { cwd })
         expect(stdout + stderr).not.toContain(SECRET)
         expect(stderr).not.toContain('    at ')
       }
-      for (const verb of [`resume ${FUTURE}`, 'clean --keep 0', 'stop', 'ok'])
-        await forkhestra(verb.split(' '), { cwd })
+      for (const command of [`resume ${FUTURE}`, 'clean --keep 0', 'stop', 'ok'])
+        await forkhestra(command.split(' '), { cwd })
       expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe(`${SECRET}\n`)
     }
   })
@@ -249,9 +264,9 @@ describe.each(['git', 'an archive'] as const)('a record that came from %s', (fro
       mkdirSync(join(record, '../\u001b]0;bad'))
     })
     await forkhestra(['ok'], { cwd })
-    for (const verb of ['runs', 'status', 'cost', 'show', 'logs', 'doctor', `show ${FUTURE}`]) {
-      const { stdout, stderr } = await forkhestra(verb.split(' '), { cwd })
-      expect([verb, stdout + stderr]).not.toEqual([verb, expect.stringContaining('    at ')])
+    for (const command of ['runs', 'status', 'cost', 'show', 'logs', 'doctor', `show ${FUTURE}`]) {
+      const { stdout, stderr } = await forkhestra(command.split(' '), { cwd })
+      expect([command, stdout + stderr]).not.toEqual([command, expect.stringContaining('    at ')])
       expect(stdout + stderr).not.toContain('\u001b]0')
     }
     expect((await forkhestra(['resume', FUTURE], { cwd })).code).toBe(2)
@@ -268,8 +283,8 @@ test('a store whose tables compute for ever is not read', async () => {
   database.run('alter table task rename to other')
   database.run(`create view task as ${endless} select x as id, 1 as depth, '' as state from r`)
   database.close()
-  for (const verb of ['runs', 'show', 'status', 'queue', 'clean --keep 0']) {
-    const { stdout, stderr } = await forkhestra(verb.split(' '), { cwd })
+  for (const command of ['runs', 'show', 'status', 'queue', 'clean --keep 0']) {
+    const { stdout, stderr } = await forkhestra(command.split(' '), { cwd })
     expect(stderr + stdout).not.toContain('    at ')
   }
 })
@@ -279,8 +294,8 @@ test('a FIFO in place of a file of a record is not waited for', async () => {
   for (const name of ['events.ndjson', 'plan.json', 'lock', 'signature', 'checkpoint.json']) {
     rmSync(join(record, name), { force: true })
     Bun.spawnSync(['mkfifo', join(record, name)])
-    for (const verb of ['runs', `show ${FUTURE}`, `resume ${FUTURE}`, 'clean --keep 5', 'ok'])
-      await forkhestra(verb.split(' '), { cwd })
+    for (const command of ['runs', `show ${FUTURE}`, `resume ${FUTURE}`, 'clean --keep 5', 'ok'])
+      await forkhestra(command.split(' '), { cwd })
   }
   const root = join(cwd, RUNS)
   for (const name of ['.gitignore', '.at-work/.lock', '.at-work/other']) {
@@ -592,8 +607,17 @@ describe('a project cannot change anything outside', () => {
     symlinkSync(target, join(cwd, link))
     writeFileSync(join(folder, 'home/docs/events.ndjson'), '')
     const env = { HOME: join(folder, 'elsewhere'), XDG_STATE_HOME: join(folder, 'elsewhere') }
-    for (const verb of ['ok', 'push x', 'runs', 'show', 'resume', 'stop', 'clean --keep 0', 'ok'])
-      await forkhestra(verb.split(' '), { cwd, env })
+    for (const command of [
+      'ok',
+      'push x',
+      'runs',
+      'show',
+      'resume',
+      'stop',
+      'clean --keep 0',
+      'ok',
+    ])
+      await forkhestra(command.split(' '), { cwd, env })
     expect(readdirSync(join(folder, 'home/docs')).toSorted()).toEqual([
       'events.ndjson',
       'thesis.txt',

@@ -19,18 +19,18 @@ const FAILED = result({ is_error: true, result: 'Something broke' })
 
 const claude = (...lines: string[]) => ({ claude: sh(...lines) })
 
-interface Told {
+interface JsonResult {
   readonly code: number
   readonly events: readonly RunEvent[]
 }
 
-async function run(cwd: string, ...args: string[]): Promise<Told> {
+async function run(cwd: string, ...args: string[]): Promise<JsonResult> {
   const { code, stdout } = await forkhestra([...args, '--json'], { cwd, env })
   const events = stdout.split('\n').filter(Boolean)
   return { code, events: events.map((line) => JSON.parse(line) as RunEvent) }
 }
 
-const reasons = ({ events }: Told) =>
+const reasons = ({ events }: JsonResult) =>
   events.flatMap((each) => (each.type === 'step_ended' ? [[each.reason, each.iterations]] : []))
 
 function withTasks(titles: readonly string[], files: Files): string {
@@ -48,27 +48,27 @@ function tasks(cwd: string, ...args: string[]): string {
 const SPECS = { 'forge/orch/specs/SPECS.md': 'A page.' }
 
 test('a builder without tasks that keeps failing does not complete', async () => {
-  const told = await run(makeProject(claude(FAILED, 'exit 1')), 'builder:2', '-p', 'Go')
-  expect([told.code, reasons(told)]).toEqual([1, [['max_iterations', 2]]])
+  const ran = await run(makeProject(claude(FAILED, 'exit 1')), 'builder:2', '-p', 'Go')
+  expect([ran.code, reasons(ran)]).toEqual([1, [['max_iterations', 2]]])
 })
 
 test('without tasks, only the marker ends a builder', async () => {
-  const told = await run(makeProject(claude(say('More to do.'), result())), 'builder:3', '-p', 'Go')
-  expect([told.code, reasons(told)]).toEqual([1, [['max_iterations', 3]]])
+  const ran = await run(makeProject(claude(say('More to do.'), result())), 'builder:3', '-p', 'Go')
+  expect([ran.code, reasons(ran)]).toEqual([1, [['max_iterations', 3]]])
 })
 
 test('a builder is not started again when no task is left', async () => {
   const done = 'forge-tasks edit 1 --status done >/dev/null'
-  const told = await run(withTasks(['A'], claude(done, say('Done.'), result())), 'builder:9')
-  expect([told.code, reasons(told)]).toEqual([0, [['until', 1]]])
+  const ran = await run(withTasks(['A'], claude(done, say('Done.'), result())), 'builder:9')
+  expect([ran.code, reasons(ran)]).toEqual([0, [['until', 1]]])
 })
 
 test.each([
   ['are unreadable', `for f in forge/tasks/*.md; do echo '<<<<<<< HEAD' >"$f"; done`],
   ['are gone', 'rm -rf forge/tasks'],
 ])('tasks that %s are no finished ones', async (_, damage) => {
-  const told = await run(withTasks(['A', 'B'], claude(damage, say(MARKER), result())), 'builder:2')
-  expect([told.code, reasons(told)]).toEqual([1, [['blocked', 1]]])
+  const ran = await run(withTasks(['A', 'B'], claude(damage, say(MARKER), result())), 'builder:2')
+  expect([ran.code, reasons(ran)]).toEqual([1, [['blocked', 1]]])
 })
 
 test('tasks in progress elsewhere do not make a builder fail', async () => {
@@ -94,8 +94,8 @@ test('an unreachable model does not block tasks, and the summary reports it', as
 
 test('a planner that only fails does not hand over to the builder', async () => {
   const cwd = withTasks(['A'], { ...SPECS, ...claude(FAILED, 'exit 1') })
-  const told = await run(cwd, '--chain', 'build-all')
-  expect(reasons(told)).toEqual([
+  const ran = await run(cwd, '--chain', 'build-all')
+  expect(reasons(ran)).toEqual([
     ['max_iterations', 3],
     ['skipped', 0],
   ])

@@ -7,13 +7,13 @@ const LOST = /^\[forkhestra\] Error: Cannot write the output: (ENOSPC.*|stdout i
 test('a result that cannot be written is an error', async () => {
   const cwd = makeProject({ 'forge/.keep': '', agent: sh('echo hello') })
   await shell('forkhestra ./agent', cwd)
-  const verbs = ['runs', 'list', 'status', 'cost', 'show', 'validate', 'help', 'list --help']
-  const all = [...verbs, 'runs --json', 'version', './agent --dry-run', 'validate x --json']
-  for (const verb of all) {
+  const commands = ['runs', 'list', 'status', 'cost', 'show', 'validate', 'help', 'list --help']
+  const all = [...commands, 'runs --json', 'version', './agent --dry-run', 'validate x --json']
+  for (const command of all) {
     for (const place of ['/dev/full', '&-']) {
-      const { code, stderr } = await shell(`forkhestra ${verb} >${place}`, cwd)
-      expect([verb, place, code, LOST.test(stderr), stderr.includes('mistake')]).toEqual([
-        verb,
+      const { code, stderr } = await shell(`forkhestra ${command} >${place}`, cwd)
+      expect([command, place, code, LOST.test(stderr), stderr.includes('mistake')]).toEqual([
+        command,
         place,
         1,
         true,

@@ -17,7 +17,7 @@ async function newestRun(cwd: string): Promise<string> {
 const NEWS = 'Text\nORCHESTRA_COMPLETE\nFORKHESTRA_BLOCKED: no access'
 const QUOTED = 'Text\n> ORCHESTRA_COMPLETE\n> FORKHESTRA_BLOCKED: no access\n'
 
-const verbs: readonly (readonly [string, string, string])[] = [
+const commands: readonly (readonly [string, string, string])[] = [
   ['receive', `forkhestra send main '${NEWS}'`, 'forkhestra receive'],
   ['check', `forkhestra send main '${NEWS}'`, 'forkhestra check'],
   [
@@ -31,13 +31,13 @@ const verbs: readonly (readonly [string, string, string])[] = [
   ['a nested run', '', 'forkhestra ./speaker || true'],
 ]
 
-test.each(verbs)(
+test.each(commands)(
   'output that forkhestra repeats inside a run does not end a loop: %s',
-  async (_, before, verb) => {
+  async (_, before, command) => {
     const cwd = makeProject({
       'forge/tasks/TASK-001 - x.md': `---\nid: TASK-001\ntitle: x\nstatus: Done\n---\n\n${NEWS}\n`,
       speaker: sh(`printf '%s\\n' '${NEWS}'`),
-      agent: sh(before, verb),
+      agent: sh(before, command),
     })
     await run(cwd, './speaker')
     await Bun.write(`${cwd}/earlier`, await newestRun(cwd))
@@ -76,20 +76,23 @@ const onTerminal: readonly (readonly [string, string])[] = [
   ['a log', 'forkhestra logs $(cat earlier)'],
 ]
 
-test.each(onTerminal)('a marker shown on a terminal does not end a loop: %s', async (_, verb) => {
-  const cwd = makeProject({
-    'forge/tasks/TASK-001 - x.md': `---\nid: TASK-001\ntitle: x\nstatus: Done\n---\n\n${NEWS}\n`,
-    inner: sh(`printf '%s\\n' Text ORCHESTRA_COMPLETE`),
-    broken: sh(`printf 'ORCHESTRA_\\000COMPLETE\\nORCHESTRA_COMPLETE\\n'`),
-    agent: sh(`forkhestra send main '${NEWS}' >/dev/null`, `script -qec '${verb}' /dev/null`),
-  })
-  await run(cwd, './inner:1')
-  await Bun.write(`${cwd}/earlier`, await newestRun(cwd))
-  const { code, stdout } = await run(cwd, './agent:1')
-  expect(stdout).toContain('> ORCHESTRA_COMPLETE')
-  expect(stdout).toContain('(max iterations reached, 1/1)')
-  expect(code).toBe(1)
-})
+test.each(onTerminal)(
+  'a marker shown on a terminal does not end a loop: %s',
+  async (_, command) => {
+    const cwd = makeProject({
+      'forge/tasks/TASK-001 - x.md': `---\nid: TASK-001\ntitle: x\nstatus: Done\n---\n\n${NEWS}\n`,
+      inner: sh(`printf '%s\\n' Text ORCHESTRA_COMPLETE`),
+      broken: sh(`printf 'ORCHESTRA_\\000COMPLETE\\nORCHESTRA_COMPLETE\\n'`),
+      agent: sh(`forkhestra send main '${NEWS}' >/dev/null`, `script -qec '${command}' /dev/null`),
+    })
+    await run(cwd, './inner:1')
+    await Bun.write(`${cwd}/earlier`, await newestRun(cwd))
+    const { code, stdout } = await run(cwd, './agent:1')
+    expect(stdout).toContain('> ORCHESTRA_COMPLETE')
+    expect(stdout).toContain('(max iterations reached, 1/1)')
+    expect(code).toBe(1)
+  },
+)
 
 test('a marker in JSON is unchanged', async () => {
   const cwd = makeProject({

@@ -75,14 +75,17 @@ test('a run does not leave the output of the shell in non-blocking mode', async 
 
 test('a closed stdout ends the run like SIGTERM', async () => {
   const cwd = makeProject({
-    agent: sh(`trap 'echo got TERM > told; exit' TERM`, 'while :; do echo line; sleep 0.05; done'),
+    agent: sh(
+      `trap 'echo got TERM > received; exit' TERM`,
+      'while :; do echo line; sleep 0.05; done',
+    ),
   })
   const { stdout } = await shell(
     'forkhestra agent 2>/dev/null | head -n 2 > /dev/null; echo ${PIPESTATUS[0]}',
     cwd,
   )
   expect(Buffer.from(stdout).toString()).toBe('143\n')
-  expect(readFileSync(join(cwd, 'told'), 'utf8')).toBe('got TERM\n')
+  expect(readFileSync(join(cwd, 'received'), 'utf8')).toBe('got TERM\n')
 })
 
 test('a full disk for stdout ends the run with a message and without a stack trace', async () => {

@@ -63,8 +63,8 @@ export async function run(cwd: string, ...args: string[]) {
   return forkhestra(args, { cwd, env: ENV })
 }
 
-/** The statuses as events. */
-export async function tell(cwd: string, ...args: string[]) {
+/** Runs with --json, and returns the events, the ends of steps and the refused markers. */
+export async function runJson(cwd: string, ...args: string[]) {
   const { code, stdout } = await run(cwd, ...(args.includes('--json') ? args : [...args, '--json']))
   const events = stdout
     .split('\n')

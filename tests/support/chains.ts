@@ -21,7 +21,7 @@ export interface Ran extends Finished {
 }
 
 export async function runChain(cwd: string, { args = [], env = {} }: Options = {}): Promise<Ran> {
-  return toldBy(await forkhestra(['--chain', 'c', ...args], { cwd, env }), cwd)
+  return withRecord(await forkhestra(['--chain', 'c', ...args], { cwd, env }), cwd)
 }
 
 export function startChain(cwd: string, { args = [], env = {} }: Options = {}): Running {
@@ -29,7 +29,7 @@ export function startChain(cwd: string, { args = [], env = {} }: Options = {}): 
 }
 
 /** Reads the record of the newest run. */
-export function toldBy(finished: Finished, cwd: string): Ran {
+export function withRecord(finished: Finished, cwd: string): Ran {
   const run = runsOf(cwd).at(-1) ?? ''
   return { ...finished, run, events: journalOf(cwd, run) }
 }

@@ -58,17 +58,17 @@ export function wrongEnds(cwd: string): string[] {
     lines
       .filter((line) => line.what === what)
       .map(({ subject, attempt }) => `${subject} ${attempt}`)
-  const [begun, over, told] = [keys('claimed'), keys('over'), endsInEvents(cwd)]
+  const [begun, over, reported] = [keys('claimed'), keys('over'), endsInEvents(cwd)]
   const ended = lines.filter(({ what }) => what === 'ended').map(({ subject }) => subject)
   return [
     ...twice(begun).map((key) => `begun twice: ${key}`),
     ...twice(over).map((key) => `over twice: ${key}`),
     ...twice(ended).map((key) => `ended twice: ${key}`),
-    ...twice(told).map((key) => `told twice by the events: ${key}`),
+    ...twice(reported).map((key) => `reported twice by the events: ${key}`),
     ...missing(begun, over).map((key) => `never over: ${key}`),
     ...missing(over, begun).map((key) => `never begun: ${key}`),
-    ...missing(over, told).map((key) => `not told by the events: ${key}`),
-    ...missing(told, over).map((key) => `told by the events alone: ${key}`),
+    ...missing(over, reported).map((key) => `not reported by the events: ${key}`),
+    ...missing(reported, over).map((key) => `reported by the events alone: ${key}`),
   ]
 }
 

@@ -46,7 +46,7 @@ export class MadeRecord {
   }
 
   /** Appends events; `at` is the time of each. */
-  tell(...bodies: (EventBody & { readonly at?: string })[]): this {
+  append(...bodies: (EventBody & { readonly at?: string })[]): this {
     for (const body of bodies) {
       const event = { ...this.#stamp(body), ...(body.at === undefined ? {} : { at: body.at }) }
       this.#state = next(this.#state, event)

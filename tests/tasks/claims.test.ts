@@ -423,9 +423,9 @@ describe('input that would be lost is refused', () => {
 test('an unknown id after --depends-on or --parent suggests similar ones', async () => {
   const project = new TaskProject()
   await project.must('create', 'One')
-  for (const verb of ['edit', 'create']) {
+  for (const command of ['edit', 'create']) {
     for (const option of ['--depends-on', '--parent']) {
-      expect(await project.run([verb, '1', option, '7'])).toEqual({
+      expect(await project.run([command, '1', option, '7'])).toEqual({
         code: 1,
         stdout: '',
         stderr: 'forge-tasks: No task TASK-007.\n  Similar ids:\n    TASK-001  One\n',

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventOf } from '../../src/records/events/event.ts'
-import { makeChain, reasonsIn, startChain, toldBy, turnsIn } from '../support/chains.ts'
+import { makeChain, reasonsIn, startChain, withRecord, turnsIn } from '../support/chains.ts'
 import { Running } from '../support/forkhestra.ts'
 import { openNative } from '../support/native.ts'
 import { sh } from '../support/project.ts'
@@ -36,7 +36,7 @@ async function stopAwhile(running: Running, cwd: string): Promise<void> {
 async function stopOnceBegun(running: Running, cwd: string) {
   await fileIn(cwd, 'begun')
   await stopAwhile(running, cwd)
-  return toldBy(await running.finished, cwd)
+  return withRecord(await running.finished, cwd)
 }
 
 interface Case {
@@ -179,7 +179,7 @@ test('maxWait includes suspended time, the retry time does not', async () => {
     const running = startChain(cwd)
     await until(() => running.stderr.includes(why) || running.stdout.includes(why))
     await stopAwhile(running, cwd)
-    return reasonsIn(toldBy(await running.finished, cwd).events)
+    return reasonsIn(withRecord(await running.finished, cwd).events)
   })
   expect(await Promise.all(reasons)).toEqual([['quota'], ['marker']])
 }, 60_000)

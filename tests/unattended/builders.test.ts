@@ -2,7 +2,16 @@ import { describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { processIdentity } from '../../src/base/linux/process-identity.ts'
-import { BUILD, claude, PLAN, run, statuses, tasks, tell, withTasks } from '../support/builders.ts'
+import {
+  BUILD,
+  claude,
+  PLAN,
+  run,
+  statuses,
+  tasks,
+  runJson,
+  withTasks,
+} from '../support/builders.ts'
 import { WITHOUT_PRIVILEGES } from '../support/forge-tasks.ts'
 import { shell } from '../support/forkhestra.ts'
 import { makeProject, type Files } from '../support/project.ts'
@@ -139,7 +148,7 @@ describe('the setups from the documentation', () => {
   test('a task that an agent set In Progress and did not finish becomes ready again', async () => {
     const dies = ['test -e died || { touch died; forge-tasks edit 1 -s in-progress; kill -9 $$; }']
     const cwd = withTasks(['One', 'Two'], { ...FORGE, ...claude({ builder: [...dies, ...BUILD] }) })
-    const { code, ends } = await tell(cwd, '--chain', 'build')
+    const { code, ends } = await runJson(cwd, '--chain', 'build')
     expect([code, ends]).toEqual([0, [['marker', 3]]])
     expect(statuses(cwd)).toEqual(['Done', 'Done'])
   })
@@ -147,7 +156,7 @@ describe('the setups from the documentation', () => {
   test('a planner without a marker does not stop the chain if tasks exist', async () => {
     const planner = PLAN.slice(0, 1).map((line) => `test -e forge/tasks || { ${line}; }`)
     const cwd = makeProject({ ...FORGE, ...claude({ planner, builder: BUILD }) })
-    const { code, ends } = await tell(cwd, '--chain', 'build-all')
+    const { code, ends } = await runJson(cwd, '--chain', 'build-all')
     expect([code, ends]).toEqual([
       0,
       [
@@ -176,7 +185,7 @@ describe('a planner before a builder', () => {
 
   test('hands its tasks over if it makes no more progress', async () => {
     const cwd = makeProject({ ...files, ...chain({ iterations: 5, stall: 2 }) })
-    const { ends } = await tell(cwd, '--chain', 'c')
+    const { ends } = await runJson(cwd, '--chain', 'c')
     expect(ends).toEqual([
       ['until', 3],
       ['marker', 3],
@@ -184,7 +193,10 @@ describe('a planner before a builder', () => {
   })
 
   test('hands its tasks over in a chain from the command line', async () => {
-    expect((await tell(makeProject(files), 'planner:2 -> builder:9')).ends[0]).toEqual(['until', 2])
+    expect((await runJson(makeProject(files), 'planner:2 -> builder:9')).ends[0]).toEqual([
+      'until',
+      2,
+    ])
   })
 
   test('is reported without a marker, with how to check the plan', async () => {
@@ -207,7 +219,7 @@ describe('a planner before a builder', () => {
   ])('is not complete if it touched no task: %s', async (reason, count, step) => {
     const idle = claude({ planner: ['echo Hm'], builder: BUILD })
     const cwd = withTasks(['One'], { ...files, ...idle, ...chain(step) })
-    const { code, ends } = await tell(cwd, '--chain', 'c')
+    const { code, ends } = await runJson(cwd, '--chain', 'c')
     expect([code, ends]).toEqual([
       1,
       [
@@ -221,13 +233,13 @@ describe('a planner before a builder', () => {
   test('stops the chain if all of its iterations failed', async () => {
     const failing = claude({ planner: ['exit 3'], builder: BUILD })
     const cwd = withTasks(['One'], { ...files, ...failing, ...chain({ iterations: 2 }) })
-    const { code, ends } = await tell(cwd, '--chain', 'c')
+    const { code, ends } = await runJson(cwd, '--chain', 'c')
     expect([code, ends[1]]).toEqual([1, ['skipped', 0]])
   })
 
   test('stops the chain if its step has an onFail', async () => {
     const cwd = makeProject({ ...files, ...chain({ iterations: 2, onFail: 'continue' }) })
-    expect((await tell(cwd, '--chain', 'c')).ends[0]).toEqual(['max_iterations', 2])
+    expect((await runJson(cwd, '--chain', 'c')).ends[0]).toEqual(['max_iterations', 2])
   })
 })
 
@@ -235,8 +247,8 @@ describe('which agents are checked', () => {
   const ends = async (agents: object, ...args: string[]): Promise<unknown> => {
     const play = { '*': ['echo ORCHESTRA_COMPLETE'] }
     const cwd = withTasks(['One'], { ...configured(agents), ...claude(play) })
-    const told = await tell(cwd, ...args)
-    return [told.ends[0]?.[0], told.refusals.length]
+    const result = await runJson(cwd, ...args)
+    return [result.ends[0]?.[0], result.refusals.length]
   }
   const CHECKED = ['gate_failed', 1]
   const BELIEVED = ['marker', 0]
@@ -266,13 +278,13 @@ describe('which agents are checked', () => {
       ...configured({ w: { systemPrompt: 'w.md' } }),
     }
     const cwd = withTasks(['One'], { ...files, ...claude({ w: ['echo ORCHESTRA_COMPLETE'] }) })
-    expect((await tell(cwd, 'w:1')).refusals).toEqual(['tasks_ready'])
+    expect((await runJson(cwd, 'w:1')).refusals).toEqual(['tasks_ready'])
   })
 
   test('a program is checked if the configuration says so', async () => {
     const files = { w: '#!/bin/sh\necho ORCHESTRA_COMPLETE\n' }
     const cwd = withTasks(['One'], { ...files, ...configured({ w: { tasks: true } }) })
-    expect((await tell(cwd, 'w:1')).ends).toEqual([['gate_failed', 1]])
+    expect((await runJson(cwd, 'w:1')).ends).toEqual([['gate_failed', 1]])
   })
 
   test.each([
@@ -289,8 +301,15 @@ describe('which agents are checked', () => {
   test('an agent with a single task gets it in its prompt and is not checked', async () => {
     const echo = { '*': ['printf "%s\\n" "$@" >argv', 'echo ORCHESTRA_COMPLETE'] }
     const cwd = withTasks(['One', 'Two'], claude(echo))
-    const { code, ends: told } = await tell(cwd, 'builder:2', '--json', '--', '--task', 'TASK-002')
-    expect([code, told]).toEqual([0, [['marker', 1]]])
+    const { code, ends: result } = await runJson(
+      cwd,
+      'builder:2',
+      '--json',
+      '--',
+      '--task',
+      'TASK-002',
+    )
+    expect([code, result]).toEqual([0, [['marker', 1]]])
     const argv = readFileSync(join(cwd, 'argv'), 'utf8')
     expect(argv).toContain('Work on the task TASK-002 and on no other.')
     expect(argv).not.toContain('--task\n')
@@ -333,7 +352,7 @@ describe('open tasks when a builder prints its marker', () => {
 
   test('a task that it claimed and forgot is ready again', async () => {
     const cwd = withTasks(['One'], play('forge-tasks next --claim >/dev/null'))
-    const { code, refusals } = await tell(cwd, 'builder:2')
+    const { code, refusals } = await runJson(cwd, 'builder:2')
     expect([code, refusals]).toEqual([1, ['tasks_ready', 'tasks_ready']])
   })
 
@@ -343,7 +362,7 @@ describe('open tasks when a builder prints its marker', () => {
     ['replaced by a file', 'rm -rf forge/tasks; touch forge/tasks'],
   ])('tasks that were %s are not done', async (_, damage) => {
     const cwd = withTasks(['One', 'Two'], play(damage))
-    const { code, ends } = await tell(cwd, 'builder:3')
+    const { code, ends } = await runJson(cwd, 'builder:3')
     expect([code, ends]).toEqual([1, [['blocked', 1]]])
   })
 
@@ -352,7 +371,7 @@ describe('open tasks when a builder prints its marker', () => {
     const finish = '[ ! -e answered ] || forge-tasks edit 1 --check-ac 1 -s done >&2'
     const cwd = withTasks(['One'], play(`${block}; ${finish}`))
     const starts = () => readFileSync(join(cwd, 'started'), 'utf8').split('x').length - 1
-    expect((await tell(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
+    expect((await runJson(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
     const again = await run(cwd, 'resume')
     expect([again.code, again.stdout, starts()]).toEqual([
       1,
@@ -376,7 +395,7 @@ describe('open tasks when a builder prints its marker', () => {
   test('missing task files are noticed after a resume, too', async () => {
     const damage = 'forge-tasks edit 1 --check-ac 1 -s done >&2; mv forge/tasks/TASK-002* lost.md'
     const cwd = withTasks(['One', 'Two'], play(`[ -e once ] || { touch once; ${damage}; }`))
-    expect((await tell(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
+    expect((await runJson(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
     const again = await run(cwd, 'resume')
     expect([again.code, again.stdout]).toEqual([
       1,
@@ -426,7 +445,7 @@ describe('open tasks when a builder prints its marker', () => {
   test('a task that was deleted with forge-tasks is not missing', async () => {
     const settle = 'forge-tasks edit 1 --check-ac 1 -s done >&2; forge-tasks delete 2 >&2'
     const cwd = withTasks(['One', 'Two'], play(settle))
-    expect(await tell(cwd, 'builder:3')).toMatchObject({ code: 0, ends: [['marker', 1]] })
+    expect(await runJson(cwd, 'builder:3')).toMatchObject({ code: 0, ends: [['marker', 1]] })
   })
 
   test.each([
@@ -434,7 +453,7 @@ describe('open tasks when a builder prints its marker', () => {
     ['the local state', 'mkdir -p forge/tasks/.local; echo "{" >forge/tasks/.local/state.json'],
   ])('the step continues with a broken %s of the tasks', async (_, damage) => {
     const cwd = withTasks(['One', 'Two'], play(damage))
-    const { code, ends } = await tell(cwd, 'builder:2')
+    const { code, ends } = await runJson(cwd, 'builder:2')
     expect([code, ends]).toEqual([1, [['gate_failed', 2]]])
   })
 
@@ -448,14 +467,14 @@ describe('open tasks when a builder prints its marker', () => {
 
   test('a builder that runs once and blocks its task is not complete', async () => {
     const cwd = withTasks(['One'], play('forge-tasks edit 1 -s blocked >&2'))
-    expect(await tell(cwd, 'builder')).toMatchObject({ code: 1, ends: [['blocked', 1]] })
+    expect(await runJson(cwd, 'builder')).toMatchObject({ code: 1, ends: [['blocked', 1]] })
   })
 
   test('a task claimed inside a new nested repository becomes ready again', async () => {
     const line =
       'forge-tasks next >&2; test -e .git || git init -q; forge-tasks next --claim >&2; kill -9 $$'
     const cwd = withTasks(['One'], { ...FORGE, ...claude({ builder: [line] }) })
-    const { events } = await tell(cwd, 'builder:2')
+    const { events } = await runJson(cwd, 'builder:2')
     const had = events.flatMap((each) => (each.type === 'iteration_ended' ? [each.tasks] : []))
     expect(had).toEqual([['TASK-001'], ['TASK-001']])
   })
@@ -473,7 +492,7 @@ describe('open tasks when a builder prints its marker', () => {
   test('tasks that were finished and archived are done', async () => {
     const done = 'forge-tasks edit 1 --check-ac 1 -s done >&2; forge-tasks archive --done >&2'
     const cwd = withTasks(['One'], play(done))
-    const { code, ends } = await tell(cwd, 'builder:3')
+    const { code, ends } = await runJson(cwd, 'builder:3')
     expect([code, ends]).toEqual([0, [['marker', 1]]])
   })
 
@@ -703,7 +722,7 @@ describe('with nothing to build', () => {
     const without = await run(cwd, '--chain', 'd')
     expect(without.stdout).toContain('Failed at step 1: builder (blocked: there are no tasks)\n')
     expect(without.code).toBe(1)
-    expect(await tell(cwd, '--chain', 'c')).toMatchObject({ code: 0, ends: [['marker', 1]] })
+    expect(await runJson(cwd, '--chain', 'c')).toMatchObject({ code: 0, ends: [['marker', 1]] })
   })
 
   test('no agent starts if all tasks are Done, and the run reports it', async () => {
@@ -800,7 +819,7 @@ describe('with nothing to build', () => {
     const owner = { FORKHESTRA_RUN_ID: 'dead', FORKHESTRA_STEP: '1', FORKHESTRA_ITERATION: '1' }
     const gone = processIdentity(process.pid)!.replace(/:\d+/, ':1')
     tasks(cwd, ['next', '--claim'], '', { ...owner, FORKHESTRA_RUN_PROCESS: gone })
-    expect((await tell(cwd, 'builder:1')).refusals).toEqual(['tasks_ready'])
+    expect((await runJson(cwd, 'builder:1')).refusals).toEqual(['tasks_ready'])
   })
 
   test('steps after an idle builder still run', async () => {

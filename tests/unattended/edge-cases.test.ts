@@ -1,7 +1,14 @@
 import { expect, test } from 'bun:test'
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeChain, reasonsIn, runChain, startChain, toldBy, turnsIn } from '../support/chains.ts'
+import {
+  makeChain,
+  reasonsIn,
+  runChain,
+  startChain,
+  withRecord,
+  turnsIn,
+} from '../support/chains.ts'
 import { forkhestra, Running } from '../support/forkhestra.ts'
 import { makeProject, sh } from '../support/project.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
@@ -18,7 +25,7 @@ test('options given to a resume still apply to the next resume', async () => {
   resumed.signal('SIGKILL')
   await resumed.finished
   writeFileSync(join(cwd, 'free'), '')
-  const again = toldBy(await forkhestra(['resume', '--kill-orphans'], { cwd }), cwd)
+  const again = withRecord(await forkhestra(['resume', '--kill-orphans'], { cwd }), cwd)
   expect(reasonsIn(again.events)).toEqual(['budget', 'max_iterations'])
 })
 
@@ -80,7 +87,7 @@ test('a stop between a failure and its onFail does not lose the onFail', async (
   writeFileSync(join(cwd, 'go'), '')
   const { stdout } = await running.finished
   expect(stdout).toContain('Then the run was stopped by forkhestra stop\n')
-  const resumed = toldBy(await forkhestra(['resume'], { cwd }), cwd)
+  const resumed = withRecord(await forkhestra(['resume'], { cwd }), cwd)
   expect(read(cwd, 'tries')).toBe('tried\n')
   expect(resumed.stdout).toContain('next\n')
 })

@@ -112,7 +112,10 @@ function leaksIn(where: string, text: string): string[] {
   )
 }
 
-async function toldOf({ run, stdout, stderr }: Ran, cwd: string): Promise<[string, string][]> {
+async function visibleTexts(
+  { run, stdout, stderr }: Ran,
+  cwd: string,
+): Promise<[string, string][]> {
   const record = join(cwd, 'forge/orch/runs')
   const files = readdirSync(record, { recursive: true, encoding: 'utf8' })
     .filter((name) => statSync(join(record, name)).isFile())
@@ -125,8 +128,8 @@ async function toldOf({ run, stdout, stderr }: Ran, cwd: string): Promise<[strin
   ]
   const shown: [string, string][] = []
   for (const view of views) {
-    const { stdout: told } = await forkhestra(view, { cwd })
-    shown.push([view.join(' '), told])
+    const { stdout: text } = await forkhestra(view, { cwd })
+    shown.push([view.join(' '), text])
   }
   return [...files, ...shown, ['stdout', stdout], ['stderr', stderr]]
 }
@@ -153,8 +156,8 @@ test.each([[], ['--verbose'], ['--json']].map((args) => [args] as const))(
       'print.py': PYTHON,
     })
     const ran = await runChain(cwd, { args, env: { DEPLOY_KEY: KEY } })
-    const told = await toldOf(ran, cwd)
-    expect(told.flatMap(([where, text]) => leaksIn(where, text))).toEqual([])
+    const texts = await visibleTexts(ran, cwd)
+    expect(texts.flatMap(([where, text]) => leaksIn(where, text))).toEqual([])
     expect(ran.stdout).toContain('[masked DEPLOY_KEY:encoded]')
     expect(ran.stdout).toContain('[masked DEPLOY_KEY]')
   },

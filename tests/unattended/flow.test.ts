@@ -10,7 +10,7 @@ const AGENTS = {
   bad: sh('echo "bad $FORKHESTRA_STEP" >> calls', 'exit 3'),
   /** Fails until it has been called twice. */
   late: sh('echo "late $FORKHESTRA_STEP" >> calls', '[ $(grep -c late calls) -ge 2 ]'),
-  mender: sh('echo "mender $FORKHESTRA_STEP" >> calls', 'printf %s "$1" > told'),
+  fixer: sh('echo "fixer $FORKHESTRA_STEP" >> calls', 'printf %s "$1" > prompt'),
 }
 
 const chain = (steps: readonly object[], more: object = {}) => makeChain(steps, AGENTS, more)
@@ -113,32 +113,32 @@ describe('onFail', () => {
 
   test('run starts a recovery agent with the failure in its prompt, then stops', async () => {
     const cwd = chain([
-      { agent: 'ok', name: 'tests', verify: 'echo 3 red; exit 4', onFail: { run: 'mender' } },
+      { agent: 'ok', name: 'tests', verify: 'echo 3 red; exit 4', onFail: { run: 'fixer' } },
       { agent: 'ok' },
     ])
     const { code, stdout } = await runChain(cwd)
-    expect({ code, calls: calls(cwd) }).toEqual({ code: 1, calls: ['ok 1', 'mender 3'] })
-    const told = readFileSync(join(cwd, 'told'), 'utf8')
-    expect(told).toStartWith('[forkhestra] Step 1 (tests) failed after 1 iteration: ')
-    expect(told).toContain('gate_failed, echo 3 red; exit 4: exit 4')
-    expect(told).toContain('>\n3 red\n</')
+    expect({ code, calls: calls(cwd) }).toEqual({ code: 1, calls: ['ok 1', 'fixer 3'] })
+    const prompt = readFileSync(join(cwd, 'prompt'), 'utf8')
+    expect(prompt).toStartWith('[forkhestra] Step 1 (tests) failed after 1 iteration: ')
+    expect(prompt).toContain('gate_failed, echo 3 red; exit 4: exit 4')
+    expect(prompt).toContain('>\n3 red\n</')
     expect(stdout).toContain('Failed at step 1: tests (ok)')
   })
 
   test('a recovery agent can get any text that an agent printed', async () => {
-    const cwd = makeChain([{ agent: 'stuck', iterations: 2, onFail: { run: 'mender' } }], {
+    const cwd = makeChain([{ agent: 'stuck', iterations: 2, onFail: { run: 'fixer' } }], {
       ...AGENTS,
       stuck: sh(String.raw`printf 'ORCHESTRA_BLOCKED: a\000b \033[31mred\n'`),
     })
     expect((await runChain(cwd)).code).toBe(1)
-    expect(calls(cwd)).toEqual(['mender 2'])
-    expect(readFileSync(join(cwd, 'told'), 'utf8')).toContain('blocked, a')
+    expect(calls(cwd)).toEqual(['fixer 2'])
+    expect(readFileSync(join(cwd, 'prompt'), 'utf8')).toContain('blocked, a')
   })
 
   test('no recovery agent runs after a signal', async () => {
     const cwd = makeChain(
       [
-        { agent: 'stopper', onFail: { run: 'mender' } },
+        { agent: 'stopper', onFail: { run: 'fixer' } },
         { agent: 'ok', onFail: 'continue' },
       ],
       { ...AGENTS, stopper: sh('kill -INT $PPID', 'sleep 60') },

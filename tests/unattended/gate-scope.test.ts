@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { BUILD, claude, PLAN, run, tell } from '../support/builders.ts'
+import { BUILD, claude, PLAN, run, runJson } from '../support/builders.ts'
 import { makeProject, type Files } from '../support/project.ts'
 
 // To which steps a gate of the command line applies.
@@ -15,7 +15,7 @@ const configured = (agents: object, c?: object): Files => ({
 
 test('--verify does not apply to the planner', async () => {
   const cwd = makeProject({ ...SPECS, ...PLAY })
-  const { code, ends } = await tell(cwd, '--chain', 'build-all', '--verify', GATE)
+  const { code, ends } = await runJson(cwd, '--chain', 'build-all', '--verify', GATE)
   expect(ends).toEqual([
     ['marker', 1],
     ['marker', 3],
@@ -26,7 +26,7 @@ test('--verify does not apply to the planner', async () => {
 test('--until does not apply to the planner', async () => {
   const planner = ['if [ -e planned ]; then', ...PLAN, 'fi', 'touch planned']
   const cwd = makeProject({ ...SPECS, ...claude({ planner, '*': BUILD }) })
-  const { code, ends } = await tell(cwd, '--chain', 'build-all', '--until', 'true')
+  const { code, ends } = await runJson(cwd, '--chain', 'build-all', '--until', 'true')
   expect(ends).toEqual([
     ['marker', 2],
     ['until', 1],
@@ -83,7 +83,9 @@ test.each(['planner', 'fk:planner', 'task-manager'])(
 
 test('a program is checked, whatever its name', async () => {
   const cwd = makeProject({ planner: '#!/bin/sh\necho ORCHESTRA_COMPLETE\n' })
-  expect((await tell(cwd, './planner:1', '--verify', 'false')).ends).toEqual([['gate_failed', 1]])
+  expect((await runJson(cwd, './planner:1', '--verify', 'false')).ends).toEqual([
+    ['gate_failed', 1],
+  ])
 })
 
 test('a gate of a step stays, and one of the chain that applies to the planner is a warning', async () => {

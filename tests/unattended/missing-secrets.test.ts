@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeChain, runChain, toldBy } from '../support/chains.ts'
+import { makeChain, runChain, withRecord } from '../support/chains.ts'
 import { forkhestra } from '../support/forkhestra.ts'
 import { makeProject, sh } from '../support/project.ts'
 import { ofType, runsOf } from '../support/record.ts'
 
 /** Fails until there is a file `free`, and saves its prompts. */
-const AGENT = sh('printf "%s\\n" "$1" >>told', '[ -e free ]')
+const AGENT = sh('printf "%s\\n" "$1" >>prompts', '[ -e free ]')
 
 const read = (cwd: string, name: string) => readFileSync(join(cwd, name), 'utf8')
 const free = (cwd: string) => writeFileSync(join(cwd, 'free'), '')
@@ -21,13 +21,13 @@ test.each([
   expect(ran.stderr).not.toContain('Warning')
   free(cwd)
   expect((await forkhestra(['resume'], { cwd })).code).toBe(0)
-  expect(read(cwd, 'told')).toBe(`${prompt}\n${prompt}\n`)
+  expect(read(cwd, 'prompts')).toBe(`${prompt}\n${prompt}\n`)
 })
 
 test('resume asks for a prompt with a secret again and accepts only the same text', async () => {
   const prompt = 'Log in with DB_PASSWORD=Tr0ub4dor-3 and tidy up'
   const cwd = makeProject({ agent: AGENT, 'forge/.keep': '' })
-  const ran = toldBy(await forkhestra(['agent', '-p', prompt], { cwd }), cwd)
+  const ran = withRecord(await forkhestra(['agent', '-p', prompt], { cwd }), cwd)
   const lacks = 'DB_PASSWORD=[masked] in the prompt of the command line'
   expect(ran.stderr).toContain(
     `(${lacks}), which are not recorded: to resume this run, you will have to pass the prompt`,
@@ -50,7 +50,7 @@ test('resume asks for a prompt with a secret again and accepts only the same tex
   ])
   free(cwd)
   expect((await forkhestra(['resume', '--prompt', prompt], { cwd })).code).toBe(0)
-  expect(read(cwd, 'told')).toBe(`${prompt}\n${prompt}\n`)
+  expect(read(cwd, 'prompts')).toBe(`${prompt}\n${prompt}\n`)
 })
 
 test('a recorded prompt is not needed for a resume and cannot be changed', async () => {
@@ -69,14 +69,14 @@ test('resume reads texts from an unchanged configuration', async () => {
     prompt: 'Use API_KEY=Abcd-1234-efgh for ${ITERATION}',
   }
   const cwd = makeChain([{ iterations: 1, ...step }], {
-    agent: sh('printf "%s\\n" "$1" >>told', 'echo ORCHESTRA_COMPLETE'),
+    agent: sh('printf "%s\\n" "$1" >>prompts', 'echo ORCHESTRA_COMPLETE'),
   })
   const ran = await runChain(cwd)
   expect([ran.code, ran.stderr.includes('Warning')]).toEqual([1, false])
   expect(ran.stderr).toContain(`To resume: forkhestra resume ${ran.run}\n`)
   free(cwd)
   expect((await forkhestra(['resume'], { cwd })).code).toBe(0)
-  expect(read(cwd, 'told')).toBe('Use API_KEY=Abcd-1234-efgh for 1\n'.repeat(2))
+  expect(read(cwd, 'prompts')).toBe('Use API_KEY=Abcd-1234-efgh for 1\n'.repeat(2))
 })
 
 test('after a change of the configuration, resume names what is missing and where', async () => {

@@ -10,7 +10,14 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { executeChain } from 'forkhestra'
-import { makeChain, reasonsIn, runChain, startChain, toldBy, turnsIn } from '../support/chains.ts'
+import {
+  makeChain,
+  reasonsIn,
+  runChain,
+  startChain,
+  withRecord,
+  turnsIn,
+} from '../support/chains.ts'
 import { environment, FORKHESTRA, forkhestra } from '../support/forkhestra.ts'
 import { makeProject, sh, writeFiles, type Files } from '../support/project.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
@@ -155,7 +162,7 @@ async function stopped() {
   const running = startChain(cwd)
   await fileIn(cwd, 'there')
   running.signal('SIGTERM')
-  const { run, events } = toldBy(await running.finished, cwd)
+  const { run, events } = withRecord(await running.finished, cwd)
   expect(turnsIn(events)).toEqual(['1.1 exited', '1.2 interrupted again'])
   const folder = join(cwd, RECORDS, run)
   return { cwd, run, folder, journal: join(folder, 'events.ndjson') }

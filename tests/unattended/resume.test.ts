@@ -8,7 +8,7 @@ import {
   reasonsIn,
   runChain,
   startChain,
-  toldBy,
+  withRecord,
   turnsIn,
   type Ran,
 } from '../support/chains.ts'
@@ -29,7 +29,7 @@ const project = (step: object = {}) =>
 const CONFIGURATION = 'forge/orch/chains.json'
 
 async function resume(cwd: string, ...args: string[]): Promise<Ran> {
-  return toldBy(await forkhestra(['resume', ...args], { cwd }), cwd)
+  return withRecord(await forkhestra(['resume', ...args], { cwd }), cwd)
 }
 
 const go = (cwd: string) => writeFileSync(join(cwd, 'go'), '')
@@ -269,16 +269,16 @@ test('resume checks the condition of a stopped chain again', async () => {
 })
 
 test('resume does not run a recovery agent twice', async () => {
-  const cwd = makeChain([{ agent: 'bad', onFail: { run: 'mender' } }, { agent: 'bad' }], {
+  const cwd = makeChain([{ agent: 'bad', onFail: { run: 'fixer' } }, { agent: 'bad' }], {
     bad: sh('echo bad >> calls', '[ -e go ]'),
-    mender: sh('echo mender >> calls'),
+    fixer: sh('echo fixer >> calls'),
   })
   expect((await runChain(cwd)).code).toBe(1)
   expect((await resume(cwd)).code).toBe(1)
   go(cwd)
   expect((await resume(cwd)).code).toBe(0)
   expect(readFileSync(join(cwd, 'calls'), 'utf8').split('\n').join(' ')).toBe(
-    'bad mender bad mender bad bad ',
+    'bad fixer bad fixer bad bad ',
   )
 })
 
@@ -293,7 +293,7 @@ test('work before a power failure counts for the time of the run', async () => {
   const { stdout } = await forkhestra(['show', '--json'], { cwd })
   expect((JSON.parse(stdout) as { spent: { ms: number } }).spent.ms).toBeGreaterThan(1000)
   const began = performance.now()
-  const resumed = toldBy(await forkhestra(['resume'], { cwd }), cwd)
+  const resumed = withRecord(await forkhestra(['resume'], { cwd }), cwd)
   expect(performance.now() - began).toBeLessThan(4000)
   expect(reasonsIn(resumed.events)).toEqual(['budget'])
   expect(ofType(resumed.events, 'run_resumed')[0]?.lostMs).toBeGreaterThan(1000)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeChain, runChain, startChain, toldBy, type Ran } from '../support/chains.ts'
+import { makeChain, runChain, startChain, withRecord, type Ran } from '../support/chains.ts'
 import { FORKHESTRA, forkhestra } from '../support/forkhestra.ts'
 import { makeProject, sh, writeFiles } from '../support/project.ts'
 import { Pty } from '../support/pty.ts'
@@ -191,7 +191,7 @@ async function stopped(args: readonly string[], env: Readonly<Record<string, str
   const running = startChain(cwd, { args, env })
   await fileIn(cwd, 'there')
   running.signal('SIGTERM')
-  const ran = toldBy(await running.finished, cwd)
+  const ran = withRecord(await running.finished, cwd)
   expect(await leaksOf(ran, cwd)).toEqual([])
   await Bun.write(join(cwd, 'go'), '')
   return cwd
@@ -228,7 +228,7 @@ test('resume takes a password in a URL of the plan from its variable', async () 
   await fileIn(cwd, 'there')
   running.signal('SIGTERM')
   const plan = readFileSync(
-    join(cwd, 'forge/orch/runs', toldBy(await running.finished, cwd).run, 'plan.json'),
+    join(cwd, 'forge/orch/runs', withRecord(await running.finished, cwd).run, 'plan.json'),
     'utf8',
   )
   expect(plan).toContain(address('[masked DATABASE_URL:password]'))
@@ -255,12 +255,12 @@ test('no line of a multi-line key is shown, however a program prints it', async 
   const ran = await runChain(cwd, { env: { DEPLOY_KEY: key } })
   const record = join(cwd, 'forge/orch/runs', ran.run)
   const files = ['events.ndjson', 'steps/1/iterations/1.log', 'steps/1/iterations/1.json']
-  const told = [
+  const texts = [
     ran.stdout,
     ran.stderr,
     ...files.map((file) => readFileSync(join(record, file), 'utf8')),
   ]
-  for (const line of lines) expect(told.filter((text) => text.includes(line))).toEqual([])
+  for (const line of lines) expect(texts.filter((text) => text.includes(line))).toEqual([])
   expect(ran.stdout).toContain('[masked DEPLOY_KEY:line2]')
 })
 

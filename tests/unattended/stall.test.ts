@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { forkhestra, shell } from '../support/forkhestra.ts'
-import { makeChain, reasonsIn, runChain, toldBy, turnsIn } from '../support/chains.ts'
+import { makeChain, reasonsIn, runChain, withRecord, turnsIn } from '../support/chains.ts'
 import { makeProject, sh } from '../support/project.ts'
 import { ofType } from '../support/record.ts'
 
@@ -29,7 +29,7 @@ const project = (...lines: string[]) =>
 const COUNT = 'n=$(($(cat count 2>/dev/null || echo 0) + 1)); echo $n > count'
 
 async function run(cwd: string, ...args: string[]) {
-  return toldBy(await forkhestra(['agent:9', ...args], { cwd }), cwd)
+  return withRecord(await forkhestra(['agent:9', ...args], { cwd }), cwd)
 }
 
 test('--stall stops a program without progress and says what did not change', async () => {
@@ -76,7 +76,7 @@ test.each(['> night.log', '2> night.log', '> out.log 2> err.log', '>> agent.log 
   async (redirection) => {
     const cwd = inGit(project(COUNT, 'echo "Call $n"; echo "Call $n" >&2'))
     const { code } = await shell(`forkhestra agent:9 --stall 2 ${redirection}`, cwd)
-    const { events } = toldBy({ code, stdout: '', stderr: '' }, cwd)
+    const { events } = withRecord({ code, stdout: '', stderr: '' }, cwd)
     expect(reasonsIn(events)).toEqual(['stalled'])
     const { changes } = ofType(events, 'iteration_ended').at(-1)!
     expect(changes).toMatchObject({ files: [], fileCount: 0 })
@@ -113,7 +113,7 @@ test('a repeated iteration does not count as one without progress', async () => 
 test('a resume after a stall starts counting again', async () => {
   const cwd = inGit(project(COUNT))
   await run(cwd, '--stall', '2')
-  const resumed = toldBy(await forkhestra(['resume'], { cwd }), cwd)
+  const resumed = withRecord(await forkhestra(['resume'], { cwd }), cwd)
   expect(reasonsIn(resumed.events)).toEqual(['stalled', 'stalled'])
   expect(turnsIn(resumed.events)).toEqual(['1.1 exited', '1.2 exited', '1.3 exited', '1.4 exited'])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeChain, reasonsIn, startChain, toldBy } from '../support/chains.ts'
+import { makeChain, reasonsIn, startChain, withRecord } from '../support/chains.ts'
 import { forkhestra, Running, survivors } from '../support/forkhestra.ts'
 import { sh } from '../support/project.ts'
 import { ofType } from '../support/record.ts'
@@ -119,7 +119,7 @@ test.each(CASES)('%s during %s interrupts it', async (_, place, code, stop) => {
   const { cwd, running } = begin(PLACES[place]!)
   await fileIn(cwd, 'there')
   await stop(running, cwd)
-  const ran = toldBy(await running.finished, cwd)
+  const ran = withRecord(await running.finished, cwd)
   expect(ran.code).toBe(code)
   expect(survivors()).toEqual([])
   expect(reasonsIn(ran.events).at(-1)).toBe('skipped')
@@ -134,7 +134,7 @@ test.each(Object.keys(PLACES))('stop during %s lets it finish', async (place) =>
   const stopped = await forkhestra(['stop'], { cwd })
   expect(stopped.code).toBe(0)
   if (place !== 'a wait') letGo(cwd)
-  const ran = toldBy(await running.finished, cwd)
+  const ran = withRecord(await running.finished, cwd)
   expect({ code: ran.code, reason: reasonsIn(ran.events).at(-1) }).toEqual({
     code: 1,
     reason: 'skipped',

@@ -1,7 +1,14 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeChain, reasonsIn, runChain, startChain, toldBy, turnsIn } from '../support/chains.ts'
+import {
+  makeChain,
+  reasonsIn,
+  runChain,
+  startChain,
+  withRecord,
+  turnsIn,
+} from '../support/chains.ts'
 import { forkhestra, type Running } from '../support/forkhestra.ts'
 import { sh } from '../support/project.ts'
 import { ofType } from '../support/record.ts'
@@ -26,7 +33,7 @@ test('a retry-now that fails again only starts another wait', async () => {
     await waitingTimes(running, count)
     expect((await forkhestra(['retry-now'], { cwd })).code).toBe(0)
   }
-  const { code, events } = toldBy(await running.finished, cwd)
+  const { code, events } = withRecord(await running.finished, cwd)
   expect([code, reasonsIn(events)]).toEqual([0, ['marker']])
   expect(ofType(events, 'waited').map(({ cause }) => cause)).toEqual(Array(3).fill('retry_now'))
 })

@@ -60,15 +60,15 @@ test('a file that cannot be read is named', () => {
 })
 
 test('the prefix for a task explains the result, but not loops, commits and the marker', () => {
-  const told = composeSystemPrompt('You test.', 'task')
-  expect(told).toEndWith('---\n\nYou test.')
+  const prompt = composeSystemPrompt('You test.', 'task')
+  expect(prompt).toEndWith('---\n\nYou test.')
   for (const words of [
     /nobody\s+answers/i,
     /empty context/,
     /your last\s+message is your result/i,
     /ORCHESTRA_BLOCKED/,
   ])
-    expect(told).toMatch(words)
+    expect(prompt).toMatch(words)
   for (const words of [/started again/, /commit/, /ORCHESTRA_COMPLETE/])
-    expect(told).not.toMatch(words)
+    expect(prompt).not.toMatch(words)
 })

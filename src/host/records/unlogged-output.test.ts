@@ -7,7 +7,7 @@ const PLACE = { scope: ['s1', 'i1'], step: 1, iteration: 1, attempt: 1 }
 const STAMP = { at: '2026-01-20T10:00:00.000Z', run: 'r1', worker: 'w-1' }
 const STARTED: EventOf<'iteration_started'> = { type: 'iteration_started', ...STAMP, ...PLACE }
 const RESUMED: EventOf<'run_resumed'> = { type: 'run_resumed', ...STAMP, version: '1', pid: 1 }
-const told = (log: string, offset: number, bytes: number): EventOf<'output'> => {
+const output = (log: string, offset: number, bytes: number): EventOf<'output'> => {
   const place = { ...STAMP, ...PLACE, stream: 'err' as const }
   return { type: 'output', ...place, log, offset, bytes }
 }
@@ -15,33 +15,33 @@ const LOG = 'steps/1/iterations/1.log'
 const AGAIN = 'steps/1/iterations/1.again-2.log'
 
 test('output after the last event is found, once', () => {
-  const untold = new UnloggedOutput(makeProject({ [LOG]: 'first and last' }))
-  untold.note(STARTED)
-  untold.note(told(LOG, 0, 5))
-  expect(untold.take()).toEqual(told(LOG, 5, 9))
-  expect(untold.take()).toBeUndefined()
+  const unlogged = new UnloggedOutput(makeProject({ [LOG]: 'first and last' }))
+  unlogged.note(STARTED)
+  unlogged.note(output(LOG, 0, 5))
+  expect(unlogged.take()).toEqual(output(LOG, 5, 9))
+  expect(unlogged.take()).toBeUndefined()
 })
 
 test('it is found even if no event names the log', () => {
-  const untold = new UnloggedOutput(makeProject({ [LOG]: 'all of it' }))
-  untold.note(STARTED)
-  expect(untold.take()).toMatchObject({ stream: 'out', log: LOG, offset: 0, bytes: 9 })
+  const unlogged = new UnloggedOutput(makeProject({ [LOG]: 'all of it' }))
+  unlogged.note(STARTED)
+  expect(unlogged.take()).toMatchObject({ stream: 'out', log: LOG, offset: 0, bytes: 9 })
 })
 
 test('a repeated iteration has a separate log', () => {
-  const untold = new UnloggedOutput(makeProject({ [LOG]: 'before', [AGAIN]: 'after' }))
-  untold.note(STARTED)
-  untold.note(RESUMED)
-  untold.note(STARTED)
-  expect(untold.take()).toMatchObject({ log: AGAIN, bytes: 5 })
+  const unlogged = new UnloggedOutput(makeProject({ [LOG]: 'before', [AGAIN]: 'after' }))
+  unlogged.note(STARTED)
+  unlogged.note(RESUMED)
+  unlogged.note(STARTED)
+  expect(unlogged.take()).toMatchObject({ log: AGAIN, bytes: 5 })
 })
 
 test('nothing is found if events cover all output, or there is none', () => {
-  const untold = new UnloggedOutput(makeProject({ [LOG]: 'first' }))
-  expect(untold.take()).toBeUndefined()
-  untold.note(STARTED)
-  untold.note(told(LOG, 0, 5))
-  expect(untold.take()).toBeUndefined()
-  untold.note({ ...STARTED, iteration: 2 })
-  expect(untold.take()).toBeUndefined()
+  const unlogged = new UnloggedOutput(makeProject({ [LOG]: 'first' }))
+  expect(unlogged.take()).toBeUndefined()
+  unlogged.note(STARTED)
+  unlogged.note(output(LOG, 0, 5))
+  expect(unlogged.take()).toBeUndefined()
+  unlogged.note({ ...STARTED, iteration: 2 })
+  expect(unlogged.take()).toBeUndefined()
 })

@@ -50,8 +50,8 @@ test.each<[Fact[], Refusal | undefined]>([
   [[MARKER, refused('code_fence')], 'code_fence'],
   [[MARKER, refused('stderr')], 'stderr'],
   [[FENCED], undefined],
-])('%j is reported as %p', (facts, told) => {
-  expect(judge(...facts).refusal(OK)).toBe(told)
+])('%j is reported as %p', (facts, refusal) => {
+  expect(judge(...facts).refusal(OK)).toBe(refusal)
 })
 
 const limit = (status: string): Fact => ({ type: 'limit', status, resetsAt: 99 })
@@ -83,13 +83,13 @@ test.each<[string, Fact[], Exit, Outcome]>([
 
 test('the marker promise settles as soon as the marker is printed', async () => {
   const verdict = judge(refused('quotes'))
-  let isTold = false
-  const told = verdict.marker.then(() => (isTold = true))
+  let isSettled = false
+  const settled = verdict.marker.then(() => (isSettled = true))
   await Promise.resolve()
-  expect(isTold).toBe(false)
+  expect(isSettled).toBe(false)
   verdict.take([MARKER])
   verdict.take([MARKER])
-  expect(await told).toBe(true)
+  expect(await settled).toBe(true)
 })
 
 test('a fact of an unknown type is a bug', () => {

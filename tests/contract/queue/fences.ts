@@ -7,7 +7,7 @@ import { DONE, failed, newMessage, newTask, refusalOf, RUN, Stage } from './stag
 const TIMES = { firstPauseMs: 100, readerLeaseMs: 1000 }
 
 /** All calls that an agent makes. */
-const VERBS: Record<string, (store: QueueStore, agent: Acting) => Promise<unknown>> = {
+const CALLS: Record<string, (store: QueueStore, agent: Acting) => Promise<unknown>> = {
   push: (store, agent) => store.push([{ ...newTask('', 'child'), parent: agent }]),
   start: (store, agent) => store.start(RUN, agent),
   drain: (store, agent) => store.drain(RUN, agent, 2),
@@ -22,12 +22,12 @@ const VERBS: Record<string, (store: QueueStore, agent: Acting) => Promise<unknow
 }
 
 export function testFences(home: Home): void {
-  test.each(Object.keys(VERBS))('an agent of an ended task is refused: %s', async (name) => {
+  test.each(Object.keys(CALLS))('an agent of an ended task is refused: %s', async (name) => {
     const stage = await Stage.set(home, { times: TIMES })
     const { store } = stage
     const old = await stage.begin('main', 'a', { retry: 1 })
     await stage.push('main', ['other'])
-    const act = (claim: Claim) => VERBS[name]!(store, actingFor(claim))
+    const act = (claim: Claim) => CALLS[name]!(store, actingFor(claim))
     const ended = { kind: 'agent_ended', name: 'a' } as const
     await store.settle(old, failed('transient'))
     expect(await refusalOf(act(old))).toEqual(ended)
@@ -43,12 +43,12 @@ export function testFences(home: Home): void {
     await stage.strike()
   })
 
-  test.each(Object.keys(VERBS))('an agent of the current attempt may: %s', async (name) => {
+  test.each(Object.keys(CALLS))('an agent of the current attempt may: %s', async (name) => {
     const stage = await Stage.set(home)
     await stage.push('main', ['other'])
     await stage.store.start(RUN, 'main')
     await stage.claim('other')
-    await VERBS[name]!(stage.store, actingFor(await stage.begin('main', 'a')))
+    await CALLS[name]!(stage.store, actingFor(await stage.begin('main', 'a')))
     await stage.strike()
   })
 

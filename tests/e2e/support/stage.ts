@@ -11,7 +11,7 @@ import { readAsk, type Ask } from './ask.ts'
 const CLAUDE_FOLDER = join(import.meta.dir, '../node_modules/.bin')
 export const CLAUDE = join(CLAUDE_FOLDER, 'claude')
 
-// Else one that the machine happens to have would be found.
+// Otherwise a `claude` of the machine would be found.
 if (!existsSync(CLAUDE))
   throw new Error('claude is missing: node scripts/bun.mjs scripts/install-e2e.ts')
 
@@ -23,20 +23,21 @@ interface Setting {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export interface Told {
+/** The result of a run with --json. */
+export interface JsonResult {
   readonly code: number
   readonly stderr: string
   readonly events: readonly RunEvent[]
 }
 
-/** A project with the real `claude` on PATH, and a scripted model that it asks. */
+/** A project with the real `claude` on PATH, which calls a scripted model. */
 export class Stage implements AsyncDisposable {
   readonly cwd: string
   readonly home: string
-  /** Where all that runs puts its temporary files. */
+  /** The folder for temporary files of all processes. */
   readonly temp: string
   readonly model: FakeModel
-  /** Settles with the first request. */
+  /** Resolves at the first request. */
   readonly asked: Promise<void>
   readonly env: Readonly<Record<string, string>>
 
@@ -55,7 +56,7 @@ export class Stage implements AsyncDisposable {
       TMPDIR: this.temp,
       XDG_STATE_HOME: join(this.home, 'state'),
       XDG_CONFIG_HOME: join(this.home, 'config'),
-      // As root `claude` works unattended only where it is told that nothing can be broken.
+      // `claude` refuses to run unattended as root without this.
       IS_SANDBOX: '1',
       ...GIT,
       ...env,
@@ -66,19 +67,19 @@ export class Stage implements AsyncDisposable {
     return new Running(args, { cwd: this.cwd, env: { ...this.env, ...env } })
   }
 
-  /** What a person sees. */
+  /** Runs the program with output for people. */
   run(...args: readonly string[]): Promise<Finished> {
     return this.start(args).finished
   }
 
-  /** What a program sees. */
-  async tell(...args: readonly string[]): Promise<Told> {
-    // Before what is meant for the agent.
+  /** Runs the program with --json. */
+  async runJson(...args: readonly string[]): Promise<JsonResult> {
+    // Arguments after -- are for the agent.
     const end = args.includes('--') ? args.indexOf('--') : args.length
-    return toldBy(await this.run(...args.toSpliced(end, 0, '--json')))
+    return parseResult(await this.run(...args.toSpliced(end, 0, '--json')))
   }
 
-  /** Any other command of a user in the project, with our programs on PATH. */
+  /** Runs a shell command in the project, with our programs on PATH. */
   async shell(line: string): Promise<Finished> {
     const child = Bun.spawn(['/bin/bash', '-c', line], {
       cwd: this.cwd,
@@ -98,12 +99,12 @@ export class Stage implements AsyncDisposable {
     return { code, stdout, stderr }
   }
 
-  /** Where `claude` keeps the servers and choices of the user. */
+  /** Where `claude` keeps the MCP servers and choices of the user. */
   get userState(): string {
     return join(this.home, '.claude.json')
   }
 
-  /** What the model was asked, in order. */
+  /** The requests to the model, in order. */
   get asks(): readonly Ask[] {
     return this.model.requests.flatMap(readAsk)
   }
@@ -113,7 +114,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** Nobody's name and settings of git. */
+/** A fixed git identity, without the user's settings. */
 const GIT = {
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_NOSYSTEM: '1',
@@ -136,8 +137,7 @@ export async function openStage(setting: Setting): Promise<Stage> {
   return new Stage(model, asked.promise, setting)
 }
 
-/** What one that ran with --json has told. */
-export function toldBy({ code, stdout, stderr }: Finished): Told {
+export function parseResult({ code, stdout, stderr }: Finished): JsonResult {
   return { code, stderr, events: parseEvents(stdout) }
 }
 
@@ -147,35 +147,35 @@ export function parseEvents(stdout: string): RunEvent[] {
 }
 
 export function eventsOf<Type extends RunEvent['type']>(
-  { events }: Pick<Told, 'events'>,
+  { events }: Pick<JsonResult, 'events'>,
   type: Type,
 ): EventOf<Type>[] {
   return events.filter((event): event is EventOf<Type> => event.type === type)
 }
 
 /** How each iteration ended. */
-export function outcomes(told: Told): EventOf<'iteration_ended'>['outcome'][] {
-  return eventsOf(told, 'iteration_ended').map(({ outcome }) => outcome)
+export function outcomes(result: JsonResult): EventOf<'iteration_ended'>['outcome'][] {
+  return eventsOf(result, 'iteration_ended').map(({ outcome }) => outcome)
 }
 
 /** Number and attempt of each iteration, and whether it does not count. */
-export function attempts(told: Pick<Told, 'events'>): string[] {
-  return eventsOf(told, 'iteration_ended').map(
+export function attempts(result: Pick<JsonResult, 'events'>): string[] {
+  return eventsOf(result, 'iteration_ended').map(
     ({ iteration, attempt, again }) => `${iteration}.${attempt}${again === true ? ' again' : ''}`,
   )
 }
 
 /** Why each step ended. */
-export function reasons(told: Told): string[] {
-  return eventsOf(told, 'step_ended').map(({ reason }) => reason)
+export function reasons(result: JsonResult): string[] {
+  return eventsOf(result, 'step_ended').map(({ reason }) => reason)
 }
 
-/** What a run took is another sum each time. */
+/** Removes the time and cost of a run, which differ each time. */
 export function withoutSums(stdout: string): string {
   return stdout.replace(/Spent: .*/, 'Spent: …')
 }
 
 /** The command of each iteration. */
-export function commands(told: Told): (readonly string[])[] {
-  return eventsOf(told, 'iteration_started').map(({ argv = [] }) => argv)
+export function commands(result: JsonResult): (readonly string[])[] {
+  return eventsOf(result, 'iteration_started').map(({ argv = [] }) => argv)
 }

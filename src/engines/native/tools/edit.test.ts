@@ -90,10 +90,10 @@ const CHANGES: readonly (readonly [string, string, readonly Edit[], string, stri
   ],
 ]
 
-test.each(CHANGES)('%s is replaced', async (_, before, edits, after, told) => {
+test.each(CHANGES)('%s is replaced', async (_, before, edits, after, summary) => {
   const workspace = makeWorkspace({ file: before })
   const answer = await callerIn(workspace)('edit', { path: 'file', edits })
-  expect(answer.text).toBe(`Edited file: ${told}.`)
+  expect(answer.text).toBe(`Edited file: ${summary}.`)
   expect(readFileSync(join(workspace.cwd, 'file'), 'utf8')).toBe(after)
   expect(answer.diff).toStartWith('--- a/file\n+++ b/file\n@@ -')
 })

@@ -10,12 +10,12 @@ const READS = { allowedTools: ['Read', 'Grep', 'Bash'], disallowedTools: ['bash'
 const NAMES = ['Read', 'Write', 'Edit', 'Bash', 'Grep', 'Glob']
 
 test('the descriptions of all tools are smaller than 4 KB', () => {
-  const told = TOOLS.map(({ name, description, inputSchema }) => ({
+  const definitions = TOOLS.map(({ name, description, inputSchema }) => ({
     name,
     description,
     inputSchema,
   }))
-  expect(JSON.stringify(told).length).toBeLessThan(4000)
+  expect(JSON.stringify(definitions).length).toBeLessThan(4000)
   for (const { inputSchema } of TOOLS) {
     expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false })
     expect(inputSchema).not.toHaveProperty('$schema')
