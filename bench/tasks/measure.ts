@@ -128,7 +128,7 @@ async function measureCrowd(forge: Tool): Promise<Figure[]> {
   const crowd = await measureCreates(makeBench(forge, []), CREATES)
   const codes = await measureClaims(makeBench(forge, [makeOnly()]))
   const winners = codes.filter((code) => code === 0).length
-  if (winners === 0) throw new Error('nobody got the task')
+  if (winners === 0) throw new Error('no process got the task')
   const losers = codes.filter((code) => code === 3).length
   const at = `${CREATES} creates, ${AT_ONCE} at a time`
   return [

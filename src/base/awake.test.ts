@@ -4,7 +4,7 @@ import { AwakeClock } from './awake.ts'
 const HOUR = 3_600_000
 const TICK_MS = 500
 
-/** A clock on a machine of its own, which runs for a second before and after what happens to it. */
+/** The clock of a simulated machine, which runs for a second before and after an event. */
 function after(happen: { timeMs: number; passedMs: number }) {
   let [time, passed] = [Date.parse('2026-01-20T22:00:00Z'), 5000]
   const clock = new AwakeClock({ time: () => time, passed: () => passed })
@@ -23,11 +23,11 @@ function after(happen: { timeMs: number; passedMs: number }) {
 test.each([
   ['nothing happens', 0, 0, 0],
   ['the process is stopped', 8 * HOUR, 8 * HOUR, 8 * HOUR],
-  ['the machine sleeps, and only the time of day goes on', 8 * HOUR, 0, 8 * HOUR],
+  ['the machine sleeps, and only the time of day advances', 8 * HOUR, 0, 8 * HOUR],
   ['the clock is set back', -HOUR, 0, -HOUR],
   ['the clock is set forward', HOUR, 0, HOUR],
   ['the clock is corrected by less than a second', 900, 0, 0],
-])('two seconds are two seconds where %s', (_, timeMs, passedMs, skippedMs) => {
+])('two seconds are measured as two seconds if %s', (_, timeMs, passedMs, skippedMs) => {
   expect(after({ timeMs, passedMs })).toEqual({ ms: 2000, skippedMs })
 })
 

@@ -32,7 +32,7 @@ test('errorCode finds the code of a system error', () => {
 test.each([
   ['an error without a code', new Error('no code')],
   ['an error with a number for a code', Object.assign(new Error('numeric'), { code: 5 })],
-  ['an object that is no error', { code: 'ENOENT' }],
+  ['an object that is not an error', { code: 'ENOENT' }],
   ['a string', 'ENOENT'],
   ['nothing', undefined],
 ])('%s has no code', (_, thrown) => {

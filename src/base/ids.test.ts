@@ -16,7 +16,7 @@ test('a run id begins with the time in UTC', () => {
 
 test('run ids sort by time', () => {
   const time = fc.integer({ min: 0, max: 4_000_000_000_000 })
-  // Two milliseconds apart they differ in their letters, however short the second is cut.
+  // Two milliseconds apart, ids differ in their letters within the same second.
   const laterBy = fc.oneof(fc.integer({ min: 2, max: 2000 }), fc.integer({ min: 2, max: 1e12 }))
   fc.assert(
     fc.property(time, laterBy, (at, by) => makeRunId(new Date(at)) < makeRunId(new Date(at + by))),

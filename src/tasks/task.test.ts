@@ -48,7 +48,7 @@ describe('a value is read as it was written', () => {
       ['1.10', '{a: "]"}', "it's"],
     ],
     ['one number', 'labels: 1.10', ['1.10']],
-    ['words behind commas', 'labels: a,, b ', ['a', 'b']],
+    ['words after commas', 'labels: a,, b ', ['a', 'b']],
     ['an object', 'labels: {a: 1}', []],
   ])('as labels: %s', (_, line, labels) => {
     expect(read(line, 'x: 1').labels).toEqual(labels)
@@ -100,7 +100,10 @@ describe('problems are reported with their line', () => {
       file('id: TASK-001', 'a: |', '  id: x', 'b:', '  id: y', 'idea: 1'),
     ],
     ['one half of a conflict', `${file('id: TASK-001')}\n<<<<<<< a\n`],
-    ['a line that is no end', `---\nid: TASK-001\n---- x\n---\n`.replace('---- x\n', '# ---\n')],
+    [
+      'a line that is not the end',
+      `---\nid: TASK-001\n---- x\n---\n`.replace('---- x\n', '# ---\n'),
+    ],
     ['no last newline, CRLF and a BOM', '\uFEFF---\r\nid: TASK-001\r\n---'],
   ])('but not %s', (_, text) => {
     expect(broken(text)).toBe('fine')

@@ -22,13 +22,13 @@ const STARTED: TimedEvent = {
   steps: [
     { step: 1, agent: 'planner' },
     { step: 2, agent: 'builder', maxIterations: 20 },
-    { step: 3, agent: 'mender', isRecovery: true },
+    { step: 3, agent: 'fixer', isRecovery: true },
   ],
   plan: {},
 }
 const SECOND: TimedEvent = { type: 'step_started', at, scope: ['s2'], step: 2, agent: 'builder' }
 const FIFTH: TimedEvent = { type: 'iteration_started', at, ...ITERATION }
-const MENDER: TimedEvent = { type: 'step_started', at, scope: ['s3'], step: 3, agent: 'mender' }
+const RECOVERY: TimedEvent = { type: 'step_started', at, scope: ['s3'], step: 3, agent: 'fixer' }
 const ended = (step: number, reason: 'stalled' | 'single_run' | 'marker' | 'auth'): TimedEvent => ({
   type: 'step_ended',
   at,
@@ -67,15 +67,15 @@ test.each([
     'step 2/2, iteration 5/20, stalled',
   ],
   [
-    'a failure is being mended',
-    run('running', fold(STARTED, SECOND, ended(2, 'stalled'), MENDER)),
+    'a recovery is running',
+    run('running', fold(STARTED, SECOND, ended(2, 'stalled'), RECOVERY)),
     'recovery 3',
   ],
   [
-    'the mending did not help',
+    'the recovery did not help',
     run(
       'failed',
-      fold(STARTED, SECOND, FIFTH, ended(2, 'stalled'), MENDER, ended(3, 'single_run')),
+      fold(STARTED, SECOND, FIFTH, ended(2, 'stalled'), RECOVERY, ended(3, 'single_run')),
     ),
     'step 2/2, iteration 5/20, stalled',
   ],

@@ -168,11 +168,11 @@ test('a missing repository is a warning, and a missing git identity a problem', 
   expect(plain.get('git')).toMatchObject({ state: 'warning', next: 'Run: git init' })
   expect(plain.has('commits')).toBe(false)
   const { cwd } = makeMachine(CLAUDE)
-  const nobody = { ...env, GIT_AUTHOR_NAME: '', GIT_COMMITTER_EMAIL: '' }
+  const anonymous = { ...env, GIT_AUTHOR_NAME: '', GIT_COMMITTER_EMAIL: '' }
   writeFiles(cwd, {
     '.git/config': '[core]\nrepositoryformatversion = 0\n[user]\nuseConfigOnly = true\n',
   })
-  const check = (await doctor({ cwd, env: nobody })).get('commits')
+  const check = (await doctor({ cwd, env: anonymous })).get('commits')
   expect(check).toMatchObject({ state: 'problem' })
 })
 

@@ -7,7 +7,7 @@ import { makeScriptProject, Script } from '../support/script.ts'
 const waits = sh('echo started', 'exec tail -f /dev/null')
 const deaf = sh("trap '' INT TERM HUP", 'echo started', 'while :; do tail -f /dev/null; done')
 const stubborn = sh("trap 'echo heard' INT", 'echo started', 'while :; do tail -f /dev/null; done')
-const TELL = 'const onOutput = ({ bytes }) => console.log(Buffer.from(bytes).toString().trim())'
+const ECHO = 'const onOutput = ({ bytes }) => console.log(Buffer.from(bytes).toString().trim())'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
@@ -17,7 +17,7 @@ test.each(SIGNALS)(
     const script = new Script(
       makeScriptProject({ agent: waits }),
       `import { run } from 'forkhestra'
-     ${TELL}
+     ${ECHO}
      await run({ agent: './agent', onOutput })
      console.log('not reached')`,
     )
@@ -35,7 +35,7 @@ test('a signal ends the background processes of a recorded chain, and the record
   const script = new Script(
     cwd,
     `import { executeChain, parseDSL } from 'forkhestra'
-     ${TELL}
+     ${ECHO}
      await executeChain({ steps: parseDSL('./agent:2'), record: true, onOutput })`,
   )
   await script.printed('started')
@@ -54,7 +54,7 @@ test('if the program has a signal listener, it continues after the agents have e
   const script = new Script(
     makeScriptProject({ agent: waits }),
     `import { run } from 'forkhestra'
-     ${TELL}
+     ${ECHO}
      process.once('SIGINT', () => console.log('heard'))
      const { reason } = await run({ agent: './agent', onOutput })
      console.log(reason, process.listenerCount('SIGINT'))`,
@@ -68,7 +68,7 @@ test('a program that exits at once leaves no agent running', async () => {
   const script = new Script(
     makeScriptProject({ agent: deaf }),
     `import { run } from 'forkhestra'
-     ${TELL}
+     ${ECHO}
      process.on('SIGTERM', () => process.exit(7))
      await run({ agent: './agent', onOutput })`,
   )
@@ -81,7 +81,7 @@ test('a second signal kills a deaf agent at once', async () => {
   const script = new Script(
     makeScriptProject({ agent: stubborn }),
     `import { run } from 'forkhestra'
-     ${TELL}
+     ${ECHO}
      await run({ agent: './agent', onOutput })`,
   )
   await script.printed('started')

@@ -10,7 +10,7 @@ const once = { iterations: 1 }
 /** Otherwise `claude` holds most tools back until the model searches for them. */
 const ALL_TOOLS = { ENABLE_TOOL_SEARCH: 'false' }
 
-/** What stands behind an option. */
+/** The value after an option. */
 function valueOf(argv: readonly string[] | undefined, option: string): string | undefined {
   return argv?.[argv.indexOf(option) + 1]
 }

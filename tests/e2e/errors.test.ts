@@ -151,7 +151,7 @@ test('without a login the chain ends with a hint', async () => {
   expect([reasons(result), stage.asks]).toEqual([['auth'], []])
 })
 
-test('an error of claude itself is shown in a loop, too', async () => {
+test('an error of claude itself is also shown in a loop', async () => {
   const agent = { args: ['--no-such-option'] }
   await using stage = await openStage({ script: [DONE], ...writes(agent, { iterations: 1 }) })
   const { code, stderr } = await stage.run('--chain', 'w')

@@ -6,11 +6,11 @@ import { processesOf } from './support/processes.ts'
 import { openStage, outcomes, parseEvents, reasons, type Stage } from './support/stage.ts'
 import { bash, DONE, FOREVER, writes } from './support/writer.ts'
 
-/** A command that never ends, with a grandchild in a session of its own; tells the gate when it waits. */
+/** A command that never ends, with a grandchild in a separate session; opens the gate when it waits. */
 const HANGING = bash(`(setsid ${FOREVER} &); echo "$FORKHESTRA_RUN_ID" >gate; ${FOREVER}`)
 
-/** What the next one writes to a pipe of the project. */
-async function comesThrough(stage: Stage, pipe: string): Promise<string> {
+/** What the next writer sends through a pipe of the project. */
+async function readPipe(stage: Stage, pipe: string): Promise<string> {
   return (await stage.shell(`cat ${pipe}`)).stdout.trim()
 }
 
@@ -22,7 +22,7 @@ test.each([
   await using stage = await openStage({ script: [{ tool: HANGING }, DONE], ...writes() })
   await stage.shell('mkfifo gate')
   const running = stage.start(['--chain', 'w', '--json'])
-  const run = await comesThrough(stage, 'gate')
+  const run = await readPipe(stage, 'gate')
   expect(processesOf(run).length).toBeGreaterThanOrEqual(3)
   running.signal(signal)
   const { code, stdout } = await running.finished
@@ -36,7 +36,7 @@ test('a signal to a bundled agent reaches its claude and its commands', async ()
   await using stage = await openStage({ script: [{ tool: HANGING }, DONE] })
   await stage.shell('mkfifo gate')
   const running = stage.start(['task-worker:2', '-p', 'Work.'])
-  const inner = await comesThrough(stage, 'gate')
+  const inner = await readPipe(stage, 'gate')
   running.signal('SIGTERM')
   expect((await running.finished).code).toBe(143)
   expect(processesOf(inner)).toEqual([])
@@ -47,7 +47,7 @@ test('a signal to fake-model reaches its chain', async () => {
   await using stage = await openStage({ script: [DONE], files, ...writes() })
   await stage.shell('mkfifo gate')
   const running = stage.start(['fake-model', 'night.jsonc', '--', FORKHESTRA, '--chain', 'w'])
-  const run = await comesThrough(stage, 'gate')
+  const run = await readPipe(stage, 'gate')
   running.signal('SIGINT')
   const { code, stdout } = await running.finished
   expect(stdout).toContain('Failed at step 1: writer (interrupted by SIGINT)')
@@ -62,7 +62,7 @@ test('a command that ignores signals is killed', async () => {
   await using stage = await openStage({ script: [{ tool: deaf }, DONE], ...writes() })
   await stage.shell('mkfifo gate')
   const running = stage.start(['--chain', 'w'])
-  const run = await comesThrough(stage, 'gate')
+  const run = await readPipe(stage, 'gate')
   running.signal('SIGINT')
   expect((await running.finished).code).toBe(130)
   expect(processesOf(run)).toEqual([])

@@ -15,8 +15,8 @@ import {
   type ScriptedProvider,
 } from '../support/providers.ts'
 
-// Answers that end before they are over, as proxies, tunnels and tired servers make them: the end of
-// the stream is clean, and only what should stand at its end is missing.
+// Answers that end early, as proxies, tunnels and overloaded servers cause: the stream ends cleanly,
+// and only its last events are missing.
 
 interface Service {
   readonly render: Render
@@ -77,11 +77,11 @@ const TOUCH = { tool: { name: 'bash', input: { command: 'echo x >> effect' } } }
 
 const cases = Object.entries(SERVICES).flatMap(([name, service]) => [
   [name, 'in the middle of a text', service, cut(service, { text: 'half' })] as const,
-  [name, 'behind a whole call of a tool', service, cut(service, TOUCH)] as const,
+  [name, 'after a complete tool call', service, cut(service, TOUCH)] as const,
   [name, 'before anything was said', service, stream([])] as const,
   [
     name,
-    'with a page of somebody else',
+    'with a login page',
     service,
     { verbatim: { type: 'text/html', body: '<html>Please log in</html>' } },
   ] as const,

@@ -5,7 +5,7 @@ import { forkhestra, FORKHESTRA, Running, shell } from '../support/forkhestra.ts
 import { makeProject, sh } from '../support/project.ts'
 import { openNative } from '../support/native.ts'
 
-/** Stands in for `claude`: asks once, prints the answer, and runs what it says. */
+/** A stand-in for `claude`: sends one request and prints the answer. */
 const ASK = `#!${process.execPath}
 const response = await fetch(process.env.ANTHROPIC_BASE_URL + '/v1/messages', {
   method: 'POST',
@@ -185,7 +185,7 @@ test('a plan limit and a native agent: the refusal says why, and what works', as
   expect(stderr).not.toContain('no requests received')
 })
 
-test('what the refusal proposes makes a native agent wait, and then go on', async () => {
+test('a native agent waits for retry-after of a scripted error, and then continues', async () => {
   const cwd = makeProject({
     'wait.jsonc': JSON.stringify([
       { error: { status: 429, headers: { 'retry-after': '1' } } },

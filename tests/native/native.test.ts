@@ -107,7 +107,7 @@ test('without a key nothing starts', async () => {
   expect(refused.stderr).toContain('ANTHROPIC_API_KEY is not set.')
   expect(existsSync(join(bare.cwd, 'forge/orch/runs'))).toBe(false)
   expect(bare.model.requests).toEqual([])
-  // A dry run asks nobody.
+  // A dry run does not call the model.
   const dry = await bare.run('nat', '-p', 'Go', '--dry-run')
   expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining('ANTHROPIC_API_KEY is not')])
   expect(dry.stdout).toContain('1. nat - run once')

@@ -6,7 +6,7 @@ import { problemsOf, tasksOf } from '../support/queue.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { fileIn } from '../support/until.ts'
 
-// Queue and inbox as tools of the built-in agent, and sub-agents that are built-in agents, too.
+// Queue and inbox as tools of the built-in agent, with sub-agents that are also built-in agents.
 
 const call = (name: string, input: Record<string, unknown> = {}) => ({ name, input })
 const QUEUE_TOOLS = ['push', 'run', 'receive', 'check', 'send', 'queue', 'inbox', 'cancel']

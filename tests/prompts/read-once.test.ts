@@ -68,7 +68,7 @@ test('a step that runs again after a later one is neither set up nor torn down a
   ])
 })
 
-test('commands added to a prompt file later run once, too', async () => {
+test('commands added to a prompt file later run once', async () => {
   const work = [
     'cp later.md prompt.md',
     '[ "$FORKHESTRA_ITERATION" = 3 ] && echo ORCHESTRA_COMPLETE',

@@ -66,7 +66,7 @@ test('tasks may read what the chain of their parent may read', async () => {
   expect(said(cwd, 'named')).toContain('\nBe kind.\n')
 })
 
-test('a raw prompt makes the prompts of queued tasks raw, too', async () => {
+test('a raw prompt also makes the prompts of queued tasks raw', async () => {
   const work = 'forkhestra push name=task "/read notes.md"; forkhestra run-queue'
   const step = { agent: './agent', rawPrompt: true, prompt: '/read notes.md' }
   const cwd = makeChain({ steps: [step] }, { agent: noting(work), 'notes.md': 'notes' })

@@ -96,7 +96,7 @@ test.each([
 })
 
 test.each([[['send', 'a\nb', 'x']], [['cancel', '..']], [['send', '\u001b[2J', 'x']]])(
-  'nobody is called so: %j',
+  'an impossible name is refused: %j',
   async (words) => {
     const cwd = makeQueueProject("/push name=one 'true'\ntrue\n")
     await runPrompt(cwd)

@@ -130,7 +130,7 @@ test('a message to main is delivered even if nothing was ever queued', async () 
 })
 
 test.each([[['send', 'main', 'hello']], [['cancel', 'one']]])(
-  'where there is no run, %j says so and makes none',
+  'without a run, %j reports it and creates none',
   async (words) => {
     const cwd = makeWorkerProject()
     const { code, stderr } = await forkhestra(words, { cwd })

@@ -265,7 +265,7 @@ test('tasks end with the client that started them, and can be started again', as
 
 test('processes that a killed server has left are reported, and killed only if allowed', async () => {
   const cwd = makeQueueProject('')
-  // Unlike tail, it does not notice that nobody reads its output.
+  // Unlike tail, it does not notice that its output has no reader.
   const stays = 'if [ -e pid ]; then echo second; else echo $$ > pid; while :; do sleep 1; done; fi'
   const killed = await McpClient.start(cwd)
   await killed.call('push', task('stays', stays, { retry: 1 }))

@@ -13,7 +13,7 @@ import { fileIn, until } from '../support/until.ts'
 /** More than the capacity of a pipe. */
 const LONG = 'x'.repeat(200_000)
 
-/** Records its environment, and ends at once or when told to. */
+/** Records its environment, and ends at once or on request. */
 const WORKER = sh(
   'env | grep -E "^FORKHESTRA_(RUN_ID|RECORD|AGENT_NAME|TASK_)" > "env-$1"',
   'mv "env-$1" "up-$1"',

@@ -59,7 +59,7 @@ test.each([
     /^message \S+ was acked while acked$/,
   ],
   [
-    'a result that nobody has read and that is gone',
+    'an unread result that is missing',
     `delete from message where sender = 'unread'`,
     /^message \S+\.result is gone unread$/,
   ],

@@ -367,7 +367,7 @@ test('forkhestra stop lets sub-agents finish and starts no others', async () => 
   ])
 })
 
-test('a task that is cancelled right after another one is notified at once, too', async () => {
+test('a task that is cancelled right after another one is also notified at once', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `t${index}`)
   const cwd = makeQueueProject(
     [

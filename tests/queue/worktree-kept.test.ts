@@ -80,7 +80,7 @@ test.each([
   ['core.fileMode', 'false'],
   ['core.ignoreStat', 'true'],
   ['core.logAllRefUpdates', 'false'],
-])('an unchanged worktree is removed with %s=%s, too', async (key, value) => {
+])('an unchanged worktree is also removed with %s=%s', async (key, value) => {
   const cwd = makeRepository()
   git(cwd, 'config', key, value)
   await workOff(cwd, 'git status -s; git checkout -q --detach; git checkout -q -')

@@ -109,7 +109,7 @@ test('a task in a worktree starts in the same subfolder as the project', async (
   expect(readFileSync(join(sub, 'got'), 'utf8')).toBe('[one: done]\nof the app\n')
 })
 
-test('tasks that an agent in a worktree queues run there, too', async () => {
+test('tasks that an agent in a worktree queues run there as well', async () => {
   const parent =
     "forkhestra push name=child 'pwd' > name; forkhestra run-queue > started; rm name started; pwd"
   const cwd = makeRepository(

@@ -41,7 +41,7 @@ test('with an open umask, only the owner can read records and local state', () =
   openly(`${WORK} >/dev/null`, cwd)
   for (const folder of ['forge/orch/runs', 'forge/tasks/.local'].map((each) => join(cwd, each))) {
     expect(modeOf(folder)).toBe('700')
-    // Nobody else can enter the folder; a group may be named on files in it.
+    // Other users cannot enter the folder, so files in it may have group permissions.
     expect(writableIn(folder, 0o002)).toEqual([])
   }
 })

@@ -87,7 +87,7 @@ const WAITING: EventBody = {
   error: 'out of quota',
 }
 
-/** Goes on when there is a file `go`. */
+/** Continues once the file `go` exists. */
 const SLOW = sh(
   'echo $$ > pid',
   'echo begin $FORKHESTRA_ITERATION',

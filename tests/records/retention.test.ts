@@ -24,7 +24,7 @@ async function makeOne() {
   return { cwd, own, root: join(cwd, RUNS) }
 }
 
-/** Adds a record that nobody here has signed. */
+/** Adds a record without a signature of this machine. */
 function addForeign(root: string, own: string, id: string): string {
   const folder = join(root, id)
   cpSync(join(root, own), folder, { recursive: true })

@@ -39,12 +39,12 @@ const PLACE = {
 }
 
 const AGENTS = {
-  // The first run fails; whoever resumes it would start this.
+  // The first run fails, and a resume would start this.
   evil: sh('echo working', 'touch started', 'exit 3'),
   ok: sh('echo fine'),
 }
 
-/** What a stranger has published: a failed run of his, dated in the future. */
+/** A failed run published by a stranger, dated in the future. */
 async function publish(): Promise<string> {
   const origin = makeProject({ ...AGENTS, 'forge/README': 'x' })
   expect((await forkhestra(['evil'], { cwd: origin })).code).toBe(1)
@@ -352,7 +352,7 @@ describe('a record of our own', () => {
     const before = await failOnce()
     const after = `${before}-moved`
     renameSync(before, after)
-    // A run goes on where it began.
+    // A run continues in the folder where it started.
     symlinkSync(after, before)
     try {
       writeFiles(after, { go: '' })
@@ -484,7 +484,7 @@ describe('a record of our own', () => {
       [`${RUNS}/${id}/plan.json`]: plan.replaceAll('/agent', '/evil'),
     })
     commit(origin)
-    // What is ignored is overwritten without a word, and with this mask nobody sees it by the mode.
+    // git overwrites ignored files silently, and with this umask the mode does not reveal it.
     Bun.spawnSync(['sh', '-c', 'umask 077; exec git pull -q'], { cwd })
     expect(readFileSync(join(cwd, RUNS, id, 'plan.json'), 'utf8')).toContain('/evil')
     const { code, stderr } = await forkhestra(['resume', id], { cwd })

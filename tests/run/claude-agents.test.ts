@@ -184,7 +184,7 @@ test('a broken file is reported with its place, and nothing runs', async () => {
     state: 'problem',
     text: expect.stringContaining('(and 1 more)'),
   })
-  // Whoever asks for something else is not kept from it.
+  // Other agents still run.
   expect((await run(cwd, 'true')).code).toBe(0)
 })
 

@@ -6,7 +6,7 @@ import type { RunEvent } from '../../src/records/events/schema.ts'
 import { environment, FORKHESTRA, forkhestra } from '../support/forkhestra.ts'
 import { makeProject, sh, type Files } from '../support/project.ts'
 
-// A stand-in for claude that prints its events: what matters here is what forkhestra makes of them.
+// A stand-in for claude prints its events; the tests check how forkhestra interprets them.
 
 const MARKER = 'ORCHESTRA_COMPLETE'
 const env = { IS_SANDBOX: '1', USER: 'me' }
@@ -66,7 +66,7 @@ test('a builder is not started again when no task is left', async () => {
 test.each([
   ['are unreadable', `for f in forge/tasks/*.md; do echo '<<<<<<< HEAD' >"$f"; done`],
   ['are gone', 'rm -rf forge/tasks'],
-])('tasks that %s are no finished ones', async (_, damage) => {
+])('tasks that %s do not count as done', async (_, damage) => {
   const ran = await run(withTasks(['A', 'B'], claude(damage, say(MARKER), result())), 'builder:2')
   expect([ran.code, reasons(ran)]).toEqual([1, [['blocked', 1]]])
 })

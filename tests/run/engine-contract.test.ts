@@ -91,7 +91,7 @@ const ENGINES: Readonly<Record<string, EngineUnderTest>> = {
         if ('fail' in act) return { error: { status: 400 } }
         const isLast = index === acts.length - 1
         if ('run' in act) return { tool: { name: 'bash', input: { command: act.run } } }
-        // Whoever has more to do calls a tool.
+        // A tool call continues the turn.
         return isLast
           ? { text: act.say }
           : { text: act.say, tool: { name: 'glob', input: { pattern: '*' } } }

@@ -75,7 +75,7 @@ describe('what agents print on a terminal', () => {
     expect(pty.leftBehind()).toEqual([])
   })
 
-  test('is reduced when it was decoded from JSON, too', async () => {
+  test('is also reduced if it was decoded from JSON', async () => {
     const cwd = makeProject({
       claude: claude(CORPUS.join(' ')),
       'coder.md': 'Code.',

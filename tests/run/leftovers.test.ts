@@ -119,7 +119,7 @@ function makePhoenix(lines: readonly string[] = []) {
     try {
       return readSync(alive, Buffer.alloc(1)) === 0
     } catch {
-      return false // EAGAIN: somebody holds it open.
+      return false // EAGAIN: another process holds it open.
     }
   }
   const end = () => {
@@ -145,7 +145,7 @@ onLinux.each(WAYS)('the same where the run is stopped, %s', async (_, env) => {
   expect({ code, isOver: phoenix.isOver() }).toEqual({ code: 130, isOver: true })
 })
 
-onLinux.each(WAYS)('the same inside of a run that is killed, %s', async (_, env) => {
+onLinux.each(WAYS)('the same inside a killed run, %s', async (_, env) => {
   using phoenix = makePhoenix(['kill -9 $PPID'])
   const cwd = makeProject({ outer: sh(`cd '${phoenix.cwd}' && PATH=".:$PATH" forkhestra ./agent`) })
   await forkhestra(['outer'], { cwd, env })
@@ -188,7 +188,7 @@ onLinux('a daemon with an empty environment is found after its run was killed', 
   expect(isAlive(pid)).toBe(false)
 })
 
-onLinux('no cgroup is left behind, and that of a killed run goes with the next', async () => {
+onLinux('no cgroup is left, and that of a killed run is removed by the next run', async () => {
   const cwd = makeProject({
     agent: sh('cat /proc/self/cgroup'),
     killer: sh('kill -9 $PPID'),

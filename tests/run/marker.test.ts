@@ -9,7 +9,7 @@ const completes: readonly (readonly [string, string])[] = [
   ['alone', 'ORCHESTRA_COMPLETE\\n'],
   ['the older word', 'FORKHESTRA_COMPLETE\\n'],
   ['without a newline', 'ORCHESTRA_COMPLETE'],
-  ['with Windows line ends and text behind it', 'ORCHESTRA_COMPLETE\\r\\nThanks!\\r\\n'],
+  ['with Windows line ends and text after it', 'ORCHESTRA_COMPLETE\\r\\nThanks!\\r\\n'],
   ['bold and coloured', '\\033[1m  **ORCHESTRA_COMPLETE**\\033[0m \\n'],
   ['in backticks', '`ORCHESTRA_COMPLETE`\\n'],
   ['in a fence that is never closed', '```\\nORCHESTRA_COMPLETE\\n'],

@@ -106,7 +106,7 @@ test('without a terminal there is no question: orphans are listed, or ended by a
   expect(orphans.living()).toEqual(orphans.pids)
   const { code } = await forkhestra(['run', '/bin/true', '--kill-orphans'], orphans)
   expect(code).toBe(0)
-  // Whoever adopted them may take a moment to notice.
+  // The process that adopted them may need a moment to reap them.
   await until(() => orphans.living().length === 0)
 })
 

@@ -41,7 +41,7 @@ export class MadeRecord {
     this.#stamp = makeStamp(id, 'w-test')
     this.#journal = new Journal(this.folder, this.#stamp)
     const lock = RunLock.take(this.folder)
-    if (!(lock instanceof RunLock)) throw new Error('somebody has the record')
+    if (!(lock instanceof RunLock)) throw new Error('the record is locked')
     this.#lock = lock
   }
 

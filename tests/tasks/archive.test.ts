@@ -29,7 +29,7 @@ describe('a file of the archive that cannot be used', () => {
   })
 
   test.each(['archive/login.md', 'login.md'])(
-    'is waited for by the id inside of it: %s',
+    'counts as a dependency by the id in its text: %s',
     async (name) => {
       const project = new TaskProject({ [name]: BROKEN, 'TASK-002 - B.md': WAITS })
       const { code, stdout } = await project.run(['doctor', '--fix', '--plain'])

@@ -47,7 +47,7 @@ describe('a task that waits for others is not done', () => {
     )
   })
 
-  test('while criteria are open, too, and both are listed', async () => {
+  test('with open criteria as well, and both are listed', async () => {
     const body = '## Acceptance Criteria\n\n- [ ] #1 It works\n'
     const project = new TaskProject({
       'TASK-001 - A.md': CHAIN['TASK-001 - A.md'],

@@ -202,7 +202,7 @@ describe('local state', () => {
     expect(await forgeTasks(copy, ['next', '--claim', '--as', 'b'])).toMatchObject({ code: 0 })
   })
 
-  test('outside of git is in forge/tasks/.local, which ignores itself', async () => {
+  test('outside git is in forge/tasks/.local, which ignores itself', async () => {
     const root = makeProject()
     await createBatch(root, ['First', 'Second'])
     await mustTasks(root, ['next', '--claim', '--as', 'a'])
@@ -212,7 +212,7 @@ describe('local state', () => {
     await expectOnlyTasksCommitted(root, ['TASK-001 - First.md', 'TASK-002 - Second.md'])
   })
 
-  test('outside of git ignores itself even if tasks were only listed', async () => {
+  test('outside git ignores itself even if tasks were only listed', async () => {
     const root = makeProject()
     writeFiles(root, { 'forge/tasks/TASK-001 - First.md': '---\nid: TASK-001\n---\n' })
     await mustTasks(root, ['list'])

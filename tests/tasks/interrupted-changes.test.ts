@@ -216,7 +216,7 @@ describe('create', () => {
   test.each([
     ['no index', 1],
     ['an index', 20],
-  ])('gives no id that is used inside of a misnamed file, with %s', async (_, count) => {
+  ])('skips an id that is used in a misnamed file, with %s', async (_, count) => {
     const root = await makeClone(numbered('Task', count))
     await mustTasks(root, ['list'])
     const [next, free] = [count + 1, count + 2].map(renderNumber)
@@ -264,7 +264,7 @@ describe('the project', () => {
     expect(readdirSync(join(home, 'forge'))).toEqual(['notes'])
   })
 
-  test('of a repository is not in a folder outside of it', async () => {
+  test('of a repository is not in a folder outside it', async () => {
     const home = makeProject({ 'proj/README': '' })
     await mustTasks(home, ['create', 'Of the home'])
     await git(join(home, 'proj'), 'init', '-q')

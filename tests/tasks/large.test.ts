@@ -22,7 +22,7 @@ describe('a text that would make a task longer than 16 MiB', () => {
     expect(project.read('TASK-001 - A.md')).toBe(SMALL)
   })
 
-  test('is refused by the library, in small steps, too', () => {
+  test('is also refused by the library, in small steps', () => {
     const project = new TaskProject({ 'TASK-001 - A.md': SMALL })
     const database = new TaskDatabase({ cwd: project.root, as: 'me' })
     const half = LONG.slice(0, 9 * MIB)

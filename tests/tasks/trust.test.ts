@@ -124,7 +124,7 @@ describe.each(['git', 'an archive'] as const)('a project that came from %s', (fr
     ],
   ]
   test.each(LINKS)(
-    'changes nothing outside of it when it is read: a link in place of %s',
+    'reading it changes nothing outside: a link in place of %s',
     async (_, files, links) => {
       const isFolder = 'forge' in links || 'forge/tasks' in links
       const tasks = isFolder ? {} : { 'forge/tasks/TASK-001 - First.md': TASK }

@@ -392,7 +392,7 @@ describe('open tasks when a builder prints its marker', () => {
     expect(stdout + stderr).toContain('forge-tasks release ID')
   })
 
-  test('missing task files are noticed after a resume, too', async () => {
+  test('missing task files are also noticed after a resume', async () => {
     const damage = 'forge-tasks edit 1 --check-ac 1 -s done >&2; mv forge/tasks/TASK-002* lost.md'
     const cwd = withTasks(['One', 'Two'], play(`[ -e once ] || { touch once; ${damage}; }`))
     expect((await runJson(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
@@ -667,7 +667,7 @@ describe('with nothing to build', () => {
     expect([code, stdout, wasStarted(cwd)]).toEqual([2, '', false])
   })
 
-  test('a program hidden by the agent is mentioned, too', async () => {
+  test('a program hidden by the agent is also mentioned', async () => {
     const cwd = makeProject({ ...claude(started), builder: '#!/bin/sh\n' })
     const { code, stderr } = await run(cwd, 'builder:2')
     expect(stderr).toStartWith(

@@ -93,7 +93,7 @@ describe('onFail', () => {
       ['bad 1', 'bad 1', 'bad 1'],
     ],
     [
-      'a step behind it',
+      'a later step',
       [{ agent: 'bad', onFail: { goto: 3 } }, { agent: 'bad' }, { agent: 'ok' }],
       ['bad 1', 'ok 3'],
     ],

@@ -106,7 +106,7 @@ const FILLER = sh(
 test.each([
   ['stays full', ''],
   ['has room again in the end', 'touch free'],
-  ['has room again behind more than it can keep', 'touch free; yes | head -c 200000 >talk'],
+  ['has room again after more output than can be kept', 'touch free; yes | head -c 200000 >talk'],
 ])('a run on a disk that %s can still complete', async (_, prepare) => {
   const script = [
     prepare,

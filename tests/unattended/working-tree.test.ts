@@ -44,7 +44,7 @@ test.each([
   expect((await forkhestra(['quick'], { cwd })).code).toBe(0)
 })
 
-test('a run with --anyway blocks other runs, too', async () => {
+test('a run with --anyway also blocks other runs', async () => {
   const cwd = makeProject({ ...FILES, ...GIT, second: SLOW.replace('done', 'over') })
   const first = new Running(['slow'], { cwd })
   await first.printed('working')

@@ -15,7 +15,7 @@ test('a child is among the processes, and among our own children until it is wai
   expect(readOwnChildren()).not.toContain(child.pid)
 })
 
-test.if(process.platform === 'linux')('threads of the kernel are no processes', () => {
+test.if(process.platform === 'linux')('kernel threads are not processes', () => {
   const names = readProcesses().map(({ pid }) => {
     try {
       return readFileSync(`/proc/${pid}/comm`, 'utf8')

@@ -14,7 +14,7 @@ const libc = openLibc({
 const AF_UNIX = 1
 const SOCK_STREAM = 1
 
-/** Two ends: what is written into the first comes out of the second. */
+/** Two ends: bytes written to the first can be read from the second. */
 function makeSockets(): [number, number] {
   const ends = new Int32Array(2)
   expect(libc.socketpair(AF_UNIX, SOCK_STREAM, 0, ptr(ends))).toBe(0)

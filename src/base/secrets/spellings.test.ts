@@ -5,7 +5,7 @@ import { isSecretValue } from './names.ts'
 
 const charactersOf = (text: string) => fc.constantFrom(...Array.from(text))
 
-/** Values with all that programs escape, but for those that look escaped themselves. */
+/** Values with all characters that programs escape, except values that look escaped themselves. */
 const values = fc
   .oneof(
     fc.string({ minLength: 8, maxLength: 60, unit: charactersOf('aZ09bY18-_./+=') }),
@@ -58,7 +58,7 @@ const ESCAPES: readonly Escape[] = [
   (character) => JSON.stringify(JSON.stringify(character).slice(1, -1)).slice(1, -1),
 ]
 
-/** A value of which each character is written in one of all ways, or as it is. */
+/** A value in which each character is escaped in some way, or not at all. */
 const escaped = fc
   .tuple(values, fc.array(fc.nat(ESCAPES.length * 2), { minLength: 60, maxLength: 60 }))
   .map(([secret, ways]) => ({
@@ -267,7 +267,7 @@ function pass(mask: Mask, chunks: readonly Uint8Array[]): string {
 const places = fc.array(fc.nat(), { maxLength: 20 })
 const around = fc.string({ maxLength: 20, unit: charactersOf('aZ09 \n\\%&"=5') })
 
-/** Masked as a whole, in pieces and byte by byte: always the same. */
+/** Masks the text as a whole, in pieces and byte by byte, and expects the same result. */
 function maskEverywhere(secret: string, text: string, cuts: readonly number[]): string {
   const mask = new Mask({ A_KEY: secret })
   const bytes = Buffer.from(text)
@@ -292,7 +292,7 @@ test.each(Object.entries({ escaped, escapedAlike }))(
         const masked = maskEverywhere(secret, before + text + after, cuts)
         expect(masked).toMatch(MASKS)
         const left = masked.split(MASKS).join('')
-        // Of an escape that can be read in two ways the end may be left.
+        // The end of an ambiguous escape may be left.
         expect(left.length).toBeLessThanOrEqual(before.length + after.length + 8)
       }),
       { numRuns: 1000 },
@@ -313,7 +313,7 @@ test('however a stream is cut, at most three characters of a wrapped value are l
   )
 })
 
-/** How many characters of a text are not masked that would be others for another value. */
+/** How many unmasked characters of a text depend on the value. */
 function countLeft(text: string, other: string, masked: string): number {
   let count = 0
   let at = 0
@@ -340,7 +340,7 @@ test.each(Object.entries({ base64, dumped }))(
         const masked = maskEverywhere(secret, text, cuts)
         expect(masked).toMatch(MASKS)
         const other = write(otherThan(secret))
-        // A list of numbers has another length for another value.
+        // The length of a list of numbers depends on the value.
         if (other.length !== text.length) return
         const shown = masked.split(MASKS)
         expect(countLeft(text, other, masked)).toBeLessThanOrEqual(shown.length > 0 ? 12 : 0)

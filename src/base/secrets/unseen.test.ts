@@ -54,7 +54,7 @@ test('UTF-16 does not hide a secret', () => {
   expect(masked(Buffer.from(`a ${SECRET} b`, 'utf16le'))).toContain('[masked DB_PASSWORD]')
 })
 
-test('a secret inside a control sequence is masked, too', () => {
+test('a secret inside a control sequence is masked', () => {
   expect(masked(Buffer.from(`\u001b]0;${SECRET}\u0007 \u001b[1mx`))).toBe(
     '\u001b]0;[masked DB_PASSWORD]\u0007 \u001b[1mx',
   )

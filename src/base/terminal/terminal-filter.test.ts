@@ -46,14 +46,14 @@ test.each([
   expect(reduce(...text.split(''))).toBe(shown)
 })
 
-test('open colours and links end where somebody else writes', () => {
+test('open colours and links are closed at the end of the text', () => {
   expect(reduce('\u001b[8mhidden')).toBe('\u001b[8mhidden\u001b[0m')
   const link = '\u001b]8;;https://x.y\u001b\\z'
   expect(reduce(link)).toBe(`${link}\u001b]8;;\u001b\\`)
   expect(reduceLine('a\u001b[31mb\rc\u001b[2J\nd')).toBe('a\u001b[31mb c d\u001b[0m')
 })
 
-/** All that a terminal may get: text, colours and links to the web. */
+/** Everything that may reach a terminal: text, colours and links to the web. */
 const HARMLESS =
   // oxlint-disable-next-line no-control-regex
   /^(?:[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|\u001b\[[\d;:]*m|\u001b\]8;[!-~]*\u001b\\)*$/

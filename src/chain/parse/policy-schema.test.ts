@@ -12,7 +12,7 @@ function problems(text: string): string[] {
   return []
 }
 
-/** Expects one problem, at the place before which `¶` stands. */
+/** Expects one problem, at the place marked by `¶`. */
 function expectProblem(marked: string, problem: string): void {
   const place = `f:1:${marked.indexOf('¶') + 1}`
   expect(problems(marked.replace('¶', ''))).toEqual([`${place}  ${problem}`])

@@ -26,7 +26,7 @@ test.each<[string, Asked, string[]]>([
   ['a limit of time', { chain: { maxDuration: '1h' } }, []],
   ['a budget of a direct agent', { agents: { a: { ...DIRECT, maxCostUsd: 1 } } }, []],
   [
-    'stall outside of a repository',
+    'stall outside a repository',
     { chain: { stall: 2 } },
     [
       '/project is not in a git repository: "stall" sees only tasks, gates and outcomes as progress',

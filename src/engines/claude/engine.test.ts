@@ -44,12 +44,12 @@ test('all settings of an agent are passed on', () => {
   }
   const { argv } = claudeEngine.prepare(agent, { ...TURN, args: ['--add-dir', '/x'], prompt: '-p' })
   expect(argv.slice(2, 4)).toEqual(['--permission-mode', 'acceptEdits'])
-  const behind = (option: string) => argv[argv.indexOf(option) + 1]
-  expect(behind('--mcp-config')).toBe('/p/mcp.json')
-  expect(behind('--settings')).toBe('/p/settings.json')
-  expect(behind('--allowedTools')).toBe('Read,Bash(git:*),mcp__x__push')
-  expect(behind('--tools')).toBe('Read,Bash')
-  expect(behind('--disallowedTools')).toBe('Edit,Write')
+  const valueOf = (option: string) => argv[argv.indexOf(option) + 1]
+  expect(valueOf('--mcp-config')).toBe('/p/mcp.json')
+  expect(valueOf('--settings')).toBe('/p/settings.json')
+  expect(valueOf('--allowedTools')).toBe('Read,Bash(git:*),mcp__x__push')
+  expect(valueOf('--tools')).toBe('Read,Bash')
+  expect(valueOf('--disallowedTools')).toBe('Edit,Write')
   expect(argv).toContain('--strict-mcp-config')
   expect(argv.slice(-4)).toEqual(['--add-dir', '/x', '--', '-p'])
 })
@@ -62,7 +62,7 @@ test('a whitelist without MCP tools excludes all MCP servers', () => {
 
 const QUEUE = { program: '/bin/forkhestra', env: { FORKHESTRA_AGENT_NAME: 'main' } }
 
-/** What stands behind an option, up to the next one. */
+/** The values after an option, up to the next option. */
 function valuesOf(argv: readonly string[], option: string): string[] | undefined {
   const at = argv.indexOf(option)
   if (at === -1) return undefined

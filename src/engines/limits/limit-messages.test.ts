@@ -129,7 +129,7 @@ test.each(KNOWN)('%s: %s', (...[kind, line, resetsAt]) => {
   const message = line === EVENT ? 'claude reported that its usage limit is reached' : line
   const failure = { kind, message, ...(resetsAt === undefined ? {} : { resetsAt }) }
   expect(readLastWords(line, NOW)).toEqual(failure)
-  // Colours, space behind it, Windows line ends and other lines before it change nothing.
+  // Colours, trailing space, Windows line ends and earlier lines change nothing.
   expect(readLastWords(`working\n\u001b[31m${line}\u001b[0m \r\n\n`, NOW)).toEqual(failure)
   expect(readLastWords(`working\n\r\u001b[2K${line}\n`, NOW)).toEqual(failure)
   expect(readLastWords(`working\n  \u001b[31m${line}\u001b[0m\n`, NOW)).toBeUndefined()

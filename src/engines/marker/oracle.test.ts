@@ -64,7 +64,7 @@ function closes(each: Line, mark: string): boolean {
   return each.kind === 'fence' && each.role !== 'opens' && each.mark.startsWith(mark)
 }
 
-/** The refusals of lines outside of fences. */
+/** The refusals of lines outside fences. */
 function refusalsOf(lines: readonly Line[]): Refusal[] {
   return lines.flatMap((each) => (each.kind === 'refused' ? [each.why] : []))
 }

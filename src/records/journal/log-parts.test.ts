@@ -7,7 +7,7 @@ import { OutputLog } from './output-log.ts'
 
 const MIB = 1024 * 1024
 
-/** Bytes that tell at every place how far from the beginning they are. */
+/** Bytes that encode their own offset. */
 const ALL = (() => {
   const bytes = Buffer.alloc(24 * MIB)
   for (let at = 0; at < bytes.length; at += 8) {

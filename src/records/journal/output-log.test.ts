@@ -9,7 +9,7 @@ const MIB = 1024 * 1024
 const HEAD = 4 * MIB
 const TAIL = 4 * MIB
 
-/** Bytes that tell at every place how far from the beginning they are. */
+/** Bytes that encode their own offset. */
 function numbered(size: number): Buffer {
   const bytes = Buffer.alloc(size + 8)
   for (let at = 0; at < size; at += 8) bytes.write(at.toString(16).padStart(7, '0') + '\n', at)

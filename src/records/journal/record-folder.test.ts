@@ -25,7 +25,7 @@ describe('records are kept', () => {
   })
 
   test.each([[{}], [{ HOME: '' }], [{ HOME: 'me' }], [{ XDG_STATE_HOME: '../state' }]])(
-    'nowhere with %j, which is nobody’s home',
+    'nowhere with %j, without a home folder',
     (env) => {
       expect(recordRoot(makeProject(), env)).toBeUndefined()
     },

@@ -110,7 +110,7 @@ test('one of many processes replaces a dead holder', async () => {
       stderr: 'inherit',
     }),
   )
-  // Nobody may go before all have answered: a lock whose holder has gone is free.
+  // All must answer before any exits: the lock of an exited process is free.
   const answers = await Promise.all(
     racers.map(async ({ stdout }) => JSON.parse(await firstLine(stdout)) as boolean[]),
   )

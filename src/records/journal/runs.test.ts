@@ -60,7 +60,7 @@ function record(root: string, id: string, bodies: readonly EventBody[], isLeftOp
   return run
 }
 
-/** The lock of a process that is no more, as a crash leaves it. */
+/** The lock of a crashed process. */
 const DEAD_LOCK = JSON.stringify({ pid: 1, identity: '', since: '' })
 
 test('a run that was killed before its first event is not reported as unreadable', () => {

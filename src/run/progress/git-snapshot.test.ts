@@ -179,7 +179,7 @@ describe('a snapshot works in', () => {
 
 describe('there is no snapshot', () => {
   test.each<[string, (root: string) => unknown]>([
-    ['outside of a repository', (root) => rmSync(join(root, '.git'), { recursive: true })],
+    ['outside a repository', (root) => rmSync(join(root, '.git'), { recursive: true })],
     ['if the index is broken', (root) => writeFileSync(join(root, '.git/index'), 'junk')],
     ['if the configuration is broken', (root) => writeFileSync(join(root, '.git/config'), '[')],
     ['if the folder was deleted', (root) => rmSync(root, { recursive: true })],

@@ -24,7 +24,7 @@ How
 `
 
 describe('findSections', () => {
-  test('sees headings, but not those inside of code blocks', () => {
+  test('finds headings, except inside code blocks', () => {
     expect(findSections(FULL).map(({ name }) => name)).toEqual([
       'Description',
       'Extra',

@@ -323,7 +323,7 @@ test('updatedAt is updated if it exists, and never added', () => {
 test.each([
   ['labels:\n  - a # first\n  - b\nx: 1\n', 'a list of blocks keeps its lines and comments'],
   ['labels:\n  # the team agreed on these\n  - a\n  - b\nx: 1\n', 'a comment above an item stays'],
-  ['labels: [a, b] # why\nx: 1\n', 'a comment behind a list stays'],
+  ['labels: [a, b] # why\nx: 1\n', 'a comment after a list stays'],
 ])('%j: %s', (yaml) => {
   const after = applyChanges(`---\nid: TASK-001\n${yaml}---\n`, { addLabels: ['c'] }, NOW)
   expect(parseTask(after, 'x.md').labels).toEqual(['a', 'b', 'c'])

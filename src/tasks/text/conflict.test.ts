@@ -100,7 +100,7 @@ const FIELDS: readonly Case[] = [
     undefined,
   ],
   ['a key twice on one side', 'labels: [a]\nlabels: [b]\n', 'labels: [c]\n', undefined],
-  ['a key that stands outside too', 'createdAt: 2026-01-01\n', 'due: 2026-01-01\n', undefined],
+  ['a key that is also outside', 'createdAt: 2026-01-01\n', 'due: 2026-01-01\n', undefined],
   ['a list of many lines', 'labels:\n  - a\n', 'labels:\n  - b\n', undefined],
   ['a text of many lines', 'x: |\n', 'y: 1\n', undefined],
   ['an unclosed list', 'labels: [a,\n', 'labels: [b]\n', undefined],
@@ -172,7 +172,7 @@ const CRITERIA: readonly Case[] = [
   ],
   ['one side longer', '- [ ] #2 A\n', '- [x] #2 A\n- [ ] #3 B\n', '- [x] #2 A\n- [ ] #3 B\n'],
   ['none on one side', '', '- [x] #2 A\n', '- [x] #2 A\n'],
-  ['a number that stands outside too', '- [ ] #1 A\n', '- [ ] #2 B\n', undefined],
+  ['a number that is also outside', '- [ ] #1 A\n', '- [ ] #2 B\n', undefined],
   [
     'a number too long to count on',
     '- [ ] #99999999999999999999 A\n',
@@ -356,7 +356,7 @@ describe('markers', () => {
     ['nested in the base', hunk('A\n', 'B\n', '<<<<<<<<< one\nC\n=========\nD\n>>>>>>>>> two\n')],
     ['two separators', hunk('A\n=======\nC\n', 'B\n')],
     ['two bases', hunk('A\n', 'B\n', 'C\n||||||| x\n')],
-    ['a base behind the separator', hunk('A\n', '||||||| x\nB\n')],
+    ['a base after the separator', hunk('A\n', '||||||| x\nB\n')],
     ['no separator', note.replace('=======\n', '')],
     ['no beginning', note.replace('<<<<<<< HEAD\n', '')],
     ['no end', note.replace('>>>>>>> other\n', '')],
@@ -487,7 +487,7 @@ describe('any text', () => {
     )
   })
 
-  test('keeps every byte outside of its conflicts', () => {
+  test('keeps every byte outside its conflicts', () => {
     const part = fc.record({ before: lines, ours: lines, theirs: lines })
     const head = fc.constantFrom(['---', 'id: 1'], ['---', '---', '## Notes', ''], ['---', '---'])
     let resolvedOnes = 0

@@ -74,7 +74,7 @@ describe('setField', () => {
     ['at the end', ['a: 1'], ['a: 1', 'status: Done']],
     ['over several lines', ['status: >', '  To', '', '  Do', 'b: 2'], ['status: Done', 'b: 2']],
     [
-      'not inside of others',
+      'not inside other values',
       ['a:', '  status: x', 'ab: |', '  status: y'],
       ['a:', '  status: x', 'ab: |', '  status: y', 'status: Done'],
     ],
@@ -119,7 +119,7 @@ describe('setField', () => {
       ['labels: [a,', '  b]', 'x: 1'],
       ['labels: [a,', '  c]', 'x: 1'],
     ],
-    ['words behind commas', ['labels: a, b # why', 'x: 1'], ['labels: [a, c] # why', 'x: 1']],
+    ['words after commas', ['labels: a, b # why', 'x: 1'], ['labels: [a, c] # why', 'x: 1']],
     ['nothing', ['labels: # why', 'x: 1'], ['labels: [a, c] # why', 'x: 1']],
     ['an empty list', ['labels: [ ]', 'x: 1'], ['labels: [a, c ]', 'x: 1']],
     ['one in another order', ['labels: [c, a] # why', 'x: 1'], ['labels: [a, c] # why', 'x: 1']],

@@ -29,7 +29,7 @@ function rowsOf(pieces: readonly string[]): string[] {
   return [...pieces.flatMap((piece) => answer.push(piece, 16)), ...answer.end()]
 }
 
-test('between two answers there is no row that grows', () => {
+test('between two answers there is no unfinished row', () => {
   const answer = new AnswerRows()
   expect(answer.tail).toBeUndefined()
   expect(answer.push('Hel', 20)).toEqual([])

@@ -46,7 +46,7 @@ export function testFollowUps(home: Home): void {
     await stage.strike()
   })
 
-  test('follow-up tasks of a drained task are drained, too', async () => {
+  test('follow-up tasks of a drained task are also drained', async () => {
     const stage = await Stage.set(home)
     await stage.push('main', ['a'])
     await stage.store.drain(RUN, 'main', 1)

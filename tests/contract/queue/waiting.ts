@@ -146,7 +146,7 @@ export function testDeadlocks(home: Home): void {
     await stage.strike()
   })
 
-  test('a deadlock wakes its agents, and a wait alone wakes nobody', async () => {
+  test('a deadlock wakes its agents, but a wait alone does not', async () => {
     const stage = await Stage.set(home)
     await stage.begin('main', 'a')
     const before = await stage.store.mark()

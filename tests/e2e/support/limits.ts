@@ -1,4 +1,4 @@
-/** Makes `claude` believe that it is paid by a subscription, whose limits it tells of. */
+/** Makes `claude` assume a subscription, so that it reports limits. */
 export const SUBSCRIPTION = {
   ANTHROPIC_API_KEY: '',
   CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-fake-token-of-a-test',

@@ -128,7 +128,7 @@ export function factsOf(facts: readonly Fact[], type: Fact['type']): Fact[] {
   return facts.filter((fact) => fact.type === type)
 }
 
-/** All that a session or its temporary files could have left behind. */
+/** Everything that a session or its temporary files could have left. */
 export function leftBehind({ home, temp }: Stage): string[] {
   const projects = join(home, '.claude/projects')
   const sessions = existsSync(projects) ? readdirSync(projects, { recursive: true }) : []

@@ -18,13 +18,13 @@ test.each<[string, unknown, string, boolean]>([
     false,
   ],
   [
-    'a limit of Google, which speaks of billing',
+    'a limit of Google that mentions billing',
     api(429, 'You exceeded your current quota, please check your plan and billing details'),
     'rate_limited',
     true,
   ],
   [
-    'a limit of OpenAI, which does so, too',
+    'a limit of OpenAI that mentions billing',
     api(429, 'Rate limit reached. Visit https://platform.openai.com/account/billing'),
     'rate_limited',
     true,
@@ -36,9 +36,9 @@ test.each<[string, unknown, string, boolean]>([
     'rate_limited',
     true,
   ],
-  ['an answer that is only a part of one', new BrokenAnswer('cut'), 'overloaded', true],
+  ['an incomplete answer', new BrokenAnswer('cut'), 'overloaded', true],
   [
-    'an answer that nobody can read',
+    'an unreadable answer',
     Object.assign(new Error('JSON'), { name: 'AI_JSONParseError' }),
     'overloaded',
     true,
@@ -85,8 +85,8 @@ test.each<[string, unknown, string, boolean]>([
 })
 
 test.each<[string, unknown, string]>([
-  ['nobody', Object.assign(api(0), { statusCode: undefined }), 'no'],
-  ['somebody who does not know us', api(401), '401 no'],
+  ['an unreachable server', Object.assign(api(0), { statusCode: undefined }), 'no'],
+  ['a server that refuses the key', api(401), '401 no'],
 ])('the message about %s has the address without secrets', (_, error, words) => {
   const url = 'https://me:pass@models.example/v1/messages?key=k'
   const { failure } = readRefusal(Object.assign(error as Error, { url }), NOW)

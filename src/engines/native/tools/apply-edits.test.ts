@@ -27,7 +27,7 @@ test('an edit and its reverse restore every byte', () => {
       const there = applyEdits(whole, [{ old, new: by }])
       fc.pre('content' in there)
       const back = applyEdits(there.content, [{ old: by, new: old }])
-      // Only what is there once can be found again, and only other lines tell how lines end.
+      // Only a unique text can be found again, and only other lines show the line ends of the file.
       fc.pre('content' in back && isUniform(whole))
       fc.pre(endsWithCrlf(whole) === endsWithCrlf(there.content))
       expect(back.content).toBe(whole)
@@ -36,7 +36,7 @@ test('an edit and its reverse restore every byte', () => {
   )
 })
 
-/** Of mixed line ends nobody can tell which one a new line was meant to have. */
+/** With mixed line ends, the line end of a new line is ambiguous. */
 function isUniform(content: string): boolean {
   return !content.includes('\r\n') || !/(?<!\r)\n/.test(content)
 }
