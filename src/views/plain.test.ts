@@ -21,13 +21,13 @@ class Paper implements Output {
   }
 }
 
-type Happening = EventBody | string
+type Item = EventBody | string
 
 /** A string is what the agent prints. */
-function tell(happenings: readonly Happening[], verbose = false): string {
+function render(items: readonly Item[], verbose = false): string {
   const paper = new Paper()
   const view = new PlainView(paper, verbose)
-  for (const each of happenings) {
+  for (const each of items) {
     if (typeof each !== 'string') view.show(stamp(each))
     else void view.output({ ...at(1, 1), stream: 'out', bytes: encode(each) })
   }
@@ -52,7 +52,7 @@ const begin = (step: number, agent: string, maxIterations?: number): EventBody =
   agent,
   ...(maxIterations === undefined ? {} : { maxIterations }),
 })
-const iterate = (step: number, iteration: number, how: Outcome, ...said: string[]): Happening[] => [
+const iterate = (step: number, iteration: number, how: Outcome, ...said: string[]): Item[] => [
   { type: 'iteration_started', ...at(step, iteration), pid: 2 },
   ...said,
   { type: 'iteration_ended', ...at(step, iteration), outcome: how, ms: 1234, outputBytes: 5 },
@@ -92,7 +92,7 @@ test('a pipeline of one step', () => {
     end(1, 'single_run', 1),
     over(0),
   ]
-  expect(tell(run)).toBe(`[forkhestra] Running: a
+  expect(render(run)).toBe(`[forkhestra] Running: a
 hello
 [forkhestra] Done: a (exit 0)
 
@@ -112,7 +112,7 @@ test('a chain with a loop that completes', () => {
     end(2, 'single_run', 1),
     over(0),
   ]
-  expect(tell(run)).toBe(`[forkhestra] Starting: a (max 3 iterations)
+  expect(render(run)).toBe(`[forkhestra] Starting: a (max 3 iterations)
 [forkhestra] Iteration 1/3
 one
 [forkhestra] Iteration 2/3
@@ -142,7 +142,7 @@ test('a chain that stops at its second step', () => {
     end(3, 'skipped', 0),
     over(1),
   ]
-  expect(tell(run)).toBe(`[forkhestra] Running: a
+  expect(render(run)).toBe(`[forkhestra] Running: a
 [forkhestra] Done: a (exit 0)
 
 [forkhestra] Starting: b (max 2 iterations)
@@ -165,7 +165,7 @@ test('a chain that stops at its second step', () => {
 })
 
 const failing = (how: Outcome, reason: Reason, detail: string) =>
-  tell([started('a'), begin(1, 'a'), ...iterate(1, 1, how), end(1, reason, 1, detail), over(1)])
+  render([started('a'), begin(1, 'a'), ...iterate(1, 1, how), end(1, reason, 1, detail), over(1)])
 
 test.each<[Outcome, Reason, string, string]>([
   [FAILED, 'agent_failed', 'exit 3', '[forkhestra] Done: a (exit 3)\n'],
@@ -202,7 +202,7 @@ const UNTIL: EventBody = {
   ms: 1,
 }
 
-test.each<[string, Happening[], EventBody, boolean]>([
+test.each<[string, Item[], EventBody, boolean]>([
   ['no marker', iterate(1, 1, DONE), INCOMPLETE, true],
   ['a marker that was ignored', [...iterate(1, 1, DONE), REFUSED], INCOMPLETE, false],
   ['an until command', [...iterate(1, 1, DONE), UNTIL], INCOMPLETE, false],
@@ -214,13 +214,13 @@ test.each<[string, Happening[], EventBody, boolean]>([
     false,
   ],
 ])('a loop that ended with %s', (_, events, ended, isHinted) => {
-  const text = tell([started('a:1'), begin(1, 'a', 1), ...events, ended, over(1)])
+  const text = render([started('a:1'), begin(1, 'a', 1), ...events, ended, over(1)])
   expect(text.includes('never printed ORCHESTRA_COMPLETE')).toBe(isHinted)
 })
 
 test('-v shows more', () => {
   const STEP = { level: 'step', file: 'p.md' } as const
-  const run: Happening[] = [
+  const run: Item[] = [
     started('a:1'),
     begin(1, 'a', 1),
     { type: 'iteration_started', ...at(1, 1), argv: ['/bin/a', 'x y'], prompt: STEP },
@@ -228,7 +228,7 @@ test('-v shows more', () => {
     end(1, 'marker', 1),
     over(0),
   ]
-  expect(tell(run, true)).toBe(`[forkhestra] Run r1 in /project, record: /record
+  expect(render(run, true)).toBe(`[forkhestra] Run r1 in /project, record: /record
 [forkhestra] Starting: a (max 1 iteration)
 [forkhestra] Iteration 1/1
 [forkhestra]   command: ["/bin/a","x y"]
@@ -245,7 +245,7 @@ test('warnings and leftover processes are shown', () => {
     { pid: 7, command: 'server' },
     { pid: 8, command: 'stuck', survived: true },
   ]
-  const text = tell([started('a'), { type: 'warning', text: 'careful' }, over(1, left)])
+  const text = render([started('a'), { type: 'warning', text: 'careful' }, over(1, left)])
   expect(text).toStartWith(`![forkhestra] Warning: careful
 [forkhestra] Ended a leftover process: server (pid 7)
 ![forkhestra] Could not end a leftover process: stuck (pid 8)
@@ -259,7 +259,7 @@ test('a loop that is not done yet is not shown as failing', () => {
     ...iterate(1, 1, DONE),
     end(1, 'max_iterations', 1),
   ]
-  expect(tell([...run, over(1)])).not.toContain('the agent failed')
+  expect(render([...run, over(1)])).not.toContain('the agent failed')
 })
 
 const interrupted: EventBody = {
@@ -273,7 +273,7 @@ const interrupted: EventBody = {
 test('a run that was stopped between two steps', () => {
   const done = [begin(1, 'a'), ...iterate(1, 1, DONE), end(1, 'single_run', 1)]
   const run = [started('a', 'b'), ...done, end(2, 'skipped', 0), interrupted]
-  expect(tell(run)).toEndWith(`
+  expect(render(run)).toEndWith(`
   1. a: complete (exit 0)
   2. b: not started
 [forkhestra] Pipeline incomplete (1/2 steps)
@@ -285,7 +285,7 @@ test('a run that was stopped between two steps', () => {
 
 test('a run that was stopped after its last step', () => {
   const done = [begin(1, 'a'), ...iterate(1, 1, DONE), end(1, 'single_run', 1)]
-  expect(tell([started('a'), ...done, interrupted])).toEndWith(`
+  expect(render([started('a'), ...done, interrupted])).toEndWith(`
   1. a: complete (exit 0)
 [forkhestra] Pipeline complete (1/1 steps)
 [forkhestra] The run was interrupted by SIGINT after its last step
@@ -295,7 +295,7 @@ test('a run that was stopped after its last step', () => {
 test('a lost record is reported, and not mentioned at the end', () => {
   const failed = [begin(1, 'a'), ...iterate(1, 1, FAILED), end(1, 'agent_failed', 1, 'exit 3')]
   const lost: EventBody = { type: 'record_lost', why: '/record was deleted' }
-  expect(tell([started('a'), lost, ...failed, over(1)]))
+  expect(render([started('a'), lost, ...failed, over(1)]))
     .toBe(`![forkhestra] Warning: the run continues without a record: /record was deleted
 [forkhestra] Running: a
 [forkhestra] Done: a (exit 3)
@@ -319,7 +319,7 @@ test('events that are not for people are not shown', () => {
     { type: 'run_refused', exitCode: 2, message: 'x' },
     { type: 'output', ...at(1, 1), stream: 'out', text: 'x' },
   ]
-  expect(tell(silent, true)).toBe('')
+  expect(render(silent, true)).toBe('')
 })
 
 test('an event of an unknown type, as a later version may write it, is not shown', () => {

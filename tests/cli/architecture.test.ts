@@ -67,7 +67,7 @@ test('the table has no cycle', () => {
   expect([...done].toSorted()).toEqual(MODULES)
 })
 
-test('no files import each other in a circle, not even types', () => {
+test('no import cycle between files, not even of types', () => {
   const left = new Map(
     SOURCES.filter((path) => !path.endsWith('.test.ts')).map((path) => [
       path,
