@@ -1,67 +1,19 @@
-import {
-  appendFileSync,
-  lstatSync,
-  mkdirSync,
-  realpathSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  truncateSync,
-} from 'node:fs'
-import { dirname, join, relative } from 'node:path'
-import { writeNewFile } from '../base/atomic-write.ts'
-import { errorText, UserError } from '../base/errors.ts'
-import { readTextFile, statOf, type TextFile } from '../base/files.ts'
-import { pathInside } from '../base/places.ts'
-import { repositoryTop } from '../base/repository.ts'
-import { findForeignLink } from '../base/tracked.ts'
-import { promptFiles } from '../chain/builtins/agents.ts'
-import { findSpecs, STARTER_SPECS } from '../chain/builtins/specs.ts'
-import {
-  AGENTS_SECTION,
-  STARTER_CONFIGURATION,
-  STARTER_PERSONAS,
-} from '../chain/builtins/starter-files.ts'
+import { initProject as writeProject } from '../host/init-project.ts'
 import { checkBeginning } from '../host/project.ts'
 import type { Input } from './command.ts'
 import { projectOf } from './front-end.ts'
 
-interface NewFile {
-  /** Relative to the folder that is written to. */
-  readonly path: string
-  readonly text: string
-  /** Append to an existing file. */
-  readonly append?: boolean
-}
-
-/** Files to write, and files that are left alone and why. */
-interface Beginning {
-  readonly files: readonly NewFile[]
-  readonly left: readonly { readonly path: string; readonly why: string }[]
-}
-
-interface Instructions {
-  readonly path: string
-  readonly file: TextFile
-  /** Whether the file has the section about forkhestra. */
-  readonly isThere: boolean
-}
-
 const BUILD = 'forkhestra --chain build-all'
 const OFFER = 'forkhestra init --agents-md'
-const INSTRUCTIONS_LIMIT = 16 * 1024 * 1024
 
+/** The command `init`. */
 export async function initProject(input: Input): Promise<number> {
   const project = projectOf(input)
   checkBeginning(project, 'forkhestra init')
-  const { folder: cwd } = project
-  const instructions = readInstructions(cwd)
-  const parts = [makeBeginning(cwd, input.flag('eject-prompts'))]
-  if (input.flag('agents-md')) parts.push(addSection(instructions, cwd))
-  const files = parts.flatMap((part) => part.files)
-  const left = parts.flatMap((part) => part.left)
-  for (const { path } of files) refuseForeignLink(path, cwd)
-  writeAllOrNothing(cwd, files)
+  const withInstructions = input.flag('agents-md')
+  const withPrompts = input.flag('eject-prompts')
+  const options = { withPrompts, withInstructions, env: process.env }
+  const { files, left, instructions, specs } = writeProject(project, options)
   if (input.flag('json')) {
     const written = files.map(({ path }) => path)
     console.log(JSON.stringify({ ok: true, written, left, next: BUILD }))
@@ -70,151 +22,9 @@ export async function initProject(input: Input): Promise<number> {
   for (const { path, append } of files)
     console.log(append === true ? `Added a section to ${path}` : `Wrote ${path}`)
   for (const { path, why } of left) console.log(`Left alone: ${path} (${why})`)
-  console.log(`\n${describeNext(cwd)}\n  ${BUILD}`)
-  if (!instructions.isThere && !input.flag('agents-md'))
+  const next = `Next: describe what to build in ${specs}/PLAN.md and SPECS.md, then run`
+  console.log(`\n${next}\n  ${BUILD}`)
+  if (!instructions.isThere && !withInstructions)
     console.log(`\nTo tell coding agents about forkhestra in ${instructions.path}, run\n  ${OFFER}`)
   return 0
-}
-
-function makeBeginning(cwd: string, withPrompts: boolean): Beginning {
-  const wanted = {
-    ...STARTER_CONFIGURATION,
-    ...STARTER_SPECS,
-    ...STARTER_PERSONAS,
-    ...(withPrompts ? Object.fromEntries(promptFiles()) : {}),
-  }
-  const all = Object.entries(wanted).map(([path, text]) => ({
-    path,
-    text,
-    why: whyLeftAlone(path, cwd),
-  }))
-  return {
-    files: all.filter(({ why }) => why === undefined).map(({ path, text }) => ({ path, text })),
-    left: all.flatMap(({ path, why }) => (why === undefined ? [] : [{ path, why }])),
-  }
-}
-
-/** The project's instructions for coding agents. A new AGENTS.md must not hide a CLAUDE.md. */
-function readInstructions(cwd: string): Instructions {
-  const names = ['AGENTS.md', 'CLAUDE.md']
-  const path = names.find((name) => isTaken(join(cwd, name))) ?? 'AGENTS.md'
-  const file = readTextFile(join(cwd, path), INSTRUCTIONS_LIMIT)
-  const heading = AGENTS_SECTION.split('\n', 1)[0]!
-  const isThere = file.kind === 'text' && file.text.split(/\r?\n/).includes(heading)
-  return { path, file, isThere }
-}
-
-function addSection({ path, file, isThere }: Instructions, cwd: string): Beginning {
-  if (isThere) return { files: [], left: [{ path, why: 'it already has the section' }] }
-  if (!isTaken(join(cwd, path))) return { files: [{ path, text: AGENTS_SECTION }], left: [] }
-  // A clone must not choose which of the user's files is written to.
-  if (pathInside(path, { cwd }) === undefined)
-    throw cannotAdd(path, 'is a link to a place outside the project')
-  if (file.kind === 'missing') throw cannotAdd(path, 'is a link to a file that does not exist')
-  if (file.kind === 'unusable') throw cannotAdd(path, file.problem)
-  const gap = file.text === '' ? '' : file.text.endsWith('\n') ? '\n' : '\n\n'
-  return { files: [{ path, text: gap + AGENTS_SECTION, append: true }], left: [] }
-}
-
-function cannotAdd(path: string, problem: string): UserError {
-  return new UserError(`${path} ${problem}`, 'Fix or move the file. Nothing was written.')
-}
-
-/** A clone must not choose where files are written. */
-function refuseForeignLink(path: string, cwd: string): void {
-  const real = realpathSync(cwd)
-  const link = findForeignLink(join(real, path), repositoryTop(real) ?? real, process.env)
-  if (link === undefined) return
-  throw new UserError(
-    `${relative(real, link)} is a link to a place outside the project`,
-    'Replace it with a folder, or remove the link from git. Nothing was written.',
-  )
-}
-
-function whyLeftAlone(path: string, cwd: string): string | undefined {
-  if (isTaken(join(cwd, path))) {
-    if (statOf(join(cwd, path))?.isFile()) return 'it already exists'
-    throw new UserError(
-      `${path} is not a regular file.`,
-      'Move it out of the way. Nothing was written.',
-    )
-  }
-  // A new file would take precedence over the one in use, and empty templates over real specs.
-  const isThere = fileIn(cwd)
-  if (path in STARTER_CONFIGURATION && isThere('forge/chains.json'))
-    return 'forge/chains.json is used'
-  if (path in STARTER_SPECS && findSpecs('forge/orch/specs', isThere) === 'ralph')
-    return 'the specs are in ralph'
-  return undefined
-}
-
-function fileIn(cwd: string): (path: string) => boolean {
-  return (path) => statOf(join(cwd, path))?.isFile() ?? false
-}
-
-/** Also true for a broken link. */
-function isTaken(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    // Writing reports the cause: a file in the way, or missing permissions.
-    return false
-  }
-}
-
-function describeNext(cwd: string): string {
-  const folder = findSpecs('forge/orch/specs', fileIn(cwd)) ?? 'forge/orch/specs'
-  return `Next: describe what to build in ${folder}/PLAN.md and SPECS.md, then run`
-}
-
-/** Not a usage error, so exit code 1. */
-class CannotWrite extends UserError {
-  override readonly exitCode: number = 1
-}
-
-/** Creates files with their folders and appends to existing ones. If one fails, all are undone. */
-function writeAllOrNothing(root: string, files: readonly NewFile[]): void {
-  const undo: (() => void)[] = []
-  for (const { path, text, append } of files) {
-    try {
-      for (const folder of missingFolders(root, dirname(path))) {
-        mkdirSync(folder)
-        undo.push(() => rmdirSync(folder))
-      }
-      const target = join(root, path)
-      if (append === true) {
-        const { size } = statSync(target)
-        undo.push(() => truncateSync(target, size))
-        appendFileSync(target, text)
-      } else {
-        writeNewFile(target, text, { durable: false })
-        undo.push(() => rmSync(target))
-      }
-    } catch (error) {
-      for (const step of undo.toReversed()) attempt(step)
-      throw new CannotWrite(
-        `${path} cannot be written: ${errorText(error)}`,
-        'Nothing was written. Make it writable and retry.',
-      )
-    }
-  }
-}
-
-/** Outermost first. */
-function missingFolders(root: string, folder: string): string[] {
-  const path = join(root, folder)
-  if (folder === '.') return []
-  const outer = missingFolders(root, dirname(folder))
-  const stat = statOf(path)
-  if (stat === undefined) return [...outer, path]
-  if (stat.isDirectory()) return outer
-  throw new Error(`${folder} is not a folder`)
-}
-
-function attempt(step: () => void): void {
-  try {
-    step()
-  } catch {
-    // Another program has changed it meanwhile.
-  }
 }

@@ -22,7 +22,8 @@ import { readStdin } from './read-stdin.ts'
 import { promptCheckJson, renderPromptCheck, type PromptPreview } from '../views/prompt-check.ts'
 import { UsageError, type Input } from './command.ts'
 import { makeIdentity } from '../host/identity.ts'
-import { makeReader, type ReadOptions } from '../chain/prompts/read-files.ts'
+import type { ReadOptions } from '../chain/prompts/read-files.ts'
+import { previewPrompt } from '../host/preview-plan.ts'
 import { configurationFor, projectOf } from './front-end.ts'
 import { makeRequest } from './request.ts'
 import { secretsOf } from '../host/secrets.ts'
@@ -72,15 +73,6 @@ async function checkFile(
     console.log(JSON.stringify({ ok: true, ...promptCheckJson(where, preview) }))
   else console.log(renderPromptCheck(where, preview).join('\n'))
   return 0
-}
-
-/** What a prompt would do; its files are read, nothing else is done. */
-export function previewPrompt(phases: Phases, options: ReadOptions): PromptPreview {
-  const read = makeReader(options)
-  const setup = phases.setup.map((command) =>
-    command.kind === 'read' ? { ...command, file: read(command.path) } : command,
-  )
-  return { ...phases, setup }
 }
 
 function withWarnings(

@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/durations.ts'
 import { didYouMean } from '../../base/nearest.ts'
+import { printable } from '../../base/terminal/printable.ts'
 import { renderTable } from '../../views/table.ts'
 import type { InboxLine } from '../../queue/message.ts'
 import type { Counts } from '../../queue/store.ts'
@@ -11,20 +12,12 @@ import { otherQueues } from '../../host/records/unfinished-queues.ts'
 import { recordsFor } from '../records/choose-run.ts'
 import { describeAbandoned, isAbandoned } from './explain.ts'
 import { describeQueue } from '../../host/queue/masked.ts'
-import { verifyQueue } from './verify.ts'
+import { verifyQueue } from '../../host/queue/verify.ts'
 import { QueueArguments, queueRequest } from './arguments.ts'
 
 export async function showQueue(input: Input): Promise<number> {
   const word = new QueueArguments(input, []).optional()
-  if (word === 'verify') {
-    return verifyQueue(input, (caller) =>
-      printEmpty(
-        input,
-        { run: identityOf(caller).run, problems: [] },
-        'There is no queue to verify.',
-      ),
-    )
-  }
+  if (word === 'verify') return printVerified(input)
   if (word !== undefined) {
     const guess = didYouMean(word, ['verify'])
     throw new UsageError(`Unexpected argument '${word}'${guess === '' ? '.' : guess}`)
@@ -49,6 +42,20 @@ export async function showQueue(input: Input): Promise<number> {
       return 0
     },
   )
+}
+
+async function printVerified(input: Input): Promise<number> {
+  const verified = await verifyQueue(queueRequest(input))
+  if (verified.run === undefined) {
+    const { run } = identityOf(verified.caller)
+    return printEmpty(input, { run, problems: [] }, 'There is no queue to verify.')
+  }
+  const { run, problems } = verified
+  const ok = problems.length === 0
+  if (input.flag('json')) print(JSON.stringify({ ok, run, problems }))
+  else if (ok) print(`The queues of run ${run} match their history.`)
+  else for (const problem of problems) print(printable(problem))
+  return ok ? 0 : 1
 }
 
 function queueLines(opened: OpenQueue, tasks: readonly TaskBrief[], counts: Counts): string[] {

@@ -1,40 +1,31 @@
-import { printable } from '../../base/terminal/printable.ts'
 import type { FinishedAttempt } from '../../queue/store.ts'
-import type { Input } from '../command.ts'
 import { readEventsOf } from '../../records/journal/read-run.ts'
-import { print } from '../tasks/print.ts'
 import {
   findCaller,
   isDriven,
   withQueueClient,
   type Caller,
   type OpenQueue,
-} from '../../host/queue/caller.ts'
-import { hasStore, storePath } from '../../host/queue/store-path.ts'
-import { queueRequest } from './arguments.ts'
+  type QueueRequest,
+} from './caller.ts'
+import { hasStore, storePath } from './store-path.ts'
+
+/** What a check of the queues of a run has found; without a run or a queue, only the caller. */
+type Verified =
+  | { readonly run: string; readonly problems: readonly string[] }
+  | { readonly run?: undefined; readonly caller: Caller | undefined }
 
 /** Checks against the records that every task ended once and no message was lost or delivered twice. */
-export async function verifyQueue(
-  input: Input,
-  withoutQueue: (caller?: Caller) => number,
-): Promise<number> {
-  const caller = findCaller(queueRequest(input))
+export async function verifyQueue(request: QueueRequest): Promise<Verified> {
+  const caller = findCaller(request)
   const problems = caller === undefined ? [] : problemsWithoutStore(caller)
-  if (problems.length > 0) return printProblems(input, caller!.run, problems)
-  return withQueueClient(
-    queueRequest(input),
+  if (caller !== undefined && problems.length > 0) return { run: caller.run, problems }
+  return withQueueClient<Verified>(
+    request,
     'existing',
-    async (opened) => printProblems(input, opened.run, await problemsOf(opened)),
-    withoutQueue,
+    async (opened) => ({ run: opened.run, problems: await problemsOf(opened) }),
+    (known) => ({ caller: known }),
   )
-}
-
-function printProblems(input: Input, run: string, problems: readonly string[]): number {
-  const ok = problems.length === 0
-  if (input.flag('json')) print(JSON.stringify({ ok, run, problems }))
-  else if (ok) print(`The queues of run ${run} match their history.`)
-  for (const problem of input.flag('json') ? [] : problems) print(printable(problem))
-  return ok ? 0 : 1
 }
 
 function problemsWithoutStore({ record }: Caller): string[] {
