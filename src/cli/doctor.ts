@@ -18,7 +18,8 @@ export async function runDoctor(input: Input): Promise<number> {
     })
   }
   const project = projectOf(input)
-  const checks = [...(await examineMachine(project, configPath(input, project))), terminal]
+  const found = await examineMachine(project, configPath(input, project), process.env)
+  const checks = [...found, terminal]
   const problems = checks.filter(({ state }) => state === 'problem').length
   if (input.flag('json')) console.log(JSON.stringify({ ok: problems === 0, checks }))
   else console.log([...checks.flatMap(renderCheck), '', summary(checks)].join('\n'))

@@ -24,17 +24,14 @@ interface Options extends Pick<Session, 'work'> {
 }
 
 /** Carries out a new plan, in a working tree that no other run uses. */
-export async function startRun(
-  input: Input,
-  { env, project, confirm }: FrontEnd,
-  ready: ReadyRun,
-): Promise<number> {
+export async function startRun(input: Input, frontEnd: FrontEnd, ready: ReadyRun): Promise<number> {
+  const { env, project } = frontEnd
   const workingTree = takeWorkingTree(ready.plan, env, input.flag('anyway'))
   try {
     const places = recordPlaces(project, env)
     const isShared = input.flag('anyway') || isNested(env)
     const mayKill = input.flag('kill-orphans')
-    const orphans = await dealWithOrphans(places, { mayKill, isShared }, confirm)
+    const orphans = await dealWithOrphans(places, { mayKill, isShared }, frontEnd)
     const warnings = [...ready.warnings, ...orphans]
     const [verbose, json] = [input.flag('verbose'), input.flag('json')]
     return await runInTerminal({ ...ready, warnings }, { verbose, json, mentionsQueues: true })

@@ -19,7 +19,7 @@ export async function validateConfiguration(input: Input): Promise<number> {
   const facts = readFacts(makeAgentEnvironment(process.env, ownFolder()))
   const others = fileProblems(cwd, facts)
   const path = configPath(input, project)
-  const configuration = await checkConfiguration(project, path, facts, others)
+  const configuration = await checkConfiguration(project, path, facts, process.env, others)
   report(input, configuration, reachableFiles(configuration.content, cwd, facts))
   return 0
 }

@@ -10,6 +10,7 @@ import { collect, PlanError } from '../chain/plan/problems.ts'
 import { missingAgentFiles, resolveAgent } from '../chain/plan/resolve-agent.ts'
 import { isDirectSpawnAgent } from '../chain/prompts/system-prompt.ts'
 import { loadConfiguration, type Configuration } from './configuration.ts'
+import type { FrontEnd } from './front-end.ts'
 import type { Project } from './project.ts'
 
 /** Loads the configuration, and throws everything that is wrong with it, together with `others`. */
@@ -17,9 +18,10 @@ export async function checkConfiguration(
   project: Project,
   config: string | undefined,
   facts: Facts,
+  env: FrontEnd['env'],
   others: readonly Problem[] = [],
 ): Promise<Configuration> {
-  const configuration = await loadConfiguration(project.folder, config, process.env)
+  const configuration = await loadConfiguration(project.folder, config, env)
   const problems = [...findProblems(configuration, project.folder, facts), ...others]
   if (problems.length > 0) throw new PlanError(problems)
   return configuration

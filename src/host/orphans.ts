@@ -11,7 +11,7 @@ import { resumeCommand } from '../views/runs.ts'
 import type { FrontEnd } from './front-end.ts'
 import { isChat } from './records/is-chat.ts'
 
-type Confirm = FrontEnd['confirm']
+type User = Pick<FrontEnd, 'confirm' | 'env'>
 
 interface DeadRun {
   readonly run: string
@@ -32,7 +32,7 @@ interface OrphanChoice {
 export async function dealWithOrphans(
   { roots, origins }: RecordPlaces,
   { mayKill, isShared }: OrphanChoice,
-  confirm: Confirm,
+  user: User,
 ): Promise<string[]> {
   const isDead = (folder: string) => holderOf(folder)?.life === 'dead' && origins.isSigned(folder)
   const records = roots.flatMap((root) =>
@@ -41,9 +41,9 @@ export async function dealWithOrphans(
   const dead = new Map(records.filter(([, folder]) => isDead(folder)))
   const warnings: string[] = []
   for (const [run, processes] of findLeft([...dead.keys()])) {
-    const words = `run ${run} is dead and left these processes running: ${namesOf(processes)}`
-    if (mayKill || (await confirm(`The ${words}. Kill them?`))) {
-      warnings.push(await end(run, processes))
+    const words = `run ${run} is dead and left these processes running: ${namesOf(processes, user)}`
+    if (mayKill || (await user.confirm(`The ${words}. Kill them?`))) {
+      warnings.push(await end(run, processes, user))
     } else if (isShared) {
       warnings.push(`the ${words}; to kill them: --kill-orphans`)
     } else {
@@ -61,16 +61,12 @@ export async function dealWithOrphans(
 }
 
 /** The same for a run that is resumed: two agents in one iteration would undo each other's work. */
-export async function endOrphansOf(
-  dead: DeadRun,
-  mayKill: boolean,
-  confirm: Confirm,
-): Promise<string[]> {
+export async function endOrphansOf(dead: DeadRun, mayKill: boolean, user: User): Promise<string[]> {
   const { run } = dead
   const processes = Family.left(run).list()
   if (processes.length === 0) return []
-  if (!mayKill) await mustConfirm(dead, processes, confirm)
-  return [await end(run, processes)]
+  if (!mayKill) await mustConfirm(dead, processes, user)
+  return [await end(run, processes, user)]
 }
 
 /**
@@ -81,7 +77,7 @@ export async function mayEndOrphans(
   dead: DeadRun,
   mayKill: boolean,
   isDriven: () => boolean,
-  confirm: Confirm,
+  user: User,
 ): Promise<boolean> {
   const { run } = dead
   const before = Family.left(run).list()
@@ -90,7 +86,7 @@ export async function mayEndOrphans(
   const now = Family.left(run).list()
   const processes = before.filter(({ pid }) => now.some((each) => each.pid === pid))
   if (processes.length === 0) return false
-  await mustConfirm(dead, processes, confirm)
+  await mustConfirm(dead, processes, user)
   return true
 }
 
@@ -101,10 +97,10 @@ export function hasOrphans(run: string): boolean {
 async function mustConfirm(
   dead: DeadRun,
   processes: readonly Leftover[],
-  confirm: Confirm,
+  user: User,
 ): Promise<void> {
-  const words = `The run ${dead.run} left these processes running: ${namesOf(processes)}.`
-  if (await confirm(`${words} Kill them?`)) return
+  const words = `The run ${dead.run} left these processes running: ${namesOf(processes, user)}.`
+  if (await user.confirm(`${words} Kill them?`)) return
   const hint = `They would interfere with the resumed run. Kill them: ${resumeWithout(dead)}`
   throw new NotNow(words, hint)
 }
@@ -114,15 +110,15 @@ function resumeWithout({ run, record }: DeadRun): string {
   return `${resumeCommand(run, isChat(record))} --kill-orphans`
 }
 
-async function end(run: string, processes: readonly Leftover[]): Promise<string> {
+async function end(run: string, processes: readonly Leftover[], user: User): Promise<string> {
   const leftovers = await Family.left(run).end(new AbortController().signal)
   const survivors = leftovers.filter(({ survived }) => survived === true)
   const did = survivors.length === 0 ? 'killed' : 'could not kill'
-  const names = namesOf(survivors.length === 0 ? processes : survivors)
+  const names = namesOf(survivors.length === 0 ? processes : survivors, user)
   return `${did} the processes that run ${run} left running: ${names}`
 }
 
-function namesOf(processes: readonly Leftover[]): string {
+function namesOf(processes: readonly Leftover[], { env }: User): string {
   const words = processes.map(({ pid, command }) => `${command} (pid ${pid})`).join(', ')
-  return printable(new Mask(process.env).text(words))
+  return printable(new Mask(env).text(words))
 }

@@ -80,7 +80,7 @@ export async function prepareResume(
   const isDead = holder !== undefined
   // The lock of a dead chat stays for `chat --resume`: it shows that processes may be left.
   if (holder?.life === 'dead' && options.newQueue !== true && isChat(run.folder)) {
-    await refuseUnsound(run.id, run.folder)
+    await refuseUnsound(run.id, run.folder, frontEnd.env)
     return { kind: 'finished', run, isChat: true }
   }
   const lock = takeLock(run)
@@ -162,10 +162,10 @@ async function readResumable(
 ): Promise<Resumable> {
   const { id, folder } = run
   if (options.newQueue === true) {
-    const kept = await renewStore(folder)
+    const kept = await renewStore(folder, frontEnd.env)
     const old = kept === undefined ? '' : ` The old one is kept as ${kept}`
     frontEnd.notice(`The run continues with an empty queue.${old}`)
-  } else await refuseUnsound(id, folder)
+  } else await refuseUnsound(id, folder, frontEnd.env)
   const { state, seq, damage } = readRunState(folder)
   if (state.ended?.ok === true || isChat(folder)) {
     lock.release()
@@ -182,12 +182,12 @@ async function readResumable(
     const ended = await endOrphansOf(
       { run: id, record: folder },
       options.killOrphans === true,
-      frontEnd.confirm,
+      frontEnd,
     )
     const session = {
       env,
       stamp: makeStamp(id, `w-${randomLetters(6)}`, seq + 1),
-      agents: await agentsOf(plan),
+      agents: await agentsOf(plan, env),
       content,
       resumed: { folder, lock, state, lostMs: run.lostMs },
     }

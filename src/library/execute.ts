@@ -109,11 +109,11 @@ export async function executeChain(options: ChainOptions): Promise<ChainResult> 
       return resultOf(plan.run, await carryOut(ready, options, stopping, { isRecorded: false }))
     const workingTree = takeWorkingTree(plan, process.env, options.anyway === true)
     try {
-      const { confirm } = frontEndOf(plan.cwd)
+      const frontEnd = frontEndOf(plan.cwd)
       const places = recordPlaces({ folder: plan.cwd, searched: [plan.cwd] }, process.env)
       const isShared = options.anyway === true || isNested(process.env)
       const mayKill = options.killOrphans === true
-      const orphans = await dealWithOrphans(places, { mayKill, isShared }, confirm)
+      const orphans = await dealWithOrphans(places, { mayKill, isShared }, frontEnd)
       const recorded = { ...ready, warnings: [...ready.warnings, ...orphans] }
       return resultOf(plan.run, await carryOut(recorded, options, stopping))
     } finally {

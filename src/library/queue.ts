@@ -120,7 +120,7 @@ export class Queue {
     return this.#with(
       'existing',
       async (opened): Promise<QueueListing> => {
-        const { tasks, counts } = await describeQueue(opened, all)
+        const { tasks, counts } = await describeQueue(opened, all, this.#frontEnd.env)
         return { tasks, counts }
       },
       () => ({ tasks: [], counts: null }),
@@ -213,8 +213,8 @@ export class Queue {
     const [count, parallel] = [readCount('count', options), readCount('parallel', options)]
     if (count !== undefined && parallel !== undefined)
       throw new UserError('Give either count or parallel, not both.')
-    const { confirm } = this.#frontEnd
-    const begun = await startTasks(opened, { count, parallel }, killOrphans, confirm)
+    const numbers = { count, parallel }
+    const begun = await startTasks(opened, numbers, killOrphans, this.#frontEnd)
     const { started, held, unfinished, names, mayKill } = begun
     const isDone = opened.isInside || names.length === 0
     const signal = AbortSignal.any([
@@ -267,7 +267,7 @@ async function take(
   delivery: Awaited<ReturnType<OpenQueue['client']['check']>>,
   opened: OpenQueue,
 ): Promise<QueueMessage[]> {
-  const messages = await maskMessages(delivery.messages, opened)
+  const messages = await maskMessages(delivery.messages, opened, process.env)
   const lost = new Set((await delivery.acknowledge()).map(({ id }) => id))
   return messages.filter(({ id }) => !lost.has(id)).map(messageJson)
 }

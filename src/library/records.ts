@@ -75,7 +75,7 @@ async function finish(
   const success = await driveUnfinished(
     { run: id, record: folder },
     killOrphans,
-    frontEnd.confirm,
+    frontEnd,
     (...driven) => driveHere(frontEnd, ...driven, options),
   )
   return { ...resultOf(id, state), success: success ?? true, record: folder }
@@ -93,7 +93,7 @@ export async function readRun(id?: string, { cwd }: Where = {}) {
   const found = findRun(recordsOf(frontEndOf(cwd)), id)
   return lookAt(found, async () => {
     const run = withQueue(found)
-    return { ...describeWithReceipts(run, run.state.steps), ...(await readTasks(run)) }
+    return { ...describeWithReceipts(run, run.state.steps), ...(await readTasks(run, process.env)) }
   })
 }
 

@@ -94,3 +94,10 @@ test('the folders of run import only those before them', () => {
     .map(({ path, target }) => `${path} imports ${target}`)
   expect(backward).toEqual([])
 })
+
+test('host gets the environment from its front end', () => {
+  const readers = SOURCES.filter((path) => moduleOf(path) === 'host')
+    .filter((path) => !path.endsWith('.test.ts'))
+    .filter((path) => readFileSync(join(ROOT, path), 'utf8').includes('process.env'))
+  expect(readers).toEqual([])
+})

@@ -89,7 +89,7 @@ async function printDelivery(
   before: object,
   after = {},
 ): Promise<boolean> {
-  const messages = await maskMessages(delivery.messages, opened)
+  const messages = await maskMessages(delivery.messages, opened, process.env)
   const text = input.flag('json')
     ? JSON.stringify({
         ok: true,

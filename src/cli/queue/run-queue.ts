@@ -45,8 +45,8 @@ export async function startQueue(input: Input): Promise<number> {
     'existing',
     async (opened) => {
       const killOrphans = input.flag('kill-orphans')
-      const { confirm } = frontEndOf(input)
-      const started = await startTasks(opened, { count, parallel }, killOrphans, confirm)
+      const frontEnd = frontEndOf(input)
+      const started = await startTasks(opened, { count, parallel }, killOrphans, frontEnd)
       await printStarted(input, started, opened)
       if (opened.isInside || started.names.length === 0) return 0
       if (!input.flag('json')) noteOtherProcess(opened)
@@ -68,8 +68,8 @@ export async function resumeQueue(
   record: string,
 ): Promise<number | undefined> {
   const killOrphans = input.flag('kill-orphans')
-  const { confirm } = frontEndOf(input)
-  return driveUnfinished({ run, record }, killOrphans, confirm, async (driven, names, mayKill) => {
+  const frontEnd = frontEndOf(input)
+  return driveUnfinished({ run, record }, killOrphans, frontEnd, async (driven, names, mayKill) => {
     if (!input.flag('json')) await printContinued(driven, names)
     return driveInTerminal(input, { ...driven, options: ` --run ${run}` }, names, mayKill)
   })

@@ -27,7 +27,7 @@ export async function showQueue(input: Input): Promise<number> {
     'existing',
     async (opened) => {
       const { run, agent } = opened
-      const { tasks, counts, shown } = await describeQueue(opened, input.flag('all'))
+      const { tasks, counts, shown } = await describeQueue(opened, input.flag('all'), process.env)
       if (input.flag('json')) {
         print(JSON.stringify({ ok: true, run, agent, tasks, counts }))
         return 0

@@ -43,7 +43,7 @@ async function show(
   if (steps[0] !== undefined && iteration !== undefined)
     return showIteration(input, run, steps[0], { iteration, attempt, round })
   // Tasks belong to the run as a whole.
-  const tasks = step === undefined ? await readTasks(run) : undefined
+  const tasks = step === undefined ? await readTasks(run, process.env) : undefined
   if (input.flag('json')) {
     console.log(JSON.stringify({ ...describeWithReceipts(run, steps, round), ...tasks }))
   } else console.log(renderWithReceipts(run, steps, round, tasks).join('\n'))

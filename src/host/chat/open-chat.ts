@@ -36,10 +36,8 @@ export interface ChatOptions extends ChosenModel {
 }
 
 /** Prepares a new chat. */
-export async function beginChat(
-  { env: outer, project, confirm }: FrontEnd,
-  options: ChatOptions,
-): Promise<ReadyRun> {
+export async function beginChat(frontEnd: FrontEnd, options: ChatOptions): Promise<ReadyRun> {
+  const { env: outer, project } = frontEnd
   const { run, stamp } = makeIdentity()
   const { folder: cwd, here } = project
   const env = makeAgentEnvironment(outer, ownFolder())
@@ -77,7 +75,7 @@ export async function beginChat(
   const chat = asChat(plan)
   const places = recordPlaces(project, outer)
   const choice = { mayKill: options.killOrphans, isShared: true }
-  const orphans = await dealWithOrphans(places, choice, confirm)
+  const orphans = await dealWithOrphans(places, choice, frontEnd)
   return { plan: chat, warnings: [...warnings, ...orphans], session: { env, stamp, agents } }
 }
 
@@ -86,7 +84,7 @@ export async function resumeChat(frontEnd: FrontEnd, options: ChatOptions): Prom
   const places = recordsOf(frontEnd)
   const { id, folder } = chooseChat(places, options.word)
   checkOwn({ id, folder }, places)
-  await refuseUnsound(id, folder)
+  await refuseUnsound(id, folder, frontEnd.env)
   const lock = takeLock({ id, folder })
   const env = makeAgentEnvironment(frontEnd.env, ownFolder())
   const { state, seq } = readRunState(folder)
@@ -95,13 +93,9 @@ export async function resumeChat(frontEnd: FrontEnd, options: ChatOptions): Prom
   const changed = raiseBudgets(applyOverrides(recorded, overrides), overrides.budget ?? {})
   const plan = withModel(changed, chosenIn(options))
   for (const step of stepsOf(plan.root)) checkKey(step, readFacts(env))
-  const ended = await endOrphansOf(
-    { run: id, record: folder },
-    options.killOrphans,
-    frontEnd.confirm,
-  )
+  const ended = await endOrphansOf({ run: id, record: folder }, options.killOrphans, frontEnd)
   const stamp = makeStamp(id, `w-${randomLetters(6)}`, seq + 1)
-  const agents = await agentsOf(plan)
+  const agents = await agentsOf(plan, env)
   const resumed = { folder, lock, state }
   return { plan, warnings: [...warnings, ...ended], session: { env, stamp, agents, resumed } }
 }

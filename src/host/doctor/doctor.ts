@@ -5,6 +5,7 @@ import { readFacts } from '../facts.ts'
 import { ownFolder } from '../own-folder.ts'
 import { namedIn } from '../secrets.ts'
 import { recordPlaces } from '../../records/journal/record-folder.ts'
+import type { FrontEnd } from '../front-end.ts'
 import type { Project } from '../project.ts'
 import type { Check, Place } from './check.ts'
 import { checkKeys, checkLogin, checkNetwork } from './access.ts'
@@ -19,11 +20,12 @@ import { checkClock, checkNesting, checkSandbox } from './surroundings.ts'
 export async function examineMachine(
   project: Project,
   config: string | undefined,
+  ownEnv: FrontEnd['env'],
 ): Promise<Check[]> {
   const { folder: cwd } = project
-  const env = makeAgentEnvironment(process.env, ownFolder())
+  const env = makeAgentEnvironment(ownEnv, ownFolder())
   const facts = readFacts(env)
-  const { check: chains, configuration } = await checkChains(project, config, facts)
+  const { check: chains, configuration } = await checkChains(project, config, facts, ownEnv)
   const content = configuration?.content ?? { chains: {} }
   const place: Place = {
     cwd,
@@ -32,7 +34,7 @@ export async function examineMachine(
     needsClaude: configuration === undefined || needsClaude(content, cwd, facts),
   }
   const [clis, git] = await Promise.all([checkClis(place), checkGit(place)])
-  const places = recordPlaces(project, process.env)
+  const places = recordPlaces(project, ownEnv)
   const [records] = places.roots
   const folders = foldersOf(place, records, git.folders)
   // Files that were certainly changed before now.
@@ -50,15 +52,15 @@ export async function examineMachine(
     ...checkKeys(content, place),
     checkNetwork(place, content),
     checkSandbox(place, process.getuid?.()),
-    ...checkNesting(place, process.env),
+    ...checkNesting(place, ownEnv),
     ...git.checks,
     chains,
     ...checkAgentFiles(content, cwd, facts),
     checkSpecs(cwd),
-    checkTasks(cwd),
+    checkTasks(cwd, ownEnv),
     checkRuns(cwd, places),
     checkFolders(folders, records),
     checkDisk(folders),
-    checkClock(Date.now(), known, process.env['TZ']),
+    checkClock(Date.now(), known, ownEnv['TZ']),
   ])
 }

@@ -15,6 +15,7 @@ import {
   fileProblems,
   reachableFiles,
 } from '../check-configuration.ts'
+import type { FrontEnd } from '../front-end.ts'
 import { ok, problem, warning, type Check } from './check.ts'
 
 /** Checks the configuration, and returns it for further checks. */
@@ -22,9 +23,10 @@ export async function checkChains(
   project: Project,
   config: string | undefined,
   facts: Facts,
+  env: FrontEnd['env'],
 ): Promise<{ readonly check: Check; readonly configuration?: Configuration }> {
   try {
-    const configuration = await checkConfiguration(project, config, leniently(facts))
+    const configuration = await checkConfiguration(project, config, leniently(facts), env)
     const { file, content } = configuration
     const [chains, agents] = [content.chains, content.agents ?? {}].map(
       (all) => Object.keys(all).length,
@@ -93,8 +95,8 @@ export function checkSpecs(cwd: string): Check {
   return warning('specs', 'still the templates of forkhestra init', `Fill in ${names}`)
 }
 
-export function checkTasks(cwd: string): Check {
-  const database = new TaskDatabase({ cwd, isObserver: true })
+export function checkTasks(cwd: string, env: FrontEnd['env']): Check {
+  const database = new TaskDatabase({ cwd, env, isObserver: true })
   if (statOf(database.folder) === undefined) return ok('tasks', 'none yet')
   try {
     const findings = database.doctor()

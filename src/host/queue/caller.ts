@@ -69,7 +69,7 @@ export async function withQueueClient<Result = number>(
     refuseMissing(caller.record, request.frontEnd.notice)
     return withoutQueue(caller)
   }
-  const store = await openStoreOf(caller.record)
+  const store = await openStoreOf(caller.record, request.frontEnd.env)
   try {
     await store.openRun(caller.run)
     if (!caller.isInside && !isDriven(caller)) await store.setMain(caller.run, 'idle')

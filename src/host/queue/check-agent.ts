@@ -14,7 +14,7 @@ export async function checkAgent(request: QueueRequest, name: string): Promise<v
   const caller = findCaller(request)
   const { cwd = frontEnd.project.folder, configuration } =
     caller === undefined ? {} : planIn(caller.record)
-  const known = knownIn(await configurationOf({ cwd, configuration }), cwd)
+  const known = knownIn(await configurationOf({ cwd, configuration }, frontEnd.env), cwd)
   resolveAgent(name, known, readFacts(makeAgentEnvironment(frontEnd.env, ownFolder())))
 }
 

@@ -26,18 +26,19 @@ type Work = NonNullable<Session['work']>
  * signal that stopped it, `asked` after `forkhestra stop`, or undefined if it finished.
  */
 export async function driveQueue(
-  { env: outer, confirm }: FrontEnd,
+  frontEnd: FrontEnd,
   { run, record: folder }: Pick<Caller, 'run' | 'record'>,
   lock: RunLock,
   mayKill: boolean,
   carry: (ready: ReadyRun, work: Work) => Promise<unknown>,
 ): Promise<number | 'asked' | undefined> {
-  const env = makeAgentEnvironment(outer, ownFolder())
+  const env = makeAgentEnvironment(frontEnd.env, ownFolder())
   const { state, seq } = readRunState(folder)
   const { plan } = await readRecorded(run, folder, env)
-  const warnings = await endOrphansOf({ run, record: folder }, mayKill, confirm)
+  const warnings = await endOrphansOf({ run, record: folder }, mayKill, frontEnd)
   const stamp = makeStamp(run, `w-${randomLetters(6)}`, seq + 1)
-  const session = { env, stamp, agents: await agentsOf(plan), resumed: { folder, lock, state } }
+  const agents = await agentsOf(plan, env)
+  const session = { env, stamp, agents, resumed: { folder, lock, state } }
   let stopped: number | 'asked' | undefined
   await carry({ plan, warnings, session }, async (of, ports) => {
     await runQueue(of, ports)
@@ -73,10 +74,10 @@ export async function startTasks(
   opened: OpenQueue,
   options: RunOptions,
   killOrphans: boolean,
-  confirm: FrontEnd['confirm'],
+  frontEnd: FrontEnd,
 ) {
   const unfinished = opened.isInside ? [] : await unfinishedIn(opened)
-  const mayKill = await checkCanDrive(opened, killOrphans, confirm)
+  const mayKill = await checkCanDrive(opened, killOrphans, frontEnd)
   const { started, held } = await opened.client.run(options)
   return { started, held, unfinished, names: [...unfinished, ...started], mayKill }
 }
@@ -85,11 +86,11 @@ export async function startTasks(
 export async function driveUnfinished<Result>(
   { run, record }: Pick<Caller, 'run' | 'record'>,
   killOrphans: boolean,
-  confirm: FrontEnd['confirm'],
+  frontEnd: FrontEnd,
   drive: (driven: Driven, names: readonly string[], mayKill: boolean) => Promise<Result>,
 ): Promise<Result | undefined> {
   if (!hasStore(record)) return undefined
-  const store = await openStoreOf(record)
+  const store = await openStoreOf(record, frontEnd.env)
   try {
     const driven = { store, run, record }
     const names = await unfinishedIn(driven)
@@ -98,7 +99,7 @@ export async function driveUnfinished<Result>(
       { run, record },
       killOrphans,
       () => isDriven({ record }),
-      confirm,
+      frontEnd,
     )
     return await drive(driven, names, mayKill)
   } finally {
@@ -110,14 +111,14 @@ export async function driveUnfinished<Result>(
 async function checkCanDrive(
   { client, store, run, record, isInside }: OpenQueue,
   mayKill: boolean,
-  confirm: FrontEnd['confirm'],
+  frontEnd: FrontEnd,
 ): Promise<boolean> {
   if (isInside || isDriven({ record })) return mayKill
-  await refuseUnsound(run, record)
+  await refuseUnsound(run, record, frontEnd.env)
   const { ready, running } = await store.counts(run)
   const isAny = ready + running > 0 || (await client.hasQueued())
   if (!isAny) return mayKill
-  return mayEndOrphans({ run, record }, mayKill, () => isDriven({ record }), confirm)
+  return mayEndOrphans({ run, record }, mayKill, () => isDriven({ record }), frontEnd)
 }
 
 /**

@@ -4,6 +4,7 @@ import { makeAgentEnvironment } from '../../engines/environment.ts'
 import type { ChainsConfig } from '../../chain/parse/chains-schema.ts'
 import type { Message } from '../../queue/message.ts'
 import { MAIN, type TaskBrief } from '../../queue/task.ts'
+import type { FrontEnd } from '../front-end.ts'
 import { ownFolder } from '../own-folder.ts'
 import { secretsOf } from '../secrets.ts'
 import type { Caller, OpenQueue } from './caller.ts'
@@ -14,12 +15,12 @@ import { isWhole, planIn } from './store.ts'
 const BEGINNING = 200
 
 /** The tasks of the caller, or with `all` those of every agent of the run. */
-export async function describeQueue(opened: OpenQueue, all: boolean) {
+export async function describeQueue(opened: OpenQueue, all: boolean, env: FrontEnd['env']) {
   const { client, store, run } = opened
   const { tasks: own, counts } = await client.queue()
   const every = await store.list(run)
   const names = new Map(every.map(({ id, name }) => [id, name]))
-  const shown = await maskTasks(all ? every : own, opened)
+  const shown = await maskTasks(all ? every : own, opened, env)
   return { tasks: shown.map((task) => taskJson(task, names)), counts, shown }
 }
 
@@ -36,9 +37,10 @@ function taskJson(
 async function maskTasks(
   tasks: readonly TaskBrief[],
   of: Pick<Caller, 'run' | 'record'>,
+  env: FrontEnd['env'],
 ): Promise<readonly TaskBrief[]> {
   if (tasks.length === 0) return tasks
-  const mask = await maskOf(of)
+  const mask = await maskOf(of, env)
   const shown = ({ beginning, ...task }: TaskBrief) => ({
     ...task,
     beginning: beginning.length < BEGINNING ? beginning : dropPartialSecret(beginning, mask),
@@ -55,18 +57,22 @@ function dropPartialSecret(text: string, mask: Mask): string {
 export async function maskMessages(
   messages: readonly Message[],
   { isInside, ...of }: Pick<Caller, 'run' | 'record' | 'isInside'>,
+  env: FrontEnd['env'],
 ): Promise<readonly Message[]> {
   // Results are masked before they are stored.
   const isAsSent = isInside || !messages.some(({ kind }) => kind === 'text')
-  return isAsSent ? messages : (await maskOf(of)).data(messages)
+  return isAsSent ? messages : (await maskOf(of, env)).data(messages)
 }
 
 /** Knows the secrets of a run, including those in its configuration. */
-export async function maskOf({ run, record }: Pick<Caller, 'run' | 'record'>): Promise<Mask> {
-  const env = makeAgentEnvironment(process.env, ownFolder())
+export async function maskOf(
+  { run, record }: Pick<Caller, 'run' | 'record'>,
+  outer: FrontEnd['env'],
+): Promise<Mask> {
+  const env = makeAgentEnvironment(outer, ownFolder())
   const recorded = planIn(record)
   if (!isWhole(recorded)) return new Mask(env)
-  const content = (await ifUsable(() => configurationOf(recorded)))?.content ?? { chains: {} }
+  const content = (await ifUsable(() => configurationOf(recorded, env)))?.content ?? { chains: {} }
   const { readRecorded } = await import('../resume-run.ts')
   const whole = await ifUsable(() => readRecorded(run, record, env))
   const plan = whole?.plan ?? recorded

@@ -157,8 +157,9 @@ class Driver {
   async #work(onBegun: () => void): Promise<void> {
     const { run, record } = this.#of
     const { stop } = this.#server.stop
-    await refuseUnsound(run, record)
-    const store = await openStoreOf(record)
+    const { env } = this.#server.request.frontEnd
+    await refuseUnsound(run, record, env)
+    const store = await openStoreOf(record, env)
     const driven = { store, run, record }
     const whileOthersDrive = () => {
       onBegun()

@@ -22,8 +22,8 @@ export function makeQueuePort(
     program: ownProgram(),
     isThere,
     onceThere: (callback) => onceThere(isThere, callback),
-    open: async () => (await import('./store.ts')).openStoreOf(record, plan),
-    verify: async () => (await import('./store.ts')).refuseUnsound(plan.run, record),
+    open: async () => (await import('./store.ts')).openStoreOf(record, env, plan),
+    verify: async () => (await import('./store.ts')).refuseUnsound(plan.run, record, env),
     reportedEnds: () => reportedEnds(record),
     worktrees: (id) => worktreesIn(record, id),
     async subAgent(task, parent, pusher) {

@@ -24,13 +24,14 @@ import { hasStore, storePath } from './store-path.ts'
  */
 export async function openStoreOf(
   record: string,
+  env: FrontEnd['env'],
   plan: Partial<Plan> = planIn(record),
 ): Promise<QueueStore> {
   if (hasLostStore(record)) {
     if (!isHeld(record)) throw missingStore(record)
-    await renewStore(record, () => !hasStore(record))
+    await renewStore(record, env, () => !hasStore(record))
   }
-  return openStoreAt(storePath(record), record, plan)
+  return openStoreAt(storePath(record), record, plan, env)
 }
 
 /** Throws if the store of a run was deleted; while the run is alive, that is a warning. */
@@ -42,10 +43,14 @@ export function refuseMissing(record: string, notice: FrontEnd['notice']): void 
 }
 
 /** Before a run resumes: throws if its store is damaged or has lost something. */
-export async function refuseUnsound(run: string, record: string): Promise<void> {
+export async function refuseUnsound(
+  run: string,
+  record: string,
+  env: FrontEnd['env'],
+): Promise<void> {
   if (hasLostStore(record)) throw missingStore(record)
   if (!hasStore(record)) return
-  const store = await openStoreOf(record)
+  const store = await openStoreOf(record, env)
   try {
     const [detail] = await store.verify(run)
     if (detail === undefined) return
@@ -58,12 +63,13 @@ export async function refuseUnsound(run: string, record: string): Promise<void> 
 /** Replaces the store by an empty one; returns where the old one is kept. */
 export async function renewStore(
   record: string,
+  env: FrontEnd['env'],
   isWanted = () => true,
 ): Promise<string | undefined> {
   const place = storePath(record)
   const fresh = `${place}.new-${process.pid}`
   try {
-    await (await openStoreAt(fresh, record, {})).close()
+    await (await openStoreAt(fresh, record, {}, env)).close()
     return withLock(`${place}.lock`, () => {
       if (!isWanted()) return undefined
       const kept = setAside(place)
@@ -108,21 +114,26 @@ export function planIn(record: string): Partial<Plan> {
   }
 }
 
-function openStoreAt(place: string, record: string, plan: Partial<Plan>): Promise<QueueStore> {
+function openStoreAt(
+  place: string,
+  record: string,
+  plan: Partial<Plan>,
+  env: FrontEnd['env'],
+): Promise<QueueStore> {
   return openSqliteStore(place, {
     // Read from JSON, which has no undefined values.
     limits: (plan.queueLimits ?? {}) as Partial<Limits>,
     run: basename(record),
     wasUsed: () => place === storePath(record) && wasUsed(record),
-    isSecret: findSecrets(plan),
+    isSecret: findSecrets(plan, env),
   })
 }
 
 /** Knows the secrets of the environment, which agents inherit, and of the plan. */
-function findSecrets(plan: Partial<Plan>): (text: string) => boolean {
+function findSecrets(plan: Partial<Plan>, outer: FrontEnd['env']): (text: string) => boolean {
   let mask: Mask | undefined
   return (text) => {
-    const env = makeAgentEnvironment(process.env, ownFolder())
+    const env = makeAgentEnvironment(outer, ownFolder())
     mask ??= new Mask(isWhole(plan) ? secretsOf(plan, env) : env)
     return mask.text(text) !== text
   }

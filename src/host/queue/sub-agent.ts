@@ -21,11 +21,13 @@ type Environment = Readonly<Record<string, string>>
 /** Finds the agent for each task, in the current configuration. */
 export class SubAgents {
   readonly #plan: Plan
+  readonly #env: Environment
   readonly #facts: Facts
   #configuration: Promise<Configuration> | undefined
 
   constructor(plan: Plan, env: Environment) {
     this.#plan = plan
+    this.#env = env
     this.#facts = readFacts(env)
   }
 
@@ -46,7 +48,7 @@ export class SubAgents {
 
   async #named(name: string, pusher: StepNode | undefined): Promise<StepNode> {
     const { cwd } = this.#plan
-    this.#configuration ??= configurationOf(this.#plan)
+    this.#configuration ??= configurationOf(this.#plan, this.#env)
     const known = knownIn(await this.#configuration, cwd)
     const { agents, agentBase } = known
     const agent = resolveAgent(name, known, this.#facts)

@@ -5,6 +5,7 @@ import { MAIN, type TaskBrief as QueuedTask } from '../../queue/task.ts'
 import { leftInQueue } from '../../run/subagents/left-in-queue.ts'
 import type { ShownTasks, TaskBrief } from '../../views/show-tasks.ts'
 import { openSqliteStoreToRead } from '../../queue/sqlite-store.ts'
+import type { FrontEnd } from '../front-end.ts'
 import { openStoreOf } from '../queue/store.ts'
 import { hasStore, storePath } from '../queue/store-path.ts'
 import { maskOf } from '../queue/masked.ts'
@@ -13,25 +14,30 @@ import { isFamiliar } from './foreign.ts'
 import type { QueuedBrief } from './describe-run.ts'
 
 /** The tasks of a run and what is left in its queue; undefined if it never had any. */
-export async function readTasks({
-  id: run,
-  folder,
-  unreadable,
-  foreign,
-}: Pick<QueuedBrief, 'id' | 'folder' | 'unreadable' | 'foreign'>): Promise<ShownTasks | undefined> {
+export async function readTasks(
+  {
+    id: run,
+    folder,
+    unreadable,
+    foreign,
+  }: Pick<QueuedBrief, 'id' | 'folder' | 'unreadable' | 'foreign'>,
+  env: FrontEnd['env'],
+): Promise<ShownTasks | undefined> {
   if (unreadable !== undefined) return { tasks: [], problem: unreadable }
   if (!hasStore(folder)) return undefined
   if (!isFamiliar({ foreign }))
     return { tasks: [], problem: 'not read, because it was not made here' }
   try {
     const isOwn = foreign === undefined
-    const store = await (isOwn ? openStoreOf(folder) : openSqliteStoreToRead(storePath(folder)))
+    const store = await (isOwn
+      ? openStoreOf(folder, env)
+      : openSqliteStoreToRead(storePath(folder)))
     try {
       const tasks = await store.list(run)
       if (tasks.length === 0) return undefined
       const queue = await leftInQueue(store, run)
       const shown = { tasks: briefs(tasks, folder), ...(queue === undefined ? {} : { queue }) }
-      return (await maskOf({ run, record: folder })).data(shown)
+      return (await maskOf({ run, record: folder }, env)).data(shown)
     } finally {
       await store.close()
     }
