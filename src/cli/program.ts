@@ -7,7 +7,7 @@ import { quoteLines } from '../engines/marker/line-quoter.ts'
 import { VERSION } from '../host/version.ts'
 import { parseInput, UsageError, wantsJson, type Command } from './command.ts'
 import { renderHelp } from './help.ts'
-import { CannotPrint, print } from './tasks/print.ts'
+import { CannotPrint, print } from './print.ts'
 
 /** A program in the binary; the name by which it is called selects one. */
 export interface Program {

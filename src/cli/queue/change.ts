@@ -12,7 +12,7 @@ import { QueueError } from '../../queue/refusal.ts'
 import { UsageError, type Input } from '../command.ts'
 import { frontEndOf } from '../front-end.ts'
 import { readStdin } from '../read-stdin.ts'
-import { print } from '../tasks/print.ts'
+import { print } from '../print.ts'
 import { PUSH_OPTIONS, QueueArguments, queueRequest } from './arguments.ts'
 import { describeResume, isAbandoned } from './explain.ts'
 

@@ -6,7 +6,7 @@ import { printable, printableLines } from '../../base/terminal/printable.ts'
 import type { Delivery } from '../../queue/client.ts'
 import type { Message } from '../../queue/message.ts'
 import type { End } from '../../queue/task.ts'
-import { CannotPrint, shownText } from '../tasks/print.ts'
+import { CannotPrint, shownText } from '../print.ts'
 import { isStdoutClosed } from '../closed-stdout.ts'
 import { quoteHeaders } from '../quote-forged.ts'
 

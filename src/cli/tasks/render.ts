@@ -5,7 +5,7 @@ import type { Task } from '../../tasks/task.ts'
 import type { Brief } from '../../tasks/view.ts'
 import type { Input } from '../command.ts'
 import { quoteOurLines } from '../quote-forged.ts'
-import { print } from './print.ts'
+import { print } from '../print.ts'
 
 export function printTasks(tasks: readonly Task[], input: Input): void {
   print(input.flag('plain') ? tasks.map(plainLine).join('\n') : renderTable(tasks))

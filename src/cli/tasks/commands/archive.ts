@@ -1,6 +1,6 @@
 import { UsageError, type Command } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS } from '../database.ts'
-import { print, printIds } from '../print.ts'
+import { print, printIds } from '../../print.ts'
 import { onlyId } from './claim.ts'
 
 export const archiveCommand: Command = {

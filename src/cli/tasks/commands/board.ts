@@ -4,7 +4,7 @@ import type { TaskDatabase } from '../../../tasks/database.ts'
 import { plainLine, toJson } from '../../../tasks/render.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'
-import { print } from '../print.ts'
+import { print } from '../../print.ts'
 
 export const boardCommand: Command = {
   summary: 'Show the tasks as an interactive board; press ? for the keys.',

@@ -9,7 +9,7 @@ import {
   TASK_OPTIONS,
   endedClaimLine,
 } from '../database.ts'
-import { print } from '../print.ts'
+import { print } from '../../print.ts'
 import { printBrief } from '../render.ts'
 
 export const claimCommand: Command = {

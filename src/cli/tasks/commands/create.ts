@@ -7,7 +7,7 @@ import type { NewTask } from '../../../tasks/text/new-task.ts'
 import { readPriority, readStatus } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input, type Options } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
-import { print } from '../print.ts'
+import { print } from '../../print.ts'
 import { readTextOnStdin, withStdin } from '../stdin-text.ts'
 
 const FIELD_OPTIONS: Options = {

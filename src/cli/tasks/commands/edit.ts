@@ -5,7 +5,7 @@ import { readPriority, readStatus } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, readIds, TASK_OPTIONS, endedClaimLine } from '../database.ts'
 import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
-import { print } from '../print.ts'
+import { print } from '../../print.ts'
 import { withStdin } from '../stdin-text.ts'
 
 export const editCommand: Command = {

@@ -1,7 +1,7 @@
 import { checkBeginning, openProject } from '../../../host/project.ts'
 import type { Command } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS } from '../database.ts'
-import { print } from '../print.ts'
+import { print } from '../../print.ts'
 
 export const initCommand: Command = {
   summary: 'Write forge/tasks/config.json (optional: every other command works without it).',

@@ -6,7 +6,7 @@ import { parseStatus, readPriority } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
 import { openDatabase, TASK_OPTIONS, warnBroken } from '../database.ts'
 import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
-import { print } from '../print.ts'
+import { print } from '../../print.ts'
 import { printTasks } from '../render.ts'
 
 export const listCommand: Command = {

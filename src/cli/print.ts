@@ -1,10 +1,10 @@
 import { writeSync } from 'node:fs'
-import { errorCode, errorText, UserError } from '../../base/errors.ts'
-import { isTerminal } from '../../base/terminal/is-terminal.ts'
-import { printableLines } from '../../base/terminal/printable.ts'
-import { quoteLines } from '../../engines/marker/line-quoter.ts'
-import { isStdoutClosed } from '../closed-stdout.ts'
-import type { Input } from '../command.ts'
+import { errorCode, errorText, UserError } from '../base/errors.ts'
+import { isTerminal } from '../base/terminal/is-terminal.ts'
+import { printableLines } from '../base/terminal/printable.ts'
+import { quoteLines } from '../engines/marker/line-quoter.ts'
+import { isStdoutClosed } from './closed-stdout.ts'
+import type { Input } from './command.ts'
 
 /** stdout cannot be written: a full disk, a closed file. */
 export class CannotPrint extends UserError {
