@@ -39,6 +39,11 @@ export async function runProgram(program: Program, args: readonly string[]): Pro
   }
 }
 
+function printVersion(): number {
+  console.log(VERSION)
+  return 0
+}
+
 async function dispatch(
   program: Program,
   args: readonly string[],
@@ -49,10 +54,7 @@ async function dispatch(
     await printHelp(program, [])
     return 2
   }
-  if (first === '--version' || first === '-V') {
-    console.log(VERSION)
-    return 0
-  }
+  if (first === '--version' || first === '-V') return printVersion()
   if (first === '--help' || first === '-h') {
     const words = program.fallback === undefined || nameOf(program, rest[0]) ? rest : []
     return printHelp(program, words)
@@ -72,7 +74,7 @@ async function dispatch(
     const input = parseInput(name === undefined ? args : rest, command)
     if (!input.flag('help')) {
       if (name === undefined) refuseLateCommand(program, args, input.positionals[0])
-      return await command.run(input)
+      return input.flag('version') ? printVersion() : await command.run(input)
     }
     // `forkhestra -v --help chat` asks for the help of chat.
     const word = nameOf(program, name ?? input.positionals[0])

@@ -3,7 +3,6 @@ import { makePlan } from '../chain/plan/make-plan.ts'
 import { keyWarnings } from '../chain/plan/checks.ts'
 import { checkTasks } from '../chain/plan/task-verdict.ts'
 import { makeTaskPort } from '../host/task-port.ts'
-import { VERSION } from '../host/version.ts'
 import type { Input } from './command.ts'
 import { checkDepth, makeIdentity } from '../host/identity.ts'
 import { readFacts } from '../host/facts.ts'
@@ -13,10 +12,6 @@ import { makeRequest } from './request.ts'
 
 /** The command `run`: from what was typed to the exit code. */
 export async function runChain(input: Input): Promise<number> {
-  if (input.flag('version')) {
-    console.log(VERSION)
-    return 0
-  }
   const { run, stamp } = makeIdentity()
   const frontEnd = frontEndOf(input)
   const { project } = frontEnd

@@ -1,5 +1,5 @@
 // oxlint-disable no-control-regex
-import { TerminalFilter } from '../base/terminal/terminal-filter.ts'
+import { TerminalFilter } from './terminal/terminal-filter.ts'
 import { LineCutter } from './line-cutter.ts'
 
 const STYLE = String.raw`\u001b\[[\d;:]*m|\u001b\]8;[^\u001b]*\u001b\\`

@@ -1,5 +1,5 @@
 import { fstatSync } from 'node:fs'
-import { cut as cutToWidth } from '../base/terminal/columns.ts'
+import { cut as cutToWidth } from './terminal/columns.ts'
 import { firstCause } from '../base/first-cause.ts'
 import { isTerminal } from '../base/terminal/is-terminal.ts'
 import { printableLines } from '../base/terminal/printable.ts'

@@ -2,9 +2,9 @@ import { unreachable } from '../../base/errors.ts'
 import { PRIORITIES, STATUSES, type Priority } from '../../tasks/status.ts'
 import { clamp, layoutOf, showCards, type Board, type Prompt } from './board.ts'
 import { HELP } from './render.ts'
-import { safe } from '../../base/terminal/columns.ts'
-import type { Key } from '../../base/terminal/keys.ts'
-import { textOf, typeKey } from '../../base/terminal/line-editor.ts'
+import { safe } from '../terminal/columns.ts'
+import type { Key } from '../terminal/keys.ts'
+import { textOf, typeKey } from '../terminal/line-editor.ts'
 import { askForStatus, distanceOf, nameOf, say, setStatus, still, type Step } from './steps.ts'
 
 export function answer(board: Board, prompt: Prompt, key: Key): Step {

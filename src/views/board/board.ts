@@ -1,8 +1,8 @@
 import type { Brief } from '../../tasks/view.ts'
 import { STATUSES, type Status } from '../../tasks/status.ts'
 import { cardLines } from './card-lines.ts'
-import type { Edit } from '../../base/terminal/line-editor.ts'
-import type { Size } from '../../base/terminal/tty.ts'
+import type { Edit } from '../terminal/line-editor.ts'
+import type { Size } from '../terminal/tty.ts'
 import { makeColumns, type Card, type Snapshot } from './snapshot.ts'
 
 export interface Board {

@@ -1,7 +1,7 @@
 import { criterionLines } from '../../tasks/render.ts'
 import type { Criterion } from '../../tasks/text/criteria.ts'
 import type { Brief } from '../../tasks/view.ts'
-import { wrap } from '../../base/terminal/columns.ts'
+import { wrap } from '../terminal/columns.ts'
 
 export interface CardLine {
   readonly text: string

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { makeTask } from '../../../tests/support/tasks.ts'
 import { makeBoard, type Board } from './board.ts'
-import { KeyParser } from '../../base/terminal/keys.ts'
-import { atEnd, type Edit } from '../../base/terminal/line-editor.ts'
+import { KeyParser } from '../terminal/keys.ts'
+import { atEnd, type Edit } from '../terminal/line-editor.ts'
 import { render, renderLine } from './render.ts'
 import { makeCard, type Card } from './snapshot.ts'
-import { makePaint } from '../../base/terminal/columns.ts'
+import { makePaint } from '../terminal/columns.ts'
 import { update } from './update.ts'
 
 const CLAIM = { owner: 'agent-7', at: '', root: '/' }

@@ -2,8 +2,8 @@ import { STATUSES } from '../../tasks/status.ts'
 import { layoutOf, type Board, type Prompt } from './board.ts'
 import { cardLines } from './card-lines.ts'
 import type { Card, Snapshot } from './snapshot.ts'
-import { cut, fit, safe, type Paint } from '../../base/terminal/columns.ts'
-import { firstCharacter, type Edit } from '../../base/terminal/line-editor.ts'
+import { cut, fit, safe, type Paint } from '../terminal/columns.ts'
+import { firstCharacter, type Edit } from '../terminal/line-editor.ts'
 
 /** The lines of the screen, each padded to its full width. */
 export function render(board: Board, paint: Paint): string[] {

@@ -1,12 +1,12 @@
 import { errorCode, errorText, unreachable, UserError } from '../../base/errors.ts'
 import { makeBoard, type Board } from './board.ts'
-import type { Key } from '../../base/terminal/keys.ts'
+import type { Key } from '../terminal/keys.ts'
 import { render } from './render.ts'
 import type { Effect } from './steps.ts'
 import type { BoardStore } from './store.ts'
-import { Screen } from '../../base/terminal/screen.ts'
-import { Tty } from '../../base/terminal/tty.ts'
-import { makePaint, type Paint } from '../../base/terminal/columns.ts'
+import { Screen } from '../terminal/screen.ts'
+import { Tty } from '../terminal/tty.ts'
+import { makePaint, type Paint } from '../terminal/columns.ts'
 import { update, type BoardEvent } from './update.ts'
 
 interface SessionOptions {

@@ -2,7 +2,7 @@ import type { Changes } from '../../tasks/text/changes.ts'
 import type { Task } from '../../tasks/task.ts'
 import type { Status } from '../../tasks/status.ts'
 import { selectedCard, type Board } from './board.ts'
-import type { Key } from '../../base/terminal/keys.ts'
+import type { Key } from '../terminal/keys.ts'
 
 export type Effect =
   | { readonly type: 'edit'; readonly id: string; readonly changes: Changes; readonly done: string }

@@ -5,11 +5,11 @@ import type { Task } from '../../tasks/task.ts'
 import type { Brief } from '../../tasks/view.ts'
 import { makeBoard, selectedCard, type Board } from './board.ts'
 import { cardLines } from './card-lines.ts'
-import { KeyParser } from '../../base/terminal/keys.ts'
+import { KeyParser } from '../terminal/keys.ts'
 import { render } from './render.ts'
 import { makeCard, type Card } from './snapshot.ts'
 import type { Effect } from './steps.ts'
-import { makePaint } from '../../base/terminal/columns.ts'
+import { makePaint } from '../terminal/columns.ts'
 import { update } from './update.ts'
 
 function makeBrief(task: Task, change: Partial<Brief> = {}): Brief {

@@ -1,7 +1,7 @@
 import { formatMoney, describeQueued, formatTokens } from '../../base/amounts.ts'
 import { formatDuration } from '../../base/durations.ts'
 import { localTime } from '../../base/local-time.ts'
-import { safe, type Paint } from '../../base/terminal/columns.ts'
+import { safe, type Paint } from '../terminal/columns.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { describeOutcome } from '../../records/events/describe-outcome.ts'
 import type { EventOf } from '../../records/events/event.ts'

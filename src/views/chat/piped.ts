@@ -1,5 +1,5 @@
 import { asUserError, type UserError } from '../../base/errors.ts'
-import { makePaint } from '../../base/terminal/columns.ts'
+import { makePaint } from '../terminal/columns.ts'
 import type { RunEvent } from '../../records/events/schema.ts'
 import type { Output } from '../screen.ts'
 import { eventLines } from './event-lines.ts'

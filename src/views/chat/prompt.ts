@@ -1,5 +1,5 @@
-import type { Key } from '../../base/terminal/keys.ts'
-import { atEnd, hasLine, textOf, typeKey, type Edit } from '../../base/terminal/line-editor.ts'
+import type { Key } from '../terminal/keys.ts'
+import { atEnd, hasLine, textOf, typeKey, type Edit } from '../terminal/line-editor.ts'
 import { look, remember, type InputHistory } from './history.ts'
 
 /** The current input and the earlier ones. */

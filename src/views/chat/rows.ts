@@ -1,6 +1,6 @@
-import { characters, safe, type Paint } from '../../base/terminal/columns.ts'
-import { textOf, type Edit } from '../../base/terminal/line-editor.ts'
-import type { Rows } from '../../base/terminal/screen.ts'
+import { characters, safe, type Paint } from '../terminal/columns.ts'
+import { textOf, type Edit } from '../terminal/line-editor.ts'
+import type { Rows } from '../terminal/screen.ts'
 
 const FIRST = '> '
 const MORE = '  '

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { wrapLine } from '../../base/terminal/columns.ts'
+import { wrapLine } from '../terminal/columns.ts'
 import { AnswerRows } from './screen.ts'
 
 test.each([

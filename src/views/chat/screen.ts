@@ -1,7 +1,7 @@
-import { cut, safe, wrapLine } from '../../base/terminal/columns.ts'
-import { Screen, type Rows } from '../../base/terminal/screen.ts'
-import { reduceLine } from '../../base/terminal/terminal-filter.ts'
-import type { Tty } from '../../base/terminal/tty.ts'
+import { cut, safe, wrapLine } from '../terminal/columns.ts'
+import { Screen, type Rows } from '../terminal/screen.ts'
+import { reduceLine } from '../terminal/terminal-filter.ts'
+import type { Tty } from '../terminal/tty.ts'
 
 /** An answer while it arrives: full rows are final, the last one still grows. */
 export class AnswerRows {
