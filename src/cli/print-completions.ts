@@ -6,8 +6,12 @@ import { COST_KEYS } from '../host/records/cost-table.ts'
 import { typedProject, untilde } from './completions/paths.ts'
 import { printCompletions as print } from './completions/print.ts'
 import { DIRECTORIES, FILES, oneOf, type Completions, type Source } from './completions/program.ts'
+import { isPresentable } from '../host/records/describe-run.ts'
 import { isChat } from '../host/records/is-chat.ts'
-import { runIds } from './completions/run-ids.ts'
+import { withQueue } from '../host/records/with-queue.ts'
+import { recordPlaces } from '../records/journal/record-folder.ts'
+import { listRuns, type RunBrief } from '../records/journal/runs.ts'
+import { describeChain } from '../views/runs.ts'
 import { COMMAND_NAMES, FORKHESTRA } from './forkhestra.ts'
 
 export function printCompletions(input: Input): Promise<number> {
@@ -21,6 +25,22 @@ const chains: Source = async ({ options }) => {
   const { content } = await loadConfiguration(project.folder, given, process.env)
   const names = Object.entries(content.chains)
   return { candidates: names.map(([value, { description }]) => ({ value, text: description })) }
+}
+
+/** Recorded runs, filtered by status or by their folder. */
+function runIds(
+  wanted?: readonly RunBrief['status'][],
+  isWanted: (folder: string) => boolean = () => true,
+): Source {
+  return ({ options, positionals }) => {
+    if (positionals.length > 0) return undefined
+    const candidates = listRuns(recordPlaces(typedProject(options), process.env))
+      .filter(({ status, folder }) => (wanted?.includes(status) ?? true) && isWanted(folder))
+      .filter(isPresentable)
+      .map(withQueue)
+      .map((run) => ({ value: run.id, text: `${run.status}, ${describeChain(run)}` }))
+    return { candidates }
+  }
 }
 
 /** Agents to chat with, or chats to resume. */

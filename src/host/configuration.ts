@@ -1,7 +1,11 @@
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
-import { UserError } from '../base/errors.ts'
+import { errorText, UserError } from '../base/errors.ts'
 import { readTextFile } from '../base/files.ts'
+import { Mask } from '../base/secrets/mask.ts'
+import { printable } from '../base/terminal/printable.ts'
 import type { ChainsConfig } from '../chain/parse/chains-schema.ts'
+import type { Plan } from '../chain/plan/plan.ts'
+import { namedIn } from './secrets.ts'
 
 /** A configuration; `base` is the folder that its relative paths start from. */
 export interface Configuration {
@@ -61,4 +65,42 @@ function places(
 function nameFor(path: string, cwd: string): string {
   const name = relative(cwd, path)
   return name === '' || name.startsWith('..') ? path : name
+}
+
+/** How many removed, and how many added lines are shown. */
+const SHOWN = 6
+const WIDEST = 120
+
+/** The configuration of a recorded plan if it is still the same, or a warning about how it changed. */
+export async function compareConfiguration(
+  { cwd, configuration }: Plan,
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly content?: ChainsConfig; readonly changes: readonly string[] }> {
+  if (configuration === undefined) return { changes: [] }
+  const { file, hash, text } = configuration
+  const continues = 'the run continues with its original plan'
+  let found: Configuration
+  try {
+    found = await loadConfiguration(cwd, file, env)
+  } catch (error) {
+    return { changes: [`${file} can no longer be used (${errorText(error)}); ${continues}`] }
+  }
+  if (found.hash === hash) return { content: found.content, changes: [] }
+  const now = new Mask({ ...env, ...namedIn(found.content) }).text(found.text ?? '')
+  const lines = text === undefined ? [] : await changedLines(text, now)
+  return { changes: [[`${file} has changed since; ${continues}`, ...lines].join('\n')] }
+}
+
+async function changedLines(before: string, now: string): Promise<string[]> {
+  const { createTwoFilesPatch, OMIT_HEADERS } = await import('diff/lib/patch/create.js')
+  const options = { context: 0, headerOptions: OMIT_HEADERS }
+  const patch = createTwoFilesPatch('', '', before, now, undefined, undefined, options)
+  return ['-', '+'].flatMap((sign) => {
+    const lines = patch.split('\n').filter((line) => line.startsWith(sign))
+    const shown = lines.slice(0, SHOWN).map((line) => {
+      return `  ${sign} ${printable(line.slice(1)).slice(0, WIDEST)}`
+    })
+    const more = lines.length - SHOWN
+    return more > 0 ? [...shown, `  ${sign} … (${more} more)`] : shown
+  })
 }

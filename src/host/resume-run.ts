@@ -17,7 +17,7 @@ import {
   unreadableNewerThan,
   type RunBrief,
 } from '../records/journal/runs.ts'
-import { compareConfiguration } from './configuration-changes.ts'
+import { compareConfiguration } from './configuration.ts'
 import type { FrontEnd } from './front-end.ts'
 import { endOrphansOf } from './orphans.ts'
 import { ownFolder } from './own-folder.ts'

@@ -1,4 +1,4 @@
-import { Mask } from '../base/secrets/mask.ts'
+import { Mask, type MaskStream } from '../base/secrets/mask.ts'
 import type { EventBody, OutputChunk, Stamp } from '../records/events/event.ts'
 import type { RunEvent } from '../records/events/schema.ts'
 import { NO_EVENTS, next, type RunState } from '../records/events/state.ts'
@@ -17,7 +17,6 @@ import { runPlan } from '../run/chain/run-plan.ts'
 import { makeTaskPort } from './task-port.ts'
 import { VERSION } from './version.ts'
 import type { View } from '../views/screen.ts'
-import { MaskedOutput } from './masked-output.ts'
 import { conversationIn } from './conversation-path.ts'
 import { makeQueuePort } from './queue/port.ts'
 import { whyWanted } from './records/unfinished-queues.ts'
@@ -233,4 +232,38 @@ function describeProblem({ kind, why }: RecordProblem): EventBody {
     gaps: `the record is incomplete because it could not be written for a while (${why}): receipts or some output are missing, but nothing that resume needs`,
   }
   return { type: 'warning', text: texts[kind] }
+}
+
+/** Masks the secrets in the output of agents, with one masking stream for each of their streams. */
+class MaskedOutput {
+  readonly #mask: Mask
+  readonly #open = new Map<string, { readonly stream: MaskStream; readonly last: OutputChunk }>()
+
+  constructor(mask: Mask) {
+    this.#mask = mask
+  }
+
+  /** The part that may be shown now; undefined if there is none yet. */
+  push(chunk: OutputChunk): OutputChunk | undefined {
+    const key = `${chunk.scope.join('/')} ${chunk.stream}`
+    const open = this.#open.get(key) ?? { stream: this.#mask.stream(), last: chunk }
+    this.#open.set(key, open)
+    return withBytes(chunk, open.stream.push(chunk.bytes))
+  }
+
+  /** The output that was held back, when an iteration ends. */
+  end(scope: readonly string[]): OutputChunk[] {
+    return (['out', 'err'] as const).flatMap((name) => {
+      const key = `${scope.join('/')} ${name}`
+      const open = this.#open.get(key)
+      this.#open.delete(key)
+      const rest = open === undefined ? undefined : withBytes(open.last, open.stream.end())
+      return rest === undefined ? [] : [rest]
+    })
+  }
+}
+
+function withBytes(chunk: OutputChunk, bytes: Uint8Array): OutputChunk | undefined {
+  if (bytes.length === 0) return undefined
+  return bytes === chunk.bytes ? chunk : { ...chunk, bytes }
 }

@@ -1,6 +1,8 @@
 import { dropUndefined } from '../../base/drop-undefined.ts'
-import type { FileRead, Launch, QueueServer } from '../../engines/engine.ts'
-import { prepareLaunch } from '../../engines/engines.ts'
+import { claudeEngine } from '../../engines/claude/engine.ts'
+import type { FileRead, Launch, QueueServer, ResolvedAgent, Turn } from '../../engines/engine.ts'
+import { nativeEngine } from '../../engines/native/engine.ts'
+import { binaryEngine } from '../../engines/program/engine.ts'
 import { fillTemplate, renderTemplate } from '../parse/template.ts'
 import type { Phases } from '../parse/prompt/phases.ts'
 import {
@@ -125,4 +127,15 @@ function withFeedback(
   if (feedback === undefined) return chosen
   if (chosen === undefined) return { text: feedback, source: { level: 'built-in' } }
   return { ...chosen, text: `${chosen.text}\n\n${feedback}` }
+}
+
+function prepareLaunch(agent: ResolvedAgent, turn: Turn): Launch {
+  switch (agent.engine) {
+    case 'binary':
+      return binaryEngine.prepare(agent, turn)
+    case 'claude':
+      return claudeEngine.prepare(agent, turn)
+    case 'native':
+      return nativeEngine.prepare(agent, turn)
+  }
 }
