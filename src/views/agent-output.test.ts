@@ -28,12 +28,15 @@ test.each([
 const UNSEEN =
   '\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u061c\u115f\u180e\u200e\u2064\u3164\ufe0f\ufff9\u{e0001}\u{e0100}'
 
-test.each(UNSEEN.split(/(?:)/u))('what cannot be seen does not hide who speaks: %j', (sign) => {
-  const text = `a\n${sign}[${sign}forkhestra] x\n`
-  const shown = `a\n${sign}agent: [${sign}forkhestra] x\n`
-  expect(show(text)).toBe(shown)
-  expect(show(...Array.from(Buffer.from(text), (byte) => Uint8Array.of(byte)))).toBe(shown)
-})
+test.each(UNSEEN.split(/(?:)/u))(
+  'an invisible character does not prevent the label: %j',
+  (sign) => {
+    const text = `a\n${sign}[${sign}forkhestra] x\n`
+    const shown = `a\n${sign}agent: [${sign}forkhestra] x\n`
+    expect(show(text)).toBe(shown)
+    expect(show(...Array.from(Buffer.from(text), (byte) => Uint8Array.of(byte)))).toBe(shown)
+  },
+)
 
 test('a name split by more than can be held back is labelled too', () => {
   const gap = '\u200b'.repeat(9000)

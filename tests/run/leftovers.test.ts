@@ -136,7 +136,7 @@ onLinux.each(WAYS)('a process that forks itself anew all the time is ended, %s',
   expect(stdout).toMatch(/Ended a leftover process: /)
 })
 
-onLinux.each(WAYS)('the same where the run is stopped, %s', async (_, env) => {
+onLinux.each(WAYS)('the same if the run is stopped, %s', async (_, env) => {
   using phoenix = makePhoenix(['echo begun', 'exec sleep 60'])
   const running = new Running(['agent'], { cwd: phoenix.cwd, env })
   await running.printed('begun')
@@ -152,7 +152,7 @@ onLinux.each(WAYS)('the same inside a killed run, %s', async (_, env) => {
   expect(phoenix.isOver()).toBe(true)
 })
 
-onLinux('what a killed run has left forking is ended by --kill-orphans', async () => {
+onLinux('--kill-orphans ends the forking processes of a killed run', async () => {
   using phoenix = makePhoenix(['kill -9 $PPID'])
   const { cwd } = phoenix
   const { stdout } = await forkhestra(['group'], {

@@ -28,7 +28,7 @@ test.each([1, 7, 4000, 1 << 20])(
   },
 )
 
-test.each([1, 7, 1 << 20])('no part of a key is left where a long line is cut (%d)', (size) => {
+test.each([1, 7, 1 << 20])('no part of a key is left at the cut of a long line (%d)', (size) => {
   for (let behind = 3960; behind < 4000; behind += 1) {
     const kept = tailOf(`${'x'.repeat(100)} ${KEY}${'y'.repeat(behind)}\n`, size)
     expect(/Zq7|-tR|9.xW|2L|mN/.exec(kept)).toBeNull()
