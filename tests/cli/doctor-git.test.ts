@@ -7,7 +7,7 @@ import { makeProject } from '../support/project.ts'
 
 test.each<[string, string, (machine: Machine) => void, string, string]>([
   ['a shared branch', 'branch', (m) => git(m, 'switch', '-qc', 'main'), 'warning', 'main:'],
-  ['no branch', 'branch', (m) => git(m, 'switch', '-q', '--detach'), 'warning', 'on no branch'],
+  ['no branch', 'branch', (m) => git(m, 'switch', '-q', '--detach'), 'warning', 'detached HEAD'],
   [
     'the default branch of a clone',
     'branch',
