@@ -54,18 +54,20 @@ async function finish(run: RunBrief, isChat: boolean, input: Input): Promise<num
 }
 
 /** Nothing is left to resume; names the commands for what is left in its queue. */
-function describeFinished({ id, status, counts }: QueuedBrief): number {
+async function describeFinished(run: QueuedBrief): Promise<number> {
+  const { id, status, counts } = run
   const { queued = 0 } = counts ?? {}
   const failed = counts === undefined ? 0 : counts.failed - counts.redone
   const isDone = status === 'complete'
+  const { readFailedTasks } = await import('../host/queue/failed-tasks.ts')
+  const again = failed === 0 ? { shown: [], more: 0 } : await readFailedTasks(run)
   const lines = [
     isDone ? 'is complete: nothing to resume.' : 'has no steps to resume.',
     ...(failed === 0
       ? []
       : [`has ${counted(failed, 'failed task')}; see why: forkhestra show ${id}`]),
-    ...(failed === 0
-      ? []
-      : [`does not retry failed tasks; push them again: forkhestra push --run ${id} "PROMPT"`]),
+    ...again.shown.map(({ name, push }) => `does not retry ${name}; push it again: ${push}`),
+    ...(again.more === 0 ? [] : [`does not retry ${counted(again.more, 'more failed task')}`]),
     ...(queued === 0
       ? []
       : [`has ${counted(queued, 'queued task')}; start: forkhestra run-queue --run ${id}`]),

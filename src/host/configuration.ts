@@ -79,6 +79,7 @@ export async function compareConfiguration(
   if (configuration === undefined) return { changes: [] }
   const { file, hash, text } = configuration
   const continues = 'the run continues with its original plan'
+  const hint = '  To use the new file, start a new run'
   let found: Configuration
   try {
     found = await loadConfiguration(cwd, file, env)
@@ -88,7 +89,7 @@ export async function compareConfiguration(
   if (found.hash === hash) return { content: found.content, changes: [] }
   const now = new Mask({ ...env, ...namedIn(found.content) }).text(found.text ?? '')
   const lines = text === undefined ? [] : await changedLines(text, now)
-  return { changes: [[`${file} has changed since; ${continues}`, ...lines].join('\n')] }
+  return { changes: [[`${file} has changed since; ${continues}`, ...lines, hint].join('\n')] }
 }
 
 async function changedLines(before: string, now: string): Promise<string[]> {
@@ -97,10 +98,13 @@ async function changedLines(before: string, now: string): Promise<string[]> {
   const patch = createTwoFilesPatch('', '', before, now, undefined, undefined, options)
   return ['-', '+'].flatMap((sign) => {
     const lines = patch.split('\n').filter((line) => line.startsWith(sign))
-    const shown = lines.slice(0, SHOWN).map((line) => {
-      return `  ${sign} ${printable(line.slice(1)).slice(0, WIDEST)}`
-    })
+    const shown = lines.slice(0, SHOWN).map((line) => `  ${sign} ${cut(printable(line.slice(1)))}`)
     const more = lines.length - SHOWN
     return more > 0 ? [...shown, `  ${sign} … (${more} more)`] : shown
   })
+}
+
+/** Secrets are already masked, so that a line may be cut anywhere. */
+function cut(line: string): string {
+  return line.length > WIDEST ? `${line.slice(0, WIDEST - 1).toWellFormed()}…` : line
 }

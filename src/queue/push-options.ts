@@ -2,6 +2,8 @@ import { parseDuration } from '../base/durations.ts'
 import { UserError } from '../base/errors.ts'
 import { didYouMean } from '../base/nearest.ts'
 import { readWhole } from '../base/numbers.ts'
+import { shellWord } from '../base/shell-quote.ts'
+import type { TaskHead } from './task.ts'
 
 /** The options of `/push`. */
 export interface PushOptions {
@@ -37,6 +39,25 @@ export function readPushOptions(values: Iterable<readonly [string, string]>): Pu
     (options, [name, value]) => ({ ...options, ...PUSH_OPTIONS.get(name)?.(value) }),
     {} as PushOptions,
   )
+}
+
+/** The command that pushes a task again, with everything that was set for it but its prompt. */
+export function pushCommand(
+  { name, options, retry }: Pick<TaskHead, 'name' | 'options' | 'retry'>,
+  place: string,
+): string {
+  const { agent, model, timeoutMs, isolation, onParentEnd } = options
+  const timeout = timeoutMs === undefined ? undefined : formatTimeout(timeoutMs)
+  const values = { name, agent, model, timeout, isolation, on_parent_end: onParentEnd }
+  const words = Object.entries(values).flatMap(([option, value]) =>
+    value === undefined ? [] : [`${option}=${shellWord(value)}`],
+  )
+  const again = retry === 0 ? [] : [`retry=${retry}`]
+  return [`forkhestra push${place}`, ...words, ...again, '"PROMPT"'].join(' ')
+}
+
+function formatTimeout(ms: number): string {
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`
 }
 
 const LONGEST_NAME = 100

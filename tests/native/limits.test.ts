@@ -114,7 +114,12 @@ test('a spent budget leaves one last turn without tools for a report', async () 
     { agent: { maxCostUsd: 0.5 } },
   )
   // A turn costs $0.21: a second one to work and a third to hand back would be more than there is.
-  expect(outcomes).toMatchObject([{ kind: 'budget', error: expect.stringContaining('$0.21') }])
+  expect(outcomes).toMatchObject([
+    {
+      kind: 'budget',
+      error: 'not enough left for another turn ($0.21 of the $0.25 for this agent is spent)',
+    },
+  ])
   expect(requests[1]?.tool_choice).toEqual({ type: 'none' })
   expect(JSON.stringify(requests[1]?.messages.at(-1))).toContain('The budget is used up')
   expect(ofType(events, 'message').at(-1)?.text).toBe('One of two is done.')

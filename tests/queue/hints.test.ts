@@ -57,6 +57,35 @@ test('after Ctrl-C, run-queue lists what must be pushed again and what can be re
   expect(stderr).toContain('[forkhestra] Left: again; resume with: forkhestra run-queue\n')
 })
 
+test('each lost task is listed with its agent and its options, at most three of them', async () => {
+  const cwd = project()
+  await push(cwd, 'name=a', 'timeout=90', 'isolation=shared', 'on_parent_end=wait')
+  for (const name of ['b', 'c', 'd', 'e']) await push(cwd, `name=${name}`)
+  const running = new Running(['run-queue'], { cwd })
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await fileIn(cwd, `up-${name}`)
+  running.signal('SIGINT')
+  const { stderr } = await running.finished
+  const lost = '[forkhestra] Lost and not retried: '
+  expect(stderr).toContain(
+    `${lost}a; to push again: forkhestra push name=a agent=./sleeper timeout=90s isolation=shared on_parent_end=wait retry=1 "PROMPT"\n`,
+  )
+  expect(stderr).toContain(`${lost}c; to push again: forkhestra push name=c agent=./sleeper`)
+  expect(stderr).toMatch(/Lost and not retried: 2 more; see: forkhestra show \S+\n/)
+  expect(stderr).not.toContain(`${lost}d`)
+})
+
+test('the hints of a task that cannot start are sentences, one after the other', async () => {
+  const cwd = project()
+  const env = { PATH: `${cwd}:/usr/bin:/bin` }
+  await forkhestra(['push', 'name=x', 'x'], { cwd, env })
+  const { stderr } = await forkhestra(['run-queue'], { cwd, env })
+  expect(stderr).toMatch(/'claude' on PATH\. .*The task does not name another agent\.\)\n/)
+  const { stdout } = await forkhestra(['check'], { cwd, env })
+  expect(stdout).toContain(' The task does not name another agent.\n')
+  expect(stdout).toMatch(/\nInstall it with npm .*\nOr name another agent: push --agent\.\n/)
+  expect(stdout).not.toMatch(/doctor +\S/)
+})
+
 test('a resume that is refused because of orphans does not claim to continue', async () => {
   const cwd = project()
   await push(cwd, 'name=a', 'retry=1')

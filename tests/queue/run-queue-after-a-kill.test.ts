@@ -34,6 +34,8 @@ test('run-queue after a kill lists what it continues, and its exit code covers i
     /Lost and not retried: once; to push again: forkhestra push .*name=once retry=1 "PROMPT"\n/,
   )
   expect(code).toBe(1)
+  const shown = await forkhestra(['show'], { cwd })
+  expect(shown.stdout).toMatch(/^ {2}once +failed \(lost: .* \.\/agent, for main$/m)
   const status = await forkhestra(['status'], { cwd })
   expect(status.stdout).toMatch(/its queue: 1 failed, 1 done; see: forkhestra show \S+\n/)
   expect(await problemsOf(cwd)).toEqual([])

@@ -37,10 +37,14 @@ test('resume of a run whose tasks failed says what to do, and status points to i
   const { code, stderr } = await forkhestra(['resume', run], { cwd })
   expect(code).toBe(1)
   expect(stderr).toContain(`2 failed tasks; see why: forkhestra show ${run}\n`)
-  expect(stderr).toContain(`push them again: forkhestra push --run ${run} "PROMPT"\n`)
+  const push = `forkhestra push --run ${run} name`
+  expect(stderr).toContain(`does not retry broken; push it again: ${push}=broken "PROMPT"\n`)
+  expect(stderr).toContain(`push it again: ${push}=second agent=./agent "PROMPT"\n`)
   expect(stderr).not.toContain('complete')
   const status = await statusOf(cwd)
-  expect(status).toContain(`Next: forkhestra show ${run}, then push what failed again: `)
+  expect(status).toContain(
+    `Next: forkhestra show ${run}, then push what failed again: ${push}=broken "PROMPT"\nNext: ${push}=second agent=./agent "PROMPT"\n`,
+  )
   expect(status).not.toContain('forkhestra resume')
 })
 

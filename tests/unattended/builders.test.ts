@@ -519,6 +519,15 @@ describe('open tasks when a builder prints its marker', () => {
       expect((await run(cwd, 'status')).stdout).toContain(`\n    ${words}`)
     })
 
+    test('a resume without an iteration does not report files from before the run', async () => {
+      const { cwd, stderr } = await build('echo page >page.md; forge-tasks edit 1 -s blocked >&2')
+      expect(stderr).toContain(words)
+      expect((await run(cwd, 'resume')).stderr).toContain(words)
+      await shell(`git add page.md forge; ${commit} Page`, cwd)
+      const { code, stderr: resumed } = await run(cwd, 'resume')
+      expect([code, resumed]).toEqual([1, expect.not.stringContaining('uncommitted')])
+    })
+
     test.each([
       ['the agent committed', `${DONE}; git add -A; ${commit} Page`],
       ['the agent changed nothing', 'forge-tasks edit 1 -s blocked >&2; git checkout -q .'],

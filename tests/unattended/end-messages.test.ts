@@ -168,6 +168,16 @@ test('changes of the configuration are shown without secrets', async () => {
   expect(stderr).not.toContain('Abcd-1234')
 })
 
+test('a changed line that is too long is shortened visibly, followed by what to do', async () => {
+  const cwd = makeChain([{ agent: 'agent' }], { agent: sh('[ -e free ]') })
+  await runChain(cwd)
+  const step = { agent: 'agent', prompt: 'word '.repeat(40) }
+  writeFileSync(join(cwd, CONFIGURATION), JSON.stringify({ chains: { c: { steps: [step] } } }))
+  writeFileSync(join(cwd, 'free'), '')
+  const { stderr } = await forkhestra(['resume'], { cwd })
+  expect(stderr).toMatch(/ {2}\+ \{"chains".{100,}…\n {2}To use the new file, start a new run\n/)
+})
+
 test('a deleted configuration is reported', async () => {
   const cwd = makeChain([{ agent: 'agent' }], { agent: sh('[ -e free ]') })
   await runChain(cwd)

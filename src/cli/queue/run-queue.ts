@@ -13,6 +13,7 @@ import {
 import { StopSwitch } from '../../host/stop-switch.ts'
 import { type RunLock, holderOf } from '../../records/journal/run-lock.ts'
 import { mayRetry } from '../../queue/limits.ts'
+import { pushCommand } from '../../queue/push-options.ts'
 import type { TaskBrief } from '../../queue/task.ts'
 import { UsageError, type Input } from '../command.ts'
 import { print, CannotPrint } from '../print.ts'
@@ -20,6 +21,7 @@ import { printOtherQueues } from './show.ts'
 import { frontEndOf } from '../front-end.ts'
 import { queueRequest, readCount, QueueArguments } from './arguments.ts'
 import { describeQueued } from '../../base/amounts.ts'
+import { MOST_PUSHED } from '../../host/queue/failed-tasks.ts'
 import { queuedIn } from '../../run/subagents/left-in-queue.ts'
 import { describeLeftInQueue } from '../../views/describe-task.ts'
 import { isAbandoned } from './explain.ts'
@@ -123,12 +125,14 @@ async function reportLost(
   names: readonly string[],
 ): Promise<void> {
   const tasks = newestOf(await store.list(run), names)
-  const lost = tasks
-    .filter(({ end }) => end?.success === false && end.class === 'lost')
-    .map(({ name }) => name)
-  if (lost.length === 0) return
-  const push = `forkhestra push${options} name=${lost[0]} retry=1 "PROMPT"`
-  console.error(`[forkhestra] Lost and not retried: ${lost.join(', ')}; to push again: ${push}`)
+  const lost = tasks.filter(({ end }) => end?.success === false && end.class === 'lost')
+  for (const task of lost.slice(0, MOST_PUSHED)) {
+    const push = pushCommand({ ...task, retry: Math.max(1, task.retry) }, options)
+    console.error(`[forkhestra] Lost and not retried: ${task.name}; to push again: ${push}`)
+  }
+  const more = lost.length - MOST_PUSHED
+  if (more > 0)
+    console.error(`[forkhestra] Lost and not retried: ${more} more; see: forkhestra show ${run}`)
 }
 
 /** `forkhestra stop` is not a failure if nothing was left to do. */

@@ -1,3 +1,4 @@
+import { counted } from '../../base/amounts.ts'
 import { errorText, UserError } from '../../base/errors.ts'
 import { printable } from '../../base/terminal/printable.ts'
 import { recordPlaces } from '../../records/journal/record-folder.ts'
@@ -33,7 +34,7 @@ export async function printStatus(input: Input): Promise<number> {
   const status = { ...readLastRuns(project), tasks: readProjectTasks(project.folder) }
   const now = Date.now()
   if (input.flag('json')) console.log(JSON.stringify(describe(status, now)))
-  else console.log(render(status, now).join('\n'))
+  else console.log((await render(status, now)).join('\n'))
   const isUnreadable = runsOf(status).some(({ unreadable }) => unreadable !== undefined)
   return 'error' in status.tasks || isUnreadable || status.broken.length > 0 ? 1 : 0
 }
@@ -75,7 +76,7 @@ function describe({ live, last, broken, tasks }: Status, now: number) {
   }
 }
 
-function render(status: Status, now: number): string[] {
+async function render(status: Status, now: number): Promise<string[]> {
   const { live, last, broken, tasks } = status
   const runs = runsOf(status)
   const rows = renderRuns(runs, now)
@@ -91,7 +92,7 @@ function render(status: Status, now: number): string[] {
     ),
     ...broken.map((id) => `The record of the newer run ${printable(id)} cannot be read`),
     `Tasks: ${describeProjectTasks(tasks)}`,
-    ...nextCommands(status).map((line) => `Next: ${line}`),
+    ...(await nextCommands(status)).map((line) => `Next: ${line}`),
   ]
 }
 
@@ -121,22 +122,34 @@ export function describeProjectTasks(tasks: Status['tasks']): string {
 
 const RESUMABLE: ReadonlySet<string> = new Set(['failed', 'stopped', 'dead'])
 
-function nextCommands({ live, last, filled, tasks }: Status): string[] {
+async function nextCommands({ live, last, filled, tasks }: Status): Promise<string[]> {
   const isReady = live.length === 0 && !('error' in tasks) && tasks.ready > 0
   return [
     ...live.flatMap((run) => nextSteps(run).slice(0, 1)).map(([command]) => command),
-    ...(last !== undefined && RESUMABLE.has(last.status) ? [nextAfterFailure(last)] : []),
+    ...(last !== undefined && RESUMABLE.has(last.status) ? await nextAfterFailure(last) : []),
     ...(last === undefined ? [] : notesOn(last.state).map(({ next: [command] }) => command)),
     ...(filled === undefined ? [] : [`forkhestra run-queue --run ${filled.id}`]),
     ...(isReady ? ['forge-tasks list --ready'] : []),
   ]
 }
 
-function nextAfterFailure(run: QueuedBrief): string {
+async function nextAfterFailure(run: QueuedBrief): Promise<string[]> {
   const show = `forkhestra show ${run.id}`
   // Tasks that failed are not resumed, but pushed again.
-  if (run.state.steps.length === 0 && run.status === 'failed')
-    return `${show}, then push what failed again: forkhestra push --run ${run.id} "PROMPT"`
+  if (run.state.steps.length === 0 && run.status === 'failed') return nextPushes(run, show)
   const [resume] = resumeSteps(run, run.id)
-  return resume === undefined ? show : `${show}, then ${resume[0]}`
+  return [resume === undefined ? show : `${show}, then ${resume[0]}`]
+}
+
+async function nextPushes(run: QueuedBrief, show: string): Promise<string[]> {
+  const { readFailedTasks } = await import('../../host/queue/failed-tasks.ts')
+  const { shown, more } = await readFailedTasks(run)
+  const [first, ...others] = shown.map(({ push }) => push)
+  if (first === undefined) return [show]
+  const all = `forkhestra queue --all --run ${run.id}`
+  return [
+    `${show}, then push what failed again: ${first}`,
+    ...others,
+    ...(more === 0 ? [] : [`${all} (${counted(more, 'more failed task')})`]),
+  ]
 }

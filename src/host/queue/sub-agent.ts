@@ -106,9 +106,13 @@ function forPerson(text: string, cwd: string, facts: Facts): DirectAgent {
     return configuredAgent('claude', { systemPromptText: text }, { cwd, agentBase: cwd }, facts)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    const other = 'Or name another agent: push --agent.'
-    const hint = error.hint === undefined ? other : `${error.hint}\n${other}`
-    throw new UserError(`${error.message} The task does not name another agent.`, hint)
+    const { problems } = error
+    const messages = problems.map(({ message }) => message)
+    const hints = problems.flatMap(({ hint }) => hint ?? [])
+    throw new UserError(
+      [...messages, 'The task does not name another agent.'].join(' '),
+      [...hints, 'Or name another agent: push --agent.'].join('\n'),
+    )
   }
 }
 

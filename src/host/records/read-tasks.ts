@@ -52,6 +52,10 @@ export async function readTasks(
 function briefs(tasks: readonly QueuedTask[], folder: string): TaskBrief[] {
   const names = new Map(tasks.map(({ id, name }) => [id, name]))
   const ends = Map.groupBy(readEventsOf(folder, ['task_ended']), ({ id }) => id)
+  // The end of a lost task does not name its agent.
+  const agents = new Map(
+    [...readEventsOf(folder, ['task_started'])].map(({ id, agent }) => [id, agent]),
+  )
   return tasks.map((task) => {
     const { id, name, parent, state, attempt, options, end } = task
     const failure = end?.success === false ? { class: end.class, error: end.error } : {}
@@ -61,7 +65,7 @@ function briefs(tasks: readonly QueuedTask[], folder: string): TaskBrief[] {
       parent: names.get(parent ?? '') ?? MAIN,
       state: end === null ? state : end.success ? 'done' : 'failed',
       attempts: attempt,
-      agent: options.agent,
+      agent: agents.get(id) ?? options.agent,
       ...sumUp(ends.get(id) ?? []),
       ...failure,
       ...(end?.notQueued && { notQueued: end.notQueued.map((each) => each.name) }),
@@ -72,14 +76,12 @@ function briefs(tasks: readonly QueuedTask[], folder: string): TaskBrief[] {
 /** What the attempts at a task took; nothing if none has ended. */
 function sumUp(ends: readonly EventOf<'task_ended'>[]) {
   if (ends.length === 0) return {}
-  const agent = ends.findLast((end) => end.agent !== undefined)?.agent
   const billing = ends.findLast(({ usage }) => usage?.billing !== undefined)?.usage?.billing
   const costs = ends.flatMap(({ usage }) => usage?.costUsd ?? [])
   const worktrees = ends.flatMap(({ worktree }) =>
     worktree?.isKept === true && existsSync(worktree.path) ? [worktree.path] : [],
   )
   return {
-    agent,
     ms: ends.reduce((sum, { ms }) => sum + ms, 0),
     costUsd: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
     ...(billing && { billing }),

@@ -17,7 +17,7 @@ export function describeOutcome(outcome: Outcome): string {
     case 'rate_limited':
       return `${NAMES[outcome.kind]}: ${oneLine(outcome.error)}`
     case 'budget':
-      return `budget spent: ${oneLine(outcome.error)}`
+      return `budget${outcome.error.startsWith(NOT_ENOUGH) ? '' : ' spent'}: ${oneLine(outcome.error)}`
     case 'timed_out':
       return `timed out after ${formatDuration(outcome.ms)}`
     case 'idle':
@@ -46,3 +46,6 @@ function oneLine(text: string): string {
 
 /** Begins the detail of a step whose worker gave the marker although its task is not done. */
 export const TASK_NOT_DONE = 'the task is not done'
+
+/** The beginning of the reason why an agent stops before its budget is spent. */
+export const NOT_ENOUGH = 'not enough left for another turn'

@@ -57,7 +57,7 @@ export class ProgressWatch {
     if (this.#latest === undefined) {
       this.#latest = await this.#takeSnapshot()
       this.#first = this.#latest
-      this.#changedBefore = new Set(this.#ports.state().changedFiles)
+      this.#changedBefore = this.#filesOfRun()
     }
     if (step.policy.stall === 0) return undefined
     const { fingerprint } = stepAt(this.#ports.state(), step.number)
@@ -96,10 +96,18 @@ export class ProgressWatch {
     const isDirect = stepsOf(this.#plan.root).some(({ agent }) => agent.engine !== 'binary')
     if (!isDirect || this.#ports.state().hasChangedFiles !== true) return undefined
     const prints = [...((await this.#takeSnapshot())?.prints ?? [])]
+    const first = this.#first
+    // Without an iteration, only files that an earlier process changed can be the run's.
+    const known = first === undefined ? this.#filesOfRun() : this.#changedBefore
     const changed = prints.filter(
-      ([path, print]) => this.#first?.prints.get(path) !== print || this.#changedBefore.has(path),
+      ([path, print]) =>
+        known.has(path) || (first !== undefined && first.prints.get(path) !== print),
     )
     return changed.length === 0 ? undefined : changed.length
+  }
+
+  #filesOfRun(): ReadonlySet<string> {
+    return new Set(this.#ports.state().changedFiles)
   }
 
   async #takeSnapshot(): Promise<GitSnapshot | undefined> {

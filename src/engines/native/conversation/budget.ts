@@ -1,5 +1,6 @@
 import { formatMoney, formatTokens } from '../../../base/amounts.ts'
 import { estimateTokens } from '../../../base/estimate-tokens.ts'
+import { NOT_ENOUGH } from '../../../records/events/describe-outcome.ts'
 import { countTokens } from '../../../records/events/spent.ts'
 import type { Fact, NativeAgent, Tokens } from '../../engine.ts'
 import { costOf, priceOf } from '../../prices.ts'
@@ -20,12 +21,12 @@ export function whyStop(
   if (last === undefined) return undefined
   const { costUsd: cost = 0 } = usage
   if (left.costUsd !== undefined && cost + 2 * (last.costUsd ?? 0) > left.costUsd) {
-    return `${formatMoney(cost)} of ${formatMoney(left.costUsd)}`
+    return `${NOT_ENOUGH} (${formatMoney(cost)} of the ${formatMoney(left.costUsd)} for this agent is spent)`
   }
   const perTurn = hasTokens(last) ? countTokens(last) : 0
   const rest = left.tokens?.()
   if (rest === undefined || 2 * perTurn <= rest.left) return undefined
-  return `${formatTokens(rest.used)} of ${formatTokens(rest.limit)} tokens`
+  return `${NOT_ENOUGH} (${formatTokens(rest.used)} of ${formatTokens(rest.limit)} tokens are used)`
 }
 
 /**
