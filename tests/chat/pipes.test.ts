@@ -41,6 +41,35 @@ test('with --lines, each line is a turn of one conversation', async () => {
   expect(asked(stage).map(({ messages }) => messages.length)).toEqual([1, 3])
 })
 
+test('maxTurns counts the answers to one question', async () => {
+  const script = [
+    ...['One.', 'Two.', 'Three.'].map((text) => ({ text })),
+    bash('true'),
+    bash('true'),
+    bash('touch never'),
+    { text: 'Five.' },
+  ]
+  await using stage = await openNative(script, { agent: { maxTurns: 2 } })
+  const { code, stdout, stderr } = await pipe(stage, 'a\nb\nc\nd\n', 'nat', '--lines')
+  expect(`${code} ${stdout}`).toBe('1 One.\nTwo.\nThree.\n')
+  expect(stderr).toContain('not finished after 2 turns')
+  expect(asked(stage)).toHaveLength(5)
+})
+
+test('a chat continues after more answers than maxTurns allows for a question', async () => {
+  const texts = Array.from({ length: 108 }, (_, index) => `${index}.`)
+  await using stage = await openNative(texts.map((text) => ({ text })))
+  const { code, stdout } = await pipe(stage, 'x\n'.repeat(texts.length), 'nat', '--lines')
+  expect(`${code} ${stdout}`).toBe(`0 ${texts.join('\n')}\n`)
+})
+
+test('a cut answer is shown once, even if the next question comes before its rest', async () => {
+  const half = { text: 'Half', stopReason: 'max_tokens' }
+  await using stage = await openNative([half, { text: 'Two.' }], { agent: { maxTurns: 1 } })
+  expect((await pipe(stage, 'a', 'nat')).stdout).toBe('Half\n')
+  expect((await pipe(stage, 'b', '--resume')).stdout).toBe('Two.\n')
+})
+
 test('with -p, commands in piped input are plain text', async () => {
   await using stage = await openNative([{ text: 'Seen.' }])
   const { code } = await pipe(stage, 'a change\n/push "Delete all"\n', 'nat', '-p', 'Review this:')

@@ -1,7 +1,16 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ScriptSource } from '../../src/fake-model/script-schema.ts'
+import type { Outcome } from '../../src/records/events/schema.ts'
 import { forkhestra } from '../support/forkhestra.ts'
+import {
+  asked,
+  conversationOf,
+  openNative,
+  untilWaiting,
+  type StageOptions,
+} from '../support/native.ts'
 import { makeProject } from '../support/project.ts'
 import {
   anthropicMessages,
@@ -14,6 +23,7 @@ import {
   type Render,
   type ScriptedProvider,
 } from '../support/providers.ts'
+import { journalOf, ofType } from '../support/record.ts'
 
 // Answers that end early, as proxies, tunnels and overloaded servers cause: the stream ends cleanly,
 // and only its last events are missing.
@@ -164,4 +174,102 @@ test.each<[string, readonly ProviderTurn[], string]>([
   expect((await forkhestra(['run-queue'], { cwd, env })).code).toBe(0)
   const { stdout } = await forkhestra(['check', '--json'], { cwd, env })
   expect(stdout).toContain(output)
+})
+
+const atLimit = (text: string) => ({ text, stopReason: 'max_tokens' })
+const EXITED: Outcome = { kind: 'exited', code: 0 }
+
+async function verdictOf(script: ScriptSource, agent: StageOptions['agent'] = {}) {
+  await using stage = await openNative(script, { agent })
+  const events = await stage.events('nat:1', '-p', 'Go')
+  return {
+    outcome: ofType(events, 'iteration_ended').at(-1)?.outcome,
+    refused: ofType(events, 'marker_refused').map(({ why }) => why),
+    code: ofType(events, 'run_ended')[0]?.exitCode,
+  }
+}
+
+test.each<[string, readonly string[], Outcome, readonly string[]]>([
+  [
+    'a code fence',
+    ['When all is done I will print:\n```\n', 'ORCHESTRA_COMPLETE\n```\nTwo tests still fail.'],
+    EXITED,
+    ['code_fence'],
+  ],
+  [
+    'a code fence of three parts',
+    ['I will print:\n```', '\nORCHESTRA_COMPLETE\n', '```\nNot yet.'],
+    EXITED,
+    ['code_fence'],
+  ],
+  [
+    'a sentence after it',
+    ['I will print\nORCHESTRA_COMPLETE', ' only when done. Not yet.'],
+    EXITED,
+    ['longer_line'],
+  ],
+  ['a sentence before it', ['I shall not say ', 'ORCHESTRA_COMPLETE'], EXITED, ['longer_line']],
+  ['a sentence before a blocked line', ['I am not ', 'ORCHESTRA_BLOCKED: x'], EXITED, []],
+  ['the marker itself', ['All done\nORCHESTRA_', 'COMPLETE'], { kind: 'marker' }, []],
+  ['a line break', ['All done', '\n', 'ORCHESTRA_COMPLETE'], { kind: 'marker' }, []],
+  ['a fence that is closed', ['```\ncode\n', '```\nORCHESTRA_COMPLETE'], { kind: 'marker' }, []],
+  [
+    'a blocked line',
+    ['ORCHESTRA_COMPLETE\nORCHESTRA_BLOCKED: no ', 'key'],
+    { kind: 'blocked', reason: 'no key' },
+    [],
+  ],
+])('an answer cut in %s is one message', async (_, texts, outcome, refused) => {
+  const script = [...texts.slice(0, -1).map(atLimit), { text: texts.at(-1)! }]
+  const { code, ...verdict } = await verdictOf(script)
+  expect(verdict as object).toEqual({ outcome, refused })
+  expect(code === 0).toBe(outcome.kind === 'marker')
+})
+
+test.each<[string, Outcome['kind'], string]>([
+  ['on a whole line', 'marker', 'ORCHESTRA_COMPLETE\nAnd'],
+  ['on its last line', 'max_turns', 'I will print\nORCHESTRA_COMPLETE'],
+  ['in an open fence', 'max_turns', '```\nORCHESTRA_COMPLETE\n'],
+])('a marker %s of an answer that is never continued: %s', async (_, kind, text) => {
+  expect((await verdictOf([atLimit(text)], { maxTurns: 1 })).outcome?.kind).toBe(kind)
+})
+
+test('an answer that is cut, and continued after a limit, is one message', async () => {
+  const limit = { error: { status: 429, headers: { 'retry-after': '61' } } }
+  const texts = ['I will print:\n```\nORCHESTRA_COMPLETE', '\n```\nNot yet.'] as const
+  await using stage = await openNative([atLimit(texts[0]), limit, { text: texts[1] }])
+  const running = stage.start('nat:1', '-p', 'Go')
+  const run = await untilWaiting(stage.cwd)
+  expect((await stage.run('retry-now', run)).code).toBe(0)
+  expect((await running.finished).code).toBe(1)
+  const events = journalOf(stage.cwd, run)
+  expect(ofType(events, 'marker_refused').map(({ why }) => why)).toEqual(['code_fence'])
+  expect(ofType(events, 'iteration_ended').at(-1)?.outcome).toEqual({ kind: 'exited', code: 0 })
+})
+
+test('the report about a spent budget does not continue a cut answer', async () => {
+  const usage = { input: 100_000, output: 1000 }
+  const script = [
+    { ...atLimit('I shall not say '), usage },
+    { text: 'ORCHESTRA_COMPLETE', usage },
+  ]
+  const { outcome } = await verdictOf(script, { maxCostUsd: 0.5 })
+  expect(outcome).toEqual({ kind: 'marker' })
+})
+
+test.each([
+  ['without a call', {}],
+  ['with a call', { tool: { name: 'bash', input: { command: 'touch effect' } } }],
+])('a refused answer %s fails, and nothing is run', async (_, call) => {
+  const refused = { text: 'I cannot.\nORCHESTRA_COMPLETE', stopReason: 'refusal', ...call }
+  await using stage = await openNative([refused, { text: 'Never.' }])
+  const events = await stage.events('nat:1', '-p', 'Go')
+  expect(ofType(events, 'iteration_ended')[0]?.outcome).toMatchObject({
+    kind: 'exited',
+    error: "the provider's content filter stopped the answer",
+  })
+  expect(ofType(events, 'run_ended')[0]?.exitCode).toBe(1)
+  expect(asked(stage)).toHaveLength(1)
+  expect(existsSync(join(stage.cwd, 'effect'))).toBe(false)
+  expect(conversationOf(stage.cwd).at(-2)).toMatchObject({ finish: 'content-filter' })
 })

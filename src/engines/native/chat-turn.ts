@@ -2,9 +2,10 @@ import { dirname } from 'node:path'
 import { errorCode, errorText } from '../../base/errors.ts'
 import type { MaskStream } from '../../base/secrets/mask.ts'
 import type { Fact, LoopLaunch } from '../engine.ts'
-import { isInternal, type UserMessage } from './conversation.ts'
+import type { UserMessage } from './conversation.ts'
 import { usageWithUnfinished } from './conversation/budget.ts'
 import { readConversation } from './conversation/conversation-file.ts'
+import { isQuestion } from './conversation/own-messages.ts'
 import { PartialAnswer, readPartialAnswer } from './conversation/partial-answer.ts'
 import type { History, ConversationStorage } from './conversation/history.ts'
 import type { AgentIo } from './io.ts'
@@ -128,7 +129,7 @@ export function lastExchange(storage: Pick<ConversationStorage, 'path' | 'env'>)
     const next = messages[index + 1]
     // The text before files that were read in advance.
     const isBeforeFiles = next?.type === 'assistant' && next.isMade === true
-    return message.type === 'user' && !isBeforeFiles && !isInternal(message.text)
+    return !isBeforeFiles && isQuestion(message)
   })
   const said = messages[at]
   const texts = messages.slice(at + 1).flatMap((message) => {

@@ -13,9 +13,16 @@ import {
   type Message,
 } from './conversation/entry.ts'
 import type { History } from './conversation/history.ts'
+import {
+  asksToContinue,
+  asksToHandBack,
+  BUDGET_AGAIN,
+  CONTINUE,
+  handBackText,
+} from './conversation/own-messages.ts'
 import { readMessages } from './conversation/reads.ts'
 import type { AgentIo } from './io.ts'
-import type { Answer } from './models/answer.ts'
+import { BAD_ENDS, type Answer } from './models/answer.ts'
 import { askModel } from './models/ask-model.ts'
 import { toPrompt, toTools } from './models/to-prompt.ts'
 import type { SeenFiles } from './tools/seen.ts'
@@ -28,6 +35,9 @@ export interface UserMessage {
   readonly reads?: readonly FileRead[]
 }
 
+/** Finds further facts in a message. If it is not whole, its last line may be incomplete. */
+export type Scan = (text: string, isWhole: boolean) => readonly Fact[]
+
 export interface Parts {
   readonly history: History
   readonly model: LanguageModelV4
@@ -39,15 +49,9 @@ export interface Parts {
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly price?: TieredPrice | undefined
   readonly io: Pick<AgentIo, 'workspace' | 'left' | 'spent'>
-  /** Finds further facts in the text of an answer. */
-  readonly scan?: ((text: string) => readonly Fact[]) | undefined
+  readonly scan?: Scan | undefined
 }
 
-/** These two are recognised in stored conversations, so their wording must not change. */
-const HAND_BACK =
-  'You have no further tools and turns. Report briefly now what is done, what is not, and where it is.'
-const CONTINUE = 'Your answer was cut off at its greatest length. Go on where it ended.'
-const BUDGET_AGAIN = 'There is budget again, and you have your tools. Continue with the work.'
 const NO_TURN_LEFT = 'The call was not made: no turns left.'
 
 /** A conversation with a model that has tools. */
@@ -74,7 +78,7 @@ export class Conversation {
     else if (yield* this.#takeUp()) return
     const { maxTurns, io } = this.#parts
     // Turns before an interruption count, too.
-    let turns = said === undefined ? this.history.answers.length : 0
+    let turns = this.history.answersToQuestion.length
     for (;;) {
       signal.throwIfAborted()
       if (turns >= maxTurns) return yield* this.#outOfTurns(maxTurns)
@@ -102,16 +106,18 @@ export class Conversation {
 
   /** Reports a stored answer that was never reported; true if that ends the turn. */
   *#takeUp(): Generator<Fact, boolean> {
-    const { isAnswered, lastAnswers, messages } = this.history
+    const { isAnswered, isCutOff, lastAnswers, messages } = this.history
     if (isHandedBack(messages)) return yield* this.#takeBack()
-    const lastAnswer = lastAnswers.at(-1)
-    const isOpen = lastAnswer !== undefined && isCut(lastAnswer)
-    if (!isAnswered && !isOpen) return false
+    if (!isAnswered && !isCutOff) return false
     yield this.#usage()
     yield* this.#report(lastAnswers)
-    if (!isOpen) yield* endOf(lastAnswer ?? {})
-    else if (isAnswered) this.history.add({ type: 'user', text: CONTINUE })
-    return !isOpen
+    if (isCutOff) {
+      if (isAnswered) this.history.add({ type: 'user', text: CONTINUE })
+      return false
+    }
+    yield* this.#scan()
+    yield* endOf(lastAnswers.at(-1) ?? {})
+    return true
   }
 
   /** A report about a spent budget does not complete the work: it continues if there is more. */
@@ -123,6 +129,7 @@ export class Conversation {
       return false
     }
     yield* this.#report(this.history.lastAnswers)
+    yield* this.#scan()
     yield { type: 'failure', failure: { kind: 'budget', message } }
     return true
   }
@@ -137,6 +144,7 @@ export class Conversation {
     this.history.add(entry)
     yield* this.#reportProblem()
     yield* this.#report([entry], isRest)
+    if (!isCut(entry)) yield* this.#scan()
     yield this.#usage()
     this.history.noteReported()
     return answer
@@ -159,13 +167,20 @@ export class Conversation {
   /** Answers that belong together: each continues the previous one. */
   *#report(answers: readonly AnswerEntry[], isRest = false): Generator<Fact> {
     for (const [index, { parts }] of answers.entries()) {
-      const texts = textsOf(parts)
-      for (const [block, text] of texts.entries()) {
+      for (const [block, text] of textsOf(parts).entries()) {
         const follows = block > 0 ? '\n' : isRest || index > 0 ? '' : undefined
         yield { type: 'message', text, ...(follows === undefined ? {} : { follows }) }
       }
-      yield* this.#parts.scan?.(texts.join('\n')) ?? []
     }
+  }
+
+  /** Scans the last answer together with those that it continues: a line or a fence may span them. */
+  *#scan(): Generator<Fact> {
+    const { lastAnswers } = this.history
+    const { finish = '', parts = [] } = lastAnswers.at(-1) ?? {}
+    const isWhole = !isCut({ finish, parts }) && BAD_ENDS[finish] === undefined
+    const text = lastAnswers.map(textOf).join('')
+    yield* this.#parts.scan?.(text, isWhole) ?? []
   }
 
   #usage(): Fact {
@@ -213,34 +228,26 @@ export class Conversation {
   }
 
   async *#handBack(why: string, signal: AbortSignal): AsyncGenerator<Fact> {
-    this.history.add({ type: 'user', text: `The budget is used up: ${why}. ${HAND_BACK}` })
+    if (this.history.isCutOff) yield* this.#scan()
+    this.history.add({ type: 'user', text: handBackText(why) })
     yield* this.#ask('none', signal)
+    if (this.history.isCutOff) yield* this.#scan()
     this.history.answerOpenCalls(NO_TURN_LEFT)
     yield { type: 'failure', failure: { kind: 'budget', message: why } }
   }
 
   *#outOfTurns(most: number): Generator<Fact> {
+    if (this.history.isCutOff) yield* this.#scan()
     this.history.answerOpenCalls(NO_TURN_LEFT)
     const message = `not finished after ${counted(most, 'turn')}; raise "maxTurns" of the agent`
     yield { type: 'failure', failure: { kind: 'max_turns', message } }
   }
 }
 
-/** Whether the last answer is the report that `HAND_BACK` asked for. */
+/** Whether the last answer is a report about a spent budget. */
 function isHandedBack(messages: readonly Message[]): boolean {
   const at = messages.findLastIndex(({ type }) => type === 'user')
-  const last = messages[at]
-  const isAsked = last?.type === 'user' && last.text.endsWith(HAND_BACK)
-  return isAsked && messages.slice(at).some(isOwnAnswer)
-}
-
-/** Whether a user message was written here, and not by a person or for a task. */
-export function isInternal(text: string): boolean {
-  return text === CONTINUE || text === BUDGET_AGAIN || text.endsWith(HAND_BACK)
-}
-
-function asksToContinue(message: Message | undefined): boolean {
-  return message?.type === 'user' && message.text === CONTINUE
+  return asksToHandBack(messages[at]) && messages.slice(at).some(isOwnAnswer)
 }
 
 function textsOf(parts: Answer['parts']): string[] {
@@ -249,9 +256,9 @@ function textsOf(parts: Answer['parts']): string[] {
   )
 }
 
-const BAD_ENDS: Readonly<Record<string, string>> = {
-  'content-filter': "the provider's content filter stopped the answer",
-  error: 'the provider ended the answer with an error',
+/** Line breaks at its end count, because another answer may continue it. */
+function textOf({ parts }: AnswerEntry): string {
+  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
 function* endOf({ finish = '' }: Partial<Pick<Answer, 'finish'>>): Generator<Fact> {

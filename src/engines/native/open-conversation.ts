@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { readTextFile } from '../../base/files.ts'
-import type { Fact, NativeAgent } from '../engine.ts'
+import type { NativeAgent } from '../engine.ts'
 import { priceOf } from '../prices.ts'
 import { randomLetters } from '../../base/ids.ts'
 import { CONVERSATION_HEADER } from '../../base/scripted-model.ts'
-import { Conversation } from './conversation.ts'
+import { Conversation, type Scan } from './conversation.ts'
 import { History } from './conversation/history.ts'
 import type { AgentIo } from './io.ts'
 import { isScripted, loadModel } from './models/load-model.ts'
@@ -19,7 +19,7 @@ export interface Opening {
   readonly systemPrompt: string
   /** Identifies the conversation on resume, together with model, system prompt and tools. */
   readonly subject: string
-  readonly scan?: ((text: string) => readonly Fact[]) | undefined
+  readonly scan?: Scan | undefined
 }
 
 /** Starts a conversation, or continues a stored one. */

@@ -2,7 +2,7 @@ import { UserError } from '../../base/errors.ts'
 import { withContextBlock } from '../context-block.ts'
 import type { Fact, Failure, LoopLaunch } from '../engine.ts'
 import { MarkerScanner } from '../marker/marker.ts'
-import type { Conversation, UserMessage } from './conversation.ts'
+import type { Conversation, Scan, UserMessage } from './conversation.ts'
 import type { AgentIo } from './io.ts'
 import { ModelError } from './models/ask-model.ts'
 import { keyName } from './models/load-model.ts'
@@ -49,7 +49,7 @@ export function withKeyName(failure: Failure, { agent }: LoopLaunch, { env }: Ag
 async function open({ agent, turn }: LoopLaunch, io: AgentIo): Promise<Conversation | Fact> {
   const { systemPrompt = '', prompt = '', reads = [], loop } = turn
   const subject = JSON.stringify([prompt, reads.map(({ path }) => path)])
-  const scan = (text: string) => scanMessage(text, loop)
+  const scan: Scan = (text, isWhole) => scanMessage(text, isWhole, loop)
   try {
     return await openConversation({ agent, systemPrompt, subject, scan }, io)
   } catch (error) {
@@ -69,7 +69,8 @@ export function userMessageOf(
 }
 
 /** Each message has its own scanner, because code fences do not span messages. */
-function scanMessage(text: string, looksForMarker: boolean): readonly Fact[] {
+function scanMessage(text: string, isWhole: boolean, looksForMarker: boolean): readonly Fact[] {
   const scanner = new MarkerScanner({ looksForMarker })
-  return [...scanner.push(Buffer.from(`${text}\n`)), ...scanner.end()]
+  const facts = scanner.push(Buffer.from(text))
+  return isWhole ? [...facts, ...scanner.end()] : facts
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Mask } from '../../../base/secrets/mask.ts'
 import type { CallPart, Head, Message } from './entry.ts'
 import { History, type ResumePolicy } from './history.ts'
+import { BUDGET_AGAIN, CONTINUE, handBackText } from './own-messages.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'forkhestra-history-'))
 const path = join(folder, 'sub/a.ndjson')
@@ -36,6 +37,25 @@ function leave(...messages: readonly Message[]): void {
   const history = open('never')
   for (const message of messages) history.add(message)
 }
+
+test('answers are counted per question, and only continuations are joined', () => {
+  const user = (text: string): Message => ({ type: 'user', text })
+  const cut = (text: string): Message => ({ ...answer(text), finish: 'length' }) as Message
+  leave(user('One?'), answer('1'), user('Two?'), cut('a'), user(CONTINUE), cut('b'))
+  const history = open()
+  const counts = () => [history.answersToQuestion.length, history.lastAnswers.length]
+  expect([...counts(), history.isCutOff]).toEqual([2, 2, true])
+  history.add(user(CONTINUE))
+  expect([...counts(), history.isCutOff]).toEqual([2, 2, true])
+  history.add(user(handBackText('$1 of $1')))
+  history.add(answer('Report.'))
+  expect([...counts(), history.isCutOff]).toEqual([3, 1, false])
+  history.add(user(BUDGET_AGAIN))
+  history.add(cut('c'))
+  expect([...counts(), history.isCutOff]).toEqual([4, 1, true])
+  history.add(user('Three?'))
+  expect([...counts(), history.isCutOff]).toEqual([0, 1, false])
+})
 
 test('messages are restored in order', () => {
   const messages: Message[] = [{ type: 'user', text: 'Go.' }, answer('Hm.', call('1')), result('1')]

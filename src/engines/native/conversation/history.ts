@@ -18,6 +18,7 @@ import {
   type Message,
   type ResultEntry,
 } from './entry.ts'
+import { asksToContinue, isQuestion } from './own-messages.ts'
 import type { SeenFile } from '../tools/seen.ts'
 
 /** Where and how a conversation is stored. */
@@ -122,12 +123,23 @@ export class History {
     return this.#messages.filter(isOwnAnswer)
   }
 
+  /** The answers since the last prompt or message of a person. */
+  get answersToQuestion(): readonly AnswerEntry[] {
+    return this.#messages.slice(this.#messages.findLastIndex(isQuestion) + 1).filter(isOwnAnswer)
+  }
+
   /** The last answer, after those that it continues. */
   get lastAnswers(): readonly AnswerEntry[] {
-    const { answers } = this
-    const isWhole = (answer: AnswerEntry, index: number) =>
-      index < answers.length - 1 && !isCut(answer)
-    return answers.slice(answers.findLastIndex(isWhole) + 1)
+    const end = this.#messages.findLastIndex(isOwnAnswer) + 1
+    let start = end - 1
+    while (asksToContinue(this.#messages[start - 1])) start -= 2
+    return this.#messages.slice(Math.max(0, start), end).filter(isOwnAnswer)
+  }
+
+  /** Whether the last answer was cut off and its continuation is still missing. */
+  get isCutOff(): boolean {
+    const last = this.#messages.at(-1)
+    return asksToContinue(last) || (last !== undefined && isOwnAnswer(last) && isCut(last))
   }
 
   /** Whether the last message is an answer without tool calls. */

@@ -11,10 +11,9 @@ const FINISH: LanguageModelV4StreamPart = {
   },
 }
 
-const end = (unified: 'stop' | 'other' | 'interrupted' | 'tool-calls', raw?: string) => ({
-  ...FINISH,
-  finishReason: { unified, raw },
-})
+type Unified = (LanguageModelV4StreamPart & { type: 'finish' })['finishReason']['unified']
+
+const end = (unified: Unified, raw?: string) => ({ ...FINISH, finishReason: { unified, raw } })
 
 const build = (...pieces: readonly LanguageModelV4StreamPart[]) => {
   const builder = new AnswerBuilder()
@@ -70,6 +69,18 @@ test('invalid JSON as input is detected, and no input is an empty object', () =>
   expect([...answer!.unreadable]).toEqual(['a'])
   expect(answer?.parts).toMatchObject([{ input: {} }, { input: {} }])
 })
+
+test.each(['content-filter', 'error'] as const)(
+  'an answer that ends with %s has no calls',
+  (unified) => {
+    const { answer } = build(
+      { type: 'text-delta', id: '1', delta: 'No.' },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'bash', input: '{"command":"ls"}' },
+      end(unified, 'refusal'),
+    )
+    expect(answer).toMatchObject({ finish: unified, parts: [{ type: 'text', text: 'No.' }] })
+  },
+)
 
 test('a stream that breaks off is not an answer, and an error is thrown', () => {
   expect(build({ type: 'text-start', id: '1' }).answer).toBeUndefined()

@@ -12,6 +12,12 @@ export interface Answer {
   readonly unreadable: ReadonlySet<string>
 }
 
+/** Finish reasons of answers that fail. */
+export const BAD_ENDS: Readonly<Record<string, string>> = {
+  'content-filter': "the provider's content filter stopped the answer",
+  error: 'the provider ended the answer with an error',
+}
+
 type End = Pick<Answer, 'tokens' | 'finish'>
 
 interface Growing {
@@ -56,11 +62,14 @@ export class AnswerBuilder {
   /** Undefined if the stream broke off, or announced something that is missing. */
   get answer(): Answer | undefined {
     if (this.#end === undefined) return undefined
-    const parts = this.#parts.filter((part) => part.type !== 'text' || part.text !== '')
-    if (!isComplete(this.#end.finish, parts)) return undefined
+    const { finish } = this.#end
+    const said = this.#parts.filter((part) => part.type !== 'text' || part.text !== '')
+    // The calls of an answer that fails are never made.
+    const parts = BAD_ENDS[finish] === undefined ? said : said.filter(({ type }) => type !== 'call')
+    if (!isComplete(finish, parts)) return undefined
     const last = parts.at(-1)
     // A call cut off before its first character has an empty input, which some tools accept.
-    if (this.#end.finish === 'length' && last?.type === 'call' && isEmpty(last.input))
+    if (finish === 'length' && last?.type === 'call' && isEmpty(last.input))
       this.#unreadable.add(last.id)
     return { ...this.#end, parts, unreadable: this.#unreadable }
   }
