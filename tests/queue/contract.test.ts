@@ -24,7 +24,7 @@ function answersIn(cwd: string, file: string): Received[] {
 
 test('push starts nothing and prints the name, even a generated one', async () => {
   const cwd = makeQueueProject(
-    'forkhestra push touch ran > names; forkhestra push name=own touch ran >> names; sleep 0.3\n',
+    'forkhestra push touch ran > names; forkhestra push name=own touch ran >> names\n',
   )
   expect((await runPrompt(cwd)).code).toBe(0)
   const names = readFileSync(join(cwd, 'names'), 'utf8').trim().split('\n')

@@ -179,10 +179,11 @@ test('the token limit of an agent applies to each of its tasks separately', asyn
     helper: { systemPromptText: 'Help.', maxTokens: 400 },
   }
   const prompt = [
-    "/push name=greedy agent=helper 'report; sleep 60'",
-    "/push name=free 'report; sleep 1'",
+    "/push name=greedy agent=helper 'report; sleep 600'",
+    "/push name=free 'report; until [ -e go ]; do sleep 0.05; done'",
     '/run',
-    'forkhestra receive --from greedy,free > /dev/null',
+    'forkhestra receive --from greedy > /dev/null; touch go',
+    'forkhestra receive --from free > /dev/null',
   ].join('\n')
   const chains = { work: { steps: [{ agent: 'lead', prompt }] } }
   const config = JSON.stringify({ agents, chains })

@@ -90,7 +90,6 @@ test('a second Ctrl-C kills agents that ignore the first', async () => {
   const cwd = makeBusy('INT TERM')
   const running = startPrompt(cwd)
   await until(() => isBusy(cwd))
-  const began = performance.now()
   running.signal('SIGINT')
   await until(() => running.stderr.includes('press Ctrl-C again'))
   running.signal('SIGINT')

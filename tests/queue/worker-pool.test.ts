@@ -230,13 +230,17 @@ test('follow-up tasks of a sub-agent go to its parent', async () => {
 test('a step waits for its tasks, but cancels those with on_parent_end=cancel', async () => {
   const cwd = makeQueueProject(
     [
-      "/push name=slow 'sleep 0.5; touch slow-done'",
-      "/push name=helper on_parent_end=cancel 'sleep 60; touch helper-done'",
+      "/push name=slow 'touch slow; until [ -e go ]; do sleep 0.05; done; touch slow-done'",
+      "/push name=helper on_parent_end=cancel 'touch helper; sleep 600; touch helper-done'",
       '/run',
-      'true',
+      'until [ -e slow ] && [ -e helper ]; do sleep 0.05; done',
     ].join('\n'),
   )
-  const { code, stdout } = await runPrompt(cwd)
+  const running = startPrompt(cwd)
+  // The agent of the step has ended by then.
+  await until(() => running.stderr.includes('Task helper: '))
+  writeFileSync(join(cwd, 'go'), '')
+  const { code, stdout } = await running.finished
   expect(code).toBe(0)
   expect(existsSync(join(cwd, 'slow-done'))).toBe(true)
   expect(existsSync(join(cwd, 'helper-done'))).toBe(false)
@@ -248,8 +252,8 @@ test('a step waits for its tasks, but cancels those with on_parent_end=cancel', 
 })
 
 test('the result of a sub-agent is delivered after its own tasks have ended', async () => {
-  const parent =
-    "forkhestra push name=child 'sleep 0.4; echo child >> order'; forkhestra run-queue; true"
+  const child = 'while kill -0 $(cat parent) 2>/dev/null; do sleep 0.05; done; echo child >> order'
+  const parent = `echo $$ > parent; forkhestra push name=child '${child}'; forkhestra run-queue`
   const cwd = makeQueueProject(
     [
       `/push name=parent ${JSON.stringify(parent)}`,
@@ -259,6 +263,8 @@ test('the result of a sub-agent is delivered after its own tasks have ended', as
   )
   expect((await runPrompt(cwd)).code).toBe(0)
   expect(readFileSync(join(cwd, 'order'), 'utf8')).toBe('child\nparent\n')
+  const ended = ofType(journalOf(cwd, runsOf(cwd)[0]!), 'task_ended')
+  expect(ended.map(({ task }) => task)).toEqual(['child', 'parent'])
 })
 
 test('Ctrl-C ends every sub-agent, and a resumed run continues with tasks that were not started', async () => {
