@@ -3,6 +3,7 @@ import { callbackify } from 'node:util'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { MessageFilter } from './message-filter.ts'
+import { PendingRequests } from './pending-requests.ts'
 import { readPipeState } from '../base/linux/unread.ts'
 
 /** Enough for several tasks of maximum size. */
@@ -11,58 +12,10 @@ const LONGEST_MESSAGE_BYTES = 64 * 1024 * 1024
 /** How long to wait at the end for a client that does not read. */
 const PATIENCE_MS = 700
 
-/** How long to wait for answers after stdin has ended and no call is running. */
-const LAST_ANSWERS_MS = 3000
-
 const LOOK_MS = 5
 const LONGEST_LOOK_MS = 100
 
 const STDOUT = 1
-
-class PendingRequests {
-  readonly #ids = new Set<RequestId>()
-  readonly #calls = new Set<Promise<unknown>>()
-  readonly #ending = new AbortController()
-  readonly #none = Promise.withResolvers<void>()
-  readonly ending = this.#ending.signal
-
-  /** Registers a message from the client. */
-  add(message: JSONRPCMessage): void {
-    if (!('method' in message)) return
-    if ('id' in message) this.#ids.add(message.id)
-    // A cancelled request gets no answer.
-    else if (message.method === 'notifications/cancelled') {
-      this.#drop(message.params?.['requestId'])
-    }
-  }
-
-  /** Registers a message to the client. */
-  take(message: JSONRPCMessage): void {
-    if ('result' in message || 'error' in message) this.#drop(message.id)
-  }
-
-  /** Registers a running tool call. */
-  work(call: Promise<unknown>): void {
-    this.#calls.add(call)
-    const over = () => this.#calls.delete(call)
-    call.then(over, over)
-  }
-
-  /** Called after the last message; settles when all requests are answered. */
-  async end(): Promise<void> {
-    this.#ending.abort()
-    do {
-      if (this.#ids.size === 0) return
-      const over = Promise.allSettled(this.#calls).then(() => Bun.sleep(LAST_ANSWERS_MS))
-      await Promise.race([this.#none.promise, over])
-    } while (this.#calls.size > 0)
-  }
-
-  #drop(id: unknown): void {
-    this.#ids.delete(id as RequestId)
-    if (this.#ids.size === 0 && this.ending.aborted) this.#none.resolve()
-  }
-}
 
 /** Standard streams as a transport whose end can be awaited. */
 export class Transport extends StdioServerTransport {

@@ -5,6 +5,7 @@ import { makeMessage, renderStream } from '../../src/fake-model/message.ts'
 import { Running } from '../support/forkhestra.ts'
 import type { Asked } from '../support/native.ts'
 import { makeProject } from '../support/project.ts'
+import { SEED, withSeed } from '../support/random.ts'
 import { journalOf, runsOf } from '../support/record.ts'
 
 // Every trial lets the built-in agent do five pieces of work, kills forkhestra with SIGKILL at random
@@ -56,7 +57,7 @@ function findProblems(messages: readonly Message[]): string[] {
   })
 }
 
-async function runTrial(url: string): Promise<void> {
+async function runTrial(url: string, random: () => number): Promise<void> {
   const agents = { nat: { engine: 'native', model: 'sonnet' } }
   const configuration = JSON.stringify({ agents, chains: {} })
   const cwd = makeProject({ 'forge/orch/chains.json': configuration })
@@ -65,7 +66,7 @@ async function runTrial(url: string): Promise<void> {
   for (let kills = 0; ; kills += 1) {
     const running = new Running(args, { cwd, env })
     const isKilled = kills < MOST_KILLS
-    const timer = isKilled ? setTimeout(() => running.signal('SIGKILL'), Math.random() * 250) : 0
+    const timer = isKilled ? setTimeout(() => running.signal('SIGKILL'), random() * 250) : 0
     const { code, stderr } = await running.finished
     clearTimeout(timer)
     const hasBegun = runsOf(cwd).some((run) => journalOf(cwd, run).length > 0)
@@ -84,7 +85,9 @@ test('a kill at any time leaves a conversation that can be resumed', async () =>
   try {
     const trials = Array.from({ length: TRIALS }, (_, index) => index)
     const work = async () => {
-      while (trials.pop() !== undefined) await runTrial(url)
+      for (let trial = trials.pop(); trial !== undefined; trial = trials.pop()) {
+        await withSeed(SEED + trial, (random) => runTrial(url, random))
+      }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
     expect(problems).toEqual([])

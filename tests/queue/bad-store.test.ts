@@ -275,8 +275,9 @@ test('a result that does not fit on a full disk is kept until there is space', a
     cwd,
     [
       '(until [ -e begun ]; do sleep 0.05; done; cat /dev/zero > forge/fill 2>/dev/null; touch full;',
-      // Long enough to include a heartbeat, which is sent every ten seconds.
-      ' sleep 22; forkhestra push name=no true 2>&1; echo "push $?"; rm forge/fill; touch over) &',
+      // Afterwards, a heartbeat fails too: one is sent every ten seconds.
+      ' until grep -q "queue.sqlite is full" out; do sleep 0.05; done; sleep 11;',
+      ' forkhestra push name=no true 2>&1; echo "push $?"; rm forge/fill; touch over) &',
       'forkhestra ./agent --prompt-file prompt.md > out 2>&1; echo "code $?"; wait',
       'forkhestra queue verify',
     ].join('\n'),
@@ -298,7 +299,7 @@ test('a result that does not fit on a full disk is kept until there is space', a
     1,
   )
   expect(warnings.filter((line) => line.includes('works again'))).toHaveLength(1)
-}, 60_000)
+}, 120_000)
 
 test.each([
   ['deleted', (path: string) => rmSync(path), /is missing, with everything/],

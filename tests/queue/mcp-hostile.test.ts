@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { environment, FORKHESTRA, forkhestra } from '../support/forkhestra.ts'
 import { makeQueueProject, problemsOf, tasksOf } from '../support/queue.ts'
@@ -60,6 +60,19 @@ async function talk(program: string, cwd: string, lines: readonly string[]): Pro
   ])
   const replies = stdout.split('\n').flatMap((text) => (text === '' ? [] : [JSON.parse(text)]))
   return { code: await child.exited, stderr, replies: replies as Reply[] }
+}
+
+/** The processes that have a file open. */
+function openersOf(path: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    const folder = `/proc/${pid}/fd`
+    try {
+      return readdirSync(folder).some((fd) => readlinkSync(join(folder, fd)) === path)
+    } catch {
+      return false
+    }
+  })
 }
 
 const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
@@ -155,8 +168,8 @@ test('calls that arrived before stdin ended are answered even if the store is sl
   db.exec('begin immediate')
   const calls = ['a', 'b', 'c'].map((name) => call(name, 'push', { name, prompt: 'true' }))
   const talking = talk(FORKHESTRA, cwd, calls)
-  // Longer than the server waits for idle calls.
-  await Bun.sleep(6000)
+  // src/mcp/pending-requests.test.ts has calls that take longer than the server waits for answers.
+  await until(() => openersOf(storeOf(cwd)).length > 1)
   db.exec('rollback')
   db.close()
   const { code, stderr, replies } = await talking

@@ -5,14 +5,13 @@ import { Running, survivors, type Finished } from '../support/forkhestra.ts'
 import { sh } from '../support/project.ts'
 import { ask, makeQueueProject, problemsOf, startPrompt } from '../support/queue.ts'
 import { readStore, storeOf, wrongDeliveries, wrongEnds } from '../support/queue-records.ts'
-import { randomFrom } from '../support/random.ts'
+import { SEED, withSeed } from '../support/random.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 import { until } from '../support/until.ts'
 
 // Each trial lets fifty sub-agents work, send and queue tasks, kills the process that
 // runs them with SIGKILL several times, and resumes. The result is read from the records.
 
-const SEED = Number(process.env['FORKHESTRA_TEST_SEED'] ?? 20_114)
 const TRIALS = 10
 const AT_ONCE = 2
 const MOST_KILLS = 6
@@ -168,16 +167,12 @@ test('fifty sub-agents in a run that is killed repeatedly: each ends and is deli
   let tasks = 0
   const work = async () => {
     while (next < TRIALS) {
-      const seed = SEED + next++
-      const random = randomFrom(seed)
-      const cwd = makeTrial(random)
-      try {
+      await withSeed(SEED + next++, async (random) => {
+        const cwd = makeTrial(random)
         kills += await disturb(cwd, random)
         expect(await wrongWith(cwd)).toEqual([])
-      } catch (error) {
-        throw new Error(`FORKHESTRA_TEST_SEED=${seed}`, { cause: error })
-      }
-      tasks += readStore(cwd, `select 1 from task where depth > 0`).length
+        tasks += readStore(cwd, `select 1 from task where depth > 0`).length
+      })
     }
   }
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, work))

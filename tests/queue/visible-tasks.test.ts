@@ -23,7 +23,8 @@ function makeMixed(): string {
 
 test('the output of sixteen concurrent tasks can be told apart line by line', async () => {
   const names = Array.from({ length: 16 }, (_, index) => `t${index}`)
-  const talk = 'printf "begin-"; echo >> begun; until [ $(wc -l < begun) = 16 ]; do sleep 0.05; done; echo end; for i in 1 2 3; do echo line $i; done'
+  const talk =
+    'printf "begin-"; echo >> begun; until [ $(wc -l < begun) = 16 ]; do sleep 0.05; done; echo end; for i in 1 2 3; do echo line $i; done'
   const cwd = makeQueueProject(
     [...names.map((name) => `/push name=${name} '${talk}'`), '/run', 'true'].join('\n'),
   )

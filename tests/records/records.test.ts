@@ -158,7 +158,7 @@ describe('runs', () => {
     }
     const start = performance.now()
     expect((await output(['runs'], cwd)).match(/ dead /g)).toHaveLength(50)
-    expect(performance.now() - start).toBeLessThan(2000)
+    expect(performance.now() - start).toBeLessThan(30_000)
   })
 })
 

@@ -81,7 +81,9 @@ test('SIGINT works even if it was ignored when forkhestra started', async () => 
 })
 
 test('SIGHUP is ignored under nohup', async () => {
-  const cwd = makeProject({ agent: sh('kill -HUP $PPID', 'grep SigIgn /proc/$PPID/status', 'echo finished') })
+  const cwd = makeProject({
+    agent: sh('kill -HUP $PPID', 'grep SigIgn /proc/$PPID/status', 'echo finished'),
+  })
   const { stdout } = await shell("trap '' HUP; forkhestra agent; echo $?", cwd)
   // SIGHUP is signal 1, the lowest bit.
   expect(Buffer.from(stdout).toString()).toMatch(/SigIgn:\t\w+[13579bdf]\nfinished\n/)

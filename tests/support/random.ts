@@ -8,3 +8,18 @@ export function randomFrom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
+
+/** Of a test with random input; a failure names the seed that repeats it. */
+export const SEED = Number(process.env['FORKHESTRA_TEST_SEED'] ?? 20_114)
+
+/** Adds the seed to the error of a trial that fails. */
+export async function withSeed<Result>(
+  seed: number,
+  trial: (random: () => number) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await trial(randomFrom(seed))
+  } catch (error) {
+    throw new Error(`FORKHESTRA_TEST_SEED=${seed}`, { cause: error })
+  }
+}

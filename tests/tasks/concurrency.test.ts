@@ -21,7 +21,7 @@ import {
 } from '../support/tasks-stress.ts'
 
 const LANES = 16
-const TIMEOUT = 120_000
+const TIMEOUT = 300_000
 
 /** The exit code of what was ended with `kill -9`. */
 const KILLED = 137
@@ -71,18 +71,18 @@ describe.each(LAYOUTS)('many agents %s', (_, layout) => {
   )
 
   test(
-    '500 tasks are each claimed by one of 16 agents, and finished',
+    '200 tasks are each claimed by one of 16 agents, and finished',
     async () => {
-      const roots = await layout(numbered('Task', 500))
+      const roots = await layout(numbered('Task', 200))
       const logs = await inLanes(LANES, async (lane) =>
         workUntilNothingIsReady(place(roots, lane), `w${lane}`),
       )
       const claimed = logs.flat()
-      expect(claimed).toHaveLength(500)
-      expect(new Set(claimed).size).toBe(500)
+      expect(claimed).toHaveLength(200)
+      expect(new Set(claimed).size).toBe(200)
       const done = roots.flatMap(readTaskFiles).filter(({ status }) => status === 'Done')
       expect(done.map(({ id }) => id).toSorted()).toEqual(claimed.toSorted())
-      await expectMergesToDone(roots, 500)
+      await expectMergesToDone(roots, 200)
     },
     TIMEOUT,
   )

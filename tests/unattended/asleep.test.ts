@@ -12,13 +12,18 @@ import { fileIn, until } from '../support/until.ts'
 
 // Tests can only suspend forkhestra with SIGSTOP; src/base/awake.test.ts covers a sleeping machine.
 
-const LIMIT = '4s'
-const STOP_MS = 5000
+/** Much longer than the work of an agent, and shorter than a suspension. */
+const LIMIT_S = 10
+const LIMIT = `${LIMIT_S}s`
+const STOP_MS = 11_000
 
 /** The last output of an agent whose limit is reset in a moment. */
-const LIMITED = 'echo "Claude AI usage limit reached|$(($(date +%s) + 4))"'
+const LIMITED = `echo "Claude AI usage limit reached|$(($(date +%s) + ${LIMIT_S}))"`
 
-/** Reports its start, and continues only after forkhestra has been suspended. */
+/**
+ * Reports its start, and continues only after forkhestra has been suspended. The pause lets overdue
+ * timers of forkhestra fire first.
+ */
 const WAIT = 'touch begun; until [ -e go ]; do sleep 0.05; done; sleep 0.5'
 const DONE = 'echo ORCHESTRA_COMPLETE'
 /** Prints while forkhestra is suspended. */
@@ -52,7 +57,7 @@ const CASES: Readonly<Record<string, Case>> = {
   idleTimeout: { step: { idleTimeout: LIMIT } },
   'idleTimeout, with output in the pipe': {
     step: { idleTimeout: LIMIT },
-    agent: `${SPEAK}; sleep 7; ${PROOF}; ${DONE}`,
+    agent: `${SPEAK}; until [ -e go ]; do sleep 0.05; done; sleep 0.5; ${PROOF}; ${DONE}`,
   },
   'maxDuration of the step': { step: { maxDuration: LIMIT } },
   'maxDuration of the run': { chain: { maxDuration: LIMIT } },
@@ -91,7 +96,7 @@ test('time in which forkhestra is suspended does not count against any limit', a
 }, 60_000)
 
 test('after a suspension, limits still apply', async () => {
-  const step = { agent: 'agent', timeout: LIMIT }
+  const step = { agent: 'agent', timeout: '4s' }
   const cwd = makeChain([step], { agent: sh('touch begun', 'exec tail -f /dev/null') })
   const { code, events } = await stopOnceBegun(startChain(cwd), cwd)
   expect([code, reasonsIn(events)]).toEqual([1, ['timeout']])
@@ -103,9 +108,11 @@ test('after a suspension, limits still apply', async () => {
 }, 60_000)
 
 test('a queued task keeps its time limit, and its worker keeps the task', async () => {
-  const prompt = [`/push name=t timeout=4 '${WAIT}; echo fine'`, '/run', 'forkhestra receive'].join(
-    '\n',
-  )
+  const prompt = [
+    `/push name=t timeout=${LIMIT_S} '${WAIT}; echo fine'`,
+    '/run',
+    'forkhestra receive',
+  ].join('\n')
   const cwd = makeQueueProject(prompt)
   const { code, events } = await stopOnceBegun(new Running(RUN, { cwd }), cwd)
   expect(code).toBe(0)
@@ -113,7 +120,7 @@ test('a queued task keeps its time limit, and its worker keeps the task', async 
 }, 60_000)
 
 test('the built-in agent and its commands keep their time limits', async () => {
-  const bash = { tool: { name: 'bash', input: { command: WAIT, timeout: 4 } } }
+  const bash = { tool: { name: 'bash', input: { command: WAIT, timeout: LIMIT_S } } }
   const configuration = {
     chains: { c: { steps: [{ agent: 'nat', prompt: 'Go', timeout: LIMIT }] } },
   }
@@ -137,13 +144,13 @@ test('a wait ends at once if the limit was reset during a suspension', async () 
   const agent = failing(LIMITED, 1)
   const cwd = makeChain([{ agent: 'agent', iterations: 3 }], { agent })
   const env = { ANTHROPIC_API_KEY: 'a-key' }
-  await using stage = await openNative([{ limit: '4s' }, { text: 'Fine.' }], { env })
+  await using stage = await openNative([{ limit: LIMIT }, { text: 'Fine.' }], { env })
   const [run, native] = await Promise.all([
     continuedAfter(startChain(cwd), cwd, 'Waiting for the limit'),
     continuedAfter(stage.start('nat', '-p', 'Go'), stage.cwd, 'retrying the request in'),
   ])
   expect([run.code, native.code]).toEqual([0, 0])
-  expect(Math.max(run.ms, native.ms)).toBeLessThan(3500)
+  expect(Math.max(run.ms, native.ms)).toBeLessThan(8000)
 }, 60_000)
 
 test('a task is retried if its limit was reset during a suspension', async () => {
@@ -167,10 +174,14 @@ function failing(words: string, times: number): string {
 
 test('maxWait includes suspended time, the retry time does not', async () => {
   const kinds = {
-    quota: { agent: failing(LIMITED, 2), policy: { maxWait: '8s' }, why: 'Waiting for the limit' },
+    quota: {
+      agent: failing(LIMITED, 2),
+      policy: { maxWait: `${2 * LIMIT_S}s` },
+      why: 'Waiting for the limit',
+    },
     marker: {
       agent: failing("echo 'API Error: 529 Overloaded'", 2),
-      policy: { retry: { for: '5s', backoff: '1s' } },
+      policy: { retry: { for: LIMIT, backoff: '1s' } },
       why: 'temporarily unavailable',
     },
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { RunEvent } from '../../src/records/events/schema.ts'
 import { forkhestra, Running, type Finished } from '../support/forkhestra.ts'
 import { makeProject, sh } from '../support/project.ts'
+import { SEED, withSeed } from '../support/random.ts'
 import { journalOf, ofType, runsOf } from '../support/record.ts'
 
 // Every trial starts the same chain, kills forkhestra with SIGKILL at a random moment, resumes it,
@@ -88,8 +89,8 @@ function essence(events: readonly RunEvent[]) {
   }
 }
 
-async function killed(running: Running, withinMs: number): Promise<Finished> {
-  await Bun.sleep(Math.random() * withinMs)
+async function killed(running: Running, afterMs: number): Promise<Finished> {
+  await Bun.sleep(afterMs)
   running.signal('SIGKILL')
   return running.finished
 }
@@ -104,17 +105,19 @@ function endOf(cwd: string): number | undefined {
 async function disturb(
   chain: string,
   withinMs: number,
+  random: () => number,
 ): Promise<{ code: number; cwd: string; run: string; kills: number }> {
   const cwd = makeTrial()
-  const kills = 1 + Math.floor(Math.random() * MOST_KILLS)
+  const kills = 1 + Math.floor(random() * MOST_KILLS)
   const env = { FORKHESTRA_TRIAL: chain }
-  await killed(new Running(['--chain', chain], { cwd, env }), withinMs)
+  await killed(new Running(['--chain', chain], { cwd, env }), random() * withinMs)
   for (let count = 1; count < kills && endOf(cwd) === undefined; count += 1) {
-    await killed(new Running(['resume', '--kill-orphans'], { cwd, env }), withinMs)
+    const resumed = new Running(['resume', '--kill-orphans'], { cwd, env })
+    await killed(resumed, random() * withinMs)
   }
   const [run] = runsOf(cwd)
   const hasPlan = run !== undefined && ofType(journalOf(cwd, run), 'run_started').length > 0
-  if (!hasPlan) return disturb(chain, withinMs * 1.2)
+  if (!hasPlan) return disturb(chain, withinMs * 1.2, random)
   // The last kill may have come after the end.
   const exitCode = endOf(cwd)
   if (exitCode !== undefined) return { code: exitCode, cwd, run, kills }
@@ -136,13 +139,15 @@ test.each(Object.keys(CHAINS))(
     let kills = 0
     const work = async () => {
       while (left-- > 0) {
-        // Parallel tests make everything slower, and a kill after the end is harmless.
-        const trial = await disturb(chain, tookMs * 1.5)
-        const events = journalOf(trial.cwd, trial.run)
-        expect({ ...essence(events), code: trial.code }).toEqual({ ...expected, code })
-        const numbers = events.flatMap(({ seq }) => (seq === undefined ? [] : [seq]))
-        expect(numbers).toEqual(numbers.map((_, index) => index + 1))
-        kills += trial.kills
+        kills += await withSeed(SEED + left, async (random) => {
+          // Parallel tests make everything slower, and a kill after the end is harmless.
+          const trial = await disturb(chain, tookMs * 1.5, random)
+          const events = journalOf(trial.cwd, trial.run)
+          expect({ ...essence(events), code: trial.code }).toEqual({ ...expected, code })
+          const numbers = events.flatMap(({ seq }) => (seq === undefined ? [] : [seq]))
+          expect(numbers).toEqual(numbers.map((_, index) => index + 1))
+          return trial.kills
+        })
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))

@@ -285,19 +285,21 @@ test('resume does not run a recovery agent twice', async () => {
 test('work before a power failure counts for the time of the run', async () => {
   const agent = sh('echo $$ >pid', 'while :; do echo tick; sleep 0.25; done')
   const cwd = makeChain([{ agent: 'agent' }], { agent })
-  const running = startChain(cwd, { args: ['--max-duration', '4s'] })
-  await until(() => running.stdout.split('tick').length > 11)
+  const running = startChain(cwd, { args: ['--max-duration', '10s'] })
+  await until(() => running.stdout.split('tick').length > 17)
   running.signal('SIGKILL')
   process.kill(-Number(readFileSync(join(cwd, 'pid'), 'utf8')), 'SIGKILL')
   await running.finished
   const { stdout } = await forkhestra(['show', '--json'], { cwd })
   expect((JSON.parse(stdout) as { spent: { ms: number } }).spent.ms).toBeGreaterThan(1000)
-  const began = performance.now()
   const resumed = withRecord(await forkhestra(['resume'], { cwd }), cwd)
-  expect(performance.now() - began).toBeLessThan(4000)
   expect(reasonsIn(resumed.events)).toEqual(['budget'])
-  expect(ofType(resumed.events, 'run_resumed')[0]?.lostMs).toBeGreaterThan(1000)
-  expect(ofType(resumed.events, 'run_ended')[0]?.spent?.ms).toBeGreaterThan(3900)
+  const lostMs = ofType(resumed.events, 'run_resumed')[0]!.lostMs!
+  expect(lostMs).toBeGreaterThan(1000)
+  const spentMs = ofType(resumed.events, 'run_ended')[0]!.spent!.ms
+  expect(spentMs).toBeGreaterThan(9900)
+  // After the resume, the limit was not granted once more.
+  expect(spentMs - lostMs).toBeLessThan(10_000)
 })
 
 test('changes from before the run are not counted as changes of a resumed one', async () => {

@@ -150,15 +150,14 @@ test.each<[string, readonly string[], object]>([
   ['a check', SAYS_SO, { verify: DEAF }],
   ['a hook', SAYS_SO, { hooks: { beforeStep: DEAF } }],
 ])('a second Ctrl-C kills a process that ignores the first during %s', async (_, lines, step) => {
-  const { cwd, running } = begin({ lines, step, next: ['', ''] })
+  // Whatever waits for the end of this grace fails.
+  const grace = { term: '1h' }
+  const { cwd, running } = begin({ lines, step: { ...step, grace }, next: ['', ''] })
   await fileIn(cwd, 'there')
-  const began = performance.now()
   running.signal('SIGINT')
   await until(() => running.stderr.includes('press Ctrl-C again to kill it now'))
   running.signal('SIGINT')
   expect((await running.finished).code).toBe(130)
-  // It did not wait for the grace of ten seconds.
-  expect(performance.now() - began).toBeLessThan(8000)
   expect(survivors()).toEqual([])
 })
 

@@ -50,6 +50,7 @@ const DRIVER = `
       record.output({ ...place, stream: i % 2 ? 'err' : 'out', bytes })
       for (let j = 0; j < 30; j++) emit({ type: 'message', ...place, text: 'x'.repeat(j * 50) })
       record.flush()
+      console.log('flushed')
     }
     const [trouble] = record.takeProblems()
     if (trouble) throw new Error(trouble.why)
@@ -59,15 +60,18 @@ const DRIVER = `
   }
 `
 
-/** Drives the run for so long, and is killed without a warning. */
-async function driveAndDie(root: string, how: 'begin' | 'resume', ms: number): Promise<void> {
+/** Drives the run until it has flushed so often, and is killed without a warning. */
+async function driveAndDie(root: string, how: 'begin' | 'resume', flushes: number): Promise<void> {
   const child = Bun.spawn([process.execPath, '-e', DRIVER, root, how], {
     stdout: 'pipe',
     stderr: 'inherit',
   })
-  const { value } = await child.stdout.getReader().read()
-  expect(new TextDecoder().decode(value)).toBe('ready\n')
-  await Bun.sleep(ms)
+  let said = ''
+  const count = () => (said.split('ready\n')[1] ?? '').split('flushed\n').length - 1
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    said += text
+    if (said.includes('ready\n') && count() >= flushes) break
+  }
   child.kill('SIGKILL')
   expect(await child.exited).not.toBe(1)
 }
@@ -75,8 +79,8 @@ async function driveAndDie(root: string, how: 'begin' | 'resume', ms: number): P
 test('a run whose processes are killed repeatedly has one complete record', async () => {
   const root = makeProject()
   const folder = join(root, 'r1')
-  await driveAndDie(root, 'begin', 60)
-  for (const ms of [5, 40, 90]) await driveAndDie(root, 'resume', ms)
+  await driveAndDie(root, 'begin', 7)
+  for (const flushes of [0, 5, 30]) await driveAndDie(root, 'resume', flushes)
   expect(holderOf(folder)?.life).toBe('dead')
   const lock = RunLock.take(folder) as RunLock
   const { seq, state } = readRunState(folder)

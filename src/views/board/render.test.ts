@@ -114,5 +114,6 @@ test('pasting a megabyte is fast, and joins its lines', () => {
   const began = performance.now()
   const pasted = `n\u001b[200~${'word\n'.repeat(200_000)}\u001b[201~\u007f\u007f\u001b[D`
   expect(lines(40, 12, pasted).at(-1)).toContain('word word')
-  expect(performance.now() - began).toBeLessThan(2000)
+  // Milliseconds; in quadratic time, hours.
+  expect(performance.now() - began).toBeLessThan(30_000)
 })

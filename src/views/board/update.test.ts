@@ -352,10 +352,12 @@ test('no series of keys, sizes and changes breaks the board', () => {
 test('a key is handled quickly with 10 000 tasks', () => {
   const cards = Array.from({ length: 10_000 }, (_, index) => makeCard(makeTask(index + 1), true))
   let state = board(cards)
-  const began = performance.now()
-  for (let count = 0; count < 100; count++) {
+  const times = Array.from({ length: 100 }, (_, count) => {
+    const began = performance.now()
     state = press(state, count % 2 === 0 ? 'j' : '\u001b[6~').board
     render(state, makePaint(true))
-  }
-  expect((performance.now() - began) / 100).toBeLessThan(20)
+    return performance.now() - began
+  })
+  // A few milliseconds, even on a slow machine; one that compares all tasks with all takes seconds.
+  expect(times.toSorted((one, other) => one - other)[50]).toBeLessThan(500)
 })

@@ -19,12 +19,7 @@ function say(...words: (string | number)[]): void {
   writeSync(1, `${words.join(' ')}\n`)
 }
 
-/** In ms, comparable between processes. */
-export function preciseNow(): number {
-  return performance.timeOrigin + performance.now()
-}
-
-const JOBS = { open, claimAll, readAll, storm, listen, idle }
+const JOBS = { open, claimAll, readAll, storm, listen }
 
 async function open(): Promise<void> {
   say('opened')
@@ -83,28 +78,14 @@ async function pushOne(store: QueueStore, run: string, id: string): Promise<void
   await store.start(run, 'main')
 }
 
-/** Prints the time of each wake-up. */
+/** Prints a line for each wake-up. */
 async function listen(store: QueueStore, { run }: Orders): Promise<void> {
   let mark = await store.mark()
   say('listening')
   for (;;) {
     mark = await store.wait(run, mark)
-    say('woken', preciseNow())
+    say('woken')
   }
-}
-
-/** Measures the CPU use of a hundred waits, as a fraction of a core. */
-async function idle(store: QueueStore, { run }: Orders): Promise<void> {
-  const mark = await store.mark()
-  const stop = new AbortController()
-  const waits = Array.from({ length: 100 }, () => store.wait(run, mark, stop.signal))
-  await Bun.sleep(500)
-  const [cpu, time] = [process.cpuUsage(), performance.now()]
-  await Bun.sleep(5000)
-  const { user, system } = process.cpuUsage(cpu)
-  say('cost', (user + system) / 1000 / (performance.now() - time))
-  stop.abort()
-  await Promise.all(waits)
 }
 
 if (import.meta.main) {

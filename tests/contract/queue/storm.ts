@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { SEED, withSeed } from '../../support/random.ts'
 import { SYSTEM_CLOCK } from '../../../src/queue/limits.ts'
 import { StoreProcess } from './store-process.ts'
 import type { Home } from './home.ts'
@@ -24,14 +25,19 @@ class Promises {
   }
 }
 
-async function killAll(home: Home, place: string, promises: Promises): Promise<void> {
+async function killAll(
+  home: Home,
+  place: string,
+  promises: Promises,
+  random: () => number,
+): Promise<void> {
   await Promise.all(
     Array.from({ length: SLOTS }, async (_, slot) => {
       for (let kill = 0; kill < KILLS / SLOTS; kill += 1) {
         const child = new StoreProcess(home, place, 'storm', `s${slot}-${kill}`, { times: TIMES })
         // Some are killed before their first line, most while they work.
-        if (Math.random() < 0.9) await child.said(1 + Math.floor(Math.random() * 8))
-        await Bun.sleep(Math.random() * 15)
+        if (random() < 0.9) await child.said(1 + Math.floor(random() * 8))
+        await Bun.sleep(random() * 15)
         promises.add(await child.kill())
       }
     }),
@@ -66,22 +72,24 @@ function twice(ids: readonly string[]): string[] {
 export function testStorm(home: Home): void {
   test(
     `${KILLS} kills lose nothing, and nothing is done or delivered twice`,
-    async () => {
-      const stage = await Stage.set(home, { clock: SYSTEM_CLOCK, times: TIMES })
-      const promises = new Promises()
-      await killAll(home, stage.place, promises)
-      await finishAll(stage, promises)
-      const tasks = await stage.store.list(RUN)
-      const ids = new Set(tasks.map(({ id }) => id))
-      expect(promises.pushed.filter((id) => !ids.has(id))).toEqual([])
-      expect(tasks.filter(({ end }) => end?.success !== true)).toEqual([])
-      expect(twice(promises.ended)).toEqual([])
-      expect(twice(promises.acked)).toEqual([])
-      expect(promises.ended.length).toBeGreaterThan(KILLS / 2)
-      // Otherwise none was killed while it worked.
-      expect(tasks.filter(({ attempt }) => attempt > 1).length).toBeGreaterThan(KILLS / 30)
-      await stage.strike()
-    },
+    () => withSeed(SEED, (random) => killAndCompare(home, random)),
     PATIENCE_MS,
   )
+}
+
+async function killAndCompare(home: Home, random: () => number): Promise<void> {
+  const stage = await Stage.set(home, { clock: SYSTEM_CLOCK, times: TIMES })
+  const promises = new Promises()
+  await killAll(home, stage.place, promises, random)
+  await finishAll(stage, promises)
+  const tasks = await stage.store.list(RUN)
+  const ids = new Set(tasks.map(({ id }) => id))
+  expect(promises.pushed.filter((id) => !ids.has(id))).toEqual([])
+  expect(tasks.filter(({ end }) => end?.success !== true)).toEqual([])
+  expect(twice(promises.ended)).toEqual([])
+  expect(twice(promises.acked)).toEqual([])
+  expect(promises.ended.length).toBeGreaterThan(KILLS / 2)
+  // Otherwise none was killed while it worked.
+  expect(tasks.filter(({ attempt }) => attempt > 1).length).toBeGreaterThan(KILLS / 30)
+  await stage.strike()
 }

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import { SYSTEM_CLOCK } from '../../../src/queue/limits.ts'
 import { StoreProcess } from './store-process.ts'
 import type { Home } from './home.ts'
-import { preciseNow } from './process.ts'
 import { newMessage, RUN, Stage } from './stage.ts'
 
 const PATIENCE_MS = 60_000
@@ -22,9 +21,7 @@ export function testWake(home: Home): void {
     const stage = await Stage.set(home)
     const before = await stage.store.mark()
     await stage.push('main', ['a'])
-    const start = performance.now()
     expect(await stage.store.wait(RUN, before)).not.toBe(before)
-    expect(performance.now() - start).toBeLessThan(1000)
     await stage.strike()
   })
 
@@ -59,32 +56,20 @@ export function testWake(home: Home): void {
   })
 
   test(
-    'another process is woken within a second',
+    'another process is woken by every change',
     async () => {
       const stage = await Stage.set(home, { clock: SYSTEM_CLOCK })
       const child = new StoreProcess(home, stage.place, 'listen', 'l', {})
       await child.said(1)
-      const delays: number[] = []
+      // bench/queue/wake.ts measures how long it takes, and what a hundred waits cost.
       for (let round = 1; round <= 60; round += 1) {
         await stage.store.send(newMessage('main', 'main', 'x'))
-        const sent = preciseNow()
         await child.said(1 + round)
-        delays.push(Number(child.lines[round]![1]) - sent)
-        await Bun.sleep(5)
       }
-      await child.kill()
-      expect(delays.toSorted((one, other) => one - other)[56]!).toBeLessThan(1000)
-      await stage.strike()
-    },
-    PATIENCE_MS,
-  )
-
-  test(
-    'a hundred waits use at most a hundredth of a core',
-    async () => {
-      const stage = await Stage.set(home, { clock: SYSTEM_CLOCK })
-      const [line] = await new StoreProcess(home, stage.place, 'idle', 'i', {}).finish()
-      expect(Number(line![1])).toBeLessThan(0.01)
+      expect((await child.kill()).slice(0, 61)).toEqual([
+        ['listening'],
+        ...Array.from({ length: 60 }, () => ['woken']),
+      ])
       await stage.strike()
     },
     PATIENCE_MS,

@@ -196,5 +196,6 @@ test('millions of commands are refused quickly', () => {
   const text = '/push a\n'.repeat(2_000_000)
   const began = performance.now()
   refusal(text)
-  expect(performance.now() - began).toBeLessThan(2000)
+  // Milliseconds; in quadratic time, hours.
+  expect(performance.now() - began).toBeLessThan(30_000)
 })
