@@ -1,5 +1,5 @@
 /** Pseudorandom numbers from 0 to 1, reproducible by seed. */
-export function randomFrom(seed: number): () => number {
+function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0
