@@ -82,15 +82,15 @@ test('a second signal kills a deaf agent at once', async () => {
     makeScriptProject({ agent: stubborn }),
     `import { run } from 'forkhestra'
      ${ECHO}
-     await run({ agent: './agent', onOutput })`,
+     // Whatever waits for the end of this grace fails.
+     const grace = { markerMs: 3_600_000, termMs: 3_600_000 }
+     await run({ agent: './agent', onOutput, grace })`,
   )
   await script.printed('started')
-  const began = performance.now()
   script.signal('SIGINT')
   await script.printed('heard')
   script.signal('SIGINT')
   expect((await script.end()).end).toBe('SIGINT')
-  expect(performance.now() - began).toBeLessThan(5000)
 })
 
 test('both of two parallel runs end before the program does', async () => {

@@ -227,14 +227,13 @@ test('a receive that is waiting when stdin ends is answered and loses no message
     await child.stdin.flush()
   }
   for (const message of OPENING) await say(line(message))
-  await say(call(1, 'push', { name: 'slow', prompt: 'sleep 60', agent: './agent' }))
+  await say(call(1, 'push', { name: 'slow', prompt: 'sleep 600', agent: './agent' }))
   await replies.of(1)
   await say(call(2, 'run', {}))
   await replies.of(2)
   await say(call(3, 'receive', { from: ['slow'] }))
   await until(() => readStore(cwd, 'select 1 from waiting').length > 0)
   expect((await forkhestra(['send', 'main', 'hello'], { cwd })).code).toBe(0)
-  const ended = performance.now()
   await child.stdin.end()
   const { result } = await replies.of(3)
   expect(JSON.parse(result?.content?.[0]?.text ?? 'null')).toMatchObject({
@@ -242,7 +241,6 @@ test('a receive that is waiting when stdin ends is answered and loses no message
     messages: [],
   })
   expect(await child.exited).toBe(0)
-  expect(performance.now() - ended).toBeLessThan(4000)
   expect(await problemsOf(cwd)).toEqual([])
   expect((await forkhestra(['check'], { cwd })).stdout).toContain('hello')
 })

@@ -169,7 +169,8 @@ test('fifty sub-agents in a run that is killed repeatedly: each ends and is deli
     while (next < TRIALS) {
       await withSeed(SEED + next++, async (random) => {
         const cwd = makeTrial(random)
-        kills += await disturb(cwd, random)
+        const count = await disturb(cwd, random)
+        kills += count
         expect(await wrongWith(cwd)).toEqual([])
         tasks += readStore(cwd, `select 1 from task where depth > 0`).length
       })

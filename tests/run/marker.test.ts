@@ -109,7 +109,7 @@ test('after the marker an agent that does not exit is ended with its tree when i
     exitCode: null,
     reason: 'marker',
   })
-  expect(performance.now() - began).toBeLessThan(6000)
+  expect(performance.now() - began).toBeLessThan(30_000)
   const pids = readFileSync(join(cwd, 'pids'), 'utf8').trim().split('\n').map(Number)
   expect(pids).toHaveLength(2)
   expect(pids.filter(isAlive)).toEqual([])
