@@ -62,7 +62,7 @@ export function parseJsonc<S extends Schema>(
 ): z.output<S> {
   // Some editors write a byte order mark.
   const text = content.replace(/^\uFEFF/, '')
-  if (text.trim() === '') throw new JsoncError([`${file}  is empty.`], format.emptyHint)
+  if (text.trim() === '') throw new JsoncError([`${file} is empty.`], format.emptyHint)
   try {
     return check(text, makeLocator(text, file), format)
   } catch (error) {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { UserError } from '../base/errors.ts'
 import { nearest } from '../base/nearest.ts'
-import { doubleQuote } from '../base/shell-quote.ts'
+import { doubleQuote, shellWord } from '../base/shell-quote.ts'
 
 /** A flag, or, with a `value`, an option that takes one. */
 interface Option {
@@ -24,6 +24,8 @@ export interface Command {
   readonly guesses?: Readonly<Record<string, string>>
   /** What `--json` prints: one object, or the events of a run, one per line. */
   readonly json?: 'object' | 'events'
+  /** How many words come before `--` and a command of the user; absent if it takes no command. */
+  readonly wordsBeforeCommand?: number
   /** The only arguments that it takes; absent if it takes any. */
   readonly words?: readonly string[]
   run(input: Input): Promise<number>
@@ -66,6 +68,8 @@ export function parseInput(args: readonly string[], command: Command): Input {
   const unquoted = findUnquoted(args, tokens, options)
   for (const token of tokens) {
     const word = args[token.index]!
+    if (token.kind === 'positional' && positionals.length === command.wordsBeforeCommand)
+      throw commandBeforeDashes(args, token.index, command)
     if (token.kind === 'positional') {
       positionals.push(word)
     } else if (token.kind === 'option-terminator') {
@@ -97,6 +101,16 @@ export function parseInput(args: readonly string[], command: Command): Input {
     flag: (option) => flags.has(option),
     quoteHint: unquoted?.hint,
   }
+}
+
+/** The words of a command were taken for arguments of ours. */
+function commandBeforeDashes(args: readonly string[], at: number, { usage }: Command): UsageError {
+  const [name] = usage[0]!.split(' <', 1)
+  const words = args.toSpliced(at, 0, '--').map((word) => (word === '--' ? word : shellWord(word)))
+  return new UsageError(
+    `Unexpected argument '${args[at]}'.`,
+    `Put -- before the command: ${name} ${words.join(' ')}`,
+  )
 }
 
 function readTokens(args: readonly string[], options: Options) {

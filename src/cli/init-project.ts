@@ -1,9 +1,12 @@
+import { isInRepository } from '../base/repository.ts'
 import { initProject as writeProject } from '../host/init-project.ts'
 import { checkBeginning } from '../host/project.ts'
 import type { Input } from './command.ts'
 import { projectOf } from './front-end.ts'
 
 const BUILD = 'forkhestra --chain build-all'
+const NO_REPOSITORY =
+  'Next: create a git repository, without which agents cannot commit:\n  git init'
 const OFFER = 'forkhestra init --agents-md'
 
 /** The command `init`. */
@@ -22,8 +25,9 @@ export async function initProject(input: Input): Promise<number> {
   for (const { path, append } of files)
     console.log(append === true ? `Added a section to ${path}` : `Wrote ${path}`)
   for (const { path, why } of left) console.log(`Left alone: ${path} (${why})`)
-  const next = `Next: describe what to build in ${specs}/PLAN.md and SPECS.md, then run`
-  console.log(`\n${next}\n  ${BUILD}`)
+  const start = isInRepository(project.folder) ? 'Next:' : `${NO_REPOSITORY}\nThen`
+  console.log(`\n${start} describe what to build in ${specs}/PLAN.md and SPECS.md, then run`)
+  console.log(`  ${BUILD}`)
   if (!instructions.isThere && !withInstructions)
     console.log(`\nTo tell coding agents about forkhestra in ${instructions.path}, run\n  ${OFFER}`)
   return 0

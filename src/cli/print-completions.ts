@@ -1,3 +1,4 @@
+import { BUILT_IN_CHAINS } from '../chain/builtins/chains.ts'
 import { loadConfiguration } from '../host/configuration.ts'
 import { pathFromProject } from '../host/project.ts'
 import type { Input } from './command.ts'
@@ -23,7 +24,8 @@ const chains: Source = async ({ options }) => {
   const project = typedProject(options)
   const given = config === undefined ? undefined : pathFromProject(untilde(config)!, project)
   const { content } = await loadConfiguration(project.folder, given, process.env)
-  const names = Object.entries(content.chains)
+  // Those of the project come first.
+  const names = Object.entries({ ...content.chains, ...BUILT_IN_CHAINS, ...content.chains })
   return { candidates: names.map(([value, { description }]) => ({ value, text: description })) }
 }
 

@@ -2,7 +2,7 @@ import { UserError } from '../base/errors.ts'
 import { formatBytes } from '../base/files.ts'
 import { Mask } from '../base/secrets/mask.ts'
 import { makeAgentEnvironment } from '../engines/environment.ts'
-import { findNearMisses } from '../chain/parse/prompt/near-misses.ts'
+import { describeNearMiss, findNearMisses } from '../chain/parse/prompt/near-misses.ts'
 import type { Phases } from '../chain/parse/prompt/phases.ts'
 import { findTaskProblems } from '../chain/plan/checks.ts'
 import type { Facts } from '../chain/plan/facts.ts'
@@ -83,11 +83,7 @@ function withWarnings(
 ): PromptPreview {
   const preview = previewPrompt(phases, options)
   if (isRaw) return preview
-  const misses = findNearMisses(phases.content).map(({ word, meant }) =>
-    word === meant
-      ? `'${word}' is sent as plain text: commands must start in column 1.`
-      : `'${word}' is not a command and is sent as plain text; did you mean ${meant}?`,
-  )
+  const misses = findNearMisses(phases.content).map(describeNearMiss)
   // An earlier step may create the file.
   const unread = preview.setup.flatMap((command) =>
     command.kind === 'read' && 'ok' in command.file && !command.file.ok

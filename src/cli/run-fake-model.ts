@@ -24,17 +24,11 @@ import { UsageError, type Input } from './command.ts'
 import { runInside } from './run-inside.ts'
 
 export async function runFakeModel(input: Input): Promise<number> {
-  const [file, surplus] = input.positionals
+  const [file] = input.positionals
   if (file === undefined) {
     throw new UsageError(
       'A script is missing.',
       'Write: forkhestra fake-model <script> -- <command>',
-    )
-  }
-  if (surplus !== undefined) {
-    throw new UsageError(
-      `Unexpected argument '${surplus}'.`,
-      `The command goes after --: forkhestra fake-model ${file} -- ${surplus}`,
     )
   }
   const port = readWhole('--port', input.text('port') ?? '0', { least: 0, most: 65_535 })

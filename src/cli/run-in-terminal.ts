@@ -89,10 +89,10 @@ function openTerminal(stopSwitch: StopSwitch, uncut: boolean, run: Watched): Ter
   stopSwitch.listen((signal) => {
     const seconds = DEFAULT_GRACE.termMs / 1000
     const gently = isOnlyWaiting(run.state)
-      ? 'stopping the wait and the run'
-      : `stopping: ${seconds} s to finish; press Ctrl-C again to kill it now`
-    const words = signal === 'SIGQUIT' ? 'killing everything' : gently
-    terminal.warn(`[forkhestra] ${signal}: ${words}`)
+      ? `stopping the wait and the run (${signal})`
+      : `stopping (${signal}): ${seconds} s to finish; press Ctrl-C again to kill it now`
+    const words = signal === 'SIGQUIT' ? `killing everything (${signal})` : gently
+    terminal.warn(`[forkhestra] ${words}`)
   })
   return terminal
 }

@@ -3,6 +3,7 @@ import { makeAgentEnvironment } from '../engines/environment.ts'
 import {
   checkConfiguration,
   describeFiles,
+  describeSize,
   fileProblems,
   reachableFiles,
 } from '../host/check-configuration.ts'
@@ -37,6 +38,6 @@ function report(
     return
   }
   if (file === undefined) console.log('No configuration found; nothing to check.')
-  else console.log(`${file} is valid: chains ${chains}, agents ${agents}.`)
+  else console.log(`${file} is valid: ${describeSize(content)}.`)
   if (files.size > 0) console.log(`Agents of Claude Code: ${describeFiles(files)}.`)
 }

@@ -1,3 +1,4 @@
+import { counted } from '../base/amounts.ts'
 import type { Problem } from '../base/errors.ts'
 import { printable } from '../base/terminal/printable.ts'
 import { BUILT_IN_AGENTS, BUNDLED_AGENTS } from '../chain/builtins/agents.ts'
@@ -25,6 +26,13 @@ export async function checkConfiguration(
   const problems = [...findProblems(configuration, project.folder, facts), ...others]
   if (problems.length > 0) throw new PlanError(problems)
   return configuration
+}
+
+/** `1 chain, no agents`. */
+export function describeSize({ chains, agents = {} }: ChainsConfig): string {
+  const of = (all: object, word: string) =>
+    counted(Object.keys(all).length, word).replace(/^0 /, 'no ')
+  return `${of(chains, 'chain')}, ${of(agents, 'agent')}`
 }
 
 function findProblems({ content, base }: Configuration, cwd: string, facts: Facts): Problem[] {

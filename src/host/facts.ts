@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
-import { statOf } from '../base/files.ts'
+import { listIfThere, statOf } from '../base/files.ts'
 import { isInRepository } from '../base/repository.ts'
 import type { Facts, ProgramFact } from '../chain/plan/facts.ts'
 import { readPromptText } from '../chain/prompts/prompt-file.ts'
@@ -25,6 +25,7 @@ export function readFacts(env: Readonly<Record<string, string | undefined>>): Fa
       }
       return unusable ?? { kind: 'missing' }
     },
+    namesIn: listIfThere,
     fileExists: (file) => statOf(file)?.isFile() ?? false,
     mustAsk: process.getuid?.() === 0 && sandbox !== '1' && bubblewrap !== '1',
     isOwnProgram: (program) => own !== undefined && dirname(program) === own,

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { NotNow } from '../base/errors.ts'
+import { NotNow, UserError } from '../base/errors.ts'
 import { listIfThere } from '../base/files.ts'
 import { Mask } from '../base/secrets/mask.ts'
 import { printable } from '../base/terminal/printable.ts'
@@ -47,7 +47,7 @@ export async function dealWithOrphans(
     } else if (isShared) {
       warnings.push(`the ${words}; to kill them: --kill-orphans`)
     } else {
-      throw new NotNow(
+      throw new UserError(
         `The ${words}.`,
         [
           'They would interfere with the new run. Kill them: add --kill-orphans',

@@ -122,13 +122,26 @@ function findListed(folders: TaskFolders, id: TaskId): TaskText | undefined {
 
 /** Suggests tasks with similar ids. */
 export function notFoundError(id: TaskId, tasks: readonly Task[]): UserError {
-  const near = tasks
+  return new NotFound(`No task ${renderId(id)}.`, describeNear(id, tasks))
+}
+
+function describeNear(id: TaskId, tasks: readonly Task[]): string {
+  if (tasks.length === 0) return 'There are no tasks yet.'
+  const all = tasks
     .map((task) => ({ task, distance: Math.abs(Number(task.id.split('-')[1]) - id.number) }))
     .toSorted((a, b) => a.distance - b.distance)
+  const near = all
+    .filter(({ task, distance }) => distance < 4 || hasOtherDigit(task.id, renderId(id)))
     .slice(0, 3)
     .map(({ task }) => `  ${task.id}  ${task.title}`)
-  return new NotFound(
-    `No task ${renderId(id)}.`,
-    near.length === 0 ? 'There are no tasks yet.' : `Similar ids:\n${near.join('\n')}`,
-  )
+  if (near.length > 0) return `Similar ids:\n${near.join('\n')}`
+  const ids = tasks.map((task) => task.id).toSorted()
+  return ids.length === 1
+    ? `The only task is ${ids[0]}.`
+    : `Ids go from ${ids[0]} to ${ids.at(-1)}.`
+}
+
+/** Whether two ids differ in one digit. */
+function hasOtherDigit(a: string, b: string): boolean {
+  return a.length === b.length && a.split('').filter((digit, at) => digit !== b[at]).length === 1
 }

@@ -166,7 +166,8 @@ function stepStatus({ status }: ShownRun, step: StepState): string {
   }
   const isSaid = detail?.startsWith(reason) === true
   const why = isSaid ? printable(detail) : [reason, detail ?? []].flat().map(printable).join(': ')
-  if (step.isUnmarked === true || isNotStarted(step) || reason === 'skipped')
+  const isWorded = reason === 'skipped' || reason === 'single_run'
+  if (step.isUnmarked === true || isNotStarted(step) || isWorded)
     return printable(describeStep(step))
   const count = maxIterations === undefined ? '' : `${describeCount(step)}, `
   return `${isComplete(reason) ? 'complete' : 'not complete'} (${count}${why})`

@@ -67,6 +67,10 @@ test('completing a chain name does not execute it', async () => {
   expect(await complete(cwd, ['forkhestra', '--chain', ''])).toEqual([
     '\\$\\(touch\\ pwned\\)',
     'two\\ words',
+    'build-all',
+    'build',
+    'plan',
+    'ralph',
   ])
   expect(await Bun.file(`${cwd}/pwned`).exists()).toBe(false)
 })
@@ -75,7 +79,11 @@ test('completions offer commands, options and the chains of the project', async 
   const cwd = project()
   expect(await complete(cwd, ['forkhestra', 'val'])).toEqual(['validate'])
   expect(await complete(cwd, ['forkhestra', '--dr'])).toEqual(['--dry-run'])
-  expect(await complete(cwd, ['forkhestra', '--chain', 'b'])).toEqual(['build', 'brew'])
+  expect(await complete(cwd, ['forkhestra', '--chain', 'b'])).toEqual([
+    'build',
+    'brew',
+    'build-all',
+  ])
   expect(await complete(cwd, ['forkhestra', 'completions', 'z'])).toEqual(['zsh'])
   expect(await complete(cwd, ['forkhestra', 'tas'])).toEqual(['tasks'])
   expect(await complete(cwd, ['forkhestra', 'tasks', 'vi'])).toEqual(['view'])

@@ -298,7 +298,7 @@ test('validate checks every chain and file, and reports all problems', async () 
   const good = await forkhestra(['validate'], { cwd: fine })
   expect([good.code, good.stdout]).toEqual([
     0,
-    'forge/orch/chains.json is valid: chains 1, agents 0.\n',
+    'forge/orch/chains.json is valid: 1 chain, no agents.\n',
   ])
 })
 

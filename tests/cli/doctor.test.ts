@@ -194,7 +194,7 @@ test('--config and --cwd select what is checked', async () => {
   const { cwd, env } = makeMachine(CLAUDE, { 'other.json': CHAINS })
   const args = ['doctor', '--json', '--cwd', cwd, '--config', 'other.json']
   const { stdout } = await forkhestra(args, { cwd: makeProject(), env })
-  expect(stdout).toContain('other.json is valid: chains 1, agents 0')
+  expect(stdout).toContain('other.json is valid: 1 chain, no agents')
   const missing = await forkhestra(['doctor', '--json', '--cwd', 'gone'], { cwd, env })
   expect(JSON.parse(missing.stdout)).toMatchObject({ ok: false, problems: [{}] })
   expect(missing.code).toBe(2)

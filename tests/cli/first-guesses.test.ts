@@ -56,11 +56,17 @@ test.each([
   [['./b', '--prompt', 'fix', 'the', 'tests'], 'Quote the prompt: -p "fix the tests"\n'],
   [['-p', 'fix', './b:2', './c:2'], 'forkhestra "./b:2 -> ./c:2"'],
   [['./b', '-p', 'fix', '--iterations', '5'], 'forkhestra builder:5'],
+  [
+    ['fake-model', 's.json', 'forkhestra', '--chain', 'c'],
+    'Put -- before the command: forkhestra fake-model s.json -- forkhestra --chain c\n',
+  ],
+  [['./bilder'], "Agent not found: ./bilder, did you mean './builder'?"],
   [['list', 'agents'], 'Usage: forkhestra list'],
   [['help', 'tsks'], 'Did you mean: forkhestra tasks'],
   [['help', 'chains'], 'forkhestra list'],
 ])('the hint for forkhestra %p says what to type', async (args, hint) => {
-  const { code, stdout, stderr } = await forkhestra(args, { cwd: makeProject() })
+  const cwd = makeProject({ builder: sh('exit 0') })
+  const { code, stdout, stderr } = await forkhestra(args, { cwd })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(hint)
 })
@@ -118,7 +124,7 @@ test('status shows live runs, the last run and open tasks', async () => {
   const { code, stdout } = await forkhestra(['status'], { cwd })
   expect(code).toBe(0)
   expect(stdout.replaceAll(/\d{8}-\d{6}-\w+/g, 'RUN').replaceAll(/  +/g, '  ')).toMatch(
-    /^Live runs:\n  RUN  running  slow  .*\nLast run:\n  RUN  failed  bad  .*\nTasks: 1 open \(1 ready\), 1 done\nNext: forkhestra logs RUN --follow\nNext: forkhestra show RUN, then forkhestra resume RUN\n$/,
+    /^Live runs:\n  RUN  running  slow  .*\nLast run:\n  RUN  failed  bad  .*\nTasks: 1 open \(1 ready\), 1 done\nNext: forkhestra logs RUN --follow\nNext: forkhestra show RUN\n$/,
   )
   const json = JSON.parse((await forkhestra(['status', '--json'], { cwd })).stdout)
   expect(json).toMatchObject({
@@ -128,6 +134,8 @@ test('status shows live runs, the last run and open tasks', async () => {
   })
   live.signal('SIGTERM')
   await live.finished
+  const after = await forkhestra(['status'], { cwd })
+  expect(after.stdout).toMatch(/^Next: forkhestra show (\S+), then forkhestra resume \1$/m)
 })
 
 test.each([
@@ -156,6 +164,21 @@ test.each([
   const { code, stdout, stderr } = await new TaskProject().run(args)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(hint)
+})
+
+test('labels and dependencies may be lists', async () => {
+  const project = new TaskProject()
+  for (const title of ['One', 'Two']) await project.run(['create', title])
+  await project.run(['create', 'Three', '--label', 'a,b', '--depends-on', '1,2'])
+  await project.run(['edit', '1', '--label', 'c, d'])
+  const view = async (id: string) => JSON.parse((await project.run(['view', id, '--json'])).stdout)
+  expect(await view('3')).toMatchObject({
+    labels: ['a', 'b'],
+    dependencies: [{ id: 'TASK-001' }, { id: 'TASK-002' }],
+  })
+  expect(await view('1')).toMatchObject({ labels: ['c', 'd'] })
+  const { stderr } = await project.run(['edit', '99', '--label', 'x'])
+  expect(stderr).toBe('forge-tasks: No task TASK-099.\n  Ids go from TASK-001 to TASK-003.\n')
 })
 
 test('common aliases of forge-tasks commands work', async () => {
@@ -194,6 +217,17 @@ test('a program shadowed by a built-in agent is reported with the command to run
   const env = { PATH: process.env['PATH'] ?? '' }
   const { stderr } = await forkhestra(['builder:5', '--dry-run'], { cwd, env })
   expect(stderr).toContain('there is also ./builder here; to run it: forkhestra ./builder:5\n')
+})
+
+test('a misspelt command in a prompt file is reported once by a run and a dry run', async () => {
+  const cwd = makeProject({ 'p.md': 'Go.\n\n/psh name=x do it\n', a: sh('exit 0') })
+  for (const more of [[], ['--dry-run'], ['--raw-prompt']]) {
+    const { code, stderr } = await forkhestra(['a -> a', '--prompt-file', 'p.md', ...more], { cwd })
+    const warnings = stderr.split('\n').filter((line) => line.includes('/psh'))
+    const said = "p.md: '/psh' is not a command and is sent as plain text; did you mean /push?"
+    expect(code).toBe(0)
+    expect(warnings).toEqual(more.includes('--raw-prompt') ? [] : [`[forkhestra] Warning: ${said}`])
+  }
 })
 
 test('the hint corrects the case of a variable', async () => {

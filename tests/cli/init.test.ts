@@ -29,7 +29,9 @@ const lines = (word: string, paths: readonly string[], why = '') =>
   paths.map((path) => `${word} ${path}${why}\n`).join('')
 
 const NEXT = `
-Next: describe what to build in forge/orch/specs/PLAN.md and SPECS.md, then run
+Next: create a git repository, without which agents cannot commit:
+  git init
+Then describe what to build in forge/orch/specs/PLAN.md and SPECS.md, then run
   forkhestra --chain build-all
 `
 
@@ -57,7 +59,7 @@ test('the written files are valid and can be run', async () => {
   const env = { IS_SANDBOX: '1' }
   await forkhestra(['init', '--eject-prompts'], { cwd })
   const { code, stdout } = await forkhestra(['validate'], { cwd, env })
-  expect(stdout).toBe('forge/orch/chains.json is valid: chains 1, agents 1.\n')
+  expect(stdout).toBe('forge/orch/chains.json is valid: 1 chain, 1 agent.\n')
   expect(code).toBe(0)
   const run = await forkhestra(['--chain', 'docs', 'TOPIC=usage'], { cwd, env })
   expect(run.stdout).toContain('[forkhestra] Complete after 1 iteration')
@@ -197,7 +199,9 @@ test('an uncommitted link to a folder is followed', async () => {
   const cwd = join(folder, 'clone')
   await Bun.$`git init -q`.cwd(cwd).quiet()
   symlinkSync('../mine', join(cwd, 'forge'))
-  expect(await forkhestra(['init'], { cwd })).toMatchObject({ code: 0 })
+  const { code, stdout } = await forkhestra(['init'], { cwd })
+  expect(code).toBe(0)
+  expect(stdout).toContain('\nNext: describe what to build in')
   expect(existsSync(join(folder, 'mine/orch/chains.json'))).toBe(true)
 })
 

@@ -165,7 +165,7 @@ describe('forge-tasks', () => {
     const refused = await call(FORGE_TASKS, ['create', 'One'], src, HOME)
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toContain(
-      `Create it there: forge-tasks create --cwd ${top}\n  Or in this folder: forge-tasks create --cwd .\n`,
+      `Create it there: forge-tasks create "One" --cwd ${top}\n  Or in this folder: forge-tasks create "One" --cwd .\n`,
     )
     expect(existsSync(join(src, 'forge'))).toBe(false)
     const { stdout } = await call(FORGE_TASKS, ['create', 'One', '--cwd', '.'], src, HOME)

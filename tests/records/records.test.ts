@@ -173,7 +173,7 @@ describe('show', () => {
  <time>, 3 iterations
   record: <project>/${RECORDS}/<id>
 
-Step 1: ./good: complete (single_run)
+Step 1: ./good: complete (exit 0)
  <time>, 1 iteration
    1  exit 0 <time>
 
@@ -581,12 +581,15 @@ describe('stop and retry-now', () => {
     record.close()
   })
 
-  test.each([['stop'], ['retry-now']])('%s says so if the run is not active', async (command) => {
+  test.each([
+    ['stop', 'No active run in this project.'],
+    ['retry-now', 'No waiting run in this project.'],
+  ])('%s says so if the run is not active', async (command, words) => {
     const cwd = project()
     begin(cwd, '20200101-000000-aaaaaa').close()
     const { code, stderr } = await forkhestra([command], { cwd })
     expect(code).toBe(1)
-    expect(stderr).toContain('No run is ')
+    expect(stderr).toContain(words)
     const named = await forkhestra([command, 'aaaaa'], { cwd })
     expect(named.code).toBe(1)
     expect(named.stderr).toContain('it is dead.\n  Resume it: forkhestra resume ')

@@ -26,7 +26,7 @@ function install(): string {
 test('its configuration is valid and plans the same chain', async () => {
   const cwd = install()
   const { stdout } = await forkhestra(['validate'], { cwd })
-  expect(stdout).toBe('forge/orch/chains.json is valid: chains 1, agents 1.\n')
+  expect(stdout).toBe('forge/orch/chains.json is valid: 1 chain, 1 agent.\n')
   const plan = await forkhestra(['--chain', 'work', 'FEATURE=x', '--dry-run', '-v'], { cwd })
   expect(plan.stdout).toContain(`["${cwd}/lead","Lead x"]`)
 })

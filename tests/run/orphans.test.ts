@@ -64,7 +64,7 @@ test('Ctrl-D at the question means no: neither a new run nor the dead one starts
     await using pty = ask(['run', '/bin/true'], orphans.cwd)
     await pty.shows(QUESTION)
     pty.type('\u0004')
-    expect(await pty.exited).toBe(1)
+    expect(await pty.exited).toBe(2)
     await pty.shows('Or start beside them anyway: add --anyway')
     expect(pty.leftBehind()).toEqual([])
   }
@@ -97,7 +97,7 @@ test('without a terminal there is no question: orphans are listed, or ended by a
   await using orphans = await leaveOrphans(2)
   const [first, second] = orphans.pids
   const refused = await forkhestra(['run', '/bin/true'], orphans)
-  expect(refused.code).toBe(1)
+  expect(refused.code).toBe(2)
   expect(refused.stderr).toContain('is dead and left these processes running: sleep 999 (pid')
   const result = await forkhestra(['run', '/bin/true', '--anyway'], orphans)
   expect(result.code).toBe(0)

@@ -171,7 +171,7 @@ test('the first signal prints the grace period and how to kill the agent', async
   run.signal('SIGINT')
   const { stderr } = await run.finished
   expect(stderr).toStartWith(
-    '[forkhestra] SIGINT: stopping: 10 s to finish; press Ctrl-C again to kill it now\n',
+    '[forkhestra] stopping (SIGINT): 10 s to finish; press Ctrl-C again to kill it now\n',
   )
 })
 

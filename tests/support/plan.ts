@@ -19,6 +19,7 @@ const FACTS: Facts = {
   fileExists: () => false,
   readPrompt: () => '',
   agentFiles: () => ({ agents: new Map(), problems: [] }),
+  namesIn: () => [],
   userAgentFiles: () => ({ agents: new Map(), problems: [] }),
 }
 

@@ -88,7 +88,7 @@ test('stopping a wait does not mention an agent', async () => {
   running.signal('SIGINT')
   const { stderr, code } = await running.finished
   expect(code).toBe(130)
-  expect(stderr).toContain('[forkhestra] SIGINT: stopping the wait and the run\n')
+  expect(stderr).toContain('[forkhestra] stopping the wait and the run (SIGINT)\n')
   expect(stderr).not.toContain('to end; a second signal')
 })
 

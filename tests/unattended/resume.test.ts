@@ -191,7 +191,7 @@ test('resume without an id ignores runs of other folders', async () => {
   await fileIn(cwd, 'there')
   const stop = await forkhestra(['stop', '--now'], { cwd: elsewhere, env })
   expect(stop.code).toBe(1)
-  expect(stop.stderr).toContain('No run is under way')
+  expect(stop.stderr).toContain('No active run in this project')
   expect((await forkhestra(['stop', '--now'], { cwd, env })).code).toBe(0)
   expect((await running.finished).code).toBe(130)
   const resumed = await forkhestra(['resume'], { cwd: elsewhere, env })

@@ -49,6 +49,7 @@ const FACTS: Facts = {
   fileExists: () => false,
   readPrompt: () => '',
   agentFiles: (cwd) => (cwd === '/shop' ? PROJECT : folderOf([])),
+  namesIn: () => [],
   userAgentFiles: () => USER,
 }
 

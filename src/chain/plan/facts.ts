@@ -34,6 +34,8 @@ export interface Facts {
   /** The folders of PATH, for messages. */
   readonly searchPath: readonly string[]
   fileExists(path: string): boolean
+  /** What is in a folder, for hints; empty if there is no such folder. */
+  namesIn(folder: string): readonly string[]
   /** Whether a coding CLI refuses to work without permission prompts: as root, outside a sandbox. */
   readonly mustAsk: boolean
   /** Whether a program is one of those that come with forkhestra. */

@@ -25,6 +25,7 @@ const FACTS: Facts = {
     return text
   },
   agentFiles: () => ({ agents: new Map(), problems: [] }),
+  namesIn: () => [],
   userAgentFiles: () => ({ agents: new Map(), problems: [] }),
 }
 

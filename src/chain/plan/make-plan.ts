@@ -5,6 +5,7 @@ import type { Template } from '../parse/template.ts'
 import { plansTasks, withTaskCheck } from './agent-role.ts'
 import { checkKey, checkRequirements, checkSpecs, findTaskProblems } from './checks.ts'
 import type { Facts } from './facts.ts'
+import { describeNearMiss, findNearMisses } from '../parse/prompt/near-misses.ts'
 import { makeLaunch } from './launch.ts'
 import {
   defaultPolicy,
@@ -30,6 +31,8 @@ interface Planning {
   readonly variables: Variables
   readonly isInRepository: boolean
   readonly problems: Problem[]
+  /** Misspelt commands of prompts. */
+  readonly misses: string[]
   readonly recoveries: StepNode[]
 }
 
@@ -42,7 +45,8 @@ export function makePlan(
   const variables = new Variables(request.variables)
   const isInRepository = facts.isInRepository(cwd)
   const problems: Problem[] = []
-  const planning = { request, facts, variables, isInRepository, problems, recoveries: [] }
+  const misses: string[] = []
+  const planning = { request, facts, variables, isInRepository, problems, misses, recoveries: [] }
   const steps = allowHandOver(
     chain.steps.flatMap((step, index) => makeStep(planning, step, index + 1) ?? []),
   )
@@ -62,7 +66,8 @@ export function makePlan(
     ...dropUndefined({ chain: name, configuration, queueLimits }),
   }
   const plan = applyOverrides(made, request.overrides ?? {})
-  const warnings = [...shadowed, ...variables.warnings, ...planWarnings(plan, request, facts)]
+  const others = planWarnings(plan, request, facts)
+  const warnings = [...shadowed, ...variables.warnings, ...misses, ...others]
   return { plan, warnings: [...new Set(warnings)] }
 }
 
@@ -106,7 +111,7 @@ function makeRecovery(planning: Planning, name: string): number {
 }
 
 function makeNode(
-  { request, variables, facts, isInRepository, problems }: Planning,
+  { request, variables, facts, isInRepository, problems, misses }: Planning,
   step: StepConfig,
   { id, number }: Pick<StepNode, 'id' | 'number'>,
   policyOf: (defaults: Policy, config: AgentConfig) => Policy,
@@ -139,6 +144,10 @@ function makeNode(
     const { phases, where } = makeLaunch(node, builtIn, facts.readPrompt)
     problems.push(
       ...findTaskProblems(phases, where, (name) => void resolveAgent(name, request, facts)),
+    )
+    if (node.rawPrompt === true) return
+    misses.push(
+      ...findNearMisses(phases.content).map((miss) => `${where}: ${describeNearMiss(miss)}`),
     )
   })
   return node

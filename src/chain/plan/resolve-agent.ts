@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { dropUndefined } from '../../base/drop-undefined.ts'
 import { UserError, type Problem } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
-import { didYouMean } from '../../base/nearest.ts'
+import { didYouMean, nearest } from '../../base/nearest.ts'
 import {
   BUILT_IN_AGENTS,
   BUNDLED_AGENTS,
@@ -64,11 +64,25 @@ export function resolveAgent(name: string, known: Known, facts: Facts): Resolved
   if (fact.kind === 'unusable')
     throw new UserError(`Agent '${name}' (${fact.path}) ${fact.problem}.`, fact.hint)
   if (name.includes('/')) {
-    throw new UserError(`Agent not found: ${name}`, `There is no such file in ${base}.`)
+    throw new UserError(
+      `Agent not found: ${name}${nearPath(name, base, facts)}`,
+      `There is no such file in ${base}.`,
+    )
   }
   const userFile = findFile(name, facts.userAgentFiles())
   if (userFile !== undefined) return fileAgent(userFile, config ?? {}, known, facts)
   throw nameNotFound(name, known, facts)
+}
+
+/** `, did you mean './builder'?`: a program in the same folder. */
+function nearPath(name: string, base: string, facts: Facts): string {
+  const at = name.lastIndexOf('/') + 1
+  const folder = resolve(base, name.slice(0, at))
+  const programs = facts
+    .namesIn(folder)
+    .filter((each) => facts.programAt(resolve(folder, each)).kind === 'program')
+  const near = nearest(name.slice(at), programs)
+  return near === undefined ? '' : `, did you mean '${name.slice(0, at)}${near}'?`
 }
 
 /** The agent file of the project with this name. */
@@ -178,7 +192,7 @@ function promptAdvice(name: string, path: string, cwd: string): string {
 
 function nameNotFound(name: string, known: Known, facts: Facts): UserError {
   const { agents, chainNames = [], commands } = known
-  const places = facts.searchPath.length === 0 ? 'an empty PATH' : facts.searchPath.join(', ')
+  const emptyPath = facts.searchPath.length === 0 ? ['PATH is empty.'] : []
   const files = facts.agentFiles(known.cwd)
   const names = [...Object.keys(agents), ...files.agents.keys(), ...Object.keys(BUILT_IN_AGENTS)]
   const almost = files.problems.find((problem) => problem.name === name)
@@ -186,10 +200,10 @@ function nameNotFound(name: string, known: Known, facts: Facts): UserError {
   const near = didYouMean(name, names) || didYouMean(name, commands?.names ?? [], 'the command ')
   if (Object.hasOwn(agents, name)) {
     return new UserError(
-      `Agent '${name}' of the configuration has no system prompt, and no program is called '${name}'.`,
+      `Agent '${name}' of the configuration has no system prompt, and no program on PATH is called '${name}'.`,
       [
         `Give it "systemPromptText" or "systemPrompt" to make it an agent of claude, or install the program.`,
-        `Looked in: ${places}`,
+        ...emptyPath,
       ].join('\n'),
     )
   }
@@ -199,7 +213,7 @@ function nameNotFound(name: string, known: Known, facts: Facts): UserError {
       `No program is called '${name}' on PATH, and neither the configuration nor .claude/agents has such an agent.`,
       ...(almost === undefined ? [] : [almost.message, almost.hint ?? '']),
       ...(command === undefined ? [guess(name, chainNames)] : []),
-      `Looked in: ${places}`,
+      ...emptyPath,
     ].join('\n'),
   )
 }

@@ -41,6 +41,7 @@ export const fakeModelCommand: Command = {
     },
     check: { help: 'check the script and exit' },
   },
+  wordsBeforeCommand: 1,
   run: async (input) => (await import('../run-fake-model.ts')).runFakeModel(input),
 }
 

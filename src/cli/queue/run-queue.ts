@@ -57,7 +57,7 @@ export async function startQueue(input: Input): Promise<number> {
     async (caller) => {
       const none = { ok: true, ...identityOf(caller), started: [], held: 0, unfinished: [] }
       print(input.flag('json') ? JSON.stringify(none) : 'The queue is empty.')
-      if (!input.flag('json')) await printOtherQueues(input)
+      if (!input.flag('json')) await printOtherQueues(input, '', 'run-queue')
       return 0
     },
   )
@@ -195,7 +195,7 @@ async function printStartedTasks(
   if (started.length > 0) print(`Started: ${started.join(', ')}`)
   else if (unfinished.length === 0) {
     print(`Nothing was started.${describeStarted(await store.list(run, { states: STARTED }))}`)
-    await printOtherQueues(input, run)
+    await printOtherQueues(input, run, 'run-queue')
   }
   if (held > 0) print(`${describeQueued(held)}: the limit of running tasks is reached.`)
 }

@@ -132,10 +132,14 @@ function printEmpty(input: Input, json: object, words: string): number {
 }
 
 /** Prints what is queued in other runs of the project than `run`. */
-export async function printOtherQueues(input: Input, run = ''): Promise<void> {
+export async function printOtherQueues(
+  input: Input,
+  run = '',
+  verb: 'queue' | 'run-queue' = 'queue',
+): Promise<void> {
   // Not for agents, nor if a run is named.
   if (process.env['FORKHESTRA_RUN_ID'] || input.text('run') !== undefined) return
   const cwd = input.text('cwd')
   const option = cwd === undefined ? '' : ` --cwd ${cwd}`
-  for (const line of await otherQueues(recordsFor(input), run, option)) print(line)
+  for (const line of await otherQueues(recordsFor(input), run, option, verb)) print(line)
 }

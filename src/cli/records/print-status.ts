@@ -126,15 +126,19 @@ async function nextCommands({ live, last, filled, tasks }: Status): Promise<stri
   const isReady = live.length === 0 && !('error' in tasks) && tasks.ready > 0
   return [
     ...live.flatMap((run) => nextSteps(run).slice(0, 1)).map(([command]) => command),
-    ...(last !== undefined && RESUMABLE.has(last.status) ? await nextAfterFailure(last) : []),
+    ...(last !== undefined && RESUMABLE.has(last.status)
+      ? await nextAfterFailure(last, live.length > 0)
+      : []),
     ...(last === undefined ? [] : notesOn(last.state).map(({ next: [command] }) => command)),
     ...(filled === undefined ? [] : [`forkhestra run-queue --run ${filled.id}`]),
     ...(isReady ? ['forge-tasks list --ready'] : []),
   ]
 }
 
-async function nextAfterFailure(run: QueuedBrief): Promise<string[]> {
+async function nextAfterFailure(run: QueuedBrief, isBusy: boolean): Promise<string[]> {
   const show = `forkhestra show ${run.id}`
+  // Beside an active run it would be refused.
+  if (isBusy) return [show]
   // Tasks that failed are not resumed, but pushed again.
   if (run.state.steps.length === 0 && run.status === 'failed') return nextPushes(run, show)
   const [resume] = resumeSteps(run, run.id)

@@ -11,6 +11,7 @@ import type { Project } from '../project.ts'
 import { TaskDatabase } from '../../tasks/database.ts'
 import {
   checkConfiguration,
+  describeSize,
   describeFiles,
   fileProblems,
   reachableFiles,
@@ -28,13 +29,10 @@ export async function checkChains(
   try {
     const configuration = await checkConfiguration(project, config, leniently(facts), env)
     const { file, content } = configuration
-    const [chains, agents] = [content.chains, content.agents ?? {}].map(
-      (all) => Object.keys(all).length,
-    )
     const text =
       file === undefined
         ? 'none; the built-in agents and chains work without one'
-        : `${file} is valid: chains ${chains}, agents ${agents}`
+        : `${file} is valid: ${describeSize(content)}`
     return { check: ok('configuration', text), configuration }
   } catch (error) {
     if (!(error instanceof UserError)) throw error

@@ -11,7 +11,7 @@ type Status = RunBrief['status']
 
 /** Asks the named run, or the newest active one, to stop after its iteration, or stops it now. */
 export function stopRun(places: Places, word: string | undefined, isNow: boolean): RunBrief {
-  const run = findRunThat(places, word, ['running', 'waiting'], 'under way')
+  const run = findRunThat(places, word, ['running', 'waiting'], 'active')
   if (isNow) {
     // Its lock decides which process gets the signal.
     checkMadeHere(run, places)
@@ -37,7 +37,7 @@ function findRunThat(
   const isWanted = ({ status }: RunBrief) => wanted.includes(status)
   const run = word === undefined ? newestThat(isWanted, places) : findRun(places, word)
   if (run === undefined)
-    throw new NotNow(`No run is ${words} in ${places.roots[0]}`, 'See: forkhestra runs')
+    throw new NotNow(`No ${words} run in this project.`, 'See: forkhestra runs')
   if (!isFamiliar(run)) checkOwn(run, places)
   if (isWanted(run)) return run
   const hint =

@@ -36,6 +36,7 @@ export async function otherQueues(
   places: RecordPlaces,
   run: string,
   option = '',
+  verb: 'queue' | 'run-queue' = 'queue',
 ): Promise<string[]> {
   const lines: string[] = []
   // Few runs have a queue, and reading all records takes longer than a short run.
@@ -44,7 +45,7 @@ export async function otherQueues(
     if (isDriven(folder)) continue
     const counts = await countTasks(folder)
     const open = 'why' in counts ? 0 : openIn(counts)
-    const command = `forkhestra queue --run ${id}${option}`
+    const command = `forkhestra ${verb} --run ${id}${option}`
     if (open > 0) lines.push(`${tasksAre(open)} queued in run ${id}: ${command}`)
   }
   return lines

@@ -38,7 +38,13 @@ interface Turn {
   /** Whether that was less than all that is left. */
   readonly isShare: boolean
   /** Its time limit, the budget it comes from, and its end by `awakeMs()`. */
-  readonly time?: { readonly of: Account['of']; readonly ms: number; readonly end: number }
+  readonly time?: {
+    readonly of: Account['of']
+    readonly ms: number
+    /** How much of the limit was used before. */
+    readonly usedMs: number
+    readonly end: number
+  }
   readonly spent: AbortController
   usage?: Usage | undefined
   /** Tokens of the latest answer. */
@@ -173,16 +179,19 @@ export class Spending {
     const rest = shared === undefined ? Infinity : Math.max(0, shared.limit - shared.used)
     const ms = Math.min(own, rest)
     if (ms === Infinity) return {}
-    return { time: { of: own < rest ? 'the task' : shared!.of, ms, end: awakeMs() + ms } }
+    const isOwn = own < rest
+    const usedMs = isOwn ? 0 : shared!.used
+    return { time: { of: isOwn ? 'the task' : shared!.of, ms, usedMs, end: awakeMs() + ms } }
   }
 
   /**
    * Ends all turns that share the budget at the same moment: otherwise an agent could learn that its
    * tasks were ended, and finish before its own time is over.
    */
-  #endTime(turn: Turn, { of, ms }: NonNullable<Turn['time']>): void {
+  #endTime(turn: Turn, own: NonNullable<Turn['time']>): void {
+    const { of } = own
     const sharers = this.#accounts(turn).find((account) => account.of === of)!.turns
-    for (const { spent, time } of sharers) spent.abort(timeOver(time?.ms ?? ms))
+    for (const { spent, time } of sharers) spent.abort(describeTime(time ?? own))
   }
 
   /** The rest without what is reserved for agents at work. */
@@ -224,6 +233,12 @@ export class Spending {
   }
 }
 
+function describeTime({ ms, usedMs }: NonNullable<Turn['time']>): string {
+  // Less is the start of the run.
+  return usedMs < 1000 ? `no time left after ${formatDuration(ms)}` : timeOver(ms)
+}
+
+/** For a limit of which a part was already used. */
 export function timeOver(ms: number): string {
   return `no time left after another ${formatDuration(ms)}`
 }

@@ -39,7 +39,11 @@ export async function planWorktree(
   }
   const top = await demand(' needs a git repository.', undefined, 'rev-parse', '--show-toplevel')
   const head = ['rev-parse', '--verify', '--quiet', 'HEAD']
-  const base = await demand(' needs at least one commit.', 'Create one: git commit', ...head)
+  const base = await demand(
+    ' needs at least one commit.',
+    'Create one: git add -A && git commit -m "Start"',
+    ...head,
+  )
   const inside = relative(top, realpathSync(cwd))
   if (inside !== '') {
     const message = `: the folder ${inside} is not in the current commit, so a worktree would not have it.`

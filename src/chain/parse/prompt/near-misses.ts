@@ -4,10 +4,16 @@ import { findEdges } from './parse-command.ts'
 const COMMANDS = ['/read', '/push', '/run']
 
 /** A line of the content that was probably meant as a command. */
-export interface NearMiss {
+interface NearMiss {
   readonly word: string
   /** The same as `word` if only the space before it is wrong. */
   readonly meant: string
+}
+
+export function describeNearMiss({ word, meant }: NearMiss): string {
+  return word === meant
+    ? `'${word}' is sent as plain text: commands must start in column 1.`
+    : `'${word}' is not a command and is sent as plain text; did you mean ${meant}?`
 }
 
 /** Finds misspelt and indented commands, which are text. */

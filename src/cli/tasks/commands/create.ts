@@ -1,22 +1,26 @@
 import { printable } from '../../../base/terminal/printable.ts'
-import { shellQuote } from '../../../base/shell-quote.ts'
+import { doubleQuote, shellQuote } from '../../../base/shell-quote.ts'
 import { statOf } from '../../../base/files.ts'
 import { checkBeginning, openProject } from '../../../host/project.ts'
 import type { TaskDatabase } from '../../../tasks/database.ts'
 import type { NewTask } from '../../../tasks/text/new-task.ts'
 import { readPriority, readStatus } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input, type Options } from '../../command.ts'
-import { openDatabase, TASK_OPTIONS } from '../database.ts'
+import { openDatabase, readList, TASK_OPTIONS } from '../database.ts'
 import { print } from '../../print.ts'
 import { readTextOnStdin, withStdin } from '../stdin-text.ts'
 
 const FIELD_OPTIONS: Options = {
   description: { short: 'd', value: '<text>', help: 'why the task exists; -: from stdin' },
   ac: { value: '<text>', help: 'an acceptance criterion', repeats: true },
-  label: { short: 'l', value: '<name>', help: 'a label', repeats: true },
+  label: { short: 'l', value: '<name>', help: 'a label, or several: a,b', repeats: true },
   priority: { short: 'p', value: '<word>', help: 'high, medium, low or none' },
   assignee: { short: 'a', value: '<name>', help: 'who should do it' },
-  'depends-on': { value: '<id>', help: 'a task that must be done first', repeats: true },
+  'depends-on': {
+    value: '<id>',
+    help: 'a task that must be done first, or several: 1,2',
+    repeats: true,
+  },
   parent: { value: '<id>', help: 'the task that this one is part of' },
   plan: { value: '<text>', help: 'how to do it; -: from stdin' },
   due: { value: '<date>', help: 'due date' },
@@ -49,7 +53,7 @@ export const createCommand: Command = {
     if (isBatch) refuseBesideBatch(input)
     const database = openDatabase(input)
     if (statOf(database.folder) === undefined)
-      checkBeginning(openProject(input.text('cwd'), process.env), 'forge-tasks create')
+      checkBeginning(openProject(input.text('cwd'), process.env), commandOf(input))
     const { tasks, ids } = isBatch
       ? await createBatch(database, await readTextOnStdin())
       : createOne(database, readTask(await withStdin(input)))
@@ -70,6 +74,14 @@ function createBatch(database: TaskDatabase, text: string) {
       "Pass one object per line, for example with: jq -c '.[]'",
     )
   return database.createBatch(text, 'stdin')
+}
+
+/** The command that was typed, as far as a hint needs it. */
+function commandOf(input: Input): string {
+  const words = [...input.positionals, ...input.rest].map(doubleQuote)
+  const hasMore = Object.keys(FIELD_OPTIONS).some((name) => input.texts(name).length > 0)
+  const batch = input.flag('batch') ? ['--batch'] : []
+  return ['forge-tasks create', ...words, ...batch, ...(hasMore ? ['…'] : [])].join(' ')
 }
 
 function createOne(database: TaskDatabase, task: NewTask) {
@@ -100,10 +112,10 @@ function readTask(input: Input): NewTask {
     title,
     description: input.text('description'),
     criteria: input.texts('ac'),
-    labels: input.texts('label'),
+    labels: readList(input, 'label'),
     priority: readPriority(input.text('priority')),
     assignee: input.text('assignee'),
-    dependencies: input.texts('depends-on'),
+    dependencies: readList(input, 'depends-on'),
     parent: input.text('parent'),
     plan: input.text('plan'),
     due: input.text('due'),

@@ -3,7 +3,7 @@ import type { Changes } from '../../../tasks/text/changes.ts'
 import { plainLine, toJson } from '../../../tasks/render.ts'
 import { readPriority, readStatus } from '../../../tasks/status.ts'
 import { UsageError, type Command, type Input } from '../../command.ts'
-import { openDatabase, readIds, TASK_OPTIONS, endedClaimLine } from '../database.ts'
+import { openDatabase, readIds, readList, TASK_OPTIONS, endedClaimLine } from '../database.ts'
 import { guessField, STATUS_GUESSES } from '../first-guesses.ts'
 import { print } from '../../print.ts'
 import { withStdin } from '../stdin-text.ts'
@@ -89,10 +89,10 @@ function readChanges(input: Input): Changes {
     plan: input.text('plan'),
     notes: input.text('notes'),
     appendNotes: input.texts('append-notes'),
-    addLabels: input.texts('label'),
+    addLabels: readList(input, 'label'),
     removeLabels: input.texts('remove-label'),
-    addDependencies: input.texts('depends-on'),
-    removeDependencies: input.texts('remove-dep'),
+    addDependencies: readList(input, 'depends-on'),
+    removeDependencies: readList(input, 'remove-dep'),
     addCriteria: input.texts('ac'),
     removeCriteria: numbers('remove-ac'),
     checkCriteria: numbers('check-ac'),
