@@ -71,6 +71,7 @@ export function makeTaskPort(cwd: string, run: string, env: Environment): Tasks 
 const NOTHING = {
   ready: 0,
   blocked: 0,
+  blockedTasks: [],
   waiting: 0,
   held: 0,
   stuck: 0,

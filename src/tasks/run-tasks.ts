@@ -67,6 +67,8 @@ export class RunTasks {
     const { tasks, broken } = this.#explain()
     const held = listHeld(this.#folders, asking())
     const count = (test: (each: (typeof tasks)[number]) => boolean) => tasks.filter(test).length
+    const blocked = tasks.filter(({ task }) => task.status === 'Blocked')
+    const blockedTasks = blocked.map(({ task }) => task.id)
     const statuses = new Map(listTasks(this.#folders).tasks.map(({ id, status }) => [id, status]))
     const archive = new Archive(this.#folders)
     const unreadable = new Set(broken.map(({ file }) => idOfName(file)))
@@ -78,7 +80,8 @@ export class RunTasks {
       !statuses.has(id) && archive.has(id) && archive.statusOf(id) !== 'Done'
     return {
       ready: count(({ isReady }) => isReady),
-      blocked: count(({ task }) => task.status === 'Blocked'),
+      blocked: blockedTasks.length,
+      blockedTasks,
       waiting: count(({ task, isReady }) => task.status === 'To Do' && !isReady),
       held: count(({ task }) => held.has(task.id)),
       stuck: count(({ task }) => task.status === 'In Progress' && !held.has(task.id)),

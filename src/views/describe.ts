@@ -144,6 +144,20 @@ export function describeDeletedTasks({ number, agent, deletedTasks = [] }: StepS
   return `Deleted during step ${number} (${agent}): ${deletedTasks.join(', ')}`
 }
 
+const MOST_BLOCKED = 3
+
+/** `TASK-002 is blocked; see why: forge-tasks view TASK-002`, for the tasks that block a step. */
+export function describeBlockedTasks({ reason, blockedTasks = [] }: StepState): string[] {
+  if (reason !== 'blocked') return []
+  const more = blockedTasks.length - MOST_BLOCKED
+  return [
+    ...blockedTasks
+      .slice(0, MOST_BLOCKED)
+      .map((id) => `${id} is blocked; see why: forge-tasks view ${id}`),
+    ...(more > 0 ? [`${more} more are blocked; see: forge-tasks list --status blocked`] : []),
+  ]
+}
+
 function adviceForCommand(detail: string): string {
   const [option] = /^(?:the check|until)(?= cannot)/.exec(detail) ?? []
   const another = option === 'until' ? '--until' : '--verify'

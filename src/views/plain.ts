@@ -21,6 +21,7 @@ import {
 import {
   adviceFor,
   cwdOption,
+  describeBlockedTasks,
   describeDeletedTasks,
   describeFailing,
   describeMissingSecrets,
@@ -286,6 +287,7 @@ export class PlainView implements View {
     if (stopped !== undefined && isNews) this.#say(`Then the run was ${stopped}`)
     if (failed.maxIterations !== undefined && failed.failures > 0)
       this.#warn(describeFailing(failed))
+    for (const line of describeBlockedTasks(failed)) this.#warn(line)
     const advice = adviceFor(failed, this.#maybeMarked.has(failed.number))
     if (advice !== undefined) this.#warn(advice)
     if (record === undefined) return

@@ -20,7 +20,13 @@ import {
 } from './runs.ts'
 import { nextForTasks, renderTasks, type ShownTasks } from './show-tasks.ts'
 import { renderTable } from './table.ts'
-import { describeCount, isNotStarted, describeMissingSecrets, describeStep } from './describe.ts'
+import {
+  describeBlockedTasks,
+  describeCount,
+  isNotStarted,
+  describeMissingSecrets,
+  describeStep,
+} from './describe.ts'
 
 export interface IterationBrief {
   readonly iteration: number
@@ -130,6 +136,7 @@ function renderStep(run: ShownRun, step: StepState, details: StepDetails, now: n
     ...(step.rounds > 1 ? [`  started ${step.rounds} times`] : []),
     ...notQueuedLine(step),
     ...deletedLine(step),
+    ...describeBlockedTasks(step).map((line) => printable(`  ${line}`)),
     ...(step.rounds > 0 ? [`  ${formatSpent(step.spent)}${failed}`] : []),
     ...(wait?.step === step.number ? [waitLine(run, wait, now)] : []),
     ...(details.older > 0 ? [`  … ${counted(details.older, 'older iteration')}`] : []),

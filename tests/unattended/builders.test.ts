@@ -373,6 +373,9 @@ describe('open tasks when a builder prints its marker', () => {
     const starts = () => readFileSync(join(cwd, 'started'), 'utf8').split('x').length - 1
     expect((await runJson(cwd, 'builder:3')).ends).toEqual([['blocked', 1]])
     const again = await run(cwd, 'resume')
+    const why = 'TASK-001 is blocked; see why: forge-tasks view TASK-001\n'
+    expect(again.stderr).toContain(`[forkhestra] ${why}`)
+    expect((await run(cwd, 'show')).stdout).toContain(`\n  ${why}`)
     expect([again.code, again.stdout, starts()]).toEqual([
       1,
       expect.stringContaining('(blocked: tasks left: 1 blocked, 0 waiting)'),

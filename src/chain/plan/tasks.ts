@@ -28,6 +28,8 @@ interface OpenBefore {
 export interface TaskCounts {
   readonly ready: number
   readonly blocked: number
+  /** Ids of the blocked ones. */
+  readonly blockedTasks: readonly string[]
   /** To Do, with dependencies that are not done. */
   readonly waiting: number
   /** In Progress with a holder. */

@@ -222,6 +222,10 @@ export const eventSchema = z.discriminatedUnion('type', [
       .array(z.string())
       .optional()
       .describe('Open tasks that were deleted during the step.'),
+    blockedTasks: z
+      .array(z.string())
+      .optional()
+      .describe('Tasks with the status Blocked, if they are why the step is blocked.'),
     spent: spent.optional(),
   }),
   z.object({

@@ -266,7 +266,7 @@ function endStep(state: RunState, event: MaybeStamped & { type: 'step_ended' }):
   const { isRecovery = false, closings } = stepAt(state, step)
   const isDone = isComplete(reason) || passed
   const isClosing = reason !== 'interrupted' && reason !== 'skipped' && (isRecovery || !isDone)
-  const { deletedTasks } = event
+  const { deletedTasks, blockedTasks } = event
   const fields = {
     reason,
     detail,
@@ -275,6 +275,7 @@ function endStep(state: RunState, event: MaybeStamped & { type: 'step_ended' }):
     isOpen: false,
     isPassed: passed,
     deletedTasks,
+    blockedTasks,
   }
   const changed = change(state, step, { ...fields, closings: closings + Number(isClosing) })
   const isOver = isDone && !isRecovery

@@ -45,6 +45,8 @@ export interface StepState {
   readonly openTasks?: readonly string[] | undefined
   /** The open tasks that were deleted. */
   readonly deletedTasks?: readonly string[] | undefined
+  /** The blocked tasks, if they are why it is blocked. */
+  readonly blockedTasks?: readonly string[] | undefined
   /** How many iterations of this round ended with an error of the agent. */
   readonly failures: number
   /** Iterations without progress, and the fingerprint by which progress is detected. */

@@ -19,7 +19,8 @@ import { waitFor } from '../policy/waiting.ts'
 type StepEnded = EventBody & { type: 'step_ended' }
 
 /** How a step ends; `passed` is set if it was skipped by its `when`. */
-type StepEnd = End & Partial<Pick<StepEnded, 'passed' | 'deletedTasks' | 'failures'>>
+type StepEnd = End &
+  Partial<Pick<StepEnded, 'passed' | 'deletedTasks' | 'blockedTasks' | 'failures'>>
 
 /** Runs one agent, once or in a loop, and continues a step that an earlier process began. */
 export async function runStep(step: StepNode, run: OpenRun): Promise<void> {
@@ -34,10 +35,21 @@ export async function runStep(step: StepNode, run: OpenRun): Promise<void> {
     if (nothing?.isEmpty === true)
       warn(`step ${step.number} (${step.agent.name}) built nothing: there are no tasks`)
   }
-  const deletedTasks =
-    step.agent.finishesTasks === true ? [...(await countTasks(step, ports)).deleted] : []
-  const event = endStep(step, { ...end, ...(deletedTasks[0] && { deletedTasks }) }, ports)
+  const event = endStep(step, { ...end, ...(await affectedTasks(step, end, ports)) }, ports)
   if (!ports.stop.aborted) await runHooks('afterStep', event, step, run)
+}
+
+/** For the end of a step that builds from tasks: those that a person should look at. */
+async function affectedTasks(step: StepNode, { reason }: End, ports: Ports) {
+  if (step.agent.finishesTasks !== true) return {}
+  const { deleted, blockedTasks: blocked } = await countTasks(step, ports)
+  // An agent that is blocked itself has said why.
+  const isByTasks =
+    reason === 'blocked' && stepAt(ports.state(), step.number).lastOutcome?.kind !== 'blocked'
+  return {
+    ...(deleted.length === 0 ? {} : { deletedTasks: [...deleted] }),
+    ...(isByTasks && blocked.length > 0 ? { blockedTasks: [...blocked] } : {}),
+  }
 }
 
 /** Emits the end of a step, whether or not it has begun. */
