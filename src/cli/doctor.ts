@@ -4,6 +4,7 @@ import { examineMachine } from '../host/doctor/doctor.ts'
 import { endAsked } from '../host/doctor/program.ts'
 import { checkTerminal } from '../host/doctor/surroundings.ts'
 import { isIgnored } from '../host/stop-switch.ts'
+import { wrapLine } from '../views/terminal/columns.ts'
 import type { Input } from './command.ts'
 import { configPath, projectOf } from './front-end.ts'
 
@@ -28,8 +29,10 @@ export async function runDoctor(input: Input): Promise<number> {
 
 function renderCheck({ name, state, text, next }: Check): string[] {
   const head = `${state.padEnd(9)}${name.padEnd(15)}`
-  const lines = text.replaceAll('\n', `\n${' '.repeat(head.length)}`)
-  return [`${head}${lines}`, ...(next === undefined ? [] : [`${' '.repeat(head.length)}${next}`])]
+  const lines = [...text.split('\n'), ...(next === undefined ? [] : [next])]
+  const { columns } = process.stdout
+  const rows = columns ? lines.flatMap((line) => wrapLine(line, columns - head.length)) : lines
+  return rows.map((row, index) => `${index === 0 ? head : ' '.repeat(head.length)}${row}`)
 }
 
 function summary(checks: readonly Check[]): string {

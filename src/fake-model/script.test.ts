@@ -79,5 +79,5 @@ test.each([
 })
 
 test('an empty file is refused with an example', () => {
-  expect(() => parseScript(' \n', 's.jsonc')).toThrow('s.jsonc  is empty.')
+  expect(() => parseScript(' \n', 's.jsonc')).toThrow('s.jsonc is empty.')
 })

@@ -16,7 +16,7 @@ async function refusal(args: readonly string[], cwd: string): Promise<string> {
 }
 
 const configurations: readonly (readonly [string, string | Uint8Array, string])[] = [
-  ['empty', '', 'forge/orch/chains.json  is empty.'],
+  ['empty', '', 'forge/orch/chains.json is empty.'],
   [
     'an array',
     '[]',

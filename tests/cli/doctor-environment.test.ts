@@ -198,6 +198,14 @@ test('nohup is detected', async () => {
   expect(check?.text).toBe('none, under nohup; output is passed through unchanged')
 })
 
+test('lines are wrapped between words on a terminal', async () => {
+  const { cwd, env } = makeMachine()
+  const options = { cwd, env: { ...env, SSH_CONNECTION: '1 2 3 4' }, columns: 60, rows: 60 }
+  await using pty = new Pty([FORKHESTRA, 'doctor'], options)
+  await pty.exited
+  expect(pty.output).toMatch(/columns, over\r\n {24}ssh: a run ends/)
+})
+
 test('on a terminal over ssh, tmux and nohup are suggested', async () => {
   const { cwd, env } = makeMachine()
   const more = { SSH_CONNECTION: '1 2 3 4', LANG: 'C.UTF-8' }

@@ -15,7 +15,7 @@ test('the error for an agent without a system prompt differs from that for an un
   const { code, stderr } = await forkhestra(['helper'], { cwd })
   expect(code).toBe(2)
   expect(stderr).toStartWith(
-    "[forkhestra] Error: Agent 'helper' of the configuration has no system prompt, and no program is called 'helper'.\n",
+    "[forkhestra] Error: Agent 'helper' of the configuration has no system prompt, and no program on PATH is called 'helper'.\n",
   )
   expect(stderr).toContain('"systemPromptText"')
   expect(stderr).not.toContain('did you mean')
@@ -91,7 +91,7 @@ test('a task for an agent that does not exist is refused when it is pushed', asy
   const cwd = makeProject({ 'forge/.keep': '', worker: sh('exit 0') })
   const { code, stdout, stderr } = await forkhestra(['push', '--agent', './wroker', 'hi'], { cwd })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain('Error: Agent not found: ./wroker\n')
+  expect(stderr).toContain("Error: Agent not found: ./wroker, did you mean './worker'?\n")
   expect(runsOf(cwd)).toEqual([])
   expect((await forkhestra(['push', '--agent', 'wroker', 'hi'], { cwd })).code).toBe(2)
   expect((await forkhestra(['push', '--agent', './worker', 'hi'], { cwd })).code).toBe(0)

@@ -12,12 +12,13 @@ import { messageText } from '../queue/messages.ts'
 import { countsLine, inboxLines, renderTasks } from '../queue/show.ts'
 
 const CHAT_HELP: readonly string[] = [
-  'Enter sends the message. To start a new line, press Alt-Enter or end the line with \\.',
-  'Up and Down recall earlier input. Ctrl-C stops the turn; twice at an empty prompt, it quits.',
+  'Enter sends the message. For a new line: Alt-Enter, or \\ at its end.',
+  'Up and Down recall earlier input.',
+  'Ctrl-C stops the turn; twice at an empty prompt, it quits.',
   '',
   'At the beginning of a message:',
-  '  /read FILE                      give the file to the agent as if it had read it',
-  '  /push [name=N] … "PROMPT"       queue a task; after the message: once it is answered',
+  '  /read FILE                      give it to the agent as if it had read it',
+  '  /push [name=N] … "PROMPT"       queue a task; at the end: after the answer',
   '  /run [N]   /run parallel=N      start the queued tasks',
   '',
   'On their own:',

@@ -141,10 +141,10 @@ const MOST_LINES = 40
 function firstLines({ plan, session: { resumed, env } }: ReadyRun): string[] {
   const { agent } = stepsOf(plan.root)[0]!
   const model = 'model' in agent ? agent.model : ''
-  const head = `${agent.name}, ${model}, chat ${plan.run}. Type /help for help.`
-  if (resumed === undefined) return [head, '']
+  const head = [`${agent.name}, ${model}, chat ${plan.run}`, 'Type /help for help.']
+  if (resumed === undefined) return [...head, '']
   const last = lastExchange({ path: chatPath(resumed.folder), env })
-  return [head, ...lastLines(last.person, '> '), ...lastLines(last.agent, ''), '']
+  return [...head, ...lastLines(last.person, '> '), ...lastLines(last.agent, ''), '']
 }
 
 function lastLines(text: string | undefined, mark: string): string[] {
