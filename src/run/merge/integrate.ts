@@ -1,0 +1,148 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { GitStopped } from '../worktrees/worktree-git.ts'
+import { UserError } from '../../base/errors.ts'
+
+/** Runs git in one folder; throws stderr as an error. */
+export type Git = (...args: string[]) => Promise<string>
+
+/** Whether the commits of a branch are kept and merged, or copied onto the base branch. */
+export type MergeMethod = 'rebase' | 'merge'
+
+/** The run's own worktree, in which merges are prepared and tested; nobody else works in it. */
+export interface IntegrationTree {
+  readonly path: string
+  readonly gitDir: string
+  readonly git: Git
+}
+
+export interface Integration {
+  /** The commit to build on. */
+  readonly onto: string
+  /** The commit that is handed in. */
+  readonly tip: string
+  /** An earlier tip of the same branch that is merged already, as other commits. */
+  readonly merged?: string | undefined
+  readonly method: MergeMethod
+  /** Names the branch in a merge commit. */
+  readonly branch: string
+}
+
+export type Integrated =
+  | {
+      readonly kind: 'ready'
+      readonly commit: string
+      /** The commits of the branch and their copies, oldest first; empty if they are used as they are. */
+      readonly copies: readonly (readonly [original: string, copy: string])[]
+    }
+  | Conflict
+
+export interface Conflict {
+  readonly kind: 'conflict'
+  readonly files: readonly string[]
+  /** The commits on the other side that changed these files, newest first. */
+  readonly others: readonly string[]
+}
+
+/** How many commits of the other side are named. */
+const MOST_OTHERS = 5
+
+/** Puts the work of a branch onto another commit, and leaves the result checked out. */
+export async function integrate(tree: IntegrationTree, request: Integration): Promise<Integrated> {
+  const { git } = tree
+  const { onto, tip, method } = request
+  if (await isAncestor(git, tip, onto)) return { kind: 'ready', commit: onto, copies: [] }
+  const isStraight = method === 'rebase' && (await isAncestor(git, onto, tip))
+  await checkOut(tree, isStraight ? tip : onto)
+  if (isStraight) return { kind: 'ready', commit: tip, copies: [] }
+  const commits = await newCommits(git, request)
+  // Copying a merge commit would lose how its conflicts were resolved.
+  return method === 'merge' || commits === undefined
+    ? merge(tree, request)
+    : copy(tree, request, commits)
+}
+
+/** Makes the tree clean, whatever a killed process left in it. Ignored files stay: dependencies are installed once. */
+export async function checkOut({ git, gitDir }: IntegrationTree, commit: string): Promise<void> {
+  for (const name of ['index.lock', 'HEAD.lock']) rmSync(join(gitDir, name), { force: true })
+  for (const name of ['rebase-merge', 'rebase-apply', 'sequencer'])
+    rmSync(join(gitDir, name), { recursive: true, force: true })
+  await git('checkout', '--quiet', '--force', '--detach', commit)
+  await git('clean', '--quiet', '-ffd')
+}
+
+export async function isAncestor(git: Git, commit: string, of: string): Promise<boolean> {
+  return (await git('rev-list', '-n1', commit, `^${of}`)) === ''
+}
+
+/** The commits to copy, oldest first; undefined if merge commits are among them. */
+async function newCommits(
+  git: Git,
+  { onto, tip, merged }: Integration,
+): Promise<string[] | undefined> {
+  const without = merged === undefined ? [] : [`^${merged}`]
+  const lines = await git(
+    'rev-list',
+    '--reverse',
+    '--topo-order',
+    '--parents',
+    tip,
+    `^${onto}`,
+    ...without,
+  )
+  const commits = lines
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '))
+  return commits.some((each) => each.length > 2) ? undefined : commits.map(([commit]) => commit!)
+}
+
+async function copy(
+  tree: IntegrationTree,
+  request: Integration,
+  commits: readonly string[],
+): Promise<Integrated> {
+  const { git } = tree
+  // Every commit keeps a copy, also one that changes nothing any more: so each is accounted for.
+  const options = ['--allow-empty', '--allow-empty-message', '--keep-redundant-commits']
+  const conflict = await attempt(tree, request, ['cherry-pick', ...options, ...commits])
+  if (conflict !== undefined) return conflict
+  const copied = (await git('rev-list', '--reverse', 'HEAD', `^${request.onto}`)).trim().split('\n')
+  const copies = commits.map((commit, at) => [commit, copied[at]!] as const)
+  return { kind: 'ready', commit: copied.at(-1)!, copies }
+}
+
+async function merge(tree: IntegrationTree, request: Integration): Promise<Integrated> {
+  const { tip, branch } = request
+  const message = ['-m', `Merge branch '${branch}'`]
+  const conflict = await attempt(tree, request, ['merge', '--quiet', '--no-ff', ...message, tip])
+  if (conflict !== undefined) return conflict
+  return { kind: 'ready', commit: (await tree.git('rev-parse', 'HEAD')).trim(), copies: [] }
+}
+
+/** Undefined if the command succeeds. An error that is no conflict is thrown. */
+async function attempt(
+  { git }: IntegrationTree,
+  { onto, tip }: Integration,
+  command: readonly string[],
+): Promise<Conflict | undefined> {
+  try {
+    await git('-c', 'commit.gpgSign=false', '-c', 'rerere.enabled=false', ...command)
+    return undefined
+  } catch (error) {
+    if (error instanceof GitStopped || error instanceof UserError) throw error
+    const files = split(await git('diff', '--name-only', '--diff-filter=U', '-z'), '\0')
+    if (files.length === 0) throw error
+    const range = [`-n${MOST_OTHERS}`, '--format=%h %an: %s', onto, `^${tip}`]
+    const others = split(await git('log', ...range, '--', ...files), '\n')
+    return { kind: 'conflict', files, others }
+  }
+}
+
+function split(text: string, by: string): string[] {
+  return text.split(by).filter((each) => each !== '')
+}
+
+export function isTree({ path, gitDir }: Pick<IntegrationTree, 'path' | 'gitDir'>): boolean {
+  return existsSync(join(path, '.git')) && existsSync(gitDir)
+}

@@ -1,0 +1,314 @@
+import type { BaseBranch, Diverged } from './base-branch.ts'
+import {
+  checkOut,
+  integrate,
+  type Conflict,
+  type IntegrationTree,
+  type MergeMethod,
+} from './integrate.ts'
+
+/** What a branch hands in. */
+export interface HandIn {
+  /** Identifies the branch in events. */
+  readonly scope: readonly string[]
+  readonly branch: string
+  readonly tip: string
+  /** An earlier tip of the branch that was merged as copies. */
+  readonly merged?: string | undefined
+  readonly method: MergeMethod
+  /** The commands that must succeed on the result. */
+  readonly gates: readonly string[]
+}
+
+export type HandedIn =
+  | {
+      readonly kind: 'merged'
+      /** The commit with the work, and where it was put. */
+      readonly commit: string
+      readonly copies: readonly (readonly [string, string])[]
+      /** Why it is not on the base branch yet. */
+      readonly aside?: string
+    }
+  | Conflict
+  | { readonly kind: 'gate'; readonly detail: string; readonly feedback: string }
+  | Broken
+
+/** Nothing can be merged, whatever is handed in. */
+interface Broken {
+  readonly kind: 'broken'
+  readonly detail: string
+}
+
+interface ClosedGate {
+  readonly kind: 'closed'
+  readonly detail: string
+  readonly feedback: string
+}
+
+export type GateResult = { readonly kind: 'open' } | ClosedGate
+
+/** What the queue needs from the run. */
+export interface MergeHost {
+  readonly base: BaseBranch
+  /** The integration worktree, made and set up if necessary. */
+  tree(): Promise<IntegrationTree>
+  /** Runs commands in a folder; throws if the run is stopped. */
+  check(folder: string, commands: readonly string[]): Promise<GateResult>
+  /** Waits for the lock of the repository, which other runs may hold. */
+  lock<Result>(work: () => Promise<Result>): Promise<Result>
+  started(items: readonly HandIn[], onto: string): void
+  /** Noted before the base branch moves, so that a killed move can be completed. */
+  ready(items: readonly HandIn[], from: string, to: string): void
+  ended(item: HandIn, result: HandedIn): void
+  /** Merged commits were copied once more, because the base branch was changed by somebody else. */
+  reunited(copies: readonly (readonly [string, string])[]): void
+}
+
+/** How many branches are tried together. */
+const MOST_TOGETHER = 8
+
+interface Waiting {
+  readonly item: HandIn
+  readonly resolve: (result: HandedIn) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** A branch whose work has been put onto the others of its batch. */
+interface Placed {
+  readonly waiting: Waiting
+  readonly commit: string
+  readonly copies: readonly (readonly [string, string])[]
+}
+
+interface Accused {
+  readonly waiting: Waiting
+  readonly gate: ClosedGate
+}
+
+type Tried =
+  | { readonly kind: 'raced' }
+  | Conflict
+  | Broken
+  | {
+      readonly kind: 'tested'
+      readonly placed: readonly Placed[]
+      readonly gate: GateResult
+      readonly aside?: { readonly aside?: string }
+    }
+
+/**
+ * Merges branches, one batch at a time: all of a batch are put onto the tip of the base branch and tested
+ * together. If the gates fail, a half of the batch is tried, until the culprit is found.
+ */
+export class MergeQueue {
+  readonly #host: MergeHost
+  readonly #waiting: Waiting[] = []
+  #isAtWork = false
+  /** Trees that have passed, with the commands. */
+  readonly #passed = new Set<string>()
+  /** What failed in the current batch: the same files are not tested twice. */
+  readonly #failed = new Map<string, ClosedGate>()
+
+  constructor(host: MergeHost) {
+    this.#host = host
+  }
+
+  handIn(item: HandIn): Promise<HandedIn> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject })
+      if (!this.#isAtWork) void this.#work()
+    })
+  }
+
+  async #work(): Promise<void> {
+    this.#isAtWork = true
+    while (this.#waiting.length > 0) {
+      let batch = this.#waiting.slice(0, 1)
+      try {
+        await this.#host.lock(async () => {
+          // Others may have arrived while this waited for the lock.
+          batch = this.#takeBatch()
+          await this.#merge(batch)
+        })
+      } catch (error) {
+        for (const each of batch) this.#fail(each, error)
+      }
+    }
+    this.#isAtWork = false
+  }
+
+  #fail(waiting: Waiting, error: unknown): void {
+    const at = this.#waiting.indexOf(waiting)
+    if (at !== -1) this.#waiting.splice(at, 1)
+    waiting.reject(error)
+  }
+
+  /** The oldest, and all others with the same gates. */
+  #takeBatch(): Waiting[] {
+    const [first] = this.#waiting
+    const gates = keyOf(first!.item.gates)
+    const batch = this.#waiting
+      .filter(({ item }) => keyOf(item.gates) === gates)
+      .slice(0, MOST_TOGETHER)
+    for (const each of batch) this.#waiting.splice(this.#waiting.indexOf(each), 1)
+    return batch
+  }
+
+  /** Ends every item of a batch. */
+  async #merge(batch: readonly Waiting[]): Promise<void> {
+    this.#failed.clear()
+    let left: readonly Waiting[] = batch
+    /** So many of the first ones are known to fail together. */
+    let suspects = 0
+    /** Failed alone; guilty only if the base branch itself passes. */
+    const accused: Accused[] = []
+    while (left.length > 0) {
+      const some = left.slice(0, suspects > 0 ? Math.ceil(suspects / 2) : left.length)
+      const tried = await this.#try(some)
+      if (tried.kind === 'raced') continue
+      if (tried.kind === 'broken') {
+        for (const each of [...left, ...accused.map(({ waiting }) => waiting)])
+          this.#end(each, tried)
+        return
+      }
+      if (tried.kind === 'conflict') {
+        this.#end(some[0]!, tried)
+        left = left.slice(1)
+        suspects = Math.max(0, suspects - 1)
+        continue
+      }
+      const { placed, gate } = tried
+      const isPlaced = new Set(placed.map(({ waiting }) => waiting))
+      const others = left.filter((each) => !isPlaced.has(each))
+      if (gate.kind === 'open') {
+        for (const { waiting, commit, copies } of placed)
+          this.#end(waiting, { kind: 'merged', commit, copies, ...tried.aside })
+        for (const each of accused.splice(0)) this.#end(each.waiting, asGuilty(each.gate))
+        left = others
+        suspects = Math.max(0, suspects - placed.length)
+      } else if (placed.length > 1) {
+        left = [...isPlaced, ...others]
+        suspects = placed.length
+      } else {
+        accused.push({ waiting: placed[0]!.waiting, gate })
+        left = others
+        suspects = 0
+      }
+    }
+    if (accused.length > 0) await this.#judge(accused)
+  }
+
+  /** Puts branches onto the base branch, tests them together, and moves the base branch if they pass. */
+  async #try(batch: readonly Waiting[]): Promise<Tried> {
+    const { base } = this.#host
+    const tree = await this.#host.tree()
+    const found = await base.tip()
+    if (found.kind === 'diverged') return this.#reunite(tree, found, batch[0]!.item.gates)
+    const from = found.commit
+    this.#host.started(
+      batch.map(({ item }) => item),
+      from,
+    )
+    const placed: Placed[] = []
+    let onto = from
+    for (const waiting of batch) {
+      const done = await integrate(tree, { ...waiting.item, onto })
+      if (done.kind === 'conflict') {
+        // A conflict with another branch of the batch counts only once that is merged.
+        if (placed.length === 0) return done
+        continue
+      }
+      onto = done.commit
+      placed.push({ waiting, commit: onto, copies: done.copies })
+    }
+    const gate = await this.#check(tree, onto, batch[0]!.item.gates)
+    if (gate.kind === 'closed') return { kind: 'tested', placed, gate }
+    const moved = await this.#move(
+      placed.map(({ waiting }) => waiting.item),
+      from,
+      onto,
+    )
+    return moved.kind === 'raced' ? moved : { kind: 'tested', placed, gate, aside: moved.aside }
+  }
+
+  /** Puts what was merged aside onto the commits that somebody has added to the base branch. */
+  async #reunite(tree: IntegrationTree, found: Diverged, gates: readonly string[]): Promise<Tried> {
+    const { base } = this.#host
+    const branch = base.aside
+    const words = `branch ${base.name} has moved, and ${branch} cannot be put onto it`
+    const done = await integrate(tree, {
+      onto: found.base,
+      tip: found.aside,
+      method: 'rebase',
+      branch,
+    })
+    if (done.kind === 'conflict')
+      return { kind: 'broken', detail: `${words}: conflicts in ${done.files.join(', ')}` }
+    const gate = await this.#check(tree, done.commit, gates)
+    if (gate.kind === 'closed') return { kind: 'broken', detail: `${words}: ${gate.detail}` }
+    this.#host.reunited(done.copies)
+    await base.reunite(found, done.commit)
+    return { kind: 'raced' }
+  }
+
+  async #move(
+    items: readonly HandIn[],
+    from: string,
+    to: string,
+  ): Promise<{ kind: 'raced' } | { kind: 'moved'; aside: { aside?: string } }> {
+    if (from === to) return { kind: 'moved', aside: {} }
+    this.#host.ready(items, from, to)
+    const { kind, why } = await this.#host.base.advance(from, to)
+    if (kind === 'raced') return { kind }
+    return { kind: 'moved', aside: kind === 'moved' ? {} : { aside: why ?? '' } }
+  }
+
+  /** The gates on one commit, which is checked out; the result for equal files is known. */
+  async #check(
+    tree: IntegrationTree,
+    commit: string,
+    gates: readonly string[],
+  ): Promise<GateResult> {
+    if (gates.length === 0) return { kind: 'open' }
+    const files = (await tree.git('rev-parse', `${commit}^{tree}`)).trim()
+    const key = keyOf([files, ...gates])
+    if (this.#passed.has(key)) return { kind: 'open' }
+    const failed = this.#failed.get(key)
+    if (failed !== undefined) return failed
+    await checkOut(tree, commit)
+    const result = await this.#host.check(tree.path, gates)
+    if (result.kind === 'open') this.#passed.add(key)
+    else this.#failed.set(key, result)
+    return result
+  }
+
+  /** Nobody is to blame if the base branch fails by itself. */
+  async #judge(accused: readonly Accused[]): Promise<void> {
+    const { base } = this.#host
+    const found = await base.tip()
+    const tree = await this.#host.tree()
+    const commit = found.kind === 'tip' ? found.commit : found.base
+    for (const { waiting, gate } of accused) {
+      const alone = await this.#check(tree, commit, waiting.item.gates)
+      this.#end(
+        waiting,
+        alone.kind === 'open'
+          ? asGuilty(gate)
+          : { kind: 'broken', detail: `branch ${base.name} itself fails: ${alone.detail}` },
+      )
+    }
+  }
+
+  #end({ item, resolve }: Waiting, result: HandedIn): void {
+    this.#host.ended(item, result)
+    resolve(result)
+  }
+}
+
+function asGuilty({ detail, feedback }: ClosedGate): HandedIn {
+  return { kind: 'gate', detail, feedback }
+}
+
+function keyOf(words: readonly string[]): string {
+  return JSON.stringify(words)
+}
