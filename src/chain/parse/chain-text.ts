@@ -1,0 +1,306 @@
+import { UserError } from '../../base/errors.ts'
+import { findLookalike, guessCommand, withArrows, type Token } from './dsl-guess.ts'
+import { pointAt } from './prompt/prompt-error.ts'
+
+export const MAX_ITERATIONS = 100_000
+export const MIN_COPIES = 2
+export const MAX_COPIES = 64
+
+type IsAgent = (name: string) => boolean
+
+/** A part of a chain, in the form of the configuration. */
+export type ChainItem = (
+  | { readonly agent: string }
+  | { readonly chain: string }
+  | { readonly sequence: readonly ChainItem[] }
+  | { readonly parallel: readonly ChainItem[] }
+  | { readonly fallback: readonly ChainItem[] }
+) &
+  Counts
+
+interface Counts {
+  readonly iterations?: number
+  readonly copies?: number
+}
+
+const KIND_OF_SIGN = { '->': 'sequence', '&': 'parallel', '||': 'fallback' } as const
+
+type Sign = keyof typeof KIND_OF_SIGN
+type Kind = (typeof KIND_OF_SIGN)[Sign]
+
+/**
+ * Parses a chain such as `a:3 -> (b:10 & c) -> d*4`, and returns its steps. Names may contain colons and
+ * asterisks, so `isAgent` decides whether `x:abc` is a name.
+ */
+export function parseChain(text: string, isAgent: IsAgent): ChainItem[] {
+  if (text.trim() === '') {
+    throw new UserError(
+      'The chain is empty.',
+      'Name at least one agent, for example: forkhestra "planner:3 -> builder:20"',
+    )
+  }
+  return new Parser(text, isAgent).parse()
+}
+
+const TOKEN = /->|\|\||[()&|]|(?:(?!->|[()&|])\S)+/g
+
+/** A count that is apart from its item. */
+const COUNT = /^[:*]\d*$/
+const NUMBER = /^\d+$/
+
+class Parser {
+  readonly #text: string
+  readonly #isAgent: IsAgent
+  readonly #tokens: readonly Token[]
+  #at = 0
+
+  constructor(text: string, isAgent: IsAgent) {
+    this.#text = text
+    this.#isAgent = isAgent
+    this.#tokens = [...text.matchAll(TOKEN)].flatMap(splitCounts)
+    const lookalike = findLookalike(text)
+    if (lookalike === undefined) return
+    const problem = `Agents are joined with '->', not with '${lookalike.text}'.`
+    throw this.#error(lookalike, problem, `Write: ${withArrows(text)}`)
+  }
+
+  parse(): ChainItem[] {
+    const { kind, items } = this.#parseLevel()
+    const rest = this.#next
+    if (rest !== undefined) throw this.#error(rest, "There is no '(' for this ')'.")
+    return kind === 'sequence' ? items : [makeGroup(kind, items)]
+  }
+
+  get #next(): Token | undefined {
+    return this.#tokens[this.#at]
+  }
+
+  /** Items that are joined with one sign, up to a closing parenthesis or the end. */
+  #parseLevel(opening?: Token): { kind: Kind; items: ChainItem[] } {
+    const start = this.#at
+    const items = [this.#parseItem(opening)]
+    let first: Token | undefined
+    for (let sign = this.#next; sign !== undefined && sign.text !== ')'; sign = this.#next) {
+      if (!isSign(sign.text)) throw this.#missingSign(sign)
+      first ??= sign
+      if (sign.text !== first.text) throw this.#mixed(sign, first, start)
+      this.#at += 1
+      items.push(this.#parseItem(sign))
+    }
+    return { kind: KIND_OF_SIGN[(first?.text ?? '->') as Sign], items }
+  }
+
+  /** An agent, a named chain or a group, with its counts. */
+  #parseItem(before: Token | undefined): ChainItem {
+    const token = this.#next
+    if (token === undefined || token.text === ')' || isSign(token.text))
+      throw this.#missingItem(token, before)
+    this.#at += 1
+    if (token.text === '|') throw this.#error(token, "Fallback agents are joined with '||'.")
+    if (token.text !== '(') return this.#parseWord(token)
+    const { kind, items } = this.#parseLevel(token)
+    if (this.#next === undefined) throw this.#error(token, "This '(' is never closed.")
+    this.#at += 1
+    const counts = this.#parseCounts(')')
+    const hasCounts = counts.iterations !== undefined || counts.copies !== undefined
+    if (items.length === 1 && !hasCounts) return items[0]!
+    const group = makeGroup(kind, items)
+    // Rounds belong to a sequence, even if it has a single item.
+    return kind === 'sequence' || counts.iterations === undefined
+      ? { ...group, ...counts }
+      : { sequence: [group], ...counts }
+  }
+
+  #parseWord(token: Token): ChainItem {
+    const { text, offset } = token
+    if (COUNT.test(text)) throw this.#missingItem(token, undefined)
+    if (this.#isAgent(text) && !/:\d+$/.test(text))
+      return { agent: text, ...this.#parseCounts(text) }
+    const [, word = '', stars] = /^(.*?)(\*\d*)?$/s.exec(text) ?? []
+    const { name, ...loop } = this.#splitCount({ text: word, offset })
+    const copies =
+      stars === undefined
+        ? {}
+        : { copies: this.#parseCopies({ text: stars, offset: offset + word.length }) }
+    const counts = this.#parseCounts(text, { ...loop, ...copies })
+    if (name.startsWith('@') && name.length > 1 && !this.#isAgent(name))
+      return { chain: name.slice(1), ...counts }
+    if (/\*\d+$/.test(name) && !this.#isAgent(name)) throw this.#wrongOrder(token)
+    return { agent: this.#checkName(token, name), ...counts }
+  }
+
+  /** `name:3`, `name: 3` or just a name. */
+  #splitCount(token: Token): { name: string; iterations?: number } {
+    const { text, offset } = token
+    const colon = text.lastIndexOf(':')
+    if (colon === -1) return { name: text }
+    const [name, count] = [text.slice(0, colon), text.slice(colon + 1)]
+    if (count === '' && NUMBER.test(this.#next?.text ?? '')) {
+      const number = this.#next!
+      this.#at += 1
+      return { name, iterations: this.#parseIterations(number, text + number.text) }
+    }
+    if (count !== '' && !NUMBER.test(count) && this.#isAgent(text)) return { name: text }
+    if (name === '') this.#checkName(token, name)
+    const place = { text: count, offset: offset + colon + 1 }
+    return { name, iterations: this.#parseIterations(place, text, name) }
+  }
+
+  /** Counts after an item, which may be apart from it: `:3`, `* 4`. */
+  #parseCounts(item: string, known: Counts = {}): Counts {
+    let counts = known
+    for (let sign = this.#next; sign !== undefined && COUNT.test(sign.text); sign = this.#next) {
+      this.#at += 1
+      const { text, offset } = sign
+      const count =
+        text.length > 1 ? { text: text.slice(1), offset: offset + 1 } : this.#takeNumber(sign)
+      const isLoop = text.startsWith(':')
+      if (counts.copies !== undefined || (isLoop && counts.iterations !== undefined))
+        throw this.#wrongOrder(sign)
+      counts = isLoop
+        ? { ...counts, iterations: this.#parseIterations(count, `${item}:${count.text}`) }
+        : { ...counts, copies: this.#parseCopies({ text: `*${count.text}`, offset }) }
+    }
+    return counts
+  }
+
+  #takeNumber({ offset }: Token): Token {
+    const token = this.#next
+    if (token === undefined || !NUMBER.test(token.text)) return { text: '', offset: offset + 1 }
+    this.#at += 1
+    return token
+  }
+
+  #wrongOrder(place: Token): UserError {
+    return this.#error(place, 'The counts of an item are written :N*K, each once.')
+  }
+
+  #parseIterations(count: Token, word: string, name = ''): number {
+    const iterations = Number(count.text)
+    if (NUMBER.test(count.text) && iterations >= 1 && iterations <= MAX_ITERATIONS)
+      return iterations
+    const shown = name || 'agent'
+    throw this.#error(
+      count,
+      countProblem(word, count.text),
+      `Write ${shown}:N for at most N iterations, N from 1 to ${MAX_ITERATIONS}, or ${shown} to run it once.`,
+    )
+  }
+
+  #parseCopies(stars: Token): number {
+    const copies = Number(stars.text.slice(1))
+    if (stars.text.length > 1 && copies >= MIN_COPIES && copies <= MAX_COPIES) return copies
+    throw this.#error(
+      stars,
+      `The number of copies after '*' must be from ${MIN_COPIES} to ${MAX_COPIES}.`,
+      'Write e.g. builder:20*4 for four builders side by side.',
+    )
+  }
+
+  #missingItem(token: Token | undefined, before: Token | undefined): UserError {
+    if (token?.text === ')' && before?.text === '(')
+      return this.#error(token, 'The parentheses are empty.', 'Name at least one agent in them.')
+    return token === undefined || token.text === ')'
+      ? this.#error(before ?? token!, `An agent is missing after '${before?.text ?? '('}'.`)
+      : this.#error(token, `An agent is missing before '${token.text}'.`)
+  }
+
+  #missingSign(token: Token): UserError {
+    if (token.text === '|') return this.#error(token, "Fallback agents are joined with '||'.")
+    const before = this.#text.slice(0, token.offset).trim()
+    const after = this.#text.slice(token.offset).trim()
+    return this.#error(
+      token,
+      `'->' is missing before '${token.text}'.`,
+      `Write: ${guessCommand(before, after, this.#isAgent)}\nArguments for the agents go after --.`,
+    )
+  }
+
+  /** Shows both ways to put the parentheses. */
+  #mixed(sign: Token, first: Token, start: number): UserError {
+    const parts = this.#partsOfLevel(start)
+    const ways = [joinBy(first.text, parts), joinBy(sign.text, parts)]
+    return this.#error(
+      sign,
+      `'${first.text}' and '${sign.text}' cannot be mixed without parentheses.`,
+      `Write: ${ways.join('\n   or: ')}`,
+    )
+  }
+
+  /** The text of a level, cut at its signs: items and signs alternate. */
+  #partsOfLevel(start: number): string[] {
+    const parts: string[] = []
+    let depth = 0
+    let from = this.#tokens[start]!.offset
+    for (const { text, offset } of this.#tokens.slice(start)) {
+      if (text === ')' && depth === 0) return [...parts, this.#text.slice(from, offset).trim()]
+      depth += Number(text === '(') - Number(text === ')')
+      if (depth > 0 || !isSign(text)) continue
+      parts.push(this.#text.slice(from, offset).trim(), text)
+      from = offset + text.length
+    }
+    return [...parts, this.#text.slice(from).trim()]
+  }
+
+  #checkName({ offset }: Token, name: string): string {
+    if (name === '') {
+      throw this.#error({ text: ':', offset }, 'The agent before the colon is missing.')
+    }
+    if (name === '@')
+      throw this.#error({ text: '@', offset }, "The name of a chain is missing after '@'.")
+    if (!name.startsWith('-')) return name
+    throw this.#error(
+      { text: name, offset },
+      `An agent's name cannot begin with '-': '${name}'.`,
+      `Write ./${name} for a program in this folder, or '->' if the arrow was meant.`,
+    )
+  }
+
+  /** A mistake, shown with carets under the place. */
+  #error(place: Token, problem: string, hint?: string): UserError {
+    const start = this.#text.lastIndexOf('\n', place.offset - 1) + 1
+    const [line = ''] = this.#text.slice(start).split('\n', 1)
+    const at = place.offset - start
+    const shown = pointAt({ text: line, start: at, end: at + place.text.length })
+    return new UserError(`${problem}\n${shown}`, hint)
+  }
+}
+
+function makeGroup(kind: Kind, items: readonly ChainItem[]): ChainItem {
+  if (kind === 'parallel') return { parallel: items }
+  return kind === 'fallback' ? { fallback: items } : { sequence: items }
+}
+
+/** Counts after a parenthesis or a space are separate tokens: `(a):3*4`. */
+function splitCounts(match: RegExpExecArray): Token[] {
+  const { 0: text, index } = match
+  if (!/^[:*]\d*(?:\*\d*)?$/.test(text)) return [{ text, offset: index }]
+  return [...text.matchAll(/[:*]\d*/g)].map((part) => ({
+    text: part[0],
+    offset: index + part.index,
+  }))
+}
+
+/** Joins parts by one sign, with parentheses around what is joined by others. */
+function joinBy(sign: string, parts: readonly string[]): string {
+  const groups: string[][] = [[]]
+  for (const part of parts) {
+    if (part === sign) groups.push([])
+    else groups.at(-1)!.push(part)
+  }
+  return groups
+    .map((group) => (group.length > 1 ? `(${group.join(' ')})` : group.join('')))
+    .join(` ${sign} `)
+}
+
+function isSign(text: string): text is Sign {
+  return Object.hasOwn(KIND_OF_SIGN, text)
+}
+
+function countProblem(word: string, count: string): string {
+  if (count === '') return `The count after the colon is missing in '${word}'.`
+  if (/^[-+]?\d+(\.\d+)?$/.test(count)) {
+    return `The count '${count}' is not a whole number from 1 to ${MAX_ITERATIONS}.`
+  }
+  return `The count '${count}' is not a number, and no agent is called '${word}'.`
+}
