@@ -2,11 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { IntegrationTree } from '../../src/run/merge/integrate.ts'
 import { tipOf, type GitIn } from '../../src/run/merge/move-base.ts'
-import { runGit } from '../../src/run/worktrees/worktree-git.ts'
+import { runGit } from '../../src/run/process/git.ts'
 import { gitDirOf } from '../../src/run/worktrees/worktree-plan.ts'
 import { makeProject } from './project.ts'
 
-const never = new AbortController().signal
 const ENV = {
   PATH: process.env['PATH'] ?? '',
   HOME: '/nonexistent',
@@ -17,8 +16,8 @@ const ENV = {
   GIT_COMMITTER_NAME: 'ann',
   GIT_COMMITTER_EMAIL: 'ann@example.com',
 }
-export const gitIn: GitIn = (cwd, ...args) =>
-  runGit(cwd, args, ENV, { stop: never, force: never, ms: 60_000 })
+export const gitIn: GitIn = async (cwd, ...args) =>
+  (await runGit(cwd, args, ENV, { ms: 60_000 })).toString()
 
 /** A git repository with a branch main, and work for it on other branches. */
 export class Repository {

@@ -1,4 +1,3 @@
-import { UserError } from '../../base/errors.ts'
 import { isAncestor, type Git } from './integrate.ts'
 import { completeMove, moveBranch, tipOf, type GitIn, type Move } from './move-base.ts'
 
@@ -112,17 +111,5 @@ export class BaseBranch {
 
   async #tipOf(branch: string): Promise<string | undefined> {
     return tipOf(this.#top, branch, this.#gitIn)
-  }
-}
-
-/** The branch that is checked out in a folder; a detached HEAD is refused. */
-export async function currentBranch(git: Git): Promise<string> {
-  try {
-    return (await git('symbolic-ref', '--quiet', '--short', 'HEAD')).trim()
-  } catch {
-    throw new UserError(
-      'No branch is checked out (detached HEAD), so there is no branch to merge into.',
-      'Check one out: git switch BRANCH, or git switch -c NEW-BRANCH',
-    )
   }
 }

@@ -1,6 +1,6 @@
-import { existsSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { GitStopped } from '../worktrees/worktree-git.ts'
+import { StopError } from '../process/git.ts'
 import { UserError } from '../../base/errors.ts'
 
 /** Runs git in one folder; throws stderr as an error. */
@@ -130,7 +130,7 @@ async function attempt(
     await git('-c', 'commit.gpgSign=false', '-c', 'rerere.enabled=false', ...command)
     return undefined
   } catch (error) {
-    if (error instanceof GitStopped || error instanceof UserError) throw error
+    if (error instanceof StopError || error instanceof UserError) throw error
     const files = split(await git('diff', '--name-only', '--diff-filter=U', '-z'), '\0')
     if (files.length === 0) throw error
     const range = [`-n${MOST_OTHERS}`, '--format=%h %an: %s', onto, `^${tip}`]
@@ -141,8 +141,4 @@ async function attempt(
 
 function split(text: string, by: string): string[] {
   return text.split(by).filter((each) => each !== '')
-}
-
-export function isTree({ path, gitDir }: Pick<IntegrationTree, 'path' | 'gitDir'>): boolean {
-  return existsSync(join(path, '.git')) && existsSync(gitDir)
 }

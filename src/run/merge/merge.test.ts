@@ -143,9 +143,9 @@ describe('a branch is moved', () => {
     ['moved', (repository: Repository) => repository.commit('person')],
     [
       'deleted',
-      async ({ git, top }: Repository) => {
-        await git.call({ top }, 'checkout', '--quiet', '--detach')
-        await git.call({ top }, 'branch', '-D', 'main')
+      async (repository: Repository) => {
+        await repository.git('checkout', '--quiet', '--detach')
+        await repository.git('branch', '-D', 'main')
       },
     ],
   ])('only if nobody else has %s it', async (_, change) => {

@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { errorText, UserError } from '../../base/errors.ts'
 import { lstatOf } from '../../base/files.ts'
-import { GitStopped } from '../worktrees/worktree-git.ts'
+import { StopError } from '../process/git.ts'
 import type { Git } from './integrate.ts'
 
 /** Runs git in any folder. */
@@ -31,7 +31,7 @@ export async function moveBranch(top: string, move: Move, gitIn: GitIn): Promise
     else if ((await tipOf(top, branch, gitIn)) === from)
       await gitIn(folder, 'merge', '--quiet', '--ff-only', to)
   } catch (error) {
-    if (error instanceof GitStopped || error instanceof UserError) throw error
+    if (error instanceof StopError || error instanceof UserError) throw error
     const isStill = (await tipOf(top, branch, gitIn)) === from
     if (isStill && folder !== undefined) return { kind: 'refused', why: errorText(error), folder }
     if (isStill) throw error
@@ -54,7 +54,7 @@ export async function tipOf(
 }
 
 /** The worktree in which a branch is checked out. */
-export async function checkedOutIn(
+async function checkedOutIn(
   top: string,
   branch: string,
   gitIn: GitIn,
