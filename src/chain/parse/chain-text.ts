@@ -2,9 +2,9 @@ import { UserError } from '../../base/errors.ts'
 import { findLookalike, guessCommand, withArrows, type Token } from './dsl-guess.ts'
 import { pointAt } from './prompt/prompt-error.ts'
 
-export const MAX_ITERATIONS = 100_000
-export const MIN_COPIES = 2
-export const MAX_COPIES = 64
+const MAX_ITERATIONS = 100_000
+const MIN_COPIES = 2
+const MAX_COPIES = 64
 
 type IsAgent = (name: string) => boolean
 
