@@ -85,7 +85,16 @@ test('no import cycle between files, not even of types', () => {
 })
 
 test('the folders of run import only those before them', () => {
-  const folders = ['process', 'progress', 'worktrees', 'policy', 'agent', 'subagents', 'chain']
+  const folders = [
+    'process',
+    'progress',
+    'worktrees',
+    'merge',
+    'policy',
+    'agent',
+    'subagents',
+    'chain',
+  ]
   const rank = (path: string) => folders.indexOf(path.split('/')[2]!)
   const backward = SOURCES.filter((path) => /^src\/run\/.+\//.test(path))
     .flatMap((path) => importsOf(path).map((target) => ({ path, target })))
