@@ -202,7 +202,7 @@ test('processes left by a dead run are listed, and ended before a resume', async
     expect(shown).toMatch(/forkhestra resume \S+ --kill-orphans/)
   }
   const another = await forkhestra(['true'], { cwd })
-  expect(another).toMatchObject({ code: 1, stdout: '' })
+  expect(another).toMatchObject({ code: 2, stdout: '' })
   expect(another.stderr).toMatch(
     /The run (\S+) is dead and left these processes running: .*\(pid \d+\).*\n  They would interfere with the new run. Kill them: add --kill-orphans\n  Or continue the dead run: forkhestra resume \1 --kill-orphans\n  Or start beside them anyway: add --anyway\n/,
   )
