@@ -44,7 +44,7 @@ export function takeKnown(
       now.ctimeMs === old.ctimeMs &&
       now.size === old.size &&
       now.ino === old.ino
-    if (!isSame || Math.max(old.mtimeMs, old.ctimeMs) > seenAt - DOUBT_MS) continue
+    if (!isSame || old.mtimeMs > seenAt - DOUBT_MS) continue
     tasks.push(task)
     changed.delete(task.file)
   }
