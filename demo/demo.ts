@@ -143,7 +143,7 @@ async function showBadNight(place: Place): Promise<number> {
   console.log(`$ git add forge/orch/chains.json\n$ git commit --quiet -m "${message}"\n`)
   git(['add', 'forge/orch/chains.json'], place)
   git(['commit', '--quiet', '-m', message], place)
-  const exitCode = await killWhenItSays('I am at it.', ['--chain', 'night'], place)
+  const exitCode = await killWhenItSays('Writing them now.', ['--chain', 'night'], place)
   return exitCode ?? runProgram(['resume', '--kill-orphans'], place)
 }
 
